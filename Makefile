@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+# berth: one Makefile, no recursion. `make help` lists what it can do.
+
+VERSION := 0.1.0
+
+# make SAN=address,undefined or SAN=thread builds into a directory of its own.
+SAN   ?=
+BUILD := build$(if $(SAN),/$(firstword $(subst $(comma), ,$(SAN))))
+comma := ,
+CC    ?= gcc
+
+# Packages of Debian 12. `make deps` and `make deps-test` install what is missing of them.
+DEPS_BUILD := gcc libc6-dev pkg-config libssl-dev libnghttp2-dev libyaml-dev
+DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang-19 libclang-rt-19-dev clang-format-19 \
+	clang-tidy-19 shellcheck python3 python3-venv openssl curl ca-certificates nghttp2-client \
+	nghttp2-server
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion \
+	-Wpointer-arith -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wimplicit-fallthrough -Werror
+HARDEN := -fstack-protector-strong -fstack-clash-protection -fPIE \
+	$(if $(SAN),,-D_FORTIFY_SOURCE=2)
+CFLAGS   ?= -O2 -g
+CPPFLAGS += -D_GNU_SOURCE -DBERTH_VERSION='"$(VERSION)"' -Isrc -Iinclude -Itests/lib
+ALL_CFLAGS := -std=c17 $(CFLAGS) $(WARN) $(HARDEN) -fno-common -fvisibility=hidden -pthread \
+	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+ALL_LDFLAGS := $(LDFLAGS) -pie -Wl,-z,relro,-z,now -pthread $(if $(SAN),-fsanitize=$(SAN))
+LIBS := -lssl -lcrypto -lnghttp2 -lyaml -lm -ldl
+
+SRC      := $(wildcard src/*/*.c src/*/*/*.c)
+CMD_SRC  := $(wildcard src/cmd/*.c)
+LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(CMD_SRC),$(SRC)))
+CMD_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(CMD_SRC))
+TESTLIB_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/lib/*.c))
+UNIT     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.PHONY: all help deps deps-test run test check unit unit-bins fuzz-bins fuzz lint format clean kube \
+	install bench-decode
+
+all: $(BUILD)/berth
+
+help:
+	@echo 'make run     install what is missing, build, schedule the example scenario'
+	@echo 'make test    install what is missing, run all tests; ends with "N passed, N failed"'
+	@echo 'make         build build/berth'
+	@echo 'make unit    unit tests only (SAN=address,undefined or SAN=thread for sanitizers)'
+	@echo 'make fuzz    every fuzz target for FUZZ_SECONDS (default 600) each'
+	@echo 'make lint    format, clang-tidy, include directions, budgets, shellcheck'
+	@echo 'make format  put every file into the house format'
+	@echo 'make kube    build the real etcd, kube-apiserver, kubectl, kube-scheduler for tests'
+	@echo 'make bench-decode  decode 5,000 pods from JSON and protobuf, beside Go'
+	@echo 'make deps, make deps-test   the packages these need'
+
+deps:
+	@tools/deps.sh $(DEPS_BUILD)
+deps-test:
+	@tools/deps.sh $(DEPS_TEST)
+
+# --- building ---------------------------------------------------------------------------------
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/libberth.a: $(LIB_OBJ)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(BUILD)/berth: $(CMD_OBJ) $(BUILD)/libberth.a
+	$(CC) $(ALL_LDFLAGS) -rdynamic $^ $(LIBS) -o $@
+
+$(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(TESTLIB_OBJ) $(BUILD)/libberth.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) $^ -lcmocka $(LIBS) -o $@
+
+$(BUILD)/berth-bench: $(BUILD)/tests/bench/bench.o $(BUILD)/libberth.a
+	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
+# Fuzz targets: everything again by clang, with coverage and the sanitizers.
+FUZZ_CC     := clang-19
+FUZZ_CFLAGS := -std=c17 -O1 -g $(CPPFLAGS) -fsanitize=fuzzer-no-link,address,undefined \
+	-fno-sanitize-recover=all -fno-omit-frame-pointer
+build/fuzz/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(FUZZ_CFLAGS) -MMD -MP -c $< -o $@
+build/fuzz/libberth.a: $(patsubst %.c,build/fuzz/obj/%.o,$(filter-out $(CMD_SRC),$(SRC)))
+	@rm -f $@
+	ar rcs $@ $^
+build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libberth.a
+	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -pthread $^ $(LIBS) -o $@
+
+.SECONDARY:
+-include $(shell find build -name '*.d' 2>/dev/null)
+
+# --- running and testing ----------------------------------------------------------------------
+
+JOBS := -j$(shell nproc)
+
+run: deps
+	@$(MAKE) --no-print-directory $(JOBS) all
+	$(BUILD)/berth simulate examples/scenario.yaml
+
+test: deps-test
+	@tests/run.py
+
+unit-bins: $(UNIT)
+unit: unit-bins
+	@tests/run.py --unit $(BUILD)
+
+fuzz-bins: $(FUZZ)
+FUZZ_SECONDS ?= 600
+fuzz: fuzz-bins
+	@tests/run.py --fuzz $(FUZZ_SECONDS)
+
+kube:
+	@tests/kube/build.sh
+
+bench-decode: $(BUILD)/berth-bench
+	@tests/bench/decode.sh
+
+FORMATTED := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
+lint:
+	@tools/lint.sh
+format:
+	clang-format-19 -i $(FORMATTED)
+
+PREFIX ?= /usr/local
+install: all
+	install -D -m 755 $(BUILD)/berth $(DESTDIR)$(PREFIX)/bin/berth
+	install -D -m 644 include/berth/plugin.h $(DESTDIR)$(PREFIX)/include/berth/plugin.h
+
+clean:
+	rm -rf build

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bitset.h - a set of small integers, one bit each.
+ *
+ * Purpose:   node sets: filtering is AND over words.
+ * Ownership: owns its words.
+ * Threading: one writer at a time; different words may be written by different threads.
+ */
+#ifndef BERTH_BASE_BITSET_H
+#define BERTH_BASE_BITSET_H
+
+#include "base/base.h"
+
+struct bitset {
+    uint64_t *words;
+    size_t n; /* bits */
+};
+
+#define BITSET_WORDS(n) (((n) + 63) / 64)
+
+/* All bits clear. */
+void bitset_init(struct bitset *s, size_t n);
+void bitset_release(struct bitset *s);
+/* Bits beyond the old size come up clear. */
+void bitset_resize(struct bitset *s, size_t n);
+void bitset_fill(struct bitset *s, bool value);
+
+static inline bool bitset_get(const struct bitset *s, size_t i)
+{
+    return s->words[i / 64] >> (i % 64) & 1;
+}
+static inline void bitset_set(struct bitset *s, size_t i)
+{
+    s->words[i / 64] |= (uint64_t)1 << (i % 64);
+}
+static inline void bitset_unset(struct bitset *s, size_t i)
+{
+    s->words[i / 64] &= ~((uint64_t)1 << (i % 64));
+}
+
+/* dst = dst AND src, OR, AND NOT; both of the same size. */
+void bitset_and(struct bitset *dst, const struct bitset *src);
+void bitset_or(struct bitset *dst, const struct bitset *src);
+void bitset_andnot(struct bitset *dst, const struct bitset *src);
+size_t bitset_count(const struct bitset *s);
+/* The first set bit at or after i; s->n where there is none. */
+size_t bitset_next(const struct bitset *s, size_t i);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * desc.h - descriptor tables: what an API type looks like on the wire and in memory.
+ *
+ * Purpose:   a type is a C struct and one table of its fields: JSON name, protobuf number, kind,
+ *            offset. The table drives JSON in and out, protobuf in and out and access by path, so
+ *            that a field is written down twice in all: in the struct and in its row.
+ * Ownership: tables are constant data of the program. Decoded values and all they point to live in
+ *            the arena that the decoder was given.
+ * Threading: constant; any.
+ *
+ * What a member looks like in C follows from the shape of its field:
+ *
+ *   SHAPE_ONE   the value itself              struct str node_name;       int64_t generation;
+ *   SHAPE_PTR   a pointer, NULL when absent   int32_t *priority;          struct affinity
+ * *affinity; SHAPE_LIST  LIST(T): {T *v; size_t n;}    LIST(struct container) containers; SHAPE_MAP
+ * LIST(struct entry), where the entry type has exactly two fields: number 1 is the key (a struct
+ * str), number 2 the value. Sorted by key; of two equal keys the last counts, as in Go.
+ *
+ * A message field with FIELD_INLINE stands in the JSON object of its parent (Go's `json:",inline"`)
+ * but is a message of its own in protobuf. Protobuf number 0 marks a field that only JSON has, such
+ * as kind and apiVersion, which protobuf carries in the envelope.
+ */
+#ifndef BERTH_CODEC_DESC_H
+#define BERTH_CODEC_DESC_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+struct type;
+
+enum field_kind {
+    FIELD_STR,     /* struct str; UTF-8 */
+    FIELD_BYTES,   /* struct str; base64 in JSON */
+    FIELD_BOOL,    /* bool */
+    FIELD_INT32,   /* int32_t */
+    FIELD_INT64,   /* int64_t */
+    FIELD_DOUBLE,  /* double; JSON only (configuration) */
+    FIELD_RAW,     /* struct str: any JSON value, kept as its text; protobuf: bytes */
+    FIELD_MESSAGE, /* a struct with a table of its own: field.type */
+    FIELD_CUSTOM,  /* a scalar with a codec of its own: field.custom (Quantity, Time, …) */
+};
+
+enum field_shape { SHAPE_ONE, SHAPE_PTR, SHAPE_LIST, SHAPE_MAP };
+
+enum field_flags {
+    FIELD_INLINE = 1 << 0, /* see above */
+    FIELD_ALWAYS = 1 << 1, /* written even when it holds the zero value (no omitempty in Go) */
+};
+
+/*
+ * A scalar whose text is not plain JSON: resource quantities, times, int-or-string. In JSON it is
+ * one string or number token, in protobuf a message; the functions below see just that.
+ */
+struct custom {
+    const char *name;
+    size_t size, align;
+    /* text: a JSON string's content (quoted) or a number's characters. null never arrives here. */
+    int (*from_json)(struct str text, bool quoted, struct arena *a, void *out, struct err *reterr);
+    /* Appends one complete JSON value. */
+    void (*to_json)(const void *value, struct buf *out);
+    int (*from_proto)(struct str message, struct arena *a, void *out, struct err *reterr);
+    /* Appends the message's bytes without tag and length. */
+    void (*to_proto)(const void *value, struct buf *out);
+    bool (*is_zero)(const void *value);
+};
+
+struct field {
+    const char *json;
+    uint16_t json_len;
+    uint16_t number;
+    uint8_t kind, shape, flags;
+    uint32_t offset;
+    union {
+        const struct type *type;
+        const struct custom *custom;
+    };
+};
+
+struct type {
+    const char
+        *name; /* upstream's, e.g. "k8s.io.api.core.v1.PodSpec": checked against its .proto */
+    size_t size, align;
+    const struct field *fields; /* in upstream's order, which is the order on the wire */
+    size_t n_fields;
+};
+
+#define LIST(T)   \
+    struct {      \
+        T *v;     \
+        size_t n; \
+    }
+
+/* What every LIST looks like, for code that does not know its T. */
+struct any_list {
+    void *v;
+    size_t n;
+};
+
+/* {"a": "b"}: labels, annotations, selectors. */
+struct str_entry {
+    struct str key, value;
+};
+extern const struct type str_entry_type;
+typedef LIST(struct str_entry) str_map;
+
+/* The value of a key, by binary search; NULL where there is none. */
+const struct str *str_map_get(const str_map *map, struct str key);
+
+/*
+ * Rows. C is the struct, m its member; a member of another C type than the row says does not
+ * compile. Trailing arguments are flags.
+ *
+ *   static const struct field pod_spec_fields[] = {
+ *       F_LIST_MSG(struct pod_spec, containers, "containers", 2, &container_type),
+ *       F_PTR(struct pod_spec, priority, "priority", 25, INT32),
+ *       …
+ *   };
+ *   const struct type pod_spec_type = TYPE("k8s.io.api.core.v1.PodSpec", struct pod_spec,
+ *                                          pod_spec_fields);
+ */
+#define DESC_C_STR    struct str
+#define DESC_C_BYTES  struct str
+#define DESC_C_RAW    struct str
+#define DESC_C_BOOL   bool
+#define DESC_C_INT32  int32_t
+#define DESC_C_INT64  int64_t
+#define DESC_C_DOUBLE double
+
+#define DESC_IS_(C, m, T) \
+    BUILD_ASSERT_ZERO(__builtin_types_compatible_p(__typeof__(((C *)NULL)->m), T))
+#define DESC_ITEM_IS_(C, m, T)                                                          \
+    BUILD_ASSERT_ZERO(__builtin_types_compatible_p(__typeof__(*((C *)NULL)->m.v), T) && \
+                      sizeof(((C *)NULL)->m) == sizeof(struct any_list))
+#define DESC_ROW_(C, m, j, num, k, s, check, fl, ...) \
+    {.json = (j),                                     \
+     .json_len = sizeof(j) - 1,                       \
+     .number = (num),                                 \
+     .kind = (k),                                     \
+     .shape = (s),                                    \
+     .flags = (fl),                                   \
+     .offset = (uint32_t)(offsetof(C, m) + (check)),  \
+     ##__VA_ARGS__}
+
+/* Plain kinds: K is STR, BYTES, BOOL, INT32, INT64, DOUBLE or RAW. */
+#define F_ONE(C, m, j, num, K) \
+    DESC_ROW_(C, m, j, num, FIELD_##K, SHAPE_ONE, DESC_IS_(C, m, DESC_C_##K), 0)
+#define F_ALWAYS(C, m, j, num, K) \
+    DESC_ROW_(C, m, j, num, FIELD_##K, SHAPE_ONE, DESC_IS_(C, m, DESC_C_##K), FIELD_ALWAYS)
+#define F_PTR(C, m, j, num, K) \
+    DESC_ROW_(C, m, j, num, FIELD_##K, SHAPE_PTR, DESC_IS_(C, m, DESC_C_##K *), 0)
+#define F_LIST(C, m, j, num, K) \
+    DESC_ROW_(C, m, j, num, FIELD_##K, SHAPE_LIST, DESC_ITEM_IS_(C, m, DESC_C_##K), 0)
+
+/* Messages: T is the C struct, t its table. */
+#define F_MSG(C, m, j, num, T, t) \
+    DESC_ROW_(C, m, j, num, FIELD_MESSAGE, SHAPE_ONE, DESC_IS_(C, m, T), 0, .type = (t))
+#define F_ALWAYS_MSG(C, m, j, num, T, t) \
+    DESC_ROW_(C, m, j, num, FIELD_MESSAGE, SHAPE_ONE, DESC_IS_(C, m, T), FIELD_ALWAYS, .type = (t))
+#define F_INLINE_MSG(C, m, j, num, T, t) \
+    DESC_ROW_(C, m, j, num, FIELD_MESSAGE, SHAPE_ONE, DESC_IS_(C, m, T), FIELD_INLINE, .type = (t))
+#define F_PTR_MSG(C, m, j, num, T, t) \
+    DESC_ROW_(C, m, j, num, FIELD_MESSAGE, SHAPE_PTR, DESC_IS_(C, m, T *), 0, .type = (t))
+#define F_LIST_MSG(C, m, j, num, T, t) \
+    DESC_ROW_(C, m, j, num, FIELD_MESSAGE, SHAPE_LIST, DESC_ITEM_IS_(C, m, T), 0, .type = (t))
+#define F_MAP(C, m, j, num, T, t) \
+    DESC_ROW_(C, m, j, num, FIELD_MESSAGE, SHAPE_MAP, DESC_ITEM_IS_(C, m, T), 0, .type = (t))
+#define F_STR_MAP(C, m, j, num) F_MAP(C, m, j, num, struct str_entry, &str_entry_type)
+
+/* Scalars with their own codec. */
+#define F_CUSTOM(C, m, j, num, T, c) \
+    DESC_ROW_(C, m, j, num, FIELD_CUSTOM, SHAPE_ONE, DESC_IS_(C, m, T), 0, .custom = (c))
+#define F_ALWAYS_CUSTOM(C, m, j, num, T, c) \
+    DESC_ROW_(C, m, j, num, FIELD_CUSTOM, SHAPE_ONE, DESC_IS_(C, m, T), FIELD_ALWAYS, .custom = (c))
+#define F_PTR_CUSTOM(C, m, j, num, T, c) \
+    DESC_ROW_(C, m, j, num, FIELD_CUSTOM, SHAPE_PTR, DESC_IS_(C, m, T *), 0, .custom = (c))
+
+#define TYPE(n, C, f) \
+    {.name = (n), .size = sizeof(C), .align = _Alignof(C), .fields = (f), .n_fields = ARRAY_LEN(f)}
+
+/* Size of one value of the field, whatever its shape. */
+size_t field_item_size(const struct field *f);
+
+/*
+ * The value at a path such as "spec.tolerations[0].key" or
+ * "metadata.labels[app.kubernetes.io/name]" (a map's key stands in brackets, to the matching
+ * bracket). *ret_field tells what it is, *ret_value where; for a list or map without index
+ * *ret_value is its any_list. False where the path names no field; true with *ret_value NULL where
+ * the value is absent.
+ */
+bool desc_get(const struct type *type, const void *object, struct str path,
+              const struct field **ret_field, const void **ret_value);
+
+/* Deep equality of two values of one type; absent and empty lists are equal. */
+bool desc_equal(const struct type *type, const void *a, const void *b);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * json.h - JSON text to and from described types.
+ *
+ * Purpose:   one pass from text to struct, no tree in between. Bounded: depth, sizes, and UTF-8 is
+ *            validated. Strict mode (configuration files) refuses unknown and duplicate fields and
+ *            says where; the lenient mode (API objects) skips what the table does not know.
+ * Ownership: decoded text is copied into the arena, so the input may go.
+ * Threading: any, one call at a time per arena.
+ */
+#ifndef BERTH_CODEC_JSON_H
+#define BERTH_CODEC_JSON_H
+
+#include "codec/desc.h"
+
+#define JSON_MAX_DEPTH 200
+
+enum json_flags {
+    JSON_STRICT = 1 << 0,    /* unknown or duplicate field: an error that names its path */
+    JSON_FOLD_CASE = 1 << 1, /* field names match without regard to case, as Go's decoder does */
+};
+
+/*
+ * The value of type `type` in text, into out (type->size bytes, zeroed by the callee).
+ * -EBADMSG with "line 3, column 7: spec.containers[0].name: expected a string" on failure.
+ */
+int json_decode(struct str text, const struct type *type, unsigned flags, struct arena *a,
+                void *out, struct err *reterr) MUST_CHECK;
+
+/* Appends the object as compact JSON. Zero values are left out, as Go's omitempty does. */
+void json_encode(const struct type *type, const void *value, struct buf *out);
+
+/*
+ * Calls on_item with the text of every element of the array at the top-level key "items", and
+ * decodes everything else into out by type (whose table has no "items"). One pass, nothing copied:
+ * this is how lists of any length are read object by object. A non-zero return of on_item ends it.
+ */
+typedef int json_item_fn(void *ctx, struct str item);
+int json_decode_list(struct str text, const struct type *type, struct arena *a, void *out,
+                     json_item_fn *on_item, void *ctx, struct err *reterr) MUST_CHECK;
+
+/*
+ * Where the first complete JSON value of a stream ends: its length including leading white space, 0
+ * where more bytes are needed, negative where it is not JSON. For watch streams. *scan keeps the
+ * state between calls so that no byte is looked at twice; start it with {0}.
+ */
+struct json_scan {
+    size_t at;
+    int depth;
+    bool in_string, escaped, started;
+};
+ssize_t json_scan_value(struct json_scan *scan, struct str bytes);
+
+/* Appends s quoted, with the escapes that Go's encoder uses (SetEscapeHTML(false)). */
+void json_write_str(struct buf *out, struct str s);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * json_value.h - JSON as a tree.
+ *
+ * Purpose:   for what has no table: patches, YAML on its way to a typed decoder, arguments of
+ *            plugins nobody here wrote, the embedded API server.
+ * Ownership: the tree lives in the arena it was parsed into; immutable unless the owner says so.
+ * Threading: one thread while it is built, any for reading.
+ */
+#ifndef BERTH_CODEC_JSON_VALUE_H
+#define BERTH_CODEC_JSON_VALUE_H
+
+#include "codec/json.h"
+
+enum json_kind { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+struct json_value {
+    enum json_kind kind;
+    uint32_t line; /* 1-based, where it stood in the source; 0: unknown */
+    union {
+        bool boolean;
+        struct str text; /* string content; number as written */
+        struct {
+            struct json_value *items; /* array */
+            size_t n;
+        };
+        struct {
+            struct json_member *members; /* object, in order of appearance */
+            size_t n_members;
+        };
+    };
+};
+
+struct json_member {
+    struct str key;
+    struct json_value value;
+};
+
+/* flags: JSON_STRICT refuses duplicate keys; otherwise the last counts. */
+int json_parse(struct str text, unsigned flags, struct arena *a, struct json_value *ret_value,
+               struct err *reterr) MUST_CHECK;
+void json_write(const struct json_value *v, struct buf *out);
+
+/* The member of an object; NULL where it has none or v is not an object. */
+const struct json_value *json_get(const struct json_value *v, struct str key);
+bool json_value_equal(const struct json_value *a, const struct json_value *b);
+
+/* The same decoder as json_decode, over a tree; errors carry path and line. */
+int json_value_decode(const struct json_value *v, const struct type *type, unsigned flags,
+                      struct arena *a, void *out, struct err *reterr) MUST_CHECK;
+
+#endif

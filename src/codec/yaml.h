@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * yaml.h - YAML to a JSON tree.
+ *
+ * Purpose:   reads YAML 1.1 as sigs.k8s.io/yaml does (which scalars are booleans, numbers, null;
+ *            keys become strings) and gives a JSON tree, from where the typed decoder goes on. JSON
+ *            is YAML, so configuration files of both kinds come through here. Bounded: depth, total
+ *            nodes, and what aliases may expand to.
+ * Ownership: the tree lives in the arena.
+ * Threading: any, one call at a time per arena.
+ */
+#ifndef BERTH_CODEC_YAML_H
+#define BERTH_CODEC_YAML_H
+
+#include "codec/json_value.h"
+
+#define YAML_MAX_NODES 1000000
+
+/*
+ * All documents of the text, empty ones left out. flags: JSON_STRICT refuses duplicate keys.
+ * -EBADMSG with "line 3, column 7: ..." on failure.
+ */
+int yaml_parse(struct str text, unsigned flags, struct arena *a, struct json_value **ret_docs,
+               size_t *ret_n, struct err *reterr) MUST_CHECK;
+
+/* Appends a tree as YAML in the form of sigs.k8s.io/yaml: keys sorted, two spaces. */
+void yaml_write(const struct json_value *v, struct buf *out);
+
+#endif
