@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * quantity.h - an amount of a resource: "500m", "1536Mi", "12e6".
+ *
+ * Purpose:   resource.Quantity of Kubernetes to the letter: the same texts are accepted, the same
+ *            text comes out, and the conversions to int64 round and overflow in the same way, since
+ *            that is what scheduling decides upon. Never a floating point number.
+ * Ownership: a value of 24 bytes. A few rare ones point into the arena they were parsed into (a
+ * text that is kept as it was written, a number of more than 38 digits); copies share that.
+ * Threading: values; safe anywhere as long as the arena lives.
+ *
+ * Zeroed memory is the quantity 0.
+ */
+#ifndef BERTH_API_QUANTITY_H
+#define BERTH_API_QUANTITY_H
+
+#include "codec/desc.h"
+
+/* The family of suffixes a quantity was written with, and is written with again. */
+enum quantity_format {
+    QUANTITY_DECIMAL_SI,       /* n u m - k M G T P E */
+    QUANTITY_BINARY_SI,        /* Ki Mi Gi Ti Pi Ei */
+    QUANTITY_DECIMAL_EXPONENT, /* e3, E-6 */
+};
+
+/* How the amount is held; upstream's conversions to int64 depend on it. */
+enum quantity_kind {
+    QUANTITY_INT, /* lo * 10^scale; text: what to write instead of the canonical form, or NULL */
+    QUANTITY_DEC, /* (hi:lo as a 128-bit integer) * 10^scale */
+    QUANTITY_BIG, /* *big, for what 128 bits do not hold */
+};
+
+struct quantity_big;
+
+/* The members are this module's business. */
+struct quantity {
+    int64_t lo;
+    union {
+        int64_t hi;
+        const char *text;
+        const struct quantity_big *big;
+    };
+    int32_t scale;
+    uint8_t format; /* enum quantity_format */
+    uint8_t kind;   /* enum quantity_kind */
+};
+
+/*
+ * -EINVAL, with upstream's message, where text is no quantity. What is finer than 1n is rounded
+ * away from zero to it; binary amounts are capped at 2^63-1.
+ */
+int quantity_parse(struct str text, struct arena *a, struct quantity *ret_quantity,
+                   struct err *reterr) MUST_CHECK;
+
+/* value, value / 1000, value * 10^scale (the latter in decimal format). */
+struct quantity quantity_of(int64_t value, enum quantity_format format);
+struct quantity quantity_of_milli(int64_t value, enum quantity_format format);
+struct quantity quantity_of_scaled(int64_t value, int32_t scale);
+
+/* Appends what upstream's String() gives: no fraction, the largest suffix that loses nothing. */
+void quantity_write(const struct quantity *q, struct buf *out);
+
+/*
+ * The amount in units, in thousandths, and in 10^scale (-9 to 9). Rounded away from zero, as
+ * upstream does it: what does not fit wraps or gives 0, nothing saturates.
+ */
+int64_t quantity_scaled_value(const struct quantity *q, int32_t scale);
+int64_t quantity_value(const struct quantity *q);
+int64_t quantity_milli_value(const struct quantity *q);
+
+bool quantity_is_zero(const struct quantity *q);
+int quantity_sign(const struct quantity *q); /* -1, 0, 1 */
+int quantity_cmp(const struct quantity *a, const struct quantity *b);
+
+/*
+ * In place. A zero takes the format of y. A result beyond 128 bits (1.7e29 units) stays at that
+ * bound; upstream would go on counting.
+ */
+void quantity_add(struct quantity *q, const struct quantity *y);
+void quantity_sub(struct quantity *q, const struct quantity *y);
+
+/* In JSON a string or a bare number, in protobuf a message with the text as field 1. */
+extern const struct custom quantity_custom;
+
+/* {"cpu": "500m"}: ResourceList. */
+struct quantity_entry {
+    struct str key;
+    struct quantity value;
+};
+extern const struct type quantity_entry_type;
+typedef LIST(struct quantity_entry) quantity_map;
+
+/* By binary search; NULL where there is none. */
+const struct quantity *quantity_map_get(const quantity_map *map, struct str key);
+
+#endif
