@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * file.h - small files that somebody else writes: kubeconfigs, tokens, certificates.
+ *
+ * Purpose:   read a whole file with a limit, and notice cheaply that it was replaced.
+ * Ownership: the caller owns the buffer.
+ * Threading: any.
+ */
+#ifndef BERTH_KUBE_FILE_H
+#define BERTH_KUBE_FILE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/*
+ * Appends the content of path to out. A file of more than max bytes, a directory or an unreadable
+ * one is refused; reterr then reads "PATH: what is wrong".
+ */
+int file_read(const char *path, size_t max, struct buf *out, struct err *reterr) MUST_CHECK;
+
+/* What a file looked like; the same values mean the same content for all practical purposes. */
+struct file_stamp {
+    uint64_t inode;
+    int64_t size;
+    int64_t mtime, ctime; /* ns */
+};
+
+/* 0 or negative errno. */
+int file_stamp_of(const char *path, struct file_stamp *ret_stamp) MUST_CHECK;
+static inline bool file_stamp_eq(struct file_stamp a, struct file_stamp b)
+{
+    return a.inode == b.inode && a.size == b.size && a.mtime == b.mtime && a.ctime == b.ctime;
+}
+
+#endif
