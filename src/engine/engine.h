@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * engine.h - the scheduler as a function from what happened to what should be done.
+ *
+ * Purpose:   objects and outcomes of writes go in by the functions below, writes and decisions come
+ *            out by the ports. Same calls, same clock, same seed: same output, byte for byte.
+ * Ownership: engine_new copies the ports and keeps config's texts by reference: config must outlive
+ *            the engine. Objects passed in are ref'd as needed.
+ * Threading: all functions by one thread. There is no lock in the engine.
+ */
+#ifndef BERTH_ENGINE_ENGINE_H
+#define BERTH_ENGINE_ENGINE_H
+
+#include "engine/config.h"
+#include "engine/framework.h"
+#include "engine/ports.h"
+
+struct engine_options {
+    const struct scheduler_config *config;
+    const struct registry *registry;
+    struct ports ports;
+    uint64_t seed;
+    int64_t max_in_unschedulable; /* ns; 0: five minutes */
+};
+
+int engine_new(const struct engine_options *options, struct engine **ret_engine,
+               struct err *reterr) MUST_CHECK;
+struct engine *engine_free(struct engine *engine);
+
+/*
+ * An object of the cluster changed: before NULL is an addition, after NULL a deletion. Kinds that
+ * the engine does not watch are ignored.
+ */
+void engine_object_changed(struct engine *engine, struct object *before, struct object *after);
+/* The outcome of the write with this id. */
+void engine_write_done(struct engine *engine, uint64_t id, const struct write_result *result);
+/* Time has passed: flushes queues. To be called at engine_next_wake, harmless at any time. */
+void engine_tick(struct engine *engine);
+/* When the engine next wants to be ticked; INT64_MAX: only when something happens. */
+int64_t engine_next_wake(const struct engine *engine);
+/* Takes one pod off the queue and tries to place it. False where no pod is ready. */
+bool engine_schedule_one(struct engine *engine);
+
+/* Numbers for health checks, metrics and tests. */
+struct engine_stats {
+    size_t nodes, pods, assumed_pods;
+    size_t active, backoff, unschedulable, gated, binding;
+};
+struct engine_stats engine_get_stats(const struct engine *engine);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ports.h - everything the engine can do to the world.
+ *
+ * Purpose:   the engine has no sockets, clock, randomness or threads. Whoever makes an engine hands
+ *            it this struct of functions: the live world (src/kube), the simulated one (src/sim),
+ *            a test's.
+ * Ownership: arguments are borrowed for the call; a port that keeps a pod refs its object and
+ *            copies texts.
+ * Threading: called on the engine's thread only; must not block.
+ */
+#ifndef BERTH_ENGINE_PORTS_H
+#define BERTH_ENGINE_PORTS_H
+
+#include "api/object.h"
+#include "base/pool.h"
+#include "base/str.h"
+
+/* A write that should be made. */
+enum write_kind {
+    WRITE_BINDING,       /* pods/binding: pod to node_name */
+    WRITE_POD_CONDITION, /* pods/status: the PodScheduled condition */
+    WRITE_EVENT,         /* events.k8s.io, regarding the pod */
+};
+
+struct write {
+    enum write_kind kind;
+    uint64_t id;        /* comes back in engine_write_done; 0: nobody waits for the outcome */
+    struct object *pod; /* what it is about */
+    struct str scheduler_name;
+    struct str node_name; /* WRITE_BINDING */
+    struct str reason;    /* condition and event */
+    struct str message;   /* condition: whole; event: note */
+    struct str action;    /* event: "Binding", "Scheduling" */
+    bool warning;         /* event: type Warning, else Normal */
+};
+
+/* What became of a write. */
+struct write_result {
+    int status;        /* HTTP status; 0: no answer came (message says why) */
+    struct str reason; /* of the Status: "Conflict", "NotFound", … */
+    struct str message;
+};
+static inline bool write_ok(const struct write_result *r)
+{
+    return r->status >= 200 && r->status < 300;
+}
+
+/* What a scheduling attempt came to, for logs, metrics, explanations and the simulator. */
+struct decision {
+    struct object *pod;
+    struct str profile;
+    struct str node_name; /* empty: not placed */
+    struct str message;   /* why not */
+    bool error;           /* not placed because something broke, not because nothing fits */
+    bool bound;           /* the binding was accepted */
+    size_t evaluated_nodes, feasible_nodes;
+    uint32_t attempt;
+    int64_t duration; /* of the attempt, ns */
+};
+
+struct ports {
+    void *ctx;
+    int64_t (*now)(void *ctx); /* monotonic ns; virtual in a simulation */
+    void (*submit)(void *ctx, const struct write *write);
+    void (*decided)(void *ctx, const struct decision *decision);              /* may be NULL */
+    void (*log)(void *ctx, int level, struct str plugin, struct str message); /* may be NULL */
+    struct pool *pool; /* for filter and score; NULL: none */
+};
+
+#endif
