@@ -300,9 +300,11 @@ void quantity_add(struct quantity *q, const struct quantity *y)
     int128 a, b, sum;
     if (align(q, y, &a, &b) && !__builtin_add_overflow(a, b, &sum))
         quantity_set_dec(q, sum, MIN(q->scale, y->scale));
-    else if (quantity_is_zero(q))
+    else if (quantity_is_zero(q)) {
         *q = *y;
-    else if (!quantity_is_zero(y))
+        if (y->kind == QUANTITY_INT)
+            quantity_set_dec(q, y->lo, y->scale);
+    } else if (!quantity_is_zero(y))
         saturate(q, y);
 }
 
