@@ -11,11 +11,13 @@
  *
  * What a member looks like in C follows from the shape of its field:
  *
- *   SHAPE_ONE   the value itself              struct str node_name;       int64_t generation;
- *   SHAPE_PTR   a pointer, NULL when absent   int32_t *priority;          struct affinity
- * *affinity; SHAPE_LIST  LIST(T): {T *v; size_t n;}    LIST(struct container) containers; SHAPE_MAP
- * LIST(struct entry), where the entry type has exactly two fields: number 1 is the key (a struct
- * str), number 2 the value. Sorted by key; of two equal keys the last counts, as in Go.
+ *   SHAPE_ONE    the value itself              struct str node_name;
+ *   SHAPE_PTR    a pointer, NULL when absent   int32_t *priority;
+ *   SHAPE_LIST   LIST(T): {T *v; size_t n;}    LIST(struct container) containers;
+ *   SHAPE_MAP    LIST(struct entry)            str_map labels;
+ *
+ * The entry type of a map has exactly two fields: number 1 is the key (a struct str), number 2 the
+ * value, not a list. Maps are sorted by key; of two equal keys the last counts, as in Go.
  *
  * A message field with FIELD_INLINE stands in the JSON object of its parent (Go's `json:",inline"`)
  * but is a message of its own in protobuf. Protobuf number 0 marks a field that only JSON has, such
@@ -37,10 +39,16 @@ enum field_kind {
     FIELD_INT32,   /* int32_t */
     FIELD_INT64,   /* int64_t */
     FIELD_DOUBLE,  /* double; JSON only (configuration) */
-    FIELD_RAW,     /* struct str: any JSON value, kept as its text; protobuf: bytes */
+    FIELD_RAW,     /* struct str: any JSON value, kept as its text; see below */
     FIELD_MESSAGE, /* a struct with a table of its own: field.type */
     FIELD_CUSTOM,  /* a scalar with a codec of its own: field.custom (Quantity, Time, …) */
 };
+
+/*
+ * FIELD_RAW is upstream's RawExtension, FieldsV1 and JSON. In protobuf these are messages with one
+ * field, `bytes raw = 1`, and the struct str holds what stands in there: JSON text, or another
+ * enveloped protobuf object (the object of a watch event).
+ */
 
 enum field_shape { SHAPE_ONE, SHAPE_PTR, SHAPE_LIST, SHAPE_MAP };
 
@@ -79,12 +87,20 @@ struct field {
 };
 
 struct type {
-    const char
-        *name; /* upstream's, e.g. "k8s.io.api.core.v1.PodSpec": checked against its .proto */
+    const char *name; /* upstream's, "k8s.io.api.core.v1.PodSpec": checked against its .proto */
     size_t size, align;
     const struct field *fields; /* in upstream's order, which is the order on the wire */
     size_t n_fields;
 };
+
+/*
+ * An empty item of a list takes two or three bytes on the wire and the size of its struct in
+ * memory. So that a small hostile text cannot become a huge object, what the decoders allocate for
+ * structs may come to DECODE_EXPANSION times the size of the input and DECODE_SLACK bytes; real
+ * objects stay below a tenth of that. What would pass it is refused with -EBADMSG.
+ */
+#define DECODE_EXPANSION ((size_t)64)
+#define DECODE_SLACK     ((size_t)64 << 10)
 
 #define LIST(T)   \
     struct {      \
@@ -175,6 +191,8 @@ const struct str *str_map_get(const str_map *map, struct str key);
     DESC_ROW_(C, m, j, num, FIELD_CUSTOM, SHAPE_ONE, DESC_IS_(C, m, T), FIELD_ALWAYS, .custom = (c))
 #define F_PTR_CUSTOM(C, m, j, num, T, c) \
     DESC_ROW_(C, m, j, num, FIELD_CUSTOM, SHAPE_PTR, DESC_IS_(C, m, T *), 0, .custom = (c))
+#define F_LIST_CUSTOM(C, m, j, num, T, c) \
+    DESC_ROW_(C, m, j, num, FIELD_CUSTOM, SHAPE_LIST, DESC_ITEM_IS_(C, m, T), 0, .custom = (c))
 
 #define TYPE(n, C, f) \
     {.name = (n), .size = sizeof(C), .align = _Alignof(C), .fields = (f), .n_fields = ARRAY_LEN(f)}

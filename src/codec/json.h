@@ -4,7 +4,9 @@
  *
  * Purpose:   one pass from text to struct, no tree in between. Bounded: depth, sizes, and UTF-8 is
  *            validated. Strict mode (configuration files) refuses unknown and duplicate fields and
- *            says where; the lenient mode (API objects) skips what the table does not know.
+ *            says where; the lenient mode (API objects) skips what the table does not know. Bytes
+ *            that are not UTF-8 are refused in strict mode and read as U+FFFD in lenient mode, as
+ *            Go does; so are surrogates (\ud800) that have no partner, in both.
  * Ownership: decoded text is copied into the arena, so the input may go.
  * Threading: any, one call at a time per arena.
  */
@@ -19,6 +21,12 @@ enum json_flags {
     JSON_STRICT = 1 << 0,    /* unknown or duplicate field: an error that names its path */
     JSON_FOLD_CASE = 1 << 1, /* field names match without regard to case, as Go's decoder does */
 };
+
+/*
+ * How numbers are read: a whole number field takes whole numbers within its range and refuses 1.0,
+ * 1e3 and "1", as sigs.k8s.io/json does. null leaves a field as it is. A field that occurs twice in
+ * lenient mode: the last counts, objects merge.
+ */
 
 /*
  * The value of type `type` in text, into out (type->size bytes, zeroed by the callee).
@@ -51,7 +59,11 @@ struct json_scan {
 };
 ssize_t json_scan_value(struct json_scan *scan, struct str bytes);
 
-/* Appends s quoted, with the escapes that Go's encoder uses (SetEscapeHTML(false)). */
+/*
+ * Appends s quoted, escaped as apimachinery's serializer does it: Go's defaults, which also turn <,
+ * > and & into \u003c and so on. Equal objects thus have equal bytes on both sides, and the text is
+ * safe within a page. Bytes that are not UTF-8 become \ufffd.
+ */
 void json_write_str(struct buf *out, struct str s);
 
 #endif
