@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * apps.h - ReplicaSet and StatefulSet.
+ *
+ * Purpose:   their selectors, from which the default topology spread is made.
+ * Ownership: the object that holds them: all of a decoded value lives in its arena.
+ * Threading: immutable once decoded; any.
+ */
+#ifndef BERTH_API_APPS_H
+#define BERTH_API_APPS_H
+
+#include "api/meta.h"
+
+/* Left out: minReadySeconds, template. */
+struct replica_set_spec {
+    int32_t *replicas;
+    struct label_selector *selector;
+};
+
+/* Left out: status. */
+struct replica_set {
+    struct object_meta metadata;
+    struct replica_set_spec spec;
+};
+
+/*
+ * Left out: template, volumeClaimTemplates, serviceName, podManagementPolicy, updateStrategy,
+ * revisionHistoryLimit, minReadySeconds, persistentVolumeClaimRetentionPolicy, ordinals.
+ */
+struct stateful_set_spec {
+    int32_t *replicas;
+    struct label_selector *selector;
+};
+
+/* Left out: status. */
+struct stateful_set {
+    struct object_meta metadata;
+    struct stateful_set_spec spec;
+};
+
+extern const struct type replica_set_spec_type;
+extern const struct type replica_set_type;
+extern const struct type stateful_set_spec_type;
+extern const struct type stateful_set_type;
+
+#endif

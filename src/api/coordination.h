@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * coordination.h - Lease.
+ *
+ * Purpose:   who is the leader.
+ * Ownership: the object that holds them: all of a decoded value lives in its arena.
+ * Threading: immutable once decoded; any.
+ */
+#ifndef BERTH_API_COORDINATION_H
+#define BERTH_API_COORDINATION_H
+
+#include "api/meta.h"
+
+struct lease_spec {
+    struct str *holder_identity; /* "" or absent: nobody holds it */
+    int32_t *lease_duration_seconds;
+    struct timestamp acquire_time;
+    struct timestamp renew_time;
+    int32_t *lease_transitions;
+    struct str *strategy;
+    struct str *preferred_holder;
+};
+
+struct lease {
+    struct object_meta metadata;
+    struct lease_spec spec;
+};
+
+extern const struct type lease_spec_type;
+extern const struct type lease_type;
+
+#endif

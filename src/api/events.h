@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * events.h - Event.
+ *
+ * Purpose:   events.k8s.io/v1: what happened to an object, for people.
+ * Ownership: the object that holds them: all of a decoded value lives in its arena.
+ * Threading: immutable once decoded; any.
+ */
+#ifndef BERTH_API_EVENTS_H
+#define BERTH_API_EVENTS_H
+
+#include "api/core.h"
+
+struct event_series {
+    struct timestamp last_observed_time;
+    int32_t count;
+};
+
+/*
+ * Left out: deprecatedSource, deprecatedFirstTimestamp, deprecatedLastTimestamp, deprecatedCount.
+ */
+struct event {
+    struct object_meta metadata;
+    struct timestamp event_time;
+    struct event_series *series;
+    struct str reporting_controller;
+    struct str reporting_instance;
+    struct str action;
+    struct str reason;
+    struct object_reference regarding;
+    struct object_reference *related;
+    struct str note;
+    struct str type;
+};
+
+extern const struct type event_series_type;
+extern const struct type event_type;
+
+#endif
