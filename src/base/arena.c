@@ -27,12 +27,16 @@ static void free_chunks(struct arena_chunk *c)
 void arena_release(struct arena *a)
 {
     free_chunks(a->chunk);
+    free_chunks(a->huge);
     arena_init(a, 0);
 }
 
 void arena_reset(struct arena *a)
 {
-    /* Chunks only grow (but for oversized pieces), so the newest serves the next round best. */
+    free_chunks(a->huge);
+    a->huge = NULL;
+    a->total = 0;
+    /* Chunks only grow, so the newest serves the next round best. */
     struct arena_chunk *keep = a->chunk;
     if (!keep)
         return;
@@ -43,30 +47,54 @@ void arena_reset(struct arena *a)
     a->end = keep->data + keep->size;
 }
 
+static struct arena_chunk *add_chunk(struct arena *a, struct arena_chunk **list, size_t size)
+{
+    struct arena_chunk *c = xmalloc(sizeof(*c) + size);
+    c->older = *list;
+    c->size = size;
+    *list = c;
+    a->total += size;
+    return c;
+}
+
 static void grow(struct arena *a, size_t need)
 {
-    size_t size = MAX(a->next_size, need);
-    struct arena_chunk *c = xmalloc(sizeof(*c) + size);
-    c->older = a->chunk;
-    c->size = size;
-    a->chunk = c;
+    size_t size = MAX(MAX(a->next_size, need), ARENA_CHUNK_MIN);
+    struct arena_chunk *c = add_chunk(a, &a->chunk, size);
     a->at = c->data;
     a->end = c->data + size;
-    a->total += size;
-    if (a->next_size < ARENA_CHUNK_MAX)
-        a->next_size = MIN(MAX(a->next_size, ARENA_CHUNK_MIN / 2) * 2, ARENA_CHUNK_MAX);
+    a->next_size = MAX(MIN(size * 2, ARENA_CHUNK_MAX), size);
+}
+
+static void *align_up(char *at, size_t align)
+{
+    return at + (-(uintptr_t)at & (align - 1));
+}
+
+static void *take_slow(struct arena *a, size_t size, size_t align)
+{
+    size_t need;
+    if (__builtin_add_overflow(size, align, &need) || need > PTRDIFF_MAX / 2)
+        abort();
+    /* A huge piece does not spoil what is left of the newest chunk, and does not stay. */
+    if (need > MAX(a->next_size, ARENA_CHUNK_MAX))
+        return align_up(add_chunk(a, &a->huge, need)->data, align);
+    grow(a, need);
+    char *p = align_up(a->at, align);
+    a->at = p + size;
+    return p;
 }
 
 /* Room for size bytes at an aligned address; not zeroed. */
 static void *take(struct arena *a, size_t size, size_t align)
 {
-    uintptr_t at = ((uintptr_t)a->at + align - 1) & ~(uintptr_t)(align - 1);
-    if (UNLIKELY(!a->at || at > (uintptr_t)a->end || (uintptr_t)a->end - at < size)) {
-        grow(a, size + align);
-        at = ((uintptr_t)a->at + align - 1) & ~(uintptr_t)(align - 1);
-    }
-    a->at = (char *)at + size;
-    return (void *)at;
+    size_t gap = -(uintptr_t)a->at & (align - 1);
+    size_t left = (size_t)(a->end - a->at);
+    if (UNLIKELY(!a->at || gap > left || size > left - gap))
+        return take_slow(a, size, align);
+    char *p = a->at + gap;
+    a->at = p + size;
+    return p;
 }
 
 void *arena_alloc(struct arena *a, size_t size, size_t align)

@@ -5,7 +5,7 @@
  * Purpose:   everything that dies together is allocated together: one decoded object, one cycle,
  *            one request. There is no free of a single piece.
  * Ownership: the arena owns its chunks; arena_release gives them all back, arena_reset keeps the
- *            largest for the next round.
+ *            largest (of at most ARENA_CHUNK_MAX) for the next round.
  * Threading: one thread at a time; once nobody allocates any more, any thread may read.
  */
 #ifndef BERTH_BASE_ARENA_H
@@ -16,7 +16,8 @@
 struct arena_chunk;
 
 struct arena {
-    struct arena_chunk *chunk; /* the newest; older ones behind it */
+    struct arena_chunk *chunk; /* the newest and largest; older ones behind it */
+    struct arena_chunk *huge;  /* pieces beyond ARENA_CHUNK_MAX, each in a chunk of its own */
     char *at, *end;            /* what is left of the newest */
     size_t next_size;          /* of the next chunk; doubles up to ARENA_CHUNK_MAX */
     size_t total;              /* bytes held in chunks */

@@ -14,6 +14,12 @@ void buf_release(struct buf *b)
     *b = (struct buf){.max = b->max};
 }
 
+static void set_cap(struct buf *b, size_t cap)
+{
+    b->p = xrealloc(b->p, cap + 1);
+    b->cap = cap;
+}
+
 bool buf_reserve(struct buf *b, size_t n)
 {
     if (LIKELY(b->cap - b->n >= n))
@@ -23,9 +29,8 @@ bool buf_reserve(struct buf *b, size_t n)
         b->overflow = true;
         return false;
     }
-    size_t cap = MAX(b->n + n, MIN(b->cap * 2, max));
-    b->cap = MAX(cap, (size_t)64);
-    b->p = xrealloc(b->p, b->cap);
+    size_t wish = MAX(b->cap * 2, (size_t)64);
+    set_cap(b, MAX(b->n + n, MIN(wish, max)));
     return true;
 }
 
@@ -52,7 +57,7 @@ void buf_add_vprintf(struct buf *b, const char *fmt, va_list ap)
     va_list again;
     va_copy(again, ap);
     int n = vsnprintf(NULL, 0, fmt, ap);
-    if (n > 0 && buf_reserve(b, (size_t)n + 1)) {
+    if (n > 0 && buf_reserve(b, (size_t)n)) {
         vsnprintf(b->p + b->n, (size_t)n + 1, fmt, again);
         b->n += (size_t)n;
     }
@@ -77,11 +82,8 @@ void buf_consume(struct buf *b, size_t n)
 
 const char *buf_cstr(struct buf *b)
 {
-    /* The NUL is ours, not the user's: it may stand past the maximum. */
-    if (b->n == b->cap) {
-        b->cap = b->n + 1;
-        b->p = xrealloc(b->p, b->cap);
-    }
+    if (!b->p)
+        set_cap(b, 0);
     b->p[b->n] = '\0';
     return b->p;
 }

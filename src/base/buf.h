@@ -17,8 +17,8 @@
 
 struct buf {
     char *p;
-    size_t n, cap;
-    size_t max; /* 0: BUF_MAX_DEFAULT */
+    size_t n, cap; /* cap <= max; one byte more is there for a NUL */
+    size_t max;    /* 0: BUF_MAX_DEFAULT */
     bool overflow;
 };
 

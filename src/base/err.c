@@ -7,11 +7,14 @@ int err_set(struct err *reterr, int code, const char *fmt, ...)
 {
     if (!reterr)
         return code;
-    reterr->code = code;
+    /* By way of a copy: the old message may be among the arguments. */
+    char msg[sizeof(reterr->msg)];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(reterr->msg, sizeof(reterr->msg), fmt, ap);
+    vsnprintf(msg, sizeof(msg), fmt, ap);
     va_end(ap);
+    memcpy(reterr->msg, msg, strlen(msg) + 1);
+    reterr->code = code;
     return code;
 }
 

@@ -6,7 +6,11 @@
  *            I1115 09:19:43.123456    4711 binding.c:40] "Bound pod" pod="default/a" nodes=5
  *            Only kube, cmd and apiserver log above level 4; base, codec, api, net and the engine
  *            return errors and leave the telling to their callers.
- * Ownership: nothing is kept; a line is formatted on the stack and written by one write(2).
+ *            or, as JSON, {"ts":1763198383123.456,"caller":"kube/binding.c:40","msg":"Bound pod",
+ *            "v":2,"pod":"default/a","nodes":5} on one line; lines of errors have no "v".
+ *            A text of several lines is shown as such by the first and escaped by the second.
+ * Ownership: nothing is kept. A line is written by one write(2); values are cut after
+ *            LOG_VALUE_MAX bytes.
  * Threading: any thread.
  */
 #ifndef BERTH_BASE_LOG_H
@@ -16,6 +20,8 @@
 #include "base/str.h"
 
 enum log_severity { LOG_INFO, LOG_WARNING, LOG_ERROR };
+#define LOG_VALUE_MAX ((size_t)16 << 10)
+
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 
 enum log_kv_kind { LOG_KV_STR, LOG_KV_INT, LOG_KV_BOOL, LOG_KV_DOUBLE, LOG_KV_DURATION };
@@ -50,21 +56,31 @@ static inline bool log_on(int level)
     return level <= log_verbosity();
 }
 
-void log_write(enum log_severity severity, const char *file, int line, const char *message,
-               const struct log_kv *kvs, size_t n);
+/* Where a line comes from. */
+struct log_site {
+    enum log_severity severity;
+    int level; /* of LOG_INFO */
+    const char *file;
+    int line;
+};
 
-#define LOG_WRITE_(severity, message, ...)                                                   \
-    do {                                                                                     \
-        struct log_kv kvs_[] = {{0}, ##__VA_ARGS__};                                         \
-        log_write((severity), __FILE__, __LINE__, (message), kvs_ + 1, ARRAY_LEN(kvs_) - 1); \
+/* What the macros below call. */
+void log_write(const struct log_site *site, const char *message, const struct log_kv *kvs,
+               size_t n);
+
+#define LOG_WRITE_(severity_, level_, message, ...)                          \
+    do {                                                                     \
+        struct log_kv kvs_[] = {{0}, ##__VA_ARGS__};                         \
+        struct log_site site_ = {(severity_), (level_), __FILE__, __LINE__}; \
+        log_write(&site_, (message), kvs_ + 1, ARRAY_LEN(kvs_) - 1);         \
     } while (0)
 
-#define log_info(level, message, ...)                     \
-    do {                                                  \
-        if (log_on(level))                                \
-            LOG_WRITE_(LOG_INFO, message, ##__VA_ARGS__); \
+#define log_info(level, message, ...)                            \
+    do {                                                         \
+        if (log_on(level))                                       \
+            LOG_WRITE_(LOG_INFO, level, message, ##__VA_ARGS__); \
     } while (0)
-#define log_warning(message, ...) LOG_WRITE_(LOG_WARNING, message, ##__VA_ARGS__)
-#define log_error(message, ...)   LOG_WRITE_(LOG_ERROR, message, ##__VA_ARGS__)
+#define log_warning(message, ...) LOG_WRITE_(LOG_WARNING, 0, message, ##__VA_ARGS__)
+#define log_error(message, ...)   LOG_WRITE_(LOG_ERROR, 0, message, ##__VA_ARGS__)
 
 #endif

@@ -35,7 +35,7 @@ void mailbox_post(struct mailbox *box, struct mail *mail);
 struct mail *mailbox_take(struct mailbox *box);
 /* Waits for mail until the monotonic time `until` (INT64_MAX: for ever) or close, then takes. */
 struct mail *mailbox_wait(struct mailbox *box, int64_t until);
-/* Ends waiting for good; posting is still allowed. */
+/* Ends waiting for good, by event_fd as well; posting is still allowed. */
 void mailbox_close(struct mailbox *box);
 bool mailbox_closed(struct mailbox *box);
 

@@ -3,7 +3,8 @@
  * metrics.h - counters, gauges and histograms in Prometheus' text format.
  *
  * Purpose:   a metric is declared once in a table (name, help, stability, labels, buckets); series
- *            come to life when first used. Help texts carry upstream's "[STABLE] " and "[ALPHA] ".
+ *            come to life when first used, a family without labels has its only one at once.
+ *            Help texts carry upstream's "[STABLE] " and "[ALPHA] ".
  * Ownership: the registry owns families and series; pointers to series stay valid until it goes.
  * Threading: updates are atomic and may come from any thread; looking a series up takes the
  *            family's lock, so hot paths look up once and keep the pointer.
@@ -36,8 +37,12 @@ struct metrics *metrics_free(struct metrics *m);
 /* Series beyond this number per family are dropped into one whose labels all read "overflow". */
 #define METRIC_MAX_SERIES 10000
 
+/* desc outlives the registry. A name that is there already gives the family that has it. */
 struct metric_family *metrics_add(struct metrics *m, const struct metric_desc *desc);
-/* values: one per label. The same values give the same series. */
+/*
+ * values: one per label, in the order of desc. The same values give the same series. Bytes that are
+ * not UTF-8 are replaced by U+FFFD: one of them would make the whole page unreadable.
+ */
 struct metric *metric_with(struct metric_family *family, const struct str *values);
 
 void metric_add(struct metric *series, double delta); /* counter (delta >= 0), gauge */
@@ -45,7 +50,10 @@ void metric_set(struct metric *series, double value); /* gauge */
 void metric_observe(struct metric *series, double value);
 double metric_value(const struct metric *series); /* counter and gauge; histogram: its count */
 
-/* Families in order of name, series in order of their labels' values. */
+/*
+ * Families in order of name, labels too, series in order of their labels' values. Of a histogram
+ * that is being updated, the count and the buckets agree; the sum may be one observation apart.
+ */
 void metrics_write(struct metrics *m, struct buf *out);
 
 /* The usual bucket lists: start * factor^i and start + width * i. Fills out[n]. */

@@ -107,6 +107,42 @@ bool str_to_i64(struct str s, int64_t *ret_value)
     return true;
 }
 
+/* How many bytes a character has that begins with this one, and its own bits; 0: begins none. */
+static size_t rune_bytes(unsigned char first, uint32_t *ret_bits)
+{
+    static const struct {
+        unsigned char from, to, bits;
+    } kinds[] = {{0x00, 0x7f, 0x7f}, {0xc2, 0xdf, 0x1f}, {0xe0, 0xef, 0x0f}, {0xf0, 0xf4, 0x07}};
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        if (first >= kinds[i].from && first <= kinds[i].to) {
+            *ret_bits = first & kinds[i].bits;
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+uint32_t str_next_rune(struct str *rest)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    struct str s = *rest;
+    uint32_t rune;
+    size_t n = rune_bytes((unsigned char)s.p[0], &rune);
+    *rest = str_slice(s, 1, s.n);
+    if (n == 0 || n > s.n)
+        return STR_BAD_RUNE;
+    for (size_t i = 1; i < n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if ((c & 0xc0) != 0x80)
+            return STR_BAD_RUNE;
+        rune = rune << 6 | (c & 0x3f);
+    }
+    if (rune < least[n] || rune > 0x10ffff || (rune >= 0xd800 && rune <= 0xdfff))
+        return STR_BAD_RUNE;
+    *rest = str_slice(s, n, s.n);
+    return rune;
+}
+
 char *str_dup(struct str s)
 {
     char *p = xmalloc(s.n + 1);
@@ -117,8 +153,8 @@ char *str_dup(struct str s)
 }
 
 /*
- * The hash: 16 bytes a step, each step one 64x64->128 multiplication whose halves are folded. The
- * seed keeps API users from choosing keys that collide.
+ * The hash: 16 bytes a step, each step one 64x64->128 multiplication whose halves are folded. Both
+ * factors hold a secret: who could make one of them zero could make any two keys collide.
  */
 static uint64_t hash_seed[2];
 
@@ -151,15 +187,15 @@ uint64_t hash_u64(uint64_t v)
 
 uint64_t str_hash(struct str s)
 {
-    uint64_t h = hash_seed[1] ^ s.n;
+    uint64_t h = 0xe7037ed1a0b428dbu ^ s.n;
     const char *p = s.p;
     size_t n = s.n;
     for (; n >= 16; p += 16, n -= 16)
-        h = fold(load64(p) ^ hash_seed[0] ^ h, load64(p + 8) ^ 0xe7037ed1a0b428dbu);
+        h = fold(load64(p) ^ hash_seed[0] ^ h, load64(p + 8) ^ hash_seed[1]);
     if (n) {
         char tail[16] = {0};
         memcpy(tail, p, n);
-        h = fold(load64(tail) ^ hash_seed[0] ^ h, load64(tail + 8) ^ 0x8ebc6af09c88c6e3u);
+        h = fold(load64(tail) ^ hash_seed[0] ^ h, load64(tail + 8) ^ hash_seed[1]);
     }
     return hash_u64(h);
 }

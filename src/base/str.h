@@ -73,11 +73,17 @@ bool str_split(struct str *rest, char sep, struct str *ret_head);
 bool str_to_i64(struct str s, int64_t *ret_value) MUST_CHECK;
 bool str_to_u64(struct str s, uint64_t *ret_value) MUST_CHECK;
 
+/*
+ * Takes the first UTF-8 character off *rest, which is not empty. A byte that begins none comes off
+ * alone and gives STR_BAD_RUNE; overlong forms, surrogates and what lies past U+10FFFF are bad.
+ */
+#define STR_BAD_RUNE UINT32_MAX
+uint32_t str_next_rune(struct str *rest);
+
 /* A copy on the heap that ends in NUL; the caller frees it. */
 char *str_dup(struct str s) __attribute__((returns_nonnull));
 
-/* A seeded hash; the seed is drawn once per process so that nobody outside can aim at our tables.
- */
+/* A hash whose seed is drawn once per process, so that nobody outside can aim at our tables. */
 uint64_t str_hash(struct str s);
 uint64_t hash_u64(uint64_t v);
 

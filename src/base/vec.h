@@ -37,6 +37,16 @@
 #define vec_last(vec)  ((vec)->v[(vec)->n - 1])
 #define vec_clear(vec) ((void)((vec)->n = 0))
 
+/* Puts an element in front of element i (i == n: at the end). */
+#define vec_insert(vec, i, ...)                                                            \
+    do {                                                                                   \
+        size_t at_ = (i);                                                                  \
+        vec_reserve((vec), (vec)->n + 1);                                                  \
+        memmove(&(vec)->v[at_ + 1], &(vec)->v[at_], ((vec)->n - at_) * sizeof(*(vec)->v)); \
+        (vec)->v[at_] = (__VA_ARGS__);                                                     \
+        (vec)->n++;                                                                        \
+    } while (0)
+
 /* Removes element i by moving the last into its place. */
 #define vec_swap_remove(vec, i) ((void)((vec)->v[i] = (vec)->v[--(vec)->n]))
 

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/metrics.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/num.h"
+#include "base/vec.h"
+
+/* One series. It never moves, and nothing but the atomics changes once others can see it. */
+struct metric {
+    const struct metric_desc *desc;
+    const struct str *values;  /* of the labels, in the order in which they are written */
+    _Atomic double value;      /* of a histogram: the sum of what was observed */
+    _Atomic uint64_t *buckets; /* what fell into each, not cumulative; the last one is +Inf */
+};
+
+struct metric_family {
+    const struct metric_desc *desc;
+    size_t n_labels;
+    size_t order[METRIC_MAX_LABELS]; /* positions in desc, in order of the labels' names */
+    pthread_mutex_t lock;            /* guards all below */
+    VEC(struct metric *) series;     /* in order of their values: found by halving, written as is */
+    struct metric *overflow;
+    struct arena arena; /* of the series */
+};
+
+struct metrics {
+    pthread_mutex_t lock;
+    VEC(struct metric_family *) families; /* in order of name */
+};
+
+/* --- making ------------------------------------------------------------------------------------
+ */
+
+struct metrics *metrics_new(void)
+{
+    struct metrics *m = xnew(struct metrics);
+    pthread_mutex_init(&m->lock, NULL);
+    return m;
+}
+
+static void family_free(struct metric_family *f)
+{
+    vec_release(&f->series);
+    arena_release(&f->arena);
+    pthread_mutex_destroy(&f->lock);
+    free(f);
+}
+
+struct metrics *metrics_free(struct metrics *m)
+{
+    if (!m)
+        return NULL;
+    for (size_t i = 0; i < m->families.n; i++)
+        family_free(m->families.v[i]);
+    vec_release(&m->families);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+    return NULL;
+}
+
+static struct metric_family *family_new(const struct metric_desc *desc)
+{
+    struct metric_family *f = xnew(struct metric_family);
+    f->desc = desc;
+    pthread_mutex_init(&f->lock, NULL);
+    arena_init(&f->arena, 0);
+    /* Insertion into the sorted order; there are a handful of labels. */
+    while (f->n_labels < METRIC_MAX_LABELS && desc->labels[f->n_labels]) {
+        size_t at = f->n_labels;
+        for (; at > 0 && strcmp(desc->labels[f->order[at - 1]], desc->labels[f->n_labels]) > 0;
+             at--)
+            f->order[at] = f->order[at - 1];
+        f->order[at] = f->n_labels++;
+    }
+    return f;
+}
+
+struct metric_family *metrics_add(struct metrics *m, const struct metric_desc *desc)
+{
+    pthread_mutex_lock(&m->lock);
+    size_t at = 0;
+    int order = 1;
+    while (at < m->families.n && (order = strcmp(m->families.v[at]->desc->name, desc->name)) < 0)
+        at++;
+    struct metric_family *f;
+    if (at < m->families.n && order == 0) {
+        f = m->families.v[at];
+        assert(f->desc->kind == desc->kind);
+    } else {
+        f = family_new(desc);
+        vec_insert(&m->families, at, f);
+    }
+    pthread_mutex_unlock(&m->lock);
+    if (!f->n_labels)
+        metric_with(f, NULL);
+    return f;
+}
+
+/* --- series ------------------------------------------------------------------------------------
+ */
+
+/* values in the order in which they are written, as in struct metric. */
+static int values_cmp(const struct str *a, const struct str *b, size_t n)
+{
+    int c = 0;
+    for (size_t i = 0; i < n && !c; i++)
+        c = str_cmp(a[i], b[i]);
+    return c;
+}
+
+/* Where the series with these values is, or would have to be. */
+static size_t position(const struct metric_family *f, const struct str *values)
+{
+    size_t from = 0, to = f->series.n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (values_cmp(f->series.v[middle]->values, values, f->n_labels) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static bool is_utf8(struct str s)
+{
+    while (s.n)
+        if (str_next_rune(&s) == STR_BAD_RUNE)
+            return false;
+    return true;
+}
+
+/* The value itself, or, where it is no UTF-8, a mended copy in the arena. */
+static struct str mend(struct arena *a, struct str value)
+{
+    static const struct str replacement = STR_INIT("\xef\xbf\xbd");
+    if (is_utf8(value))
+        return value;
+    char *out = arena_alloc(a, value.n * replacement.n, 1);
+    size_t n = 0;
+    while (value.n) {
+        struct str piece = value;
+        bool bad = str_next_rune(&value) == STR_BAD_RUNE;
+        piece = bad ? replacement : str_slice(piece, 0, piece.n - value.n);
+        memcpy(out + n, piece.p, piece.n);
+        n += piece.n;
+    }
+    return (struct str){out, n};
+}
+
+static struct metric *series_new(struct metric_family *f, const struct str *values)
+{
+    struct metric *s = arena_new(&f->arena, struct metric);
+    struct str *kept = arena_array(&f->arena, struct str, f->n_labels);
+    for (size_t i = 0; i < f->n_labels; i++)
+        kept[i] = arena_dup(&f->arena, values[i]);
+    s->desc = f->desc;
+    s->values = kept;
+    if (f->desc->kind == METRIC_HISTOGRAM)
+        s->buckets = arena_array(&f->arena, _Atomic uint64_t, f->desc->n_buckets + 1);
+    return s;
+}
+
+/* The last place is kept for the series that takes all the rest. */
+static struct metric *overflow_series(struct metric_family *f)
+{
+    if (!f->overflow) {
+        struct str values[METRIC_MAX_LABELS];
+        for (size_t i = 0; i < f->n_labels; i++)
+            values[i] = STR("overflow");
+        size_t at = position(f, values);
+        if (at < f->series.n && !values_cmp(f->series.v[at]->values, values, f->n_labels))
+            return f->overflow = f->series.v[at];
+        f->overflow = series_new(f, values);
+        vec_insert(&f->series, at, f->overflow);
+    }
+    return f->overflow;
+}
+
+struct metric *metric_with(struct metric_family *f, const struct str *values)
+{
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    struct str ordered[METRIC_MAX_LABELS];
+    for (size_t i = 0; i < f->n_labels; i++)
+        ordered[i] = mend(&scratch, values[f->order[i]]);
+
+    pthread_mutex_lock(&f->lock);
+    size_t at = position(f, ordered);
+    struct metric *s;
+    if (at < f->series.n && !values_cmp(f->series.v[at]->values, ordered, f->n_labels)) {
+        s = f->series.v[at];
+    } else if (f->series.n >= METRIC_MAX_SERIES) {
+        s = overflow_series(f);
+    } else {
+        s = series_new(f, ordered);
+        vec_insert(&f->series, at, s);
+    }
+    pthread_mutex_unlock(&f->lock);
+    arena_release(&scratch);
+    return s;
+}
+
+/* --- updating ----------------------------------------------------------------------------------
+ */
+
+static void add_to(_Atomic double *target, double delta)
+{
+    double old = atomic_load_explicit(target, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(target, &old, old + delta, memory_order_relaxed,
+                                                  memory_order_relaxed))
+        ;
+}
+
+void metric_add(struct metric *s, double delta)
+{
+    assert(s->desc->kind == METRIC_GAUGE || (s->desc->kind == METRIC_COUNTER && delta >= 0));
+    add_to(&s->value, delta);
+}
+
+void metric_set(struct metric *s, double value)
+{
+    assert(s->desc->kind == METRIC_GAUGE);
+    atomic_store_explicit(&s->value, value, memory_order_relaxed);
+}
+
+void metric_observe(struct metric *s, double value)
+{
+    assert(s->desc->kind == METRIC_HISTOGRAM);
+    /* The first bucket whose bound is not below the value; NaN goes to +Inf. */
+    size_t from = 0, to = s->desc->n_buckets;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (value <= s->desc->buckets[middle])
+            to = middle;
+        else
+            from = middle + 1;
+    }
+    atomic_fetch_add_explicit(&s->buckets[from], 1, memory_order_relaxed);
+    add_to(&s->value, value);
+}
+
+static uint64_t bucket(const struct metric *s, size_t i)
+{
+    return atomic_load_explicit(&s->buckets[i], memory_order_relaxed);
+}
+
+double metric_value(const struct metric *s)
+{
+    if (s->desc->kind != METRIC_HISTOGRAM)
+        return atomic_load_explicit(&s->value, memory_order_relaxed);
+    uint64_t count = 0;
+    for (size_t i = 0; i <= s->desc->n_buckets; i++)
+        count += bucket(s, i);
+    return (double)count;
+}
+
+/* --- writing -----------------------------------------------------------------------------------
+ */
+
+static void add_escaped(struct buf *out, struct str s, bool quotes)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '\n')
+            buf_add_cstr(out, "\\n");
+        else if (s.p[i] == '\\' || (quotes && s.p[i] == '"'))
+            buf_add_printf(out, "\\%c", s.p[i]);
+        else
+            buf_add_char(out, s.p[i]);
+    }
+}
+
+/* name_suffix{label="value",…,le="bound"} without the number; le NULL: not there. */
+static void write_name(const struct metric_family *f, const struct metric *s, const char *suffix,
+                       const double *le, struct buf *out)
+{
+    buf_add_cstr(out, f->desc->name);
+    buf_add_cstr(out, suffix);
+    char separator = '{';
+    for (size_t i = 0; i < f->n_labels; i++) {
+        buf_add_char(out, separator);
+        buf_add_cstr(out, f->desc->labels[f->order[i]]);
+        buf_add_cstr(out, "=\"");
+        add_escaped(out, s->values[i], true);
+        buf_add_char(out, '"');
+        separator = ',';
+    }
+    if (le) {
+        buf_add_char(out, separator);
+        buf_add_cstr(out, "le=\"");
+        num_format(*le, NUM_STYLE_G, out);
+        buf_add_char(out, '"');
+    }
+    if (le || f->n_labels)
+        buf_add_char(out, '}');
+    buf_add_char(out, ' ');
+}
+
+static void write_number(double value, struct buf *out)
+{
+    /* A negative zero is a zero to client_golang. */
+    num_format(value == 0 ? 0 : value, NUM_STYLE_G, out);
+    buf_add_char(out, '\n');
+}
+
+static void write_histogram(const struct metric_family *f, const struct metric *s, struct buf *out)
+{
+    static const double infinity = INFINITY;
+    double sum = atomic_load_explicit(&s->value, memory_order_relaxed);
+    uint64_t count = 0;
+    for (size_t i = 0; i <= f->desc->n_buckets; i++) {
+        count += bucket(s, i);
+        write_name(f, s, "_bucket", i < f->desc->n_buckets ? &f->desc->buckets[i] : &infinity, out);
+        write_number((double)count, out);
+    }
+    write_name(f, s, "_sum", NULL, out);
+    write_number(sum, out);
+    write_name(f, s, "_count", NULL, out);
+    write_number((double)count, out);
+}
+
+static void write_family(struct metric_family *f, struct buf *out)
+{
+    static const char *const kinds[] = {
+        [METRIC_COUNTER] = "counter",
+        [METRIC_GAUGE] = "gauge",
+        [METRIC_HISTOGRAM] = "histogram",
+    };
+    pthread_mutex_lock(&f->lock);
+    if (f->series.n) {
+        buf_add_printf(out, "# HELP %s [%s] ", f->desc->name, f->desc->stability);
+        add_escaped(out, str_of(f->desc->help), false);
+        buf_add_printf(out, "\n# TYPE %s %s\n", f->desc->name, kinds[f->desc->kind]);
+    }
+    for (size_t i = 0; i < f->series.n; i++) {
+        const struct metric *s = f->series.v[i];
+        if (f->desc->kind == METRIC_HISTOGRAM) {
+            write_histogram(f, s, out);
+        } else {
+            write_name(f, s, "", NULL, out);
+            write_number(metric_value(s), out);
+        }
+    }
+    pthread_mutex_unlock(&f->lock);
+}
+
+void metrics_write(struct metrics *m, struct buf *out)
+{
+    pthread_mutex_lock(&m->lock);
+    for (size_t i = 0; i < m->families.n; i++)
+        write_family(m->families.v[i], out);
+    pthread_mutex_unlock(&m->lock);
+}
+
+void metric_buckets_exponential(double start, double factor, size_t n, double *out)
+{
+    /* By multiplication, not by powers: the bounds are to be the same doubles as upstream's. */
+    for (size_t i = 0; i < n; i++, start *= factor)
+        out[i] = start;
+}
+
+void metric_buckets_linear(double start, double width, size_t n, double *out)
+{
+    for (size_t i = 0; i < n; i++, start += width)
+        out[i] = start;
+}
