@@ -26,11 +26,13 @@ struct weighted_pod_affinity_term {
     int32_t weight;
 };
 
+/* As in struct node_affinity, the tail of the names is missing. */
 struct pod_affinity {
     LIST(struct pod_affinity_term) required;
     LIST(struct weighted_pod_affinity_term) preferred;
 };
 
+/* As in struct node_affinity, the tail of the names is missing. */
 struct pod_anti_affinity {
     LIST(struct pod_affinity_term) required;
     LIST(struct weighted_pod_affinity_term) preferred;

@@ -85,3 +85,11 @@ static const struct field delete_options_fields[] = {
 };
 const struct type delete_options_type = TYPE("k8s.io.apimachinery.pkg.apis.meta.v1.DeleteOptions",
                                              struct delete_options, delete_options_fields);
+
+const struct owner_reference *object_meta_controller(const struct object_meta *meta)
+{
+    for (size_t i = 0; i < meta->owner_references.n; i++)
+        if (meta->owner_references.v[i].controller)
+            return &meta->owner_references.v[i];
+    return NULL;
+}

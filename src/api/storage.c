@@ -20,7 +20,6 @@ const struct type volume_node_resources_type =
 
 static const struct field csi_node_driver_fields[] = {
     F_ALWAYS(struct csi_node_driver, name, "name", 1, STR),
-    F_LIST(struct csi_node_driver, topology_keys, "topologyKeys", 3, STR),
     F_PTR_MSG(struct csi_node_driver, allocatable, "allocatable", 4, struct volume_node_resources,
               &volume_node_resources_type),
 };
@@ -74,8 +73,6 @@ const struct type csi_storage_capacity_type =
 
 static const struct field volume_attachment_source_fields[] = {
     F_ONE(struct volume_attachment_source, persistent_volume_name, "persistentVolumeName", 1, STR),
-    F_PTR_MSG(struct volume_attachment_source, inline_volume_spec, "inlineVolumeSpec", 2,
-              struct persistent_volume_spec, &persistent_volume_spec_type),
 };
 const struct type volume_attachment_source_type =
     TYPE("k8s.io.api.storage.v1.VolumeAttachmentSource", struct volume_attachment_source,
@@ -91,19 +88,10 @@ const struct type volume_attachment_spec_type =
     TYPE("k8s.io.api.storage.v1.VolumeAttachmentSpec", struct volume_attachment_spec,
          volume_attachment_spec_fields);
 
-static const struct field volume_attachment_status_fields[] = {
-    F_ALWAYS(struct volume_attachment_status, attached, "attached", 1, BOOL),
-};
-const struct type volume_attachment_status_type =
-    TYPE("k8s.io.api.storage.v1.VolumeAttachmentStatus", struct volume_attachment_status,
-         volume_attachment_status_fields);
-
 static const struct field volume_attachment_fields[] = {
     F_MSG(struct volume_attachment, metadata, "metadata", 1, struct object_meta, &object_meta_type),
     F_ALWAYS_MSG(struct volume_attachment, spec, "spec", 2, struct volume_attachment_spec,
                  &volume_attachment_spec_type),
-    F_MSG(struct volume_attachment, status, "status", 3, struct volume_attachment_status,
-          &volume_attachment_status_type),
 };
 const struct type volume_attachment_type = TYPE("k8s.io.api.storage.v1.VolumeAttachment",
                                                 struct volume_attachment, volume_attachment_fields);

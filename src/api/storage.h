@@ -29,10 +29,9 @@ struct volume_node_resources {
     int32_t *count;
 };
 
-/* Left out: nodeID. */
+/* Left out: nodeID, topologyKeys. */
 struct csi_node_driver {
     struct str name;
-    LIST(struct str) topology_keys;
     struct volume_node_resources *allocatable;
 };
 
@@ -69,10 +68,9 @@ struct csi_storage_capacity {
     struct quantity *maximum_volume_size;
 };
 
-/* One of the two. */
+/* Left out: inlineVolumeSpec. */
 struct volume_attachment_source {
     struct str persistent_volume_name;
-    struct persistent_volume_spec *inline_volume_spec;
 };
 
 struct volume_attachment_spec {
@@ -81,15 +79,10 @@ struct volume_attachment_spec {
     struct str node_name;
 };
 
-/* Left out: attachmentMetadata, attachError, detachError. */
-struct volume_attachment_status {
-    bool attached;
-};
-
+/* Left out: status. */
 struct volume_attachment {
     struct object_meta metadata;
     struct volume_attachment_spec spec;
-    struct volume_attachment_status status;
 };
 
 extern const struct type storage_class_type;
@@ -102,7 +95,6 @@ extern const struct type csi_driver_type;
 extern const struct type csi_storage_capacity_type;
 extern const struct type volume_attachment_source_type;
 extern const struct type volume_attachment_spec_type;
-extern const struct type volume_attachment_status_type;
 extern const struct type volume_attachment_type;
 
 #endif

@@ -20,8 +20,8 @@ struct watch_event {
     struct object *object; /* WATCH_ERROR: of KIND_STATUS; else of the kind that is watched */
 };
 
-/* frame: one JSON value, or one frame of protobuf without its length. */
-int watch_event_decode(const struct wire *wire, struct str frame, struct watch_event *ret_event,
+/* bytes: one JSON value, or one frame of protobuf without its length. */
+int watch_event_decode(const struct wire *wire, struct str bytes, struct watch_event *ret_event,
                        struct err *reterr) MUST_CHECK;
 void watch_event_release(struct watch_event *event);
 

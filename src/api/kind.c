@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/kind.h"
+
+#include "api/apps.h"
+#include "api/coordination.h"
+#include "api/core.h"
+#include "api/events.h"
+#include "api/node.h"
+#include "api/persistent_volume.h"
+#include "api/pod.h"
+#include "api/policy.h"
+#include "api/resource_claim.h"
+#include "api/resource_slice.h"
+#include "api/scheduling.h"
+#include "api/status.h"
+#include "api/storage.h"
+
+/* Where a kind lives. */
+#define CORE         .group = STR_INIT(""), .version = STR_INIT("v1"), .api_version = STR_INIT("v1")
+#define GROUP(g, v)  .group = STR_INIT(g), .version = STR_INIT(v), .api_version = STR_INIT(g "/" v)
+#define APPS         GROUP("apps", "v1")
+#define POLICY       GROUP("policy", "v1")
+#define SCHEDULING   GROUP("scheduling.k8s.io", "v1")
+#define STORAGE      GROUP("storage.k8s.io", "v1")
+#define RESOURCE     GROUP("resource.k8s.io", "v1")
+#define WORKLOADS    GROUP("scheduling.k8s.io", "v1alpha2")
+#define COORDINATION GROUP("coordination.k8s.io", "v1")
+#define EVENTS       GROUP("events.k8s.io", "v1")
+
+#define NAMED(k, r) .kind = STR_INIT(k), .list_kind = STR_INIT(k "List"), .resource = STR_INIT(r)
+
+/* A kind with metadata; C is its struct, which begins with it. */
+#define KIND(i, where, scope, k, r, C, t)                          \
+    [i] = {where,                                                  \
+           NAMED(k, r),                                            \
+           .id = (i),                                              \
+           .namespaced = (scope),                                  \
+           .has_metadata = true,                                   \
+           .type = (t) +                                           \
+                   BUILD_ASSERT_ZERO(offsetof(C, metadata) == 0 && \
+                                     sizeof(((C *)NULL)->metadata) == sizeof(struct object_meta))}
+
+enum { CLUSTER = false, NAMESPACED = true };
+
+static const struct kind kinds[KIND_COUNT] = {
+    KIND(KIND_POD, CORE, NAMESPACED, "Pod", "pods", struct pod, &pod_type),
+    KIND(KIND_NODE, CORE, CLUSTER, "Node", "nodes", struct node, &node_type),
+    KIND(KIND_NAMESPACE, CORE, CLUSTER, "Namespace", "namespaces", struct namespace,
+         &namespace_type),
+    KIND(KIND_PERSISTENT_VOLUME, CORE, CLUSTER, "PersistentVolume", "persistentvolumes",
+         struct persistent_volume, &persistent_volume_type),
+    KIND(KIND_PERSISTENT_VOLUME_CLAIM, CORE, NAMESPACED, "PersistentVolumeClaim",
+         "persistentvolumeclaims", struct persistent_volume_claim, &persistent_volume_claim_type),
+    KIND(KIND_SERVICE, CORE, NAMESPACED, "Service", "services", struct service, &service_type),
+    KIND(KIND_REPLICATION_CONTROLLER, CORE, NAMESPACED, "ReplicationController",
+         "replicationcontrollers", struct replication_controller, &replication_controller_type),
+    KIND(KIND_REPLICA_SET, APPS, NAMESPACED, "ReplicaSet", "replicasets", struct replica_set,
+         &replica_set_type),
+    KIND(KIND_STATEFUL_SET, APPS, NAMESPACED, "StatefulSet", "statefulsets", struct stateful_set,
+         &stateful_set_type),
+    KIND(KIND_POD_DISRUPTION_BUDGET, POLICY, NAMESPACED, "PodDisruptionBudget",
+         "poddisruptionbudgets", struct pod_disruption_budget, &pod_disruption_budget_type),
+    KIND(KIND_PRIORITY_CLASS, SCHEDULING, CLUSTER, "PriorityClass", "priorityclasses",
+         struct priority_class, &priority_class_type),
+    KIND(KIND_STORAGE_CLASS, STORAGE, CLUSTER, "StorageClass", "storageclasses",
+         struct storage_class, &storage_class_type),
+    KIND(KIND_CSI_NODE, STORAGE, CLUSTER, "CSINode", "csinodes", struct csi_node, &csi_node_type),
+    KIND(KIND_CSI_DRIVER, STORAGE, CLUSTER, "CSIDriver", "csidrivers", struct csi_driver,
+         &csi_driver_type),
+    KIND(KIND_CSI_STORAGE_CAPACITY, STORAGE, NAMESPACED, "CSIStorageCapacity",
+         "csistoragecapacities", struct csi_storage_capacity, &csi_storage_capacity_type),
+    KIND(KIND_VOLUME_ATTACHMENT, STORAGE, CLUSTER, "VolumeAttachment", "volumeattachments",
+         struct volume_attachment, &volume_attachment_type),
+    KIND(KIND_RESOURCE_CLAIM, RESOURCE, NAMESPACED, "ResourceClaim", "resourceclaims",
+         struct resource_claim, &resource_claim_type),
+    KIND(KIND_RESOURCE_CLAIM_TEMPLATE, RESOURCE, NAMESPACED, "ResourceClaimTemplate",
+         "resourceclaimtemplates", struct resource_claim_template, &resource_claim_template_type),
+    KIND(KIND_RESOURCE_SLICE, RESOURCE, CLUSTER, "ResourceSlice", "resourceslices",
+         struct resource_slice, &resource_slice_type),
+    KIND(KIND_DEVICE_CLASS, RESOURCE, CLUSTER, "DeviceClass", "deviceclasses", struct device_class,
+         &device_class_type),
+    KIND(KIND_POD_GROUP, WORKLOADS, NAMESPACED, "PodGroup", "podgroups", struct pod_group,
+         &pod_group_type),
+    KIND(KIND_WORKLOAD, WORKLOADS, NAMESPACED, "Workload", "workloads", struct workload,
+         &workload_type),
+    KIND(KIND_LEASE, COORDINATION, NAMESPACED, "Lease", "leases", struct lease, &lease_type),
+    KIND(KIND_EVENT, EVENTS, NAMESPACED, "Event", "events", struct event, &event_type),
+    KIND(KIND_BINDING, CORE, NAMESPACED, "Binding", "bindings", struct binding, &binding_type),
+    [KIND_STATUS] = {CORE, NAMED("Status", ""), .id = KIND_STATUS, .type = &status_type},
+    [KIND_DELETE_OPTIONS] = {CORE, NAMED("DeleteOptions", ""), .id = KIND_DELETE_OPTIONS,
+                             .type = &delete_options_type},
+};
+
+const struct kind *kind_get(enum kind_id id)
+{
+    assert((unsigned)id < KIND_COUNT);
+    return &kinds[id];
+}
+
+const struct kind *kind_find(struct str api_version, struct str kind)
+{
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        if (str_eq(kinds[i].kind, kind) && str_eq(kinds[i].api_version, api_version))
+            return &kinds[i];
+    return NULL;
+}
+
+const struct kind *kind_find_resource(struct str group, struct str resource)
+{
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        if (!str_empty(resource) && str_eq(kinds[i].resource, resource) &&
+            str_eq(kinds[i].group, group))
+            return &kinds[i];
+    return NULL;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/object.h"
+
+#include "codec/json.h"
+#include "codec/proto.h"
+
+/* The body begins where any type may begin. */
+#define BODY_OFFSET \
+    ((sizeof(struct object) + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1))
+
+static const struct str envelope_magic = STR_INIT("k8s\0");
+
+/* --- making and sharing ----------------------------------------------------------------------- */
+
+/* An object whose arena begins with room for it and about `room` bytes more. */
+static struct object *make(const struct kind *kind, size_t room)
+{
+    struct arena arena;
+    size_t size = BODY_OFFSET + kind->type->size;
+    arena_init(&arena, size + _Alignof(max_align_t) + room);
+    struct object *o = arena_alloc(&arena, size, _Alignof(max_align_t));
+    /* Should the guess be too low, the rest is small against it. */
+    arena.next_size = MAX(room / 4, ARENA_CHUNK_MIN);
+    atomic_init(&o->refs, 1);
+    o->kind = (uint8_t)kind->id;
+    o->arena = arena;
+    return o;
+}
+
+struct object *object_new(enum kind_id kind)
+{
+    return make(kind_get(kind), ARENA_CHUNK_MIN);
+}
+
+struct object *object_ref(struct object *o)
+{
+    atomic_fetch_add_explicit(&o->refs, 1, memory_order_relaxed);
+    return o;
+}
+
+struct object *object_unref(struct object *o)
+{
+    if (o && atomic_fetch_sub_explicit(&o->refs, 1, memory_order_acq_rel) == 1) {
+        struct arena arena = o->arena; /* o lies in it */
+        arena_release(&arena);
+    }
+    return NULL;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+struct arena *object_arena(struct object *o)
+{
+    return &o->arena;
+}
+
+void *object_body_mut(struct object *o)
+{
+    return (char *)o + BODY_OFFSET;
+}
+
+const struct kind *object_kind(const struct object *o)
+{
+    return kind_get(o->kind);
+}
+
+const void *object_body(const struct object *o)
+{
+    return (const char *)o + BODY_OFFSET;
+}
+
+const struct object_meta *object_meta(const struct object *o)
+{
+    assert(object_kind(o)->has_metadata);
+    return object_body(o);
+}
+
+size_t object_size(const struct object *o)
+{
+    return o->arena.total;
+}
+
+struct str object_wire(const struct object *o, enum encoding *ret_encoding)
+{
+    *ret_encoding = o->encoding;
+    return o->wire;
+}
+
+/* --- decoding --------------------------------------------------------------------------------- */
+
+/* What the bytes say they are; protobuf says it in the envelope. */
+struct type_meta {
+    struct str kind, api_version;
+};
+static const struct field type_meta_fields[] = {
+    F_ONE(struct type_meta, kind, "kind", 0, STR),
+    F_ONE(struct type_meta, api_version, "apiVersion", 0, STR),
+};
+static const struct type type_meta_type =
+    TYPE("k8s.io.apimachinery.pkg.apis.meta.v1.TypeMeta", struct type_meta, type_meta_fields);
+
+/* Items of lists, and objects that somebody stored without, name no kind: that is fine. */
+static int check_kind(const struct kind *kind, struct str expected, const struct type_meta *found,
+                      struct err *reterr)
+{
+    if ((str_empty(found->kind) || str_eq(found->kind, expected)) &&
+        (str_empty(found->api_version) || str_eq(found->api_version, kind->api_version)))
+        return 0;
+    return err_set(reterr, -EBADMSG, "expected %.*s %.*s, got %.*s %.*s",
+                   STR_ARG(kind->api_version), STR_ARG(expected), STR_ARG(found->api_version),
+                   STR_ARG(found->kind));
+}
+
+static int check_json_kind(const struct kind *kind, struct str text, struct err *reterr)
+{
+    struct arena arena;
+    struct type_meta found;
+    arena_init(&arena, 0);
+    int r = json_decode(text, &type_meta_type, 0, &arena, &found, reterr);
+    if (r == 0)
+        r = check_kind(kind, kind->kind, &found, reterr);
+    arena_release(&arena);
+    return r;
+}
+
+/* Takes the envelope off, if there is one. */
+static int open_proto(const struct kind *kind, struct str expected, struct str *bytes,
+                      struct err *reterr)
+{
+    struct proto_envelope envelope;
+    if (!str_starts(*bytes, envelope_magic))
+        return 0;
+    int r = proto_open_envelope(*bytes, &envelope, reterr);
+    if (r < 0)
+        return r;
+    struct type_meta found = {.kind = envelope.kind, .api_version = envelope.api_version};
+    r = check_kind(kind, expected, &found, reterr);
+    if (r == 0)
+        *bytes = envelope.raw;
+    return r;
+}
+
+/*
+ * How much memory the members of n encoded bytes will take, beyond the body: a guess that is right
+ * for most objects, so that they take one allocation and little of it is wasted.
+ */
+static size_t guess_room(enum encoding encoding, size_t n)
+{
+    return encoding == ENCODING_PROTO ? n + n / 2 : n / 2 + n / 4;
+}
+
+/* One object without envelope. */
+static int decode_bare(const struct wire *wire, struct str bytes, struct object **ret_object,
+                       struct err *reterr)
+{
+    bool keep = wire->flags & OBJECT_KEEP_WIRE;
+    if (bytes.n > OBJECT_MAX_SIZE)
+        return err_set(reterr, -EMSGSIZE, "%zu bytes are too many for one object", bytes.n);
+    struct object *o =
+        make(wire->kind, guess_room(wire->encoding, bytes.n) + (keep ? bytes.n + 1 : 0));
+    if (keep)
+        o->wire = arena_dup(&o->arena, bytes);
+    o->encoding = (uint8_t)wire->encoding;
+    int r = wire->encoding == ENCODING_PROTO
+                ? proto_decode(bytes, wire->kind->type, &o->arena, object_body_mut(o), reterr)
+                : json_decode(bytes, wire->kind->type, 0, &o->arena, object_body_mut(o), reterr);
+    if (r < 0)
+        o = object_unref(o);
+    else
+        *ret_object = o;
+    return r;
+}
+
+int object_decode(const struct wire *wire, struct str bytes, struct object **ret_object,
+                  struct err *reterr)
+{
+    if (bytes.n > OBJECT_MAX_SIZE)
+        return err_set(reterr, -EMSGSIZE, "%zu bytes are too many for one object", bytes.n);
+    int r = wire->encoding == ENCODING_PROTO
+                ? open_proto(wire->kind, wire->kind->kind, &bytes, reterr)
+                : check_json_kind(wire->kind, bytes, reterr);
+    return r < 0 ? r : decode_bare(wire, bytes, ret_object, reterr);
+}
+
+/* --- lists ------------------------------------------------------------------------------------ */
+
+/* Everything of a list but its items. */
+struct list_head {
+    struct type_meta type_meta;
+    struct list_meta metadata;
+};
+static const struct field list_head_fields[] = {
+    F_ONE(struct list_head, type_meta.kind, "kind", 0, STR),
+    F_ONE(struct list_head, type_meta.api_version, "apiVersion", 0, STR),
+    F_MSG(struct list_head, metadata, "metadata", 1, struct list_meta, &list_meta_type),
+};
+static const struct type list_head_type = TYPE("list", struct list_head, list_head_fields);
+
+struct list_sink {
+    const struct wire *wire;
+    object_fn *on_object;
+    void *ctx;
+    struct err *reterr;
+    size_t n; /* items so far, for messages */
+};
+
+static int decode_item(void *ctx, struct str item)
+{
+    struct list_sink *sink = ctx;
+    struct object *o;
+    int r = decode_bare(sink->wire, item, &o, sink->reterr);
+    if (r < 0)
+        return err_prefix(sink->reterr, r, "items[%zu]", sink->n);
+    sink->n++;
+    return sink->on_object(sink->ctx, o);
+}
+
+int object_decode_list(const struct wire *wire, struct str bytes, object_fn *on_object, void *ctx,
+                       struct object_list *ret_list, struct err *reterr)
+{
+    struct list_sink sink = {wire, on_object, ctx, reterr, 0};
+    struct list_head head;
+    struct arena arena;
+    int r;
+    arena_init(&arena, 0);
+    if (wire->encoding == ENCODING_PROTO) {
+        r = open_proto(wire->kind, wire->kind->list_kind, &bytes, reterr);
+        if (r == 0)
+            r = proto_decode_list(bytes, &list_head_type, &arena, &head, decode_item, &sink,
+                                  reterr);
+    } else {
+        r = json_decode_list(bytes, &list_head_type, &arena, &head, decode_item, &sink, reterr);
+        if (r == 0)
+            r = check_kind(wire->kind, wire->kind->list_kind, &head.type_meta, reterr);
+    }
+    if (r != 0) {
+        arena_release(&arena);
+        return r;
+    }
+    *ret_list = (struct object_list){.metadata = head.metadata, .arena = arena};
+    return 0;
+}
+
+void object_list_release(struct object_list *list)
+{
+    arena_release(&list->arena);
+    list->metadata = (struct list_meta){0};
+}
+
+/* --- encoding --------------------------------------------------------------------------------- */
+
+void object_encode(const struct kind *kind, const void *body, enum encoding encoding,
+                   struct buf *out)
+{
+    if (encoding == ENCODING_PROTO) {
+        proto_encode_envelope(kind->api_version, kind->kind, kind->type, body, out);
+        return;
+    }
+    buf_add_str(out, STR("{\"kind\":\""));
+    buf_add_str(out, kind->kind);
+    buf_add_str(out, STR("\",\"apiVersion\":\""));
+    buf_add_str(out, kind->api_version);
+    buf_add_char(out, '"');
+    /* The body's opening brace becomes the comma, or nothing where the body is empty. */
+    size_t brace = out->n;
+    json_encode(kind->type, body, out);
+    if (out->overflow)
+        return;
+    if (out->n - brace > 2)
+        out->p[brace] = ',';
+    else {
+        out->n = brace;
+        buf_add_char(out, '}');
+    }
+}
