@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources.h"
+
+#include "api/labels.h"
+
+/* --- names and integers -------------------------------------------------------------------------
+ */
+
+static bool is_prefixed_native(struct str name)
+{
+    struct str domain = STR("kubernetes.io/");
+    return str_search(name, domain) + domain.n <= name.n;
+}
+
+bool resource_is_extended(struct str name)
+{
+    struct str quota = STR("requests.");
+    size_t slash = str_find(name, '/');
+    if (slash == name.n || is_prefixed_native(name) || str_starts(name, quota))
+        return false;
+    /* With "requests." before it, it must be a valid key; the domain has at most 253 bytes. */
+    return label_key_valid(name) && slash + quota.n <= 253;
+}
+
+static bool is_huge_page(struct str name)
+{
+    return str_starts(name, RESOURCE_HUGE_PAGES_PREFIX);
+}
+
+bool resource_is_scalar(struct str name)
+{
+    return is_huge_page(name) || is_prefixed_native(name) ||
+           str_starts(name, RESOURCE_ATTACHABLE_VOLUMES_PREFIX) || resource_is_extended(name);
+}
+
+void resources_from_map(const quantity_map *map, struct arena *a, struct resources *ret_resources)
+{
+    struct resources r = {0};
+    for (size_t i = 0; i < map->n; i++) {
+        struct str name = map->v[i].key;
+        const struct quantity *q = &map->v[i].value;
+        if (str_eq(name, RESOURCE_CPU)) {
+            r.milli_cpu = quantity_milli_value(q);
+        } else if (str_eq(name, RESOURCE_MEMORY)) {
+            r.memory = quantity_value(q);
+        } else if (str_eq(name, RESOURCE_PODS)) {
+            r.allowed_pods = quantity_value(q);
+        } else if (str_eq(name, RESOURCE_EPHEMERAL_STORAGE)) {
+            r.ephemeral_storage = quantity_value(q);
+        } else if (resource_is_scalar(name)) {
+            if (!r.scalars.v)
+                r.scalars.v = arena_array(a, struct scalar_resource, map->n - i);
+            r.scalars.v[r.scalars.n++] = (struct scalar_resource){name, quantity_value(q)};
+        }
+    }
+    *ret_resources = r;
+}
+
+const int64_t *resources_scalar(const struct resources *r, struct str name)
+{
+    size_t from = 0, to = r->scalars.n;
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        int c = str_cmp(r->scalars.v[mid].name, name);
+        if (c == 0)
+            return &r->scalars.v[mid].value;
+        if (c < 0)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return NULL;
+}
+
+/* --- maps of quantities -------------------------------------------------------------------------
+ */
+
+/* What to do where both maps have the name. */
+typedef void combine_fn(struct quantity *have, const struct quantity *other);
+
+static void combine_add(struct quantity *have, const struct quantity *other)
+{
+    quantity_add(have, other);
+}
+
+static void combine_max(struct quantity *have, const struct quantity *other)
+{
+    if (quantity_cmp(other, have) > 0)
+        *have = *other;
+}
+
+static void combine_replace(struct quantity *have, const struct quantity *other)
+{
+    *have = *other;
+}
+
+static void combine_keep(struct quantity *have UNUSED, const struct quantity *other UNUSED)
+{
+}
+
+/*
+ * Merges `other` into map; both are sorted by name. Names are mostly there already, so the map is
+ * copied to a larger one only when it must grow.
+ */
+static void merge(quantity_map *map, const quantity_map *other, combine_fn *combine,
+                  struct arena *a)
+{
+    size_t missing = 0;
+    for (size_t i = 0, j = 0; j < other->n; j++) {
+        while (i < map->n && str_cmp(map->v[i].key, other->v[j].key) < 0)
+            i++;
+        if (i < map->n && str_eq(map->v[i].key, other->v[j].key))
+            combine(&map->v[i].value, &other->v[j].value);
+        else
+            missing++;
+    }
+    if (missing == 0)
+        return;
+    struct quantity_entry *v = arena_array(a, struct quantity_entry, map->n + missing);
+    size_t n = 0, i = 0;
+    for (size_t j = 0; j < other->n; j++) {
+        while (i < map->n && str_cmp(map->v[i].key, other->v[j].key) < 0)
+            v[n++] = map->v[i++];
+        if (i == map->n || !str_eq(map->v[i].key, other->v[j].key))
+            v[n++] = other->v[j];
+    }
+    while (i < map->n)
+        v[n++] = map->v[i++];
+    map->v = v;
+    map->n = n;
+}
+
+/* --- requests of a pod --------------------------------------------------------------------------
+ */
+
+struct request {
+    const struct pod *pod;
+    const struct resource_gates *gates;
+    const quantity_map *non_missing;
+    struct arena *a;
+    bool infeasible; /* the resize asked for will not happen: the spec does not count */
+};
+
+static bool resize_is_infeasible(const struct pod *pod)
+{
+    for (size_t i = 0; i < pod->status.conditions.n; i++) {
+        const struct pod_condition *c = &pod->status.conditions.v[i];
+        if (str_is(c->type, POD_RESIZE_PENDING))
+            return str_is(c->reason, POD_REASON_INFEASIBLE);
+    }
+    return false;
+}
+
+static bool counts_at_pod_level(struct str name)
+{
+    return str_eq(name, RESOURCE_CPU) || str_eq(name, RESOURCE_MEMORY) || is_huge_page(name);
+}
+
+bool pod_level_requests_set(const struct pod *pod)
+{
+    const struct resource_requirements *own = pod->spec.resources;
+    for (size_t i = 0; own && i < own->requests.n; i++)
+        if (counts_at_pod_level(own->requests.v[i].key))
+            return true;
+    return false;
+}
+
+/* During a resize the largest of what is asked for, what runs and what was granted counts. */
+static quantity_map effective(const struct request *rq, const quantity_map *spec,
+                              const quantity_map *actuated, const quantity_map *allocated)
+{
+    quantity_map result = {0};
+    if (!rq->infeasible)
+        merge(&result, spec, combine_keep, rq->a);
+    merge(&result, actuated, combine_max, rq->a);
+    merge(&result, allocated, combine_max, rq->a);
+    return result;
+}
+
+/* By name; of two with the same the last counts, and init containers after the others. */
+static const struct container_status *find_status(const struct pod *pod, struct str name)
+{
+    const struct pod_status *s = &pod->status;
+    for (size_t i = s->init_container_statuses.n; i-- > 0;)
+        if (str_eq(s->init_container_statuses.v[i].name, name))
+            return &s->init_container_statuses.v[i];
+    for (size_t i = s->container_statuses.n; i-- > 0;)
+        if (str_eq(s->container_statuses.v[i].name, name))
+            return &s->container_statuses.v[i];
+    return NULL;
+}
+
+/* The map may be the container's own: not to be changed. */
+static quantity_map container_requests(const struct request *rq, const struct container *c,
+                                       bool resizable)
+{
+    quantity_map result = c->resources.requests;
+    if (resizable && rq->gates->in_place_pod_vertical_scaling) {
+        const struct container_status *s = find_status(rq->pod, c->name);
+        if (s && s->resources)
+            result = effective(rq, &c->resources.requests, &s->resources->requests,
+                               &s->allocated_resources);
+    }
+    if (rq->non_missing) {
+        quantity_map filled = {0};
+        merge(&filled, &result, combine_keep, rq->a);
+        merge(&filled, rq->non_missing, combine_keep, rq->a);
+        return filled;
+    }
+    return result;
+}
+
+/*
+ * Init containers run one after the other, each beside the sidecars that were started before it;
+ * the containers run beside all sidecars. The larger of the two phases counts.
+ */
+static void add_containers(const struct request *rq, quantity_map *total)
+{
+    const struct pod_spec *spec = &rq->pod->spec;
+    quantity_map sidecars = {0}, init = {0};
+    for (size_t i = 0; i < spec->containers.n; i++) {
+        quantity_map own = container_requests(rq, &spec->containers.v[i], true);
+        merge(total, &own, combine_add, rq->a);
+    }
+    for (size_t i = 0; i < spec->init_containers.n; i++) {
+        const struct container *c = &spec->init_containers.v[i];
+        bool sidecar = str_is(c->restart_policy, "Always");
+        quantity_map own = container_requests(rq, c, sidecar);
+        if (sidecar) {
+            merge(total, &own, combine_add, rq->a);
+            merge(&sidecars, &own, combine_add, rq->a);
+            merge(&init, &sidecars, combine_max, rq->a);
+        } else {
+            quantity_map together = {0};
+            merge(&together, &own, combine_add, rq->a);
+            merge(&together, &sidecars, combine_add, rq->a);
+            merge(&init, &together, combine_max, rq->a);
+        }
+    }
+    merge(total, &init, combine_max, rq->a);
+}
+
+static void add_claims(const struct request *rq, quantity_map *total)
+{
+    const struct pod_status *s = &rq->pod->status;
+    for (size_t i = 0; i < s->node_allocatable_resource_claim_statuses.n; i++)
+        merge(total, &s->node_allocatable_resource_claim_statuses.v[i].resources, combine_add,
+              rq->a);
+}
+
+/* What the pod itself asks for takes the place of what its containers add up to. */
+static void apply_pod_level(const struct request *rq, quantity_map *total)
+{
+    const struct resource_requirements *own = rq->pod->spec.resources;
+    const struct resource_requirements *actual = rq->pod->status.resources;
+    bool resizing = actual && rq->gates->in_place_pod_vertical_scaling &&
+                    rq->gates->in_place_pod_level_resources_vertical_scaling;
+    quantity_map effect = {0}, chosen = {0};
+    if (resizing)
+        effect =
+            effective(rq, &own->requests, &actual->requests, &rq->pod->status.allocated_resources);
+    chosen.v = arena_array(rq->a, struct quantity_entry, own->requests.n);
+    for (size_t i = 0; i < own->requests.n; i++) {
+        struct quantity_entry e = own->requests.v[i];
+        if (!counts_at_pod_level(e.key))
+            continue;
+        if (resizing) {
+            const struct quantity *q = quantity_map_get(&effect, e.key);
+            e.value = q ? *q : (struct quantity){0};
+        }
+        chosen.v[chosen.n++] = e;
+    }
+    merge(total, &chosen, combine_replace, rq->a);
+}
+
+void pod_requests(const struct pod *pod, const struct resource_gates *gates,
+                  const quantity_map *non_missing, struct arena *a, quantity_map *ret_requests)
+{
+    struct request rq = {
+        .pod = pod,
+        .gates = gates,
+        .non_missing = non_missing,
+        .a = a,
+        .infeasible = resize_is_infeasible(pod),
+    };
+    quantity_map total = {0};
+    add_containers(&rq, &total);
+    if (gates->dra_node_allocatable_resources)
+        add_claims(&rq, &total);
+    if (gates->pod_level_resources && pod_level_requests_set(pod))
+        apply_pod_level(&rq, &total);
+    merge(&total, &pod->spec.overhead, combine_add, a);
+    *ret_requests = total;
+}
+
+void pod_resource_calculate(const struct pod *pod, const struct resource_gates *gates,
+                            struct arena *a, struct pod_resource *ret_resource)
+{
+    struct arena work;
+    arena_init(&work, 0);
+    quantity_map requests, non_zero;
+    pod_requests(pod, gates, NULL, &work, &requests);
+    resources_from_map(&requests, a, &ret_resource->requests);
+
+    /* A pod with requests of its own needs defaults only for what nobody asks for at all. */
+    bool own = gates->pod_level_resources && pod_level_requests_set(pod);
+    struct quantity_entry room[2];
+    quantity_map defaults = {.v = room};
+    if (!own || !quantity_map_get(&requests, RESOURCE_CPU))
+        room[defaults.n++] = (struct quantity_entry){
+            RESOURCE_CPU, quantity_of_milli(DEFAULT_MILLI_CPU_REQUEST, QUANTITY_DECIMAL_SI)};
+    if (!own || !quantity_map_get(&requests, RESOURCE_MEMORY))
+        room[defaults.n++] = (struct quantity_entry){
+            RESOURCE_MEMORY, quantity_of(DEFAULT_MEMORY_REQUEST, QUANTITY_DECIMAL_SI)};
+    non_zero = requests;
+    if (defaults.n > 0)
+        pod_requests(pod, gates, &defaults, &work, &non_zero);
+
+    const struct quantity *cpu = quantity_map_get(&non_zero, RESOURCE_CPU);
+    const struct quantity *memory = quantity_map_get(&non_zero, RESOURCE_MEMORY);
+    ret_resource->non_zero_milli_cpu = cpu ? quantity_milli_value(cpu) : 0;
+    ret_resource->non_zero_memory = memory ? quantity_value(memory) : 0;
+    arena_release(&work);
+}
