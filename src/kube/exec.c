@@ -404,7 +404,7 @@ struct exec_run *exec_start(struct loop *loop, const struct kube_config *config,
                             exec_done_fn *fn, void *ctx, struct err *reterr)
 {
     struct exec_run *run = NULL;
-    bool interactive;
+    bool interactive = false;
     int r = is_interactive(config->exec, &interactive, reterr);
 
     if (r == 0)
