@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "base/bitset.h"
+#include "prop.h"
+
+#define BITS 700
+
+static bool same(const struct bitset *s, const bool *model)
+{
+    size_t count = 0, at = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        if (bitset_get(s, i) != model[i])
+            return false;
+        count += model[i];
+    }
+    if (bitset_count(s) != count)
+        return false;
+    /* Walking by bitset_next meets exactly the set bits. */
+    for (size_t i = bitset_next(s, 0); i < s->n; i = bitset_next(s, i + 1)) {
+        for (; at < i; at++)
+            if (model[at])
+                return false;
+        if (!model[at++])
+            return false;
+        count--;
+    }
+    return count == 0;
+}
+
+static bool as_bools(struct rand *r, size_t size, void *ctx)
+{
+    (void)ctx;
+    static bool model[2][BITS];
+    size_t n = rand_below(r, size * BITS / 100 + 1);
+    struct bitset s[2];
+    memset(model, 0, sizeof(model));
+    for (int k = 0; k < 2; k++) {
+        bitset_init(&s[k], n);
+        for (size_t i = 0; n && i < n; i++) {
+            size_t bit = rand_below(r, n);
+            model[k][bit] = rand_below(r, 2);
+            if (model[k][bit])
+                bitset_set(&s[k], bit);
+            else
+                bitset_unset(&s[k], bit);
+        }
+    }
+    bool ok = same(&s[0], model[0]) && same(&s[1], model[1]);
+    uint64_t op = rand_below(r, 3);
+    for (size_t i = 0; i < n; i++) {
+        bool a = model[0][i], b = model[1][i];
+        model[0][i] = op == 0 ? a && b : op == 1 ? a || b : a && !b;
+    }
+    (op == 0 ? bitset_and : op == 1 ? bitset_or : bitset_andnot)(&s[0], &s[1]);
+    ok = ok && same(&s[0], model[0]);
+    /* Smaller or larger; what was cut off does not come back. */
+    for (int i = 0; i < 3; i++) {
+        size_t to = rand_below(r, BITS);
+        bitset_resize(&s[0], to);
+        memset(model[0] + to, 0, BITS - to);
+        ok = ok && same(&s[0], model[0]);
+    }
+    bitset_release(&s[0]);
+    bitset_release(&s[1]);
+    return ok;
+}
+
+static void properties(void **state)
+{
+    (void)state;
+    assert_true(prop_run("bitset as bools", 2000, as_bools, NULL));
+}
+
+static void filling(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < 200; n++) {
+        struct bitset s;
+        bitset_init(&s, n);
+        bitset_fill(&s, true);
+        assert_int_equal(bitset_count(&s), n);
+        bitset_resize(&s, n + 100);
+        assert_int_equal(bitset_count(&s), n);
+        assert_int_equal(bitset_next(&s, n), n + 100);
+        bitset_fill(&s, false);
+        assert_int_equal(bitset_count(&s), 0);
+        assert_int_equal(bitset_next(&s, 0), n + 100);
+        bitset_resize(&s, 0);
+        assert_int_equal(bitset_next(&s, 0), 0);
+        bitset_release(&s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(properties),
+        cmocka_unit_test(filling),
+    };
+    return cmocka_run_group_tests_name("bitset", tests, NULL, NULL);
+}
