@@ -120,6 +120,9 @@ void decode_sort_map(struct any_list *map, const struct type *entry);
 const struct field *entry_key(const struct type *entry);
 const struct field *entry_value(const struct type *entry);
 
+/* Whether one value of the field is the zero value; false for every message. */
+bool field_item_is_zero(const struct field *f, const void *item);
+
 /* Alignment of one value of the field. */
 size_t field_item_align(const struct field *f);
 

@@ -41,6 +41,29 @@ size_t field_item_align(const struct field *f)
     }
 }
 
+bool field_item_is_zero(const struct field *f, const void *item)
+{
+    switch ((enum field_kind)f->kind) {
+    case FIELD_STR:
+    case FIELD_BYTES:
+    case FIELD_RAW:
+        return ((const struct str *)item)->n == 0;
+    case FIELD_BOOL:
+        return !*(const bool *)item;
+    case FIELD_INT32:
+        return *(const int32_t *)item == 0;
+    case FIELD_INT64:
+        return *(const int64_t *)item == 0;
+    case FIELD_DOUBLE:
+        return *(const double *)item == 0;
+    case FIELD_CUSTOM:
+        return f->custom->is_zero(item);
+    case FIELD_MESSAGE:
+        return false; /* shows only once its fields have been looked at */
+    }
+    return false;
+}
+
 /* --- access by path --------------------------------------------------------------------------- */
 
 /* The entry of a sorted map; NULL where there is none. */

@@ -55,7 +55,7 @@ int json_decode_list(struct str text, const struct type *type, struct arena *a, 
 struct json_scan {
     size_t at;
     int depth;
-    bool in_string, escaped, started;
+    bool in_string, escaped, started, bare;
 };
 ssize_t json_scan_value(struct json_scan *scan, struct str bytes);
 

@@ -36,16 +36,25 @@ struct json_member {
     struct json_value value;
 };
 
-/* flags: JSON_STRICT refuses duplicate keys; otherwise the last counts. */
+/*
+ * flags: JSON_STRICT refuses duplicate keys and bytes that are not UTF-8; otherwise the last of
+ * equal keys counts (at the place of the first) and such bytes become U+FFFD. Depth is bounded by
+ * JSON_MAX_DEPTH; a tree takes at most some twenty times the size of its text.
+ */
 int json_parse(struct str text, unsigned flags, struct arena *a, struct json_value *ret_value,
                struct err *reterr) MUST_CHECK;
+/* Appends it as compact JSON, members in their order. */
 void json_write(const struct json_value *v, struct buf *out);
 
 /* The member of an object; NULL where it has none or v is not an object. */
 const struct json_value *json_get(const struct json_value *v, struct str key);
+/*
+ * Equal as JSON: the order of members does not matter, and numbers are equal where their values are
+ * (1.0 and 1e0; whole numbers are compared exactly).
+ */
 bool json_value_equal(const struct json_value *a, const struct json_value *b);
 
-/* The same decoder as json_decode, over a tree; errors carry path and line. */
+/* The same decoder as json_decode, over a tree: "line 3: spec.replicas: expected …". */
 int json_value_decode(const struct json_value *v, const struct type *type, unsigned flags,
                       struct arena *a, void *out, struct err *reterr) MUST_CHECK;
 

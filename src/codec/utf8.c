@@ -45,7 +45,7 @@ static const char *skip_ascii(const char *p, const char *end)
 
 bool utf8_valid(struct str s)
 {
-    const char *p = s.p, *end = s.p + s.n;
+    const char *p = s.n ? s.p : "", *end = p + s.n;
     while (p < end) {
         p = skip_ascii(p, end);
         const char *stop = end - p > 16 ? p + 16 : end;

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The typed decoder: one pass over the text, led by the tables. Objects arrive with their fields in
+ * the order of the table, so the field after the last one is tried first.
+ */
+#include "base/vec.h"
+#include "codec/base64.h"
+#include "codec/decode.h"
+#include "codec/json_private.h"
+#include "codec/json_reader.h"
+#include "codec/utf8.h"
+
+struct decoder {
+    struct json_reader r;
+    struct arena *a;
+    size_t budget;
+    VEC(const void *) seen; /* strict mode: members met so far in the objects that are open */
+    struct decode_path path;
+    struct err custom; /* what a custom had to say */
+    struct scratch scratch;
+};
+
+static const char too_big[] = "would take too much memory for its size";
+
+static bool decode_member(struct decoder *d, const struct field *f, void *member);
+static bool decode_object(struct decoder *d, const struct type *type, char *out);
+
+/* --- scalars --------------------------------------------------------------------------------- */
+
+static bool decode_str(struct decoder *d, struct str *out)
+{
+    struct json_string s;
+    if (!json_string(&d->r, &s))
+        return false;
+    if (LIKELY(!s.escaped && !s.broken))
+        *out = decode_dup(d->a, s.raw);
+    else
+        *out = json_string_text(&s, d->a);
+    return true;
+}
+
+static bool decode_bytes(struct decoder *d, struct str *out)
+{
+    const char *where = d->r.at;
+    struct json_string s;
+    if (!json_string(&d->r, &s))
+        return false;
+    struct str text = json_string_text(&s, d->a);
+    char *bytes = decode_alloc(d->a, BASE64_DECODED_MAX(text.n) + 1, 1);
+    size_t n;
+    if (!base64_decode(text, bytes, &n))
+        return json_fail_at(&d->r, where, "expected base64");
+    bytes[n] = '\0';
+    *out = (struct str){bytes, n};
+    return true;
+}
+
+static bool at_number(struct json_reader *r)
+{
+    char c = json_peek(r);
+    return c == '-' || (c >= '0' && c <= '9');
+}
+
+static bool decode_int(struct decoder *d, int64_t min, int64_t max, int64_t *ret_value)
+{
+    struct json_reader *r = &d->r;
+    if (!at_number(r))
+        return json_fail(r, "expected a whole number");
+    const char *where = r->at;
+    struct str text;
+    bool whole;
+    if (!json_number(r, &text, &whole))
+        return false;
+    if (!whole)
+        return json_fail_at(r, where, "expected a whole number");
+    int64_t value;
+    if (!str_to_i64(text, &value) || value < min || value > max)
+        return json_fail_at(r, where, "number out of range");
+    *ret_value = value;
+    return true;
+}
+
+static bool decode_double(struct decoder *d, double *out)
+{
+    struct json_reader *r = &d->r;
+    if (!at_number(r))
+        return json_fail(r, "expected a number");
+    const char *where = r->at;
+    struct str text;
+    bool whole;
+    if (!json_number(r, &text, &whole))
+        return false;
+    char number[64]; /* for strtod, which wants a NUL */
+    if (text.n >= sizeof(number))
+        return json_fail_at(r, where, "number with too many digits");
+    memcpy(number, text.p, text.n);
+    number[text.n] = '\0';
+    double value = strtod(number, NULL);
+    if (value > __DBL_MAX__ || value < -__DBL_MAX__)
+        return json_fail_at(r, where, "number out of range");
+    *out = value;
+    return true;
+}
+
+static bool decode_bool(struct decoder *d, bool *out)
+{
+    char c = json_peek(&d->r);
+    if (c != 't' && c != 'f')
+        return json_fail(&d->r, "expected true or false");
+    *out = c == 't';
+    return json_word(&d->r, c == 't' ? STR("true") : STR("false"));
+}
+
+static bool decode_raw(struct decoder *d, struct str *out)
+{
+    json_space(&d->r);
+    const char *begin = d->r.at;
+    if (!json_skip(&d->r))
+        return false;
+    struct str text = {begin, (size_t)(d->r.at - begin)};
+    /* Kept as it stands, so that what cannot be written out again must not come in. */
+    if (!utf8_valid(text))
+        return json_fail_at(&d->r, begin, "not UTF-8");
+    *out = decode_dup(d->a, text);
+    return true;
+}
+
+static bool decode_custom(struct decoder *d, const struct custom *custom, void *out)
+{
+    struct json_reader *r = &d->r;
+    bool quoted = json_peek(r) == '"', whole;
+    const char *where = r->at;
+    struct json_string s;
+    struct str text;
+    if (quoted) {
+        if (!json_string(r, &s))
+            return false;
+        text = json_string_text(&s, d->a);
+    } else {
+        if (!at_number(r))
+            return json_fail(r, "expected a string or number");
+        if (!json_number(r, &text, &whole))
+            return false;
+    }
+    if (custom->from_json(text, quoted, d->a, out, &d->custom) < 0)
+        return json_fail_at(r, where, d->custom.msg);
+    return true;
+}
+
+/* --- one value ------------------------------------------------------------------------------- */
+
+static bool decode_item(struct decoder *d, const struct field *f, void *out)
+{
+    int64_t value;
+    switch ((enum field_kind)f->kind) {
+    case FIELD_STR:
+        return decode_str(d, out);
+    case FIELD_BYTES:
+        return decode_bytes(d, out);
+    case FIELD_BOOL:
+        return decode_bool(d, out);
+    case FIELD_INT32:
+        if (!decode_int(d, INT32_MIN, INT32_MAX, &value))
+            return false;
+        *(int32_t *)out = (int32_t)value;
+        return true;
+    case FIELD_INT64:
+        return decode_int(d, INT64_MIN, INT64_MAX, out);
+    case FIELD_DOUBLE:
+        return decode_double(d, out);
+    case FIELD_RAW:
+        return decode_raw(d, out);
+    case FIELD_MESSAGE:
+        return decode_object(d, f->type, out);
+    case FIELD_CUSTOM:
+        return decode_custom(d, f->custom, out);
+    }
+    return false;
+}
+
+/* --- lists and maps -------------------------------------------------------------------------- */
+
+static bool gather_list(struct decoder *d, const struct field *f, struct gather *g)
+{
+    if (!json_enter(&d->r, '[', "expected an array"))
+        return false;
+    if (json_empty(&d->r, ']'))
+        return true;
+    for (bool more = true; more;) {
+        if (!decode_charge(&d->budget, g->item_size))
+            return json_fail(&d->r, too_big);
+        void *item = gather_next(g);
+        bool ok = json_peek(&d->r) == 'n' ? json_word(&d->r, STR("null")) : decode_item(d, f, item);
+        if (UNLIKELY(!ok)) {
+            path_index(&d->path, g->n - 1);
+            return false;
+        }
+        if (!json_next(&d->r, ']', &more))
+            return false;
+    }
+    return true;
+}
+
+static bool decode_entry(struct decoder *d, const struct type *type, char *entry)
+{
+    struct str *key = (struct str *)(void *)(entry + entry_key(type)->offset);
+    if (!decode_str(d, key) || !json_colon(&d->r))
+        return false;
+    const struct field *value = entry_value(type);
+    if (LIKELY(decode_member(d, value, entry + value->offset)))
+        return true;
+    path_key(&d->path, *key);
+    return false;
+}
+
+static bool gather_map(struct decoder *d, const struct field *f, struct gather *g)
+{
+    if (!json_enter(&d->r, '{', "expected an object"))
+        return false;
+    if (json_empty(&d->r, '}'))
+        return true;
+    for (bool more = true; more;) {
+        if (!decode_charge(&d->budget, g->item_size))
+            return json_fail(&d->r, too_big);
+        if (!decode_entry(d, f->type, gather_next(g)) || !json_next(&d->r, '}', &more))
+            return false;
+    }
+    return true;
+}
+
+static bool decode_map(struct decoder *d, const struct field *f, struct any_list *out)
+{
+    const char *where = d->r.at;
+    struct gather g;
+    gather_begin(&g, &d->scratch, f->type->size);
+    if (!gather_map(d, f, &g)) {
+        gather_abandon(&g);
+        return false;
+    }
+    size_t n = g.n;
+    *out = (struct any_list){gather_end(&g, d->a, f->type->align), n};
+    decode_sort_map(out, f->type);
+    if (out->n < n && (d->r.flags & JSON_STRICT))
+        return json_fail_at(&d->r, where, "the same key twice");
+    return true;
+}
+
+static bool decode_list(struct decoder *d, const struct field *f, struct any_list *out)
+{
+    struct gather g;
+    gather_begin(&g, &d->scratch, field_item_size(f));
+    if (!gather_list(d, f, &g)) {
+        gather_abandon(&g);
+        return false;
+    }
+    size_t n = g.n;
+    *out = (struct any_list){gather_end(&g, d->a, field_item_align(f)), n};
+    return true;
+}
+
+/* --- fields and objects ---------------------------------------------------------------------- */
+
+static bool decode_ptr(struct decoder *d, const struct field *f, void **member)
+{
+    if (!*member) {
+        size_t size = field_item_size(f);
+        if (!decode_charge(&d->budget, size))
+            return json_fail(&d->r, too_big);
+        *member = arena_alloc(d->a, size, field_item_align(f));
+    }
+    return decode_item(d, f, *member);
+}
+
+static bool decode_member(struct decoder *d, const struct field *f, void *member)
+{
+    if (json_peek(&d->r) == 'n')
+        return json_word(&d->r, STR("null"));
+    switch ((enum field_shape)f->shape) {
+    case SHAPE_ONE:
+        return decode_item(d, f, member);
+    case SHAPE_PTR:
+        return decode_ptr(d, f, member);
+    case SHAPE_LIST:
+        return decode_list(d, f, member);
+    case SHAPE_MAP:
+        return decode_map(d, f, member);
+    }
+    return false;
+}
+
+static bool name_matches(const struct field *f, struct str name, unsigned flags)
+{
+    if (f->flags & FIELD_INLINE)
+        return false;
+    if (f->json_len != name.n)
+        return false;
+    return memcmp(f->json, name.p, name.n) == 0 ||
+           ((flags & JSON_FOLD_CASE) && str_eq_fold((struct str){f->json, f->json_len}, name));
+}
+
+/* The field called name from position *next of the table on, round to its start, then in what the
+ * type has inline. *out becomes the member's address. */
+static const struct field *find_field(const struct decoder *d, const struct type *type,
+                                      struct str name, size_t *next, char **out)
+{
+    for (size_t k = 0, i = *next; k < type->n_fields; k++, i++) {
+        if (i >= type->n_fields)
+            i = 0;
+        const struct field *f = &type->fields[i];
+        if (name_matches(f, name, d->r.flags)) {
+            *next = i + 1;
+            *out += f->offset;
+            return f;
+        }
+    }
+    for (size_t i = 0; i < type->n_fields; i++) {
+        const struct field *f = &type->fields[i];
+        if (!(f->flags & FIELD_INLINE))
+            continue;
+        char *inner = *out + f->offset;
+        size_t start = 0;
+        const struct field *found = find_field(d, f->type, name, &start, &inner);
+        if (found) {
+            *out = inner;
+            return found;
+        }
+    }
+    return NULL;
+}
+
+static bool already_seen(struct decoder *d, size_t first, const void *member)
+{
+    for (size_t i = first; i < d->seen.n; i++)
+        if (d->seen.v[i] == member)
+            return true;
+    vec_push(&d->seen, member);
+    return false;
+}
+
+/* One name and its value. seen: where this object's part of d->seen begins. */
+static bool decode_field(struct decoder *d, const struct type *type, size_t *next, size_t seen,
+                         char *out)
+{
+    struct json_reader *r = &d->r;
+    json_space(r);
+    const char *where = r->at;
+    struct json_string key;
+    if (!json_string(r, &key))
+        return json_fail(r, "expected a field name in quotes");
+    struct str name = json_string_text(&key, d->a);
+    char *member = out;
+    const struct field *f = find_field(d, type, name, next, &member);
+    if (!json_colon(r))
+        return false;
+    bool ok;
+    if (!f && (r->flags & JSON_STRICT))
+        ok = json_fail_at(r, where, "unknown field");
+    else if (!f)
+        ok = json_skip(r);
+    else if ((r->flags & JSON_STRICT) && already_seen(d, seen, member))
+        ok = json_fail_at(r, where, "the same field twice");
+    else
+        ok = decode_member(d, f, member);
+    if (UNLIKELY(!ok))
+        path_field(&d->path, name);
+    return ok;
+}
+
+static bool decode_object(struct decoder *d, const struct type *type, char *out)
+{
+    if (!json_enter(&d->r, '{', "expected an object"))
+        return false;
+    if (json_empty(&d->r, '}'))
+        return true;
+    size_t next = 0, seen = d->seen.n;
+    for (bool more = true; more;)
+        if (!decode_field(d, type, &next, seen, out) || !json_next(&d->r, '}', &more))
+            return false;
+    d->seen.n = seen;
+    return true;
+}
+
+/* --- entry points ---------------------------------------------------------------------------- */
+
+static void decoder_init(struct decoder *d, struct str text, unsigned flags, struct arena *a)
+{
+    json_reader_init(&d->r, text, flags);
+    d->a = a;
+    d->budget = decode_budget(text.n);
+    memset(&d->seen, 0, sizeof(d->seen));
+    path_init(&d->path);
+    scratch_init(&d->scratch);
+}
+
+static void decoder_release(struct decoder *d)
+{
+    vec_release(&d->seen);
+    scratch_release(&d->scratch);
+}
+
+static int report(const struct decoder *d, json_locate_fn *locate, const void *ctx,
+                  struct err *reterr)
+{
+    struct str path = path_str(&d->path);
+    int code =
+        err_set(reterr, -EBADMSG, "%.*s%s%s", STR_ARG(path), path.n ? ": " : "", d->r.problem);
+    size_t line, column;
+    if (locate) {
+        line = locate(ctx, (size_t)(d->r.where - d->r.start));
+        return line ? err_prefix(reterr, code, "line %zu", line) : code;
+    }
+    json_reader_locate(&d->r, &line, &column);
+    return err_prefix(reterr, code, "line %zu, column %zu", line, column);
+}
+
+int json_decode_located(struct str text, const struct json_target *target, struct arena *a,
+                        json_locate_fn *locate, const void *ctx, struct err *reterr)
+{
+    struct decoder d;
+    decoder_init(&d, text, target->flags, a);
+    memset(target->out, 0, target->type->size);
+    int ret = 0;
+    bool ok = json_peek(&d.r) == 'n' ? json_word(&d.r, STR("null"))
+                                     : decode_object(&d, target->type, target->out);
+    if (!ok || !json_finish(&d.r))
+        ret = report(&d, locate, ctx, reterr);
+    decoder_release(&d);
+    return ret;
+}
+
+int json_decode(struct str text, const struct type *type, unsigned flags, struct arena *a,
+                void *out, struct err *reterr)
+{
+    struct json_target target = {type, flags, out};
+    return json_decode_located(text, &target, a, NULL, NULL, reterr);
+}
+
+/* --- lists, item by item --------------------------------------------------------------------- */
+
+struct list_reader {
+    json_item_fn *on_item;
+    void *ctx;
+    int stopped; /* what on_item returned */
+};
+
+static bool pass_items(struct decoder *d, struct list_reader *list)
+{
+    struct json_reader *r = &d->r;
+    if (json_peek(r) == 'n')
+        return json_word(r, STR("null"));
+    if (!json_enter(r, '[', "expected an array"))
+        return false;
+    if (json_empty(r, ']'))
+        return true;
+    for (bool more = true; more;) {
+        json_space(r);
+        struct json_scan scan = {0};
+        struct str rest = {r->at, (size_t)(r->end - r->at)};
+        ssize_t n = rest.n && (*r->at == '{' || *r->at == '[') ? json_scan_value(&scan, rest) : -1;
+        if (n <= 0)
+            return json_fail(r, n < 0 ? "expected an object" : "the text ends in the middle");
+        list->stopped = list->on_item(list->ctx, str_slice(rest, 0, (size_t)n));
+        if (list->stopped)
+            return false;
+        r->at += n;
+        if (!json_next(r, ']', &more))
+            return false;
+    }
+    return true;
+}
+
+static bool decode_list_field(struct decoder *d, const struct type *type, size_t *next, char *out,
+                              struct list_reader *list)
+{
+    struct json_reader *r = &d->r;
+    json_space(r);
+    static const char items[] = "\"items\"";
+    size_t n = sizeof(items) - 1;
+    if ((size_t)(r->end - r->at) < n || memcmp(r->at, items, n) != 0)
+        return decode_field(d, type, next, 0, out);
+    r->at += n;
+    if (json_colon(r) && pass_items(d, list))
+        return true;
+    path_field(&d->path, STR("items"));
+    return false;
+}
+
+static bool decode_list_object(struct decoder *d, const struct type *type, char *out,
+                               struct list_reader *list)
+{
+    if (!json_enter(&d->r, '{', "expected an object"))
+        return false;
+    if (json_empty(&d->r, '}'))
+        return true;
+    size_t next = 0;
+    for (bool more = true; more;)
+        if (!decode_list_field(d, type, &next, out, list) || !json_next(&d->r, '}', &more))
+            return false;
+    return true;
+}
+
+int json_decode_list(struct str text, const struct type *type, struct arena *a, void *out,
+                     json_item_fn *on_item, void *ctx, struct err *reterr)
+{
+    struct decoder d;
+    struct list_reader list = {on_item, ctx, 0};
+    decoder_init(&d, text, 0, a);
+    memset(out, 0, type->size);
+    int ret = 0;
+    if (!decode_list_object(&d, type, out, &list) || !json_finish(&d.r))
+        ret = list.stopped ? list.stopped : report(&d, NULL, NULL, reterr);
+    decoder_release(&d);
+    return ret;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a value ends: brackets are counted, strings are passed over, nothing else is looked at.
+ * Sixty-four bytes at a time as bit masks where the machine has SSE2, for the inner part of long
+ * values; byte by byte at their edges and around backslashes.
+ */
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "codec/json.h"
+
+#define BLOCK ((size_t)64)
+
+#ifdef __SSE2__
+struct masks {
+    uint64_t quote, slash, open, close;
+};
+
+static uint64_t equal_to(const __m128i v[4], char c)
+{
+    const __m128i want = _mm_set1_epi8(c);
+    uint64_t mask = 0;
+    for (int i = 0; i < 4; i++)
+        mask |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v[i], want)) << (16 * i);
+    return mask;
+}
+
+static struct masks classify(const char *p)
+{
+    __m128i v[4], folded[4];
+    for (int i = 0; i < 4; i++) {
+        v[i] = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i));
+        /* [ and { differ in one bit only, and so do ] and }. */
+        folded[i] = _mm_or_si128(v[i], _mm_set1_epi8(0x20));
+    }
+    return (struct masks){equal_to(v, '"'), equal_to(v, '\\'), equal_to(folded, '{'),
+                          equal_to(folded, '}')};
+}
+
+/* Bit i of the result: the number of set bits at or below i is odd. */
+static uint64_t prefix_parity(uint64_t x)
+{
+    for (int shift = 1; shift < 64; shift *= 2)
+        x ^= x << shift;
+    return x;
+}
+
+static int count_bits(uint64_t x)
+{
+    x -= x >> 1 & 0x5555555555555555u;
+    x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
+    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+    return (int)(x * 0x0101010101010101u >> 56);
+}
+
+/* Passes a block in which the value surely does not end. False: look at its bytes one by one. */
+static bool pass_block(struct json_scan *s, const char *p)
+{
+    struct masks m = classify(p);
+    if (m.slash || s->escaped)
+        return false;
+    uint64_t inside = prefix_parity(m.quote) ^ (s->in_string ? ~(uint64_t)0 : 0);
+    int opened = count_bits(m.open & ~inside), closed = count_bits(m.close & ~inside);
+    if (closed >= s->depth)
+        return false;
+    s->depth += opened - closed;
+    s->in_string = inside >> 63;
+    s->at += BLOCK;
+    return true;
+}
+#else
+static bool pass_block(struct json_scan *s, const char *p)
+{
+    (void)s, (void)p;
+    return false;
+}
+#endif
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+/* One byte within an object, array or string. True where the value ends with it. */
+static bool pass_byte(struct json_scan *s, char c)
+{
+    s->at++;
+    if (s->in_string) {
+        if (s->escaped)
+            s->escaped = false;
+        else if (c == '\\')
+            s->escaped = true;
+        else if (c == '"')
+            s->in_string = false;
+        return !s->in_string && s->depth == 0;
+    }
+    if (c == '"')
+        s->in_string = true;
+    else if (c == '{' || c == '[')
+        s->depth++;
+    else if (c == '}' || c == ']')
+        s->depth--;
+    return s->depth == 0 && !s->in_string;
+}
+
+/* true, 12, …: ends before the first byte that cannot belong to it. */
+static ssize_t pass_bare(struct json_scan *s, struct str bytes)
+{
+    for (; s->at < bytes.n; s->at++) {
+        char c = bytes.p[s->at];
+        if (is_space(c) || strchr("{}[],:\"", c))
+            return c == '\0' ? -EBADMSG : (ssize_t)s->at;
+    }
+    return 0;
+}
+
+ssize_t json_scan_value(struct json_scan *s, struct str bytes)
+{
+    while (!s->started && s->at < bytes.n && is_space(bytes.p[s->at]))
+        s->at++;
+    if (s->at == bytes.n)
+        return 0;
+    char c = bytes.p[s->at];
+    if (!s->started) {
+        bool digit = c >= '0' && c <= '9';
+        if (!digit && (c == '\0' || !strchr("{[\"-tfn", c)))
+            return -EBADMSG;
+        s->started = true;
+        s->bare = c != '{' && c != '[' && c != '"';
+    }
+    if (s->bare)
+        return pass_bare(s, bytes);
+    while (s->at < bytes.n) {
+        if (bytes.n - s->at >= BLOCK && s->depth > 0 && pass_block(s, bytes.p + s->at))
+            continue;
+        size_t stop = MIN(bytes.n, s->at + BLOCK);
+        while (s->at < stop)
+            if (pass_byte(s, bytes.p[s->at]))
+                return (ssize_t)s->at;
+    }
+    return 0;
+}
