@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tables of all API types: against upstream's .proto files, against objects that upstream
+ * encoded, and against themselves with random objects.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+
+#include "api/object.h"
+#include "api/quantity.h"
+#include "base/vec.h"
+#include "codec/json.h"
+#include "codec/proto.h"
+#include "prop.h"
+
+#define FIELDS_FILE "tests/golden/protofields.txt"
+#define OBJECTS_DIR "tests/golden/objects"
+
+/* --- all types, each once --------------------------------------------------------------------- */
+
+typedef VEC(const struct type *) type_vec;
+
+static void collect(const struct type *type, type_vec *types)
+{
+    for (size_t i = 0; i < types->n; i++)
+        if (types->v[i] == type)
+            return;
+    vec_push(types, type);
+    for (size_t i = 0; i < type->n_fields; i++)
+        if (type->fields[i].kind == FIELD_MESSAGE)
+            collect(type->fields[i].type, types);
+}
+
+static void collect_all(type_vec *types)
+{
+    for (int id = 0; id < KIND_COUNT; id++)
+        collect(kind_get((enum kind_id)id)->type, types);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* The whole file; the caller frees p. False where there is none. */
+static bool read_file(const char *path, struct str *ret_bytes)
+{
+    struct buf b = BUF_INIT;
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return false;
+    char chunk[4096];
+    for (size_t n; (n = fread(chunk, 1, sizeof(chunk), f)) > 0;)
+        buf_add(&b, chunk, n);
+    fclose(f);
+    size_t n = b.n;
+    *ret_bytes = (struct str){buf_take(&b), n};
+    return true;
+}
+
+/* --- rows against upstream's .proto ------------------------------------------------------------
+ */
+
+/* One line: message, field, number, type, label. */
+struct proto_field {
+    struct str message, name, number, type, label;
+};
+
+typedef VEC(struct proto_field) proto_field_vec;
+
+static void parse_fields(struct str text, proto_field_vec *fields)
+{
+    for (struct str line; str_split(&text, '\n', &line);) {
+        struct proto_field f = {0};
+        if (str_split(&line, '\t', &f.message) && str_split(&line, '\t', &f.name) &&
+            str_split(&line, '\t', &f.number) && str_split(&line, '\t', &f.type)) {
+            if (!str_split(&line, '\t', &f.label))
+                f.label = (struct str){0};
+            vec_push(fields, f);
+        }
+    }
+}
+
+static const struct proto_field *find_field(const proto_field_vec *fields, const char *message,
+                                            const char *name)
+{
+    for (size_t i = 0; i < fields->n; i++)
+        if (str_is(fields->v[i].message, message) && str_is(fields->v[i].name, name))
+            return &fields->v[i];
+    return NULL;
+}
+
+/* Is `text` of a .proto the type `full`? Within its own package a name may stand alone. */
+static bool is_type(struct str text, const char *full)
+{
+    if (str_starts(text, STR(".")))
+        text = str_slice(text, 1, text.n);
+    if (str_find(text, '.') < text.n)
+        return str_is(text, full);
+    const char *last = strrchr(full, '.');
+    return str_is(text, last ? last + 1 : full);
+}
+
+static bool is_custom(struct str text, const struct custom *custom)
+{
+    if (custom == &quantity_custom)
+        return is_type(text, "k8s.io.apimachinery.pkg.api.resource.Quantity");
+    return is_type(text, custom->name);
+}
+
+static bool value_matches(const struct field *f, struct str text)
+{
+    switch ((enum field_kind)f->kind) {
+    case FIELD_STR:
+        return str_is(text, "string");
+    case FIELD_BYTES:
+        return str_is(text, "bytes");
+    case FIELD_BOOL:
+        return str_is(text, "bool");
+    case FIELD_INT32:
+        return str_is(text, "int32");
+    case FIELD_INT64:
+        return str_is(text, "int64");
+    case FIELD_DOUBLE:
+        return str_is(text, "double");
+    case FIELD_RAW:
+        return is_type(text, "k8s.io.apimachinery.pkg.runtime.RawExtension");
+    case FIELD_MESSAGE:
+        return is_type(text, f->type->name);
+    case FIELD_CUSTOM:
+        return is_custom(text, f->custom);
+    }
+    return false;
+}
+
+/* "map<string, X>" where the entry's value is an X. */
+static bool map_matches(const struct field *f, struct str text)
+{
+    if (!str_starts(text, STR("map<string,")) || !str_ends(text, STR(">")))
+        return false;
+    struct str value = str_trim(str_slice(text, sizeof("map<string,") - 1, text.n - 1));
+    return value_matches(&f->type->fields[1], value);
+}
+
+static void check_row(const proto_field_vec *fields, const struct type *type, const struct field *f)
+{
+    const struct proto_field *p = find_field(fields, type->name, f->json);
+    if (!p)
+        fail_msg("%s has no field %s", type->name, f->json);
+    int64_t number;
+    if (!str_to_i64(p->number, &number) || number != f->number)
+        fail_msg("%s.%s is number %.*s, not %d", type->name, f->json, STR_ARG(p->number),
+                 f->number);
+    bool ok = f->shape == SHAPE_MAP ? map_matches(f, p->type)
+                                    : value_matches(f, p->type) &&
+                                          (f->shape == SHAPE_LIST) == str_is(p->label, "repeated");
+    if (!ok)
+        fail_msg("%s.%s is %.*s %.*s", type->name, f->json, STR_ARG(p->label), STR_ARG(p->type));
+}
+
+static void test_rows_are_upstreams(void **state UNUSED)
+{
+    struct str text;
+    if (!read_file(FIELDS_FILE, &text))
+        fail_msg("no %s", FIELDS_FILE);
+    proto_field_vec fields = {0};
+    type_vec types = {0};
+    parse_fields(text, &fields);
+    collect_all(&types);
+    size_t rows = 0;
+    for (size_t t = 0; t < types.n; t++) {
+        const struct type *type = types.v[t];
+        if (strncmp(type->name, "k8s.io.", 7) != 0)
+            continue; /* entries of maps have no message of their own */
+        for (size_t i = 0; i < type->n_fields; i++, rows++)
+            check_row(&fields, type, &type->fields[i]);
+    }
+    assert_true(rows > 300);
+    vec_release(&types);
+    vec_release(&fields);
+    free((void *)(uintptr_t)text.p);
+}
+
+/* --- layout ----------------------------------------------------------------------------------- */
+
+static size_t member_size(const struct field *f)
+{
+    switch ((enum field_shape)f->shape) {
+    case SHAPE_ONE:
+        return field_item_size(f);
+    case SHAPE_PTR:
+        return sizeof(void *);
+    case SHAPE_LIST:
+    case SHAPE_MAP:
+        return sizeof(struct any_list);
+    }
+    return 0;
+}
+
+/* Members are all described and so ordered that only the end of a struct is padded. */
+static void test_structs_have_no_holes(void **state UNUSED)
+{
+    type_vec types = {0};
+    collect_all(&types);
+    for (size_t t = 0; t < types.n; t++) {
+        const struct type *type = types.v[t];
+        size_t used = 0;
+        for (size_t i = 0; i < type->n_fields; i++)
+            used += member_size(&type->fields[i]);
+        if (type->n_fields && type->size - used >= type->align)
+            fail_msg("%s: %zu of %zu bytes used", type->name, used, type->size);
+    }
+    vec_release(&types);
+}
+
+/* --- random objects --------------------------------------------------------------------------- */
+
+struct filler {
+    struct rand *r;
+    struct arena *a;
+    size_t size; /* 1 to 100: how rich */
+};
+
+static struct str random_str(struct filler *f)
+{
+    static const char *const pieces[] = {"a",  "Z", "0",    "-", ".", "/", "\"",   "\\",
+                                         "\n", "<", "\x7f", "é", "€", "𝄞", "\x01", " "};
+    struct str s = {0};
+    for (uint64_t n = rand_below(f->r, 1 + f->size / 8); n > 0; n--)
+        s = arena_printf(f->a, "%.*s%s", STR_ARG(s), pieces[rand_below(f->r, ARRAY_LEN(pieces))]);
+    return s;
+}
+
+static int64_t random_int(struct filler *f)
+{
+    static const int64_t edges[] = {0, 1, -1, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
+    uint64_t pick = rand_below(f->r, 10);
+    return pick < ARRAY_LEN(edges) ? edges[pick]
+                                   : (int64_t)(rand_u64(f->r) >> rand_below(f->r, 64));
+}
+
+/* Texts that survive: canonical quantities, times of the precision of their type. */
+static void fill_custom(struct filler *f, const struct custom *custom, void *out)
+{
+    static const char *const quantities[] = {"0", "1", "100m", "1Gi", "1500Mi", "12e6", "5n", "3k"};
+    static const char *const units[] = {"%", "", "x"};
+    int64_t number = random_int(f);
+    struct str text;
+    bool quoted = true;
+    if (custom == &quantity_custom) {
+        text = str_of(quantities[rand_below(f->r, ARRAY_LEN(quantities))]);
+    } else if (custom == &int_or_string_custom) {
+        quoted = rand_below(f->r, 2);
+        text =
+            arena_printf(f->a, "%d%s", (int32_t)number, quoted ? units[rand_below(f->r, 3)] : "");
+    } else {
+        bool micro = custom == &micro_time_custom;
+        text = arena_printf(f->a, "2%03d-12-%02dT23:59:0%dZ", (int)rand_below(f->r, 1000),
+                            1 + (int)rand_below(f->r, 31), (int)rand_below(f->r, 10));
+        if (micro)
+            text = arena_printf(f->a, "%.*s.%06dZ", (int)text.n - 1, text.p,
+                                (int)rand_below(f->r, 1000000));
+    }
+    struct err err;
+    if (custom->from_json(text, quoted, f->a, out, &err) != 0)
+        fail_msg("%s: %s", custom->name, err.msg);
+}
+
+static void fill(struct filler *f, const struct type *type, void *out);
+
+static void fill_item(struct filler *f, const struct field *field, void *out)
+{
+    switch ((enum field_kind)field->kind) {
+    case FIELD_STR:
+    case FIELD_BYTES:
+        *(struct str *)out = random_str(f);
+        break;
+    case FIELD_RAW:
+        *(struct str *)out = rand_below(f->r, 2) ? STR("{\"a\":[1,null,\"b\"]}") : STR("\"x\"");
+        break;
+    case FIELD_BOOL:
+        *(bool *)out = rand_below(f->r, 2);
+        break;
+    case FIELD_INT32:
+        *(int32_t *)out = (int32_t)random_int(f);
+        break;
+    case FIELD_INT64:
+        *(int64_t *)out = random_int(f);
+        break;
+    case FIELD_DOUBLE:
+        *(double *)out = (double)(int32_t)random_int(f);
+        break;
+    case FIELD_MESSAGE:
+        fill(f, field->type, out);
+        break;
+    case FIELD_CUSTOM:
+        fill_custom(f, field->custom, out);
+        break;
+    }
+}
+
+static void fill_list(struct filler *f, const struct field *field, struct any_list *out)
+{
+    size_t size = field_item_size(field);
+    size_t n = rand_below(f->r, 2 + f->size / 40);
+    out->v = arena_alloc_array(f->a, n, size, _Alignof(max_align_t));
+    out->n = n;
+    for (size_t i = 0; i < n; i++) {
+        char *item = (char *)out->v + i * size;
+        fill_item(f, field, item);
+        if (field->shape == SHAPE_MAP)
+            *(struct str *)(void *)(item + field->type->fields[0].offset) =
+                arena_printf(f->a, "%02zu/%s", i, rand_below(f->r, 2) ? "é" : "");
+    }
+}
+
+static void fill(struct filler *f, const struct type *type, void *out)
+{
+    for (size_t i = 0; i < type->n_fields; i++) {
+        const struct field *field = &type->fields[i];
+        void *at = (char *)out + field->offset;
+        if (rand_below(f->r, 150) >= 50 + f->size)
+            continue;
+        switch ((enum field_shape)field->shape) {
+        case SHAPE_ONE:
+            fill_item(f, field, at);
+            break;
+        case SHAPE_PTR:
+            *(void **)at = arena_alloc(f->a, field_item_size(field), _Alignof(max_align_t));
+            fill_item(f, field, *(void **)at);
+            break;
+        case SHAPE_LIST:
+        case SHAPE_MAP:
+            fill_list(f, field, at);
+            break;
+        }
+    }
+}
+
+/* Encodes body, decodes that again and expects the same; the encoded bytes stay in out. */
+static bool survives(const struct kind *kind, const void *body, enum encoding encoding,
+                     struct buf *out)
+{
+    struct wire wire = {.kind = kind, .encoding = encoding};
+    struct object *o = NULL;
+    struct err err = {0};
+    object_encode(kind, body, encoding, out);
+    if (object_decode(&wire, buf_str(out), &o, &err) != 0) {
+        print_error("%.*s: %s\n%.*s\n", STR_ARG(kind->kind), err.msg,
+                    encoding == ENCODING_JSON ? (int)out->n : 0, out->p);
+        return false;
+    }
+    bool equal = desc_equal(kind->type, body, object_body(o));
+    if (!equal)
+        print_error("%.*s comes back changed: %.*s\n", STR_ARG(kind->kind),
+                    encoding == ENCODING_JSON ? (int)out->n : 0, out->p);
+    /* A second round gives the same bytes. */
+    struct buf again = BUF_INIT;
+    object_encode(kind, object_body(o), encoding, &again);
+    equal = equal && str_eq(buf_str(out), buf_str(&again));
+    buf_release(&again);
+    object_unref(o);
+    return equal;
+}
+
+static bool random_object_survives(struct rand *r, size_t size, void *ctx)
+{
+    const struct kind *kind = ctx;
+    struct arena arena;
+    struct buf json = BUF_INIT, proto = BUF_INIT;
+    arena_init(&arena, 0);
+    void *body = arena_alloc(&arena, kind->type->size, _Alignof(max_align_t));
+    fill(&(struct filler){r, &arena, size}, kind->type, body);
+    bool ok =
+        survives(kind, body, ENCODING_JSON, &json) && survives(kind, body, ENCODING_PROTO, &proto);
+    buf_release(&json);
+    buf_release(&proto);
+    arena_release(&arena);
+    return ok;
+}
+
+static void test_random_objects_survive_both_codecs(void **state UNUSED)
+{
+    for (int id = 0; id < KIND_COUNT; id++) {
+        const struct kind *kind = kind_get((enum kind_id)id);
+        char *name = str_dup(kind->kind);
+        assert_true(prop_run(name, 100, random_object_survives, (void *)(uintptr_t)kind));
+        free(name);
+    }
+}
+
+/* --- objects that upstream encoded -------------------------------------------------------------
+ */
+
+struct type_meta {
+    struct str kind, api_version;
+};
+static const struct field type_meta_fields[] = {
+    F_ONE(struct type_meta, kind, "kind", 0, STR),
+    F_ONE(struct type_meta, api_version, "apiVersion", 0, STR),
+};
+static const struct type type_meta_type = TYPE("TypeMeta", struct type_meta, type_meta_fields);
+
+static const struct kind *kind_of_json(struct str text)
+{
+    struct arena arena;
+    struct type_meta meta;
+    struct err err;
+    arena_init(&arena, 0);
+    if (json_decode(text, &type_meta_type, 0, &arena, &meta, &err) != 0)
+        fail_msg("%s", err.msg);
+    const struct kind *kind = kind_find(meta.api_version, meta.kind);
+    arena_release(&arena);
+    return kind;
+}
+
+static struct object *decode(const char *path, const struct kind *kind, enum encoding encoding,
+                             struct str bytes)
+{
+    struct wire wire = {.kind = kind, .encoding = encoding};
+    struct object *o = NULL;
+    struct err err;
+    if (object_decode(&wire, bytes, &o, &err) != 0)
+        fail_msg("%s: %s", path, err.msg);
+    return o;
+}
+
+/* Both encodings give the same object, which survives another round. False: an unknown kind. */
+static bool check_pair(const char *json_path, const char *proto_path)
+{
+    struct str json, proto;
+    if (!read_file(json_path, &json))
+        fail_msg("no %s", json_path);
+    const struct kind *kind = kind_of_json(json);
+    if (kind) {
+        if (!read_file(proto_path, &proto))
+            fail_msg("no %s", proto_path);
+        struct buf out = BUF_INIT;
+        struct object *a = decode(json_path, kind, ENCODING_JSON, json);
+        struct object *b = decode(proto_path, kind, ENCODING_PROTO, proto);
+        if (!desc_equal(kind->type, object_body(a), object_body(b)))
+            fail_msg("%s and %s differ", json_path, proto_path);
+        assert_true(survives(kind, object_body(a), ENCODING_JSON, &out));
+        buf_clear(&out);
+        assert_true(survives(kind, object_body(b), ENCODING_PROTO, &out));
+        buf_release(&out);
+        object_unref(a);
+        object_unref(b);
+        free((void *)(uintptr_t)proto.p);
+    }
+    free((void *)(uintptr_t)json.p);
+    return kind != NULL;
+}
+
+static void test_golden_objects_agree(void **state UNUSED)
+{
+    size_t pairs = 0;
+    DIR *dir = opendir(OBJECTS_DIR);
+    if (!dir)
+        fail_msg("no %s", OBJECTS_DIR);
+    for (struct dirent *e; (e = readdir(dir));) {
+        struct str name = str_of(e->d_name);
+        if (!str_ends(name, STR(".json")))
+            continue;
+        char *json = xasprintf("%s/%s", OBJECTS_DIR, e->d_name);
+        char *proto = xasprintf("%s/%.*s.pb", OBJECTS_DIR, (int)name.n - 5, name.p);
+        pairs += check_pair(json, proto);
+        free(json);
+        free(proto);
+    }
+    closedir(dir);
+    assert_true(pairs >= 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows_are_upstreams),
+        cmocka_unit_test(test_structs_have_no_holes),
+        cmocka_unit_test(test_random_objects_survive_both_codecs),
+        cmocka_unit_test(test_golden_objects_agree),
+    };
+    return cmocka_run_group_tests_name("api_types", tests, NULL, NULL);
+}
