@@ -70,6 +70,7 @@ static enum token symbol(struct str s, size_t *ret_n)
     }
 }
 
+/* A NUL byte ends the text; right behind a token it goes unseen. Upstream's lexer has it so. */
 static void next(struct parser *p)
 {
     size_t n = 0;
@@ -77,16 +78,18 @@ static void next(struct parser *p)
         n++;
     struct str s = str_slice(p->rest, n, p->rest.n);
     n = 0;
-    if (s.n == 0) {
+    if (s.n == 0 || s.p[0] == '\0') {
         p->token = TOKEN_END;
     } else if (is_symbol(s.p[0])) {
         p->token = symbol(s, &n);
     } else {
         p->token = TOKEN_WORD;
-        while (n < s.n && !is_symbol(s.p[n]) && !is_space(s.p[n]))
+        while (n < s.n && s.p[n] != '\0' && !is_symbol(s.p[n]) && !is_space(s.p[n]))
             n++;
     }
     p->text = str_slice(s, 0, n);
+    if (p->token != TOKEN_END && n < s.n && s.p[n] == '\0')
+        n++;
     p->rest = str_slice(s, n, s.n);
 }
 
