@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kube/store.h"
 
+#include "base/vec.h"
+
 struct entry {
     struct object *object;
     uint64_t round; /* in which it was listed last */
@@ -106,15 +108,30 @@ bool store_keep(struct store *store, const struct object_meta *meta)
     return true;
 }
 
-struct object *store_sweep(struct store *store)
+static int by_key(const void *a, const void *b)
 {
+    return str_cmp((*(struct entry *const *)a)->key, (*(struct entry *const *)b)->key);
+}
+
+void store_sweep(struct store *store, store_fn *fn, void *ctx)
+{
+    VEC(struct entry *) gone = {0};
+
     map_each (slot, &store->entries) {
         struct entry *e = slot->value;
 
         if (e->round != store->round)
-            return take(store, e);
+            vec_push(&gone, e);
     }
-    return NULL;
+    if (gone.n > 0)
+        qsort(gone.v, gone.n, sizeof(*gone.v), by_key);
+    for (size_t i = 0; i < gone.n; i++) {
+        struct object *object = take(store, gone.v[i]);
+
+        fn(ctx, object);
+        object_unref(object);
+    }
+    vec_release(&gone);
 }
 
 void store_each(const struct store *store, store_fn *fn, void *ctx)

@@ -35,15 +35,16 @@ struct object *store_put(struct store *store, struct object *object);
 struct object *store_take(struct store *store, const struct object_meta *meta);
 
 /*
- * A listing: store_begin, then store_put or store_keep for every object of it, then store_sweep
- * until NULL for those that it did not name, which are given to the caller one by one.
+ * A listing: store_begin, then store_put or store_keep for every object of it, then store_sweep,
+ * which takes out those that it did not name and shows each to fn, in order of their keys.
  */
+typedef void store_fn(void *ctx, struct object *object);
 void store_begin(struct store *store);
 /* True, and the object counts as listed, where the same version of it is here already. */
 bool store_keep(struct store *store, const struct object_meta *meta);
-struct object *store_sweep(struct store *store);
+void store_sweep(struct store *store, store_fn *fn, void *ctx);
 
-typedef void store_fn(void *ctx, struct object *object);
+/* In no order. */
 void store_each(const struct store *store, store_fn *fn, void *ctx);
 
 #endif
