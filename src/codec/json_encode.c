@@ -2,9 +2,11 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/num.h"
 #include "codec/base64.h"
 #include "codec/decode.h"
 #include "codec/json_private.h"
+#include "codec/json_reader.h"
 #include "codec/utf8.h"
 
 /* --- strings --------------------------------------------------------------------------------- */
@@ -63,20 +65,12 @@ void json_write_str(struct buf *out, struct str s)
 
 /* --- scalars --------------------------------------------------------------------------------- */
 
-/* The shortest digits that read back as the same number, in JSON's syntax. */
 void json_write_double(struct buf *out, double value)
 {
-    char text[40];
-    if (!isfinite(value)) {
+    if (isfinite(value))
+        num_format(value, NUM_STYLE_JSON, out);
+    else
         buf_add_cstr(out, "null");
-        return;
-    }
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof(text), "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    buf_add_cstr(out, text);
 }
 
 static void write_bytes(struct buf *out, struct str bytes)
@@ -86,12 +80,12 @@ static void write_bytes(struct buf *out, struct str bytes)
     buf_add_char(out, '"');
 }
 
+/* What came by protobuf may be no JSON; it must not break out of its place. */
 static void write_raw(struct buf *out, struct str text)
 {
-    if (text.n)
-        buf_add_str(out, text);
-    else
-        buf_add_cstr(out, "null");
+    struct json_reader r;
+    json_reader_init(&r, text, 0);
+    buf_add_str(out, json_skip(&r) && json_finish(&r) ? text : STR("null"));
 }
 
 /* --- objects --------------------------------------------------------------------------------- */

@@ -88,7 +88,7 @@ struct leaf {
     bool on;
 };
 static const struct field leaf_fields[] = {
-    F_ALWAYS(struct leaf, name, "name", 1, STR),
+    F_ONE(struct leaf, name, "name", 1, STR),
     F_ONE(struct leaf, port, "port", 2, INT32),
     F_ONE(struct leaf, on, "on", 3, BOOL),
 };
@@ -134,6 +134,7 @@ struct everything {
     double d;
     struct str raw;
     struct leaf leaf;
+    int32_t count;
     struct leaf always;
     struct source source;
     struct hex hex;
@@ -165,6 +166,7 @@ static const struct field everything_fields[] = {
     F_ONE(struct everything, d, "d", 6, DOUBLE),
     F_ONE(struct everything, raw, "raw", 7, RAW),
     F_MSG(struct everything, leaf, "leaf", 8, struct leaf, &leaf_type),
+    F_ALWAYS(struct everything, count, "count", 27, INT32),
     F_ALWAYS_MSG(struct everything, always, "always", 9, struct leaf, &leaf_type),
     F_INLINE_MSG(struct everything, source, "", 10, struct source, &source_type),
     F_CUSTOM(struct everything, hex, "hex", 11, struct hex, &hex_custom),
