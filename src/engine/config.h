@@ -65,8 +65,6 @@ struct scheduler_config {
     bool delay_cache_until_active;
 };
 
-#define DEFAULT_SCHEDULER_NAME "default-scheduler"
-
 extern const struct type scheduler_config_type;
 
 /* The configuration of an empty file: every default filled in. */

@@ -45,8 +45,9 @@ struct berth_handle {
     void *self;
     struct engine *engine;
     struct profile *profile;
-    uint16_t id; /* engine-wide, by name: bit in plugin_set */
-    int64_t weight;
+    uint16_t id;              /* engine-wide, by name: bit in plugin_set */
+    int64_t weight;           /* of its scores, >= 1 */
+    int64_t placement_weight; /* of its placement scores, >= 1 */
 };
 
 typedef VEC(struct berth_handle *) handle_list;

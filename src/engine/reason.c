@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/reason.h"
 
-#include "base/buf.h"
-
 struct reason_entry {
     struct str text;       /* of a single reason */
     struct str list_bytes; /* of a list: its numbers, as the key in by_text */

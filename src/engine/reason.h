@@ -12,6 +12,7 @@
 #define BERTH_ENGINE_REASON_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "engine/abi.h"

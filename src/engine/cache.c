@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/cache.h"
+
+void cache_init(struct cache *c, struct intern *names)
+{
+    *c = (struct cache){.names = names};
+}
+
+static void free_columns(struct cache_columns *k)
+{
+    free(k->nodes);
+    bitset_release(&k->present);
+    bitset_release(&k->unschedulable);
+    free(k->allocatable_cpu);
+    free(k->allocatable_memory);
+    free(k->allocatable_ephemeral_storage);
+    free(k->allocatable_pods);
+    free(k->requested_cpu);
+    free(k->requested_memory);
+    free(k->requested_ephemeral_storage);
+    free(k->nonzero_cpu);
+    free(k->nonzero_memory);
+    free(k->pod_count);
+    *k = (struct cache_columns){0};
+}
+
+void cache_release(struct cache *c)
+{
+    map_each (e, &c->pods) {
+        struct cache_pod *cp = e->value;
+        pod_info_unref(cp->pod);
+        free(cp);
+    }
+    map_release(&c->pods);
+    map_each (e, &c->nodes)
+        node_info_free(e->value);
+    map_release(&c->nodes);
+    vec_release(&c->order);
+    vec_release(&c->free_slots);
+    free_columns(&c->columns);
+}
+
+/* --- columns -----------------------------------------------------------------------------------
+ */
+
+static void grow_columns(struct cache_columns *k)
+{
+    size_t cap = k->cap ? k->cap * 2 : 64;
+    int64_t **columns[] = {
+        &k->allocatable_cpu,
+        &k->allocatable_memory,
+        &k->allocatable_ephemeral_storage,
+        &k->allocatable_pods,
+        &k->requested_cpu,
+        &k->requested_memory,
+        &k->requested_ephemeral_storage,
+        &k->nonzero_cpu,
+        &k->nonzero_memory,
+        &k->pod_count,
+    };
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+        *columns[i] = xreallocarray(*columns[i], cap, sizeof(int64_t));
+    k->nodes = xreallocarray(k->nodes, cap, sizeof(struct berth_node *));
+    bitset_resize(&k->present, cap);
+    bitset_resize(&k->unschedulable, cap);
+    k->cap = cap;
+}
+
+static uint32_t take_slot(struct cache *c)
+{
+    struct cache_columns *k = &c->columns;
+    if (c->free_slots.n)
+        return vec_pop(&c->free_slots);
+    if (k->n == k->cap)
+        grow_columns(k);
+    return (uint32_t)k->n++;
+}
+
+static void assign_bit(struct bitset *s, size_t i, bool value)
+{
+    if (value)
+        bitset_set(s, i);
+    else
+        bitset_unset(s, i);
+}
+
+/* Every change of a node ends here: its row in the columns is written anew. */
+static void touch(struct cache *c, struct berth_node *node)
+{
+    struct cache_columns *k = &c->columns;
+    uint32_t i = node->slot;
+    node->generation = ++c->generation;
+    k->nodes[i] = node;
+    assign_bit(&k->present, i, node->object);
+    assign_bit(&k->unschedulable, i, node->object && node->node->spec.unschedulable);
+    k->allocatable_cpu[i] = node->allocatable.milli_cpu;
+    k->allocatable_memory[i] = node->allocatable.memory;
+    k->allocatable_ephemeral_storage[i] = node->allocatable.ephemeral_storage;
+    k->allocatable_pods[i] = node->allocatable.pods;
+    k->requested_cpu[i] = node->requested.milli_cpu;
+    k->requested_memory[i] = node->requested.memory;
+    k->requested_ephemeral_storage[i] = node->requested.ephemeral_storage;
+    k->nonzero_cpu[i] = node->nonzero_milli_cpu;
+    k->nonzero_memory[i] = node->nonzero_memory;
+    k->pod_count[i] = (int64_t)node->pods.n;
+}
+
+void cache_get_columns(const struct cache *c, struct berth_columns *ret_columns)
+{
+    const struct cache_columns *k = &c->columns;
+    *ret_columns = (struct berth_columns){
+        .struct_size = sizeof(*ret_columns),
+        .n = k->n,
+        .nodes = (const struct berth_node *const *)k->nodes,
+        .present = k->present.words,
+        .unschedulable = k->unschedulable.words,
+        .allocatable_cpu = k->allocatable_cpu,
+        .allocatable_memory = k->allocatable_memory,
+        .allocatable_ephemeral_storage = k->allocatable_ephemeral_storage,
+        .allocatable_pods = k->allocatable_pods,
+        .requested_cpu = k->requested_cpu,
+        .requested_memory = k->requested_memory,
+        .requested_ephemeral_storage = k->requested_ephemeral_storage,
+        .nonzero_cpu = k->nonzero_cpu,
+        .nonzero_memory = k->nonzero_memory,
+        .pod_count = k->pod_count,
+    };
+}
+
+/* --- nodes -------------------------------------------------------------------------------------
+ */
+
+struct berth_node *cache_node(const struct cache *c, struct str name)
+{
+    return map_get(&c->nodes, name);
+}
+
+static struct berth_node *node_or_new(struct cache *c, struct str name)
+{
+    struct berth_node *node = cache_node(c, name);
+    if (!node) {
+        node = node_info_new(name, c->names);
+        node->slot = take_slot(c);
+        map_put(&c->nodes, str_of(node->name), node);
+    }
+    return node;
+}
+
+/* A node that is neither known nor has pods leaves no trace. */
+static void drop_if_empty(struct cache *c, struct berth_node *node)
+{
+    if (node->object || node->pods.n)
+        return;
+    c->columns.nodes[node->slot] = NULL;
+    vec_push(&c->free_slots, node->slot);
+    map_del(&c->nodes, str_of(node->name));
+    node_info_free(node);
+}
+
+void cache_set_node(struct cache *c, struct object *object)
+{
+    struct berth_node *node = node_or_new(c, object_meta(object)->name);
+    if (!node->object)
+        vec_push(&c->order, node);
+    node_info_set_object(node, object);
+    touch(c, node);
+}
+
+void cache_remove_node(struct cache *c, struct str name)
+{
+    struct berth_node *node = cache_node(c, name);
+    if (!node || !node->object)
+        return;
+    for (size_t i = 0; i < c->order.n; i++)
+        if (c->order.v[i] == node) {
+            vec_remove(&c->order, i);
+            break;
+        }
+    node_info_set_object(node, NULL);
+    touch(c, node);
+    drop_if_empty(c, node);
+}
+
+/* --- pods --------------------------------------------------------------------------------------
+ */
+
+struct cache_pod *cache_pod(const struct cache *c, struct str uid)
+{
+    return map_get(&c->pods, uid);
+}
+
+static void insert_pod(struct cache *c, struct berth_pod *pod, bool assumed)
+{
+    struct cache_pod *cp = xnew(struct cache_pod);
+    cp->pod = pod_info_ref(pod);
+    cp->node = node_or_new(c, pod->node_name);
+    cp->assumed = assumed;
+    c->n_assumed += assumed;
+    map_put(&c->pods, pod_info_key(pod), cp);
+    node_info_add_pod(cp->node, pod);
+    touch(c, cp->node);
+}
+
+void cache_remove_pod(struct cache *c, struct str uid)
+{
+    struct cache_pod *cp = map_del(&c->pods, uid);
+    if (!cp)
+        return;
+    c->n_assumed -= cp->assumed;
+    node_info_remove_pod(cp->node, uid);
+    touch(c, cp->node);
+    drop_if_empty(c, cp->node);
+    pod_info_unref(cp->pod);
+    free(cp);
+}
+
+void cache_set_pod(struct cache *c, struct berth_pod *pod)
+{
+    /* What the API server says replaces what was assumed, the node included. */
+    cache_remove_pod(c, pod_info_key(pod));
+    insert_pod(c, pod, false);
+}
+
+void cache_assume(struct cache *c, struct berth_pod *pod)
+{
+    assert(!cache_pod(c, pod_info_key(pod)));
+    insert_pod(c, pod, true);
+}
+
+bool cache_forget(struct cache *c, struct str uid)
+{
+    struct cache_pod *cp = cache_pod(c, uid);
+    if (!cp || !cp->assumed)
+        return false;
+    cache_remove_pod(c, uid);
+    return true;
+}

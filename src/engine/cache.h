@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cache.h - the cluster as the scheduler believes it to be.
+ *
+ * Purpose:   nodes with their pods, pods that have a node, and the pods that were just given one
+ *            (assumed) and wait for the API server's word. Numbers that filters and scores read for
+ *            all nodes also stand in columns, one array each, indexed by the node's slot.
+ * Ownership: owns its nodes; holds refs on pods.
+ * Threading: the engine's thread; the pool's threads read during a cycle.
+ *
+ * Because one thread owns it and cycles are not interrupted, the cache is its own snapshot.
+ */
+#ifndef BERTH_ENGINE_CACHE_H
+#define BERTH_ENGINE_CACHE_H
+
+#include "base/bitset.h"
+#include "base/map.h"
+#include "engine/node_info.h"
+
+struct cache_pod {
+    struct berth_pod *pod;
+    struct berth_node *node;
+    bool assumed;
+};
+
+/* The arrays behind struct berth_columns; all of capacity `cap`. */
+struct cache_columns {
+    size_t n, cap; /* slots in use (with holes), slots there is room for */
+    struct berth_node **nodes;
+    struct bitset present, unschedulable;
+    int64_t *allocatable_cpu, *allocatable_memory, *allocatable_ephemeral_storage;
+    int64_t *allocatable_pods;
+    int64_t *requested_cpu, *requested_memory, *requested_ephemeral_storage;
+    int64_t *nonzero_cpu, *nonzero_memory;
+    int64_t *pod_count;
+};
+
+struct cache {
+    struct intern *names;
+    struct map nodes; /* by name, also those of which only pods are known */
+    struct map pods;  /* by UID, to struct cache_pod */
+    struct cache_columns columns;
+    VEC(uint32_t) free_slots;
+    VEC(struct berth_node *) order; /* candidates, in the order in which cycles look at them */
+    size_t n_assumed;
+    uint64_t generation; /* grows with every change */
+};
+
+void cache_init(struct cache *c, struct intern *names);
+void cache_release(struct cache *c);
+
+void cache_set_node(struct cache *c, struct object *node);
+void cache_remove_node(struct cache *c, struct str name);
+struct berth_node *cache_node(const struct cache *c, struct str name); /* NULL: unknown */
+
+/* A pod that has a node, as the API server tells it: new, changed or confirmed. */
+void cache_set_pod(struct cache *c, struct berth_pod *pod);
+void cache_remove_pod(struct cache *c, struct str uid);
+struct cache_pod *cache_pod(const struct cache *c, struct str uid);
+
+/* The decision: pod (made by pod_info_assume) counts on its node from now on. */
+void cache_assume(struct cache *c, struct berth_pod *pod);
+/* The decision came to nothing. A pod confirmed meanwhile stays; false then. */
+bool cache_forget(struct cache *c, struct str uid);
+
+void cache_get_columns(const struct cache *c, struct berth_columns *ret_columns);
+
+#endif

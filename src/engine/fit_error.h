@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fit_error.h - "0/5 nodes are available: 3 Insufficient cpu, 2 node(s) were unschedulable."
+ *
+ * Purpose:   upstream's FitError text to the letter, from the verdicts of a cycle.
+ * Ownership: appends to the caller's buffer.
+ * Threading: the engine's thread.
+ */
+#ifndef BERTH_ENGINE_FIT_ERROR_H
+#define BERTH_ENGINE_FIT_ERROR_H
+
+#include "engine/cycle.h"
+
+/* No node passed the filters. */
+void fit_error_write(const struct berth_cycle *cycle, struct buf *out);
+/* A PreFilter plugin turned the pod down before any node was looked at. */
+void fit_error_pre_filter(size_t all_nodes, const struct berth_status *status,
+                          const struct reasons *reasons, struct buf *out);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * internal.h - the engine's state, for the files of src/engine only.
+ *
+ * Purpose:   what queue, cache, cycle and binding share.
+ * Ownership: owned by engine.c.
+ * Threading: the engine's thread.
+ */
+#ifndef BERTH_ENGINE_INTERNAL_H
+#define BERTH_ENGINE_INTERNAL_H
+
+#include "base/rand.h"
+#include "engine/binding.h"
+#include "engine/cache.h"
+#include "engine/cycle.h"
+#include "engine/engine.h"
+#include "engine/queue.h"
+#include "engine/status.h"
+
+struct engine {
+    struct ports ports;
+    const struct scheduler_config *config;
+    struct rand rand;
+    struct intern names;
+    struct reasons reasons;
+    struct berth_status status; /* scratch for calls on the engine's thread */
+    struct cache cache;
+    struct queue queue;
+    VEC(struct profile *) profiles;
+    VEC(struct str) plugin_names; /* index: plugin id */
+    VEC(struct str) state_keys;   /* index: key - 1; texts owned */
+    VEC(struct berth_op *) ops;   /* bindings under way */
+    struct map ops_by_write;      /* those that wait for a write, by its id */
+    uint64_t next_write_id;
+    size_t next_start_node; /* where the next cycle begins to look */
+};
+
+/* The id of a write as a key of ops_by_write. */
+static inline struct str write_key(const uint64_t *id)
+{
+    return (struct str){(const char *)id, sizeof(*id)};
+}
+
+/* The number of a plugin's name, given out on first sight; negative: too many. */
+int engine_plugin_id(struct engine *engine, struct str name);
+berth_state_key engine_state_key(struct engine *engine, struct str name);
+struct profile *engine_profile(const struct engine *engine, struct str scheduler_name);
+
+static inline int64_t engine_now(const struct engine *engine)
+{
+    return engine->ports.now(engine->ports.ctx);
+}
+
+/* The attempt failed: tells the user and puts the pod back. Takes queued over. */
+void engine_attempt_failed(struct engine *engine, struct berth_queued_pod *queued,
+                           const struct cycle_failure *failure, int64_t started,
+                           const struct berth_cycle *cycle);
+/* Submits an event regarding the pod. */
+void engine_submit_event(struct engine *engine, const struct berth_pod *pod,
+                         const struct profile *profile, bool warning, const char *reason,
+                         const char *action, struct str note);
+void engine_tell_decision(struct engine *engine, const struct decision *decision);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * node_info.h - a node, its pods and their sums (upstream: NodeInfo).
+ *
+ * Purpose:   everything that a plugin asks about one node. The ABI's struct berth_node.
+ * Ownership: owned by the cache; holds a ref on the API object and on each pod.
+ * Threading: changed by the engine's thread between cycles, read by the pool's during one.
+ */
+#ifndef BERTH_ENGINE_NODE_INFO_H
+#define BERTH_ENGINE_NODE_INFO_H
+
+#include "api/node.h"
+#include "engine/pod_info.h"
+
+struct berth_node {
+    uint32_t slot;         /* index into the cache's columns */
+    char *name;            /* owned: a node's pods may come before the node itself */
+    struct object *object; /* NULL: only its pods are known; not a candidate */
+    const struct node *node;
+    struct resource allocatable;
+    struct resource requested;
+    int64_t nonzero_milli_cpu, nonzero_memory;
+    VEC(struct berth_pod *) pods;
+    uint64_t generation;  /* of the last change */
+    struct intern *names; /* where the names of resources live */
+};
+
+struct berth_node *node_info_new(struct str name, struct intern *names);
+void node_info_free(struct berth_node *node);
+/* object NULL: the node is gone, its pods are not. */
+void node_info_set_object(struct berth_node *node, struct object *object);
+void node_info_add_pod(struct berth_node *node, struct berth_pod *pod);
+/* By UID; false where it is not there. */
+bool node_info_remove_pod(struct berth_node *node, struct str uid);
+
+#endif

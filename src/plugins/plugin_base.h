@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plugin_base.h - what the in-tree plugins have in common.
+ *
+ * Purpose:   head of their structs and the usual checks on the objects of a queueing hint.
+ * Ownership: see each.
+ * Threading: see include/berth/plugin.h.
+ */
+#ifndef BERTH_PLUGINS_PLUGIN_BASE_H
+#define BERTH_PLUGINS_PLUGIN_BASE_H
+
+#include "base/bitset.h"
+#include "engine/node_info.h"
+
+#define PLUGIN_HEAD(plugin_name)                                                         \
+    .abi = BERTH_ABI, .struct_size = sizeof(struct berth_plugin), .name = (plugin_name), \
+    .version = BERTH_VERSION
+
+/* The node or pod of a hint; NULL where the object is NULL. */
+static inline const struct node *hint_node(const struct berth_object *o)
+{
+    return o ? object_node(object_of_abi(o)) : NULL;
+}
+static inline const struct pod *hint_pod(const struct berth_object *o)
+{
+    return o ? object_pod(object_of_abi(o)) : NULL;
+}
+
+/* Is the hint about the very pod that waits? */
+static inline bool hint_about(const struct berth_pod *pod, const struct pod *changed)
+{
+    return str_eq(pod->pod->metadata.uid, changed->metadata.uid);
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PrioritySort: higher priority first, then whoever has waited longer. */
+#include "engine/queue.h"
+#include "plugins/plugin_base.h"
+#include "plugins/registry.h"
+
+static bool less(void *self, const struct berth_queued_pod *a, const struct berth_queued_pod *b)
+{
+    (void)self;
+    if (a->pod->priority != b->pod->priority)
+        return a->pod->priority > b->pod->priority;
+    return a->timestamp < b->timestamp;
+}
+
+/* Rejects nothing, so no event can help. */
+static void events(void *self, struct berth_registrar *r)
+{
+    (void)self;
+    (void)r;
+}
+
+const struct berth_plugin priority_sort_plugin = {
+    PLUGIN_HEAD("PrioritySort"),
+    .events = events,
+    .less = less,
+};

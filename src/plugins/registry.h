@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * registry.h - the plugins inside berth.
+ *
+ * Purpose:   the one table of in-tree plugins and the default multiPoint section.
+ * Ownership: constant.
+ * Threading: any.
+ */
+#ifndef BERTH_PLUGINS_REGISTRY_H
+#define BERTH_PLUGINS_REGISTRY_H
+
+#include "engine/framework.h"
+
+extern const struct registry in_tree_registry;
+
+extern const struct berth_plugin priority_sort_plugin;
+extern const struct berth_plugin node_unschedulable_plugin;
+extern const struct berth_plugin node_name_plugin;
+extern const struct berth_plugin node_resources_fit_plugin;
+extern const struct berth_plugin default_binder_plugin;
+
+#endif
