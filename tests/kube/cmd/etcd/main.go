@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command etcd is the store behind the test cluster's API server.
 package main
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command kube-apiserver is the real API server that the end-to-end tests talk to.
 package main
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command kube-scheduler is the program that berth replaces; tests and benchmarks run the two side by side.
 package main
 

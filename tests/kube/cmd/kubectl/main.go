@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command kubectl is the user's tool, run by the end-to-end tests.
 package main
 

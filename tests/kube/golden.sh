@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# golden.sh [--check] - writes tests/golden anew from upstream's libraries (versions: go.mod).
+# With --check nothing is written; it fails when what is there differs from what would be.
+set -eu
+
+check=
+case ${1:-} in
+    '') ;;
+    --check) check=1 ;;
+    *) echo "usage: golden.sh [--check]" >&2; exit 2 ;;
+esac
+
+here=$(cd "$(dirname "$0")" && pwd)
+go=$("$here/../lib/go.sh")
+export GOWORK=off GOTOOLCHAIN=local GOFLAGS='-mod=readonly -buildvcs=false'
+
+dir=$here/../golden
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' HUP INT TERM
+
+cd "$here"
+"$go" build -o "$tmp/" ./cmd/golden ./cmd/protodump
+"$tmp/golden" "$tmp/golden.new"
+
+api=$("$go" list -m -f '{{.Dir}}' k8s.io/api)
+machinery=$("$go" list -m -f '{{.Dir}}' k8s.io/apimachinery)
+set --
+for p in core/v1 apps/v1 policy/v1 storage/v1 resource/v1 coordination/v1 events/v1 scheduling/v1 \
+    scheduling/v1alpha2; do
+    set -- "$@" "$api/$p/generated.proto"
+done
+for p in apis/meta/v1 api/resource runtime runtime/schema util/intstr; do
+    set -- "$@" "$machinery/pkg/$p/generated.proto"
+done
+"$tmp/protodump" "$@" >"$tmp/golden.new/protofields.txt"
+
+if [ -n "$check" ]; then
+    for f in quantity.json selectors.json podrequests.json protofields.txt objects; do
+        diff -rq "$tmp/golden.new/$f" "$dir/$f" || exit 1
+    done
+    exit 0
+fi
+mkdir -p "$dir"
+rm -rf "$dir/objects"
+cp -r "$tmp/golden.new/." "$dir/"
