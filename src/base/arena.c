@@ -4,6 +4,22 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/*
+ * Under AddressSanitizer, what no piece covers is off limits: a use after arena_reset, or past the
+ * last piece, is found although the chunk is still there.
+ */
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#define FORBID(p, n) ASAN_POISON_MEMORY_REGION((p), (n))
+#define ALLOW(p, n)  ASAN_UNPOISON_MEMORY_REGION((p), (n))
+#else
+#define FORBID(p, n) ((void)0)
+#define ALLOW(p, n)  ((void)0)
+#endif
+
 struct arena_chunk {
     struct arena_chunk *older;
     size_t size; /* of data */
@@ -19,6 +35,7 @@ static void free_chunks(struct arena_chunk *c)
 {
     while (c) {
         struct arena_chunk *older = c->older;
+        ALLOW(c->data, c->size);
         free(c);
         c = older;
     }
@@ -45,6 +62,7 @@ void arena_reset(struct arena *a)
     a->total = keep->size;
     a->at = keep->data;
     a->end = keep->data + keep->size;
+    FORBID(keep->data, keep->size);
 }
 
 static struct arena_chunk *add_chunk(struct arena *a, struct arena_chunk **list, size_t size)
@@ -63,12 +81,20 @@ static void grow(struct arena *a, size_t need)
     struct arena_chunk *c = add_chunk(a, &a->chunk, size);
     a->at = c->data;
     a->end = c->data + size;
+    FORBID(c->data, size);
     a->next_size = MAX(MIN(size * 2, ARENA_CHUNK_MAX), size);
 }
 
 static void *align_up(char *at, size_t align)
 {
     return at + (-(uintptr_t)at & (align - 1));
+}
+
+static void *take_here(struct arena *a, char *p, size_t size)
+{
+    a->at = p + size;
+    ALLOW(p, size);
+    return p;
 }
 
 static void *take_slow(struct arena *a, size_t size, size_t align)
@@ -80,9 +106,7 @@ static void *take_slow(struct arena *a, size_t size, size_t align)
     if (need > MAX(a->next_size, ARENA_CHUNK_MAX))
         return align_up(add_chunk(a, &a->huge, need)->data, align);
     grow(a, need);
-    char *p = align_up(a->at, align);
-    a->at = p + size;
-    return p;
+    return take_here(a, align_up(a->at, align), size);
 }
 
 /* Room for size bytes at an aligned address; not zeroed. */
@@ -92,9 +116,7 @@ static void *take(struct arena *a, size_t size, size_t align)
     size_t left = (size_t)(a->end - a->at);
     if (UNLIKELY(!a->at || gap > left || size > left - gap))
         return take_slow(a, size, align);
-    char *p = a->at + gap;
-    a->at = p + size;
-    return p;
+    return take_here(a, a->at + gap, size);
 }
 
 void *arena_alloc(struct arena *a, size_t size, size_t align)

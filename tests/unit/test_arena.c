@@ -111,6 +111,7 @@ static void huge_pieces_go(void **state)
     assert_true(a.total > 10 * ARENA_CHUNK_MAX);
     arena_reset(&a);
     assert_int_equal(a.total, ARENA_CHUNK_MIN);
+    assert_null(a.huge);
     arena_release(&a);
     /* Also where it was the first. */
     arena_alloc(&a, 2 * ARENA_CHUNK_MAX, 1);
