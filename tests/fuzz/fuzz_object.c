@@ -13,27 +13,41 @@ static void require(bool condition)
         abort();
 }
 
-static void check_round(const struct object *o, enum encoding encoding)
+/* The same object after a round through an encoding. */
+static struct object *round_trip(const struct object *o, enum encoding encoding)
 {
-    const struct kind *kind = object_kind(o);
-    struct wire wire = {.kind = kind, .encoding = encoding};
-    struct buf first = BUF_INIT, second = BUF_INIT;
+    struct wire wire = {.kind = object_kind(o), .encoding = encoding};
+    struct buf bytes = BUF_INIT;
     struct object *again = NULL;
     struct err err;
-    object_encode(kind, object_body(o), encoding, &first);
-    require(object_decode(&wire, buf_str(&first), &again, &err) == 0);
-    object_encode(kind, object_body(again), encoding, &second);
-    require(str_eq(buf_str(&first), buf_str(&second)));
-    object_unref(again);
-    buf_release(&first);
-    buf_release(&second);
+    object_encode(wire.kind, object_body(o), encoding, &bytes);
+    require(object_decode(&wire, buf_str(&bytes), &again, &err) == 0);
+    buf_release(&bytes);
+    return again;
+}
+
+static bool same(const struct object *a, const struct object *b)
+{
+    return desc_equal(object_kind(a)->type, object_body(a), object_body(b));
+}
+
+/* Protobuf keeps everything. JSON may drop a RawExtension that is none, but only the first time. */
+static void check_round_trips(const struct object *o)
+{
+    struct object *proto = round_trip(o, ENCODING_PROTO);
+    require(same(o, proto));
+    struct object *json = round_trip(o, ENCODING_JSON);
+    struct object *json_again = round_trip(json, ENCODING_JSON);
+    require(same(json, json_again));
+    object_unref(json_again);
+    object_unref(json);
+    object_unref(proto);
 }
 
 static int check_object(void *ctx, struct object *o)
 {
     (void)ctx;
-    check_round(o, ENCODING_JSON);
-    check_round(o, ENCODING_PROTO);
+    check_round_trips(o);
     object_unref(o);
     return 0;
 }

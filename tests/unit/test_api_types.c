@@ -12,8 +12,8 @@
 #include <cmocka.h>
 #include <dirent.h>
 
-#include "api/object.h"
 #include "api/quantity.h"
+#include "api/watch.h"
 #include "base/vec.h"
 #include "codec/json.h"
 #include "codec/proto.h"
@@ -59,6 +59,11 @@ static bool read_file(const char *path, struct str *ret_bytes)
     size_t n = b.n;
     *ret_bytes = (struct str){buf_take(&b), n};
     return true;
+}
+
+static void free_str(struct str s)
+{
+    free((void *)(uintptr_t)s.p);
 }
 
 /* --- rows against upstream's .proto ------------------------------------------------------------
@@ -181,7 +186,7 @@ static void test_rows_are_upstreams(void **state UNUSED)
     assert_true(rows > 300);
     vec_release(&types);
     vec_release(&fields);
-    free((void *)(uintptr_t)text.p);
+    free_str(text);
 }
 
 /* --- layout ----------------------------------------------------------------------------------- */
@@ -392,7 +397,7 @@ static void test_random_objects_survive_both_codecs(void **state UNUSED)
     }
 }
 
-/* --- objects that upstream encoded -------------------------------------------------------------
+/* --- what upstream encoded ---------------------------------------------------------------------
  */
 
 struct type_meta {
@@ -404,75 +409,199 @@ static const struct field type_meta_fields[] = {
 };
 static const struct type type_meta_type = TYPE("TypeMeta", struct type_meta, type_meta_fields);
 
-static const struct kind *kind_of_json(struct str text)
+/* One object, list or watch in both encodings. */
+struct golden {
+    const char *name;
+    struct str json, proto;
+    const struct kind *kind; /* of a list: its items' */
+    bool is_list, is_full;
+};
+
+typedef VEC(struct object *) object_vec;
+
+static void release_objects(object_vec *objects)
+{
+    for (size_t i = 0; i < objects->n; i++)
+        object_unref(objects->v[i]);
+    vec_release(objects);
+}
+
+static int keep_object(void *ctx, struct object *o)
+{
+    object_vec *objects = ctx;
+    vec_push(objects, o);
+    return 0;
+}
+
+static void find_kind(struct golden *g)
 {
     struct arena arena;
     struct type_meta meta;
     struct err err;
     arena_init(&arena, 0);
-    if (json_decode(text, &type_meta_type, 0, &arena, &meta, &err) != 0)
-        fail_msg("%s", err.msg);
-    const struct kind *kind = kind_find(meta.api_version, meta.kind);
+    if (json_decode(g->json, &type_meta_type, 0, &arena, &meta, &err) != 0)
+        fail_msg("%s: %s", g->name, err.msg);
+    g->is_list = str_ends(meta.kind, STR("List"));
+    g->kind = kind_find(meta.api_version,
+                        g->is_list ? str_slice(meta.kind, 0, meta.kind.n - 4) : meta.kind);
+    if (!g->kind)
+        fail_msg("%s: unknown kind %.*s", g->name, STR_ARG(meta.kind));
     arena_release(&arena);
-    return kind;
 }
 
-static struct object *decode(const char *path, const struct kind *kind, enum encoding encoding,
-                             struct str bytes)
+static void decode_golden(const struct golden *g, enum encoding encoding, object_vec *out)
 {
-    struct wire wire = {.kind = kind, .encoding = encoding};
+    struct wire wire = {.kind = g->kind, .encoding = encoding};
+    struct str bytes = encoding == ENCODING_JSON ? g->json : g->proto;
+    struct object_list list;
     struct object *o = NULL;
-    struct err err;
-    if (object_decode(&wire, bytes, &o, &err) != 0)
-        fail_msg("%s: %s", path, err.msg);
-    return o;
+    struct err err = {0};
+    int r;
+    if (g->is_list) {
+        r = object_decode_list(&wire, bytes, keep_object, out, &list, &err);
+        if (r == 0)
+            object_list_release(&list);
+    } else {
+        r = object_decode(&wire, bytes, &o, &err);
+        if (r == 0)
+            vec_push(out, o);
+    }
+    if (r != 0)
+        fail_msg("%s: %s", g->name, err.msg);
 }
 
-/* Both encodings give the same object, which survives another round. False: an unknown kind. */
-static bool check_pair(const char *json_path, const char *proto_path)
+/* The path of a pointer, list or map that is empty in an object that upstream filled; or NULL. */
+static const char *find_empty(const struct type *type, const char *value)
 {
-    struct str json, proto;
-    if (!read_file(json_path, &json))
-        fail_msg("no %s", json_path);
-    const struct kind *kind = kind_of_json(json);
-    if (kind) {
-        if (!read_file(proto_path, &proto))
-            fail_msg("no %s", proto_path);
-        struct buf out = BUF_INIT;
-        struct object *a = decode(json_path, kind, ENCODING_JSON, json);
-        struct object *b = decode(proto_path, kind, ENCODING_PROTO, proto);
-        if (!desc_equal(kind->type, object_body(a), object_body(b)))
-            fail_msg("%s and %s differ", json_path, proto_path);
-        assert_true(survives(kind, object_body(a), ENCODING_JSON, &out));
-        buf_clear(&out);
-        assert_true(survives(kind, object_body(b), ENCODING_PROTO, &out));
-        buf_release(&out);
-        object_unref(a);
-        object_unref(b);
-        free((void *)(uintptr_t)proto.p);
+    for (size_t i = 0; i < type->n_fields; i++) {
+        const struct field *f = &type->fields[i];
+        const char *at = value + f->offset;
+        if (f->shape == SHAPE_PTR)
+            at = *(const char *const *)(const void *)at;
+        if (f->shape == SHAPE_LIST || f->shape == SHAPE_MAP) {
+            const struct any_list *list = (const void *)at;
+            at = list->n ? list->v : NULL;
+        }
+        if (!at)
+            return f->json;
+        const char *deeper = f->kind == FIELD_MESSAGE ? find_empty(f->type, at) : NULL;
+        if (deeper)
+            return deeper;
     }
-    free((void *)(uintptr_t)json.p);
-    return kind != NULL;
+    return NULL;
+}
+
+static void check_same(const struct golden *g, const struct object *a, const struct object *b)
+{
+    struct buf out = BUF_INIT;
+    if (!desc_equal(g->kind->type, object_body(a), object_body(b)))
+        fail_msg("%s: JSON and protobuf differ", g->name);
+    assert_true(survives(g->kind, object_body(a), ENCODING_JSON, &out));
+    buf_clear(&out);
+    assert_true(survives(g->kind, object_body(b), ENCODING_PROTO, &out));
+    buf_release(&out);
+    const char *empty = g->is_full ? find_empty(g->kind->type, object_body(a)) : NULL;
+    if (empty)
+        fail_msg("%s: %s was not read", g->name, empty);
+}
+
+static void check_golden(const struct golden *g)
+{
+    object_vec by_json = {0}, by_proto = {0};
+    decode_golden(g, ENCODING_JSON, &by_json);
+    decode_golden(g, ENCODING_PROTO, &by_proto);
+    assert_int_equal(by_json.n, by_proto.n);
+    for (size_t i = 0; i < by_json.n; i++)
+        check_same(g, by_json.v[i], by_proto.v[i]);
+    release_objects(&by_json);
+    release_objects(&by_proto);
+}
+
+static void read_pair(const char *name, struct golden *ret_golden)
+{
+    char *json = xasprintf("%s/%s.json", OBJECTS_DIR, name);
+    char *proto = xasprintf("%s/%s.pb", OBJECTS_DIR, name);
+    struct golden g = {.name = name, .is_full = strstr(name, "-full") != NULL};
+    if (!read_file(json, &g.json) || !read_file(proto, &g.proto))
+        fail_msg("no %s or no %s", json, proto);
+    free(json);
+    free(proto);
+    *ret_golden = g;
 }
 
 static void test_golden_objects_agree(void **state UNUSED)
 {
-    size_t pairs = 0;
+    bool seen[KIND_COUNT] = {false};
     DIR *dir = opendir(OBJECTS_DIR);
     if (!dir)
         fail_msg("no %s", OBJECTS_DIR);
     for (struct dirent *e; (e = readdir(dir));) {
         struct str name = str_of(e->d_name);
-        if (!str_ends(name, STR(".json")))
+        if (!str_ends(name, STR(".json")) || str_starts(name, STR("watch-")))
             continue;
-        char *json = xasprintf("%s/%s", OBJECTS_DIR, e->d_name);
-        char *proto = xasprintf("%s/%.*s.pb", OBJECTS_DIR, (int)name.n - 5, name.p);
-        pairs += check_pair(json, proto);
-        free(json);
-        free(proto);
+        char *stem = str_dup(str_slice(name, 0, name.n - 5));
+        struct golden g;
+        read_pair(stem, &g);
+        find_kind(&g);
+        check_golden(&g);
+        seen[g.kind->id] = true;
+        free_str(g.json);
+        free_str(g.proto);
+        free(stem);
     }
     closedir(dir);
-    assert_true(pairs >= 20);
+    for (int id = 0; id < KIND_COUNT; id++)
+        if (!seen[id] && id != KIND_DELETE_OPTIONS)
+            fail_msg("no golden %.*s", STR_ARG(kind_get((enum kind_id)id)->kind));
+}
+
+/* Cuts the next frame off: a line of JSON, or protobuf after its length. */
+static bool next_frame(struct str *rest, enum encoding encoding, struct str *ret_frame)
+{
+    if (encoding == ENCODING_JSON)
+        return str_split(rest, '\n', ret_frame) && ret_frame->n > 0;
+    if (rest->n < 4)
+        return false;
+    size_t n = 0;
+    for (size_t i = 0; i < 4; i++)
+        n = n << 8 | (unsigned char)rest->p[i];
+    *ret_frame = str_slice(*rest, 4, 4 + n);
+    *rest = str_slice(*rest, 4 + n, rest->n);
+    return true;
+}
+
+static void decode_frame(struct str frame, enum encoding encoding, struct watch_event *ret_event)
+{
+    struct wire wire = {.kind = kind_get(KIND_POD), .encoding = encoding};
+    struct err err = {0};
+    if (watch_event_decode(&wire, frame, ret_event, &err) != 0)
+        fail_msg("watch-pods: %s", err.msg);
+}
+
+static void test_golden_watch_agrees(void **state UNUSED)
+{
+    struct golden g;
+    read_pair("watch-pods", &g);
+    struct str json = g.json, proto = g.proto, json_frame, proto_frame;
+    bool seen[WATCH_ERROR + 1] = {false};
+    while (next_frame(&json, ENCODING_JSON, &json_frame)) {
+        struct watch_event a, b;
+        assert_true(next_frame(&proto, ENCODING_PROTO, &proto_frame));
+        decode_frame(json_frame, ENCODING_JSON, &a);
+        decode_frame(proto_frame, ENCODING_PROTO, &b);
+        assert_int_equal(a.type, b.type);
+        seen[a.type] = true;
+        g.kind = object_kind(a.object);
+        assert_ptr_equal(g.kind, object_kind(b.object));
+        check_same(&g, a.object, b.object);
+        watch_event_release(&a);
+        watch_event_release(&b);
+    }
+    assert_int_equal(proto.n, 0);
+    for (size_t i = 0; i < ARRAY_LEN(seen); i++)
+        assert_true(seen[i]);
+    free_str(g.json);
+    free_str(g.proto);
 }
 
 int main(void)
@@ -482,6 +611,7 @@ int main(void)
         cmocka_unit_test(test_structs_have_no_holes),
         cmocka_unit_test(test_random_objects_survive_both_codecs),
         cmocka_unit_test(test_golden_objects_agree),
+        cmocka_unit_test(test_golden_watch_agrees),
     };
     return cmocka_run_group_tests_name("api_types", tests, NULL, NULL);
 }
