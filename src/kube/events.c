@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kube/events.h"
+
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/map.h"
+#include "kube/backoff.h"
+
+/*
+ * One event, from its first occurrence until its series has ended. It may be in the cache, in the
+ * queue, under way or waiting for its next try, and lives as long as one of these holds.
+ */
+struct record {
+    struct event_recorder *recorder;
+    struct arena arena;
+    struct str key;
+    struct event event; /* event.series points at series once there is one */
+    struct object_reference related;
+    struct event_series series;
+    int64_t touched; /* last occurrence, on the loop's clock */
+
+    bool cached, queued;
+    bool dirty;                   /* changed while it was under way: to be written again */
+    bool create;                  /* the next write makes it: it never was there, or is no more */
+    struct record *older, *newer; /* cache, in order of first occurrence */
+    struct record *next;          /* queue */
+    struct rest_call *call;
+    struct loop_timer timer; /* the next try */
+    int tries;
+    struct record *busy_next, **busy_prev; /* under way or waiting */
+};
+
+struct event_recorder {
+    struct rest_client *client;
+    struct loop *loop;
+    struct event_recorder_options options;
+    char hostname[256];
+    struct map cache;
+    struct record *oldest, *newest;
+    struct record *queue, **queue_end;
+    struct record *busy;
+    struct loop_timer finish, refresh;
+    struct rand rand;
+    struct event_recorder_stats stats;
+};
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+static void record_free(struct record *r)
+{
+    arena_release(&r->arena);
+    free(r);
+}
+
+/* Gives it back where nothing holds it any more. */
+static void settle(struct record *r)
+{
+    if (!r->cached && !r->queued && !r->busy_prev)
+        record_free(r);
+}
+
+static void cache_remove(struct event_recorder *rec, struct record *r)
+{
+    map_del(&rec->cache, r->key);
+    *(r->older ? &r->older->newer : &rec->oldest) = r->newer;
+    *(r->newer ? &r->newer->older : &rec->newest) = r->older;
+    r->cached = false;
+    settle(r);
+}
+
+static void cache_add(struct event_recorder *rec, struct record *r)
+{
+    /* The oldest is the least likely to come again. */
+    if (rec->cache.n >= rec->options.max_cache)
+        cache_remove(rec, rec->oldest);
+    map_put(&rec->cache, r->key, r);
+    r->older = rec->newest;
+    r->newer = NULL;
+    *(rec->newest ? &rec->newest->newer : &rec->oldest) = r;
+    rec->newest = r;
+    r->cached = true;
+}
+
+static void busy_add(struct event_recorder *rec, struct record *r)
+{
+    r->busy_next = rec->busy;
+    r->busy_prev = &rec->busy;
+    if (rec->busy)
+        rec->busy->busy_prev = &r->busy_next;
+    rec->busy = r;
+}
+
+static void busy_remove(struct record *r)
+{
+    *r->busy_prev = r->busy_next;
+    if (r->busy_next)
+        r->busy_next->busy_prev = r->busy_prev;
+    r->busy_prev = NULL;
+}
+
+static struct object_reference dup_reference(struct arena *a, const struct object_reference *ref)
+{
+    return (struct object_reference){
+        .kind = arena_dup(a, ref->kind),
+        .namespace = arena_dup(a, ref->namespace),
+        .name = arena_dup(a, ref->name),
+        .uid = arena_dup(a, ref->uid),
+        .api_version = arena_dup(a, ref->api_version),
+        .resource_version = arena_dup(a, ref->resource_version),
+        .field_path = arena_dup(a, ref->field_path),
+    };
+}
+
+/* At most EVENT_NOTE_MAX bytes, cut between two characters. */
+static struct str dup_note(struct arena *a, struct str note)
+{
+    static const char suffix[] = " ...";
+    size_t n = EVENT_NOTE_MAX - (sizeof(suffix) - 1);
+
+    if (note.n <= EVENT_NOTE_MAX)
+        return arena_dup(a, note);
+    while (n > 0 && ((unsigned char)note.p[n] & 0xc0) == 0x80)
+        n--;
+    return arena_printf(a, "%.*s%s", (int)n, note.p, suffix);
+}
+
+/* "pod.17f3c2a1": unique by its time; a name that would be too long is replaced by a random one. */
+static struct str make_name(struct event_recorder *rec, struct arena *a, struct str of)
+{
+    if (of.n > 0 && of.n <= 236)
+        return arena_printf(a, "%.*s.%llx", STR_ARG(of), (unsigned long long)time_wall());
+    return arena_printf(a, "%016llx%016llx", (unsigned long long)rand_u64(&rec->rand),
+                        (unsigned long long)rand_u64(&rec->rand));
+}
+
+static struct record *record_new(struct event_recorder *rec, const struct event_info *info,
+                                 struct str key)
+{
+    struct record *r = xnew(struct record);
+    struct arena *a = &r->arena;
+    struct event *e = &r->event;
+
+    arena_init(a, 1024);
+    r->recorder = rec;
+    r->key = arena_dup(a, key);
+    e->regarding = dup_reference(a, &info->regarding);
+    e->metadata.name = make_name(rec, a, e->regarding.name);
+    e->metadata.namespace =
+        str_empty(e->regarding.namespace) ? STR("default") : e->regarding.namespace;
+    e->event_time = timestamp_of(time_wall());
+    e->reporting_controller = arena_dup(a, info->reporting_controller);
+    e->reporting_instance =
+        arena_printf(a, "%.*s-%s", STR_ARG(info->reporting_controller), rec->hostname);
+    e->action = arena_dup(a, info->action);
+    e->reason = arena_dup(a, info->reason);
+    e->note = dup_note(a, info->note);
+    e->type = arena_dup(a, info->type);
+    if (info->related) {
+        r->related = dup_reference(a, info->related);
+        e->related = &r->related;
+    }
+    r->create = true;
+    return r;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static void pump(struct event_recorder *rec);
+
+static bool enqueue(struct event_recorder *rec, struct record *r)
+{
+    if (r->busy_prev) {
+        r->dirty = true;
+        return true;
+    }
+    if (r->queued)
+        return true;
+    if (rec->stats.queued >= rec->options.max_queue)
+        return false;
+    r->queued = true;
+    r->next = NULL;
+    *rec->queue_end = r;
+    rec->queue_end = &r->next;
+    rec->stats.queued++;
+    pump(rec);
+    return true;
+}
+
+static void done(struct record *r)
+{
+    struct event_recorder *rec = r->recorder;
+
+    busy_remove(r);
+    if (r->dirty && r->cached) {
+        r->dirty = false;
+        r->tries = 0;
+        /* Where the queue is full the next refresh writes the count. */
+        (void)!enqueue(rec, r);
+    }
+    settle(r);
+    pump(rec);
+}
+
+static void try_later(struct record *r, const struct rest_result *result)
+{
+    struct event_recorder *rec = r->recorder;
+
+    if (++r->tries >= rec->options.max_tries) {
+        log_error("Unable to write event (retry limit exceeded!)",
+                  KV_STR("event", r->event.metadata.name), KV_ERR(&result->err));
+        rec->stats.rejected++;
+        done(r);
+        return;
+    }
+    log_info(2, "Unable to write event (may retry after sleeping)",
+             KV_STR("event", r->event.metadata.name), KV_ERR(&result->err));
+    loop_timer_set(&r->timer, backoff_jitter(&rec->rand, rec->options.retry, 0.25));
+    pump(rec);
+}
+
+static void submit(struct record *r);
+
+static void on_written(void *ctx, const struct rest_result *result)
+{
+    struct record *r = ctx;
+    struct event_recorder *rec = r->recorder;
+
+    r->call = NULL;
+    rec->stats.in_flight--;
+    if (result->code == 0) {
+        r->create = false;
+        rec->stats.written++;
+        done(r);
+    } else if (result->status == 404 && !r->create) {
+        /* The server has forgotten the event: make it anew, with its series. */
+        r->create = true;
+        submit(r);
+    } else if (result->code == -EEXIST && r->event.series) {
+        /* It is there after all: the series is patched next time. */
+        r->create = false;
+        try_later(r, result);
+    } else if (result->status == 0) {
+        try_later(r, result);
+    } else {
+        if (result->code == -EEXIST)
+            log_info(5, "Server rejected event (will not retry!)",
+                     KV_STR("event", r->event.metadata.name), KV_ERR(&result->err));
+        else
+            log_error("Server rejected event (will not retry!)",
+                      KV_STR("event", r->event.metadata.name), KV_ERR(&result->err));
+        rec->stats.rejected++;
+        done(r);
+    }
+}
+
+static void write_series(const struct record *r, struct buf *out)
+{
+    buf_add_printf(out, "{\"series\":{\"count\":%d,\"lastObservedTime\":\"", r->series.count);
+    timestamp_format(r->series.last_observed_time, 6, out);
+    buf_add_cstr(out, "\"}}");
+}
+
+static void submit(struct record *r)
+{
+    struct event_recorder *rec = r->recorder;
+    struct buf patch = BUF_INIT;
+    struct rest_request request = {
+        .verb = r->create ? REST_CREATE : REST_PATCH_STRATEGIC,
+        .kind = kind_get(KIND_EVENT),
+        .namespace = r->event.metadata.namespace,
+    };
+
+    if (r->create) {
+        request.body_kind = request.kind;
+        request.body = &r->event;
+    } else {
+        write_series(r, &patch);
+        request.name = r->event.metadata.name;
+        request.text = buf_str(&patch);
+    }
+    rec->stats.in_flight++;
+    r->call = rest_send(rec->client, &request, on_written, r);
+    buf_release(&patch);
+}
+
+static void on_timer(struct loop_timer *timer)
+{
+    submit(CONTAINER_OF(timer, struct record, timer));
+}
+
+/* Those that wait for their next try do not count as under way: one bad event stops no other. */
+static void pump(struct event_recorder *rec)
+{
+    while (rec->queue && rec->stats.in_flight < rec->options.max_in_flight) {
+        struct record *r = rec->queue;
+
+        rec->queue = r->next;
+        if (!rec->queue)
+            rec->queue_end = &rec->queue;
+        rec->stats.queued--;
+        r->queued = false;
+        busy_add(rec, r);
+        loop_timer_init(&r->timer, rec->loop, on_timer);
+        submit(r);
+    }
+}
+
+/* --- series ----------------------------------------------------------------------------------- */
+
+static void add_part(struct buf *key, struct str part)
+{
+    buf_add_str(key, part);
+    buf_add_char(key, '\0');
+}
+
+static void add_reference(struct buf *key, const struct object_reference *ref)
+{
+    add_part(key, ref->kind);
+    add_part(key, ref->namespace);
+    add_part(key, ref->name);
+    add_part(key, ref->uid);
+    add_part(key, ref->api_version);
+    add_part(key, ref->resource_version);
+    add_part(key, ref->field_path);
+}
+
+/* What makes two events the same but for their note and time. */
+static void make_key(const struct event_info *info, struct buf *key)
+{
+    static const struct object_reference none;
+
+    add_part(key, info->type);
+    add_part(key, info->action);
+    add_part(key, info->reason);
+    add_part(key, info->reporting_controller);
+    add_reference(key, &info->regarding);
+    add_reference(key, info->related ? info->related : &none);
+}
+
+/* The series begins with the second occurrence; later ones are counted and written in bulk. */
+static void again(struct event_recorder *rec, struct record *r)
+{
+    r->series.last_observed_time = timestamp_of(time_wall());
+    if (r->event.series) {
+        r->series.count++;
+        return;
+    }
+    r->series.count = 2;
+    r->event.series = &r->series;
+    if (!enqueue(rec, r))
+        rec->stats.dropped++;
+}
+
+void event_emit(struct event_recorder *rec, const struct event_info *info)
+{
+    struct buf key = BUF_INIT;
+    struct record *r;
+
+    rec->stats.emitted++;
+    make_key(info, &key);
+    r = map_get(&rec->cache, buf_str(&key));
+    if (r) {
+        again(rec, r);
+    } else if (rec->stats.queued >= rec->options.max_queue) {
+        rec->stats.dropped++;
+    } else {
+        r = record_new(rec, info, buf_str(&key));
+        cache_add(rec, r);
+        (void)!enqueue(rec, r);
+    }
+    if (r)
+        r->touched = loop_now(rec->loop);
+    buf_release(&key);
+}
+
+/* Ended series are written for the last time, lonely events forgotten. */
+static void on_finish(struct loop_timer *timer)
+{
+    struct event_recorder *rec = CONTAINER_OF(timer, struct event_recorder, finish);
+    struct record *r = rec->oldest, *newer;
+
+    for (; r; r = newer) {
+        newer = r->newer;
+        if (loop_now(rec->loop) - r->touched < rec->options.finish)
+            continue;
+        if (r->event.series && !enqueue(rec, r))
+            continue; /* no room now: at the next turn */
+        r->dirty = false;
+        cache_remove(rec, r);
+    }
+    loop_timer_set(&rec->finish, rec->options.finish);
+}
+
+static void on_refresh(struct loop_timer *timer)
+{
+    struct event_recorder *rec = CONTAINER_OF(timer, struct event_recorder, refresh);
+
+    for (struct record *r = rec->oldest; r; r = r->newer) {
+        if (r->event.series)
+            (void)!enqueue(rec, r);
+    }
+    loop_timer_set(&rec->refresh, rec->options.refresh);
+}
+
+/* --- lifecycle -------------------------------------------------------------------------------- */
+
+static void set_defaults(struct event_recorder_options *o)
+{
+    o->max_queue = o->max_queue ? o->max_queue : 10000;
+    o->max_cache = o->max_cache ? o->max_cache : 20000;
+    o->max_in_flight = o->max_in_flight ? o->max_in_flight : 16;
+    o->max_tries = o->max_tries ? o->max_tries : 12;
+    o->retry = o->retry ? o->retry : 10 * NSEC_PER_SEC;
+    o->finish = o->finish ? o->finish : 360 * NSEC_PER_SEC;
+    o->refresh = o->refresh ? o->refresh : 1800 * NSEC_PER_SEC;
+}
+
+struct event_recorder *event_recorder_new(struct rest_client *client,
+                                          const struct event_recorder_options *options)
+{
+    struct event_recorder *rec = xnew(struct event_recorder);
+
+    rec->client = client;
+    rec->loop = rest_client_loop(client);
+    if (options)
+        rec->options = *options;
+    set_defaults(&rec->options);
+    if (rec->options.hostname)
+        snprintf(rec->hostname, sizeof(rec->hostname), "%s", rec->options.hostname);
+    else if (gethostname(rec->hostname, sizeof(rec->hostname) - 1) < 0)
+        rec->hostname[0] = '\0';
+    rec->queue_end = &rec->queue;
+    rand_seed(&rec->rand, rand_entropy());
+    loop_timer_init(&rec->finish, rec->loop, on_finish);
+    loop_timer_init(&rec->refresh, rec->loop, on_refresh);
+    loop_timer_set(&rec->finish, rec->options.finish);
+    loop_timer_set(&rec->refresh, rec->options.refresh);
+    return rec;
+}
+
+struct event_recorder *event_recorder_free(struct event_recorder *rec)
+{
+    if (!rec)
+        return NULL;
+    loop_timer_stop(&rec->finish);
+    loop_timer_stop(&rec->refresh);
+    for (struct record *r = rec->queue, *next; r; r = next) {
+        next = r->next;
+        r->queued = false;
+        settle(r);
+    }
+    while (rec->busy) {
+        struct record *r = rec->busy;
+
+        rest_cancel(r->call);
+        loop_timer_stop(&r->timer);
+        busy_remove(r);
+        settle(r);
+    }
+    while (rec->oldest)
+        cache_remove(rec, rec->oldest);
+    map_release(&rec->cache);
+    free(rec);
+    return NULL;
+}
+
+void event_recorder_get_stats(const struct event_recorder *rec,
+                              struct event_recorder_stats *ret_stats)
+{
+    *ret_stats = rec->stats;
+    ret_stats->cached = rec->cache.n;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lease.h - leader election on a Lease.
+ *
+ * Purpose:   of several schedulers one works. A candidate takes a Lease that nobody renewed for
+ *            its duration, as seen by the candidate's own clock: clocks of others are never
+ *            compared. The leader renews, and stops where it could not for renew_deadline.
+ * Ownership: the elector belongs to its maker.
+ * Threading: the loop's thread. Callbacks may do anything; on_started_leading and
+ *            on_stopped_leading may also free the elector.
+ */
+#ifndef BERTH_KUBE_LEASE_H
+#define BERTH_KUBE_LEASE_H
+
+#include "kube/rest.h"
+
+struct lease_callbacks {
+    void (*on_started_leading)(void *ctx);
+    /* Once, at the end: lost, or stopped by lease_elector_stop (leading or not). */
+    void (*on_stopped_leading)(void *ctx, bool lost);
+    /* Another holder was seen; it may be ourselves, and empty after a release. May be NULL. */
+    void (*on_new_leader)(void *ctx, struct str identity);
+};
+
+/* Zero means the default. */
+struct lease_options {
+    struct str namespace, name; /* "kube-system", "kube-scheduler" */
+    struct str identity;        /* empty: <hostname>_<uuid> */
+    int64_t lease_duration;     /* 15 s; told to others in whole seconds, at least 1 */
+    int64_t renew_deadline;     /* 10 s; must be below lease_duration */
+    int64_t retry_period;       /* 2 s; must be below renew_deadline / 1.2 */
+    uint64_t seed;              /* of jitter; 0: from the kernel */
+};
+
+struct lease_elector;
+
+/* -EINVAL and one line where the times do not fit each other. callbacks is a static table. */
+int lease_elector_new(struct rest_client *client, const struct lease_options *options,
+                      const struct lease_callbacks *callbacks, void *ctx,
+                      struct lease_elector **ret_elector, struct err *reterr) MUST_CHECK;
+void lease_elector_start(struct lease_elector *elector);
+/* Gives the lease back where we hold it, then on_stopped_leading(lost: false). */
+void lease_elector_stop(struct lease_elector *elector);
+/* At once, without a callback. NULL is fine; returns NULL. */
+struct lease_elector *lease_elector_free(struct lease_elector *elector);
+
+bool lease_elector_is_leader(const struct lease_elector *elector);
+struct str lease_elector_identity(const struct lease_elector *elector);
+/* The holder last seen; empty: none. */
+struct str lease_elector_leader(const struct lease_elector *elector);
+/*
+ * For health checks: false where we lead and have not renewed for the lease's duration and
+ * `tolerance` more, which means that something is stuck.
+ */
+bool lease_elector_is_healthy(const struct lease_elector *elector, int64_t tolerance);
+
+#endif
