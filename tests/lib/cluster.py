@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A real Kubernetes control plane (etcd and kube-apiserver, no kubelets) on loopback, for the tests.
+# SPDX-License-Identifier: Apache-2.0
+"""A real Kubernetes control plane (etcd and kube-apiserver, no kubelets) on loopback, for tests.
 
 In a test:
 
@@ -16,11 +17,12 @@ On the command line:
 
     cluster.py run                  start one, print where its kubeconfigs are, wait for ^C
     cluster.py run --nodes 50 --scheduler
-    cluster.py run -- CMD ARG...    run CMD with KUBECONFIG set and kubectl on PATH, end with its exit code
+    cluster.py run -- CMD ARG...    run CMD with KUBECONFIG set and kubectl on PATH; its exit code
 
-Everything lives in one temporary directory: certificates, kubeconfigs, etcd's data, one log per process. It goes away
-with the cluster; BERTH_KEEP=1 keeps it. Processes end with this one, even when this one is killed, and only processes
-started here are ever signalled. Any number of clusters may run side by side.
+Everything lives in one temporary directory: certificates, kubeconfigs, etcd's data, one log per
+process. It goes away with the cluster; BERTH_KEEP=1 keeps it. Processes end with this one, even
+when this one is killed, and only processes started here are ever signalled. Any number of clusters
+may run side by side.
 
 Needs python3, openssl, setpriv (util-linux) and the programs that tests/kube/build.sh builds.
 """
@@ -46,8 +48,10 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# Chosen below the kernel's range for outgoing connections, so that a port stays ours between a stop and a restart.
+# Below the kernel's range for outgoing connections: a port stays ours between a stop and a restart.
 PORTS = range(18000, 32000)
+
+NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 
 PODS = "/api/v1/namespaces/{}/pods"
 NODES = "/api/v1/nodes"
@@ -58,7 +62,7 @@ class ClusterError(Exception):
 
 
 class ApiError(Exception):
-    """The API server answered with an error: .status is the HTTP code, .reason and .body come from its Status."""
+    """The API server answered with an error: .status is the HTTP code, .body the Status it sent."""
 
     def __init__(self, method, path, status, text):
         self.status = status
@@ -70,7 +74,7 @@ class ApiError(Exception):
         super().__init__(f"{method} {path}: {status} {self.reason}: {self.body.get('message', '')}")
 
 
-# ---- small helpers ---------------------------------------------------------------------------------------------------
+# ---- small helpers -------------------------------------------------------------------------------
 
 def free_port():
     """A loopback port that nobody listens on right now."""
@@ -86,7 +90,7 @@ def free_port():
 
 
 def wait_for(predicate, timeout, interval=0.05, what=None):
-    """Call predicate until it gives something true, and return that. TimeoutError after `timeout` seconds."""
+    """Call predicate until it gives something true and return that; TimeoutError when it is late."""
     end = time.monotonic() + timeout
     while True:
         got = predicate()
@@ -107,21 +111,25 @@ def tail(path, lines=30):
 
 
 def programs():
-    """The folder with etcd, kube-apiserver, kubectl and kube-scheduler; they are built when they are not there."""
-    built = subprocess.run([os.path.join(HERE, "..", "kube", "build.sh")], stdout=subprocess.PIPE, text=True)
+    """The folder with etcd, kube-apiserver, kubectl and kube-scheduler, built when need be."""
+    script = os.path.join(HERE, "..", "kube", "build.sh")
+    built = subprocess.run([script], stdout=subprocess.PIPE, text=True)
     if built.returncode != 0:
         raise ClusterError("tests/kube/build.sh failed")
     return built.stdout.strip()
 
 
-# ---- objects ---------------------------------------------------------------------------------------------------------
+# ---- objects -------------------------------------------------------------------------------------
 
-def make_node(name, cpu="8", memory="32Gi", pods=110, labels=None, taints=None, zone=None, extended=None,
-              ready=True, unschedulable=False, annotations=None, images=None, storage="100Gi"):
-    """A Node with capacity and allocatable as a kubelet would report them. `extended` adds further resources."""
-    resources = {"cpu": str(cpu), "memory": str(memory), "pods": str(pods), "ephemeral-storage": str(storage)}
+def make_node(name, cpu="8", memory="32Gi", pods=110, labels=None, taints=None, zone=None,
+              extended=None, ready=True, unschedulable=False, annotations=None, images=None,
+              storage="100Gi"):
+    """A Node with capacity and allocatable as of a kubelet. `extended` adds further resources."""
+    resources = {"cpu": str(cpu), "memory": str(memory), "pods": str(pods),
+                 "ephemeral-storage": str(storage)}
     resources.update({k: str(v) for k, v in (extended or {}).items()})
-    all_labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
+    all_labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
+                  "kubernetes.io/arch": "amd64"}
     if zone:
         all_labels["topology.kubernetes.io/zone"] = zone
     all_labels.update(labels or {})
@@ -131,7 +139,8 @@ def make_node(name, cpu="8", memory="32Gi", pods=110, labels=None, taints=None, 
         "spec": {},
         "status": {
             "capacity": resources, "allocatable": dict(resources),
-            "conditions": [{"type": "Ready", "status": "True" if ready else "False", "reason": "KubeletReady"}],
+            "conditions": [{"type": "Ready", "status": "True" if ready else "False",
+                            "reason": "KubeletReady" if ready else "KubeletNotReady"}],
         },
     }
     if annotations:
@@ -145,10 +154,11 @@ def make_node(name, cpu="8", memory="32Gi", pods=110, labels=None, taints=None, 
     return node
 
 
-def make_pod(name, ns="default", cpu="100m", memory="100Mi", labels=None, annotations=None, node_name=None,
-             node_selector=None, affinity=None, tolerations=None, spread=None, priority_class=None,
-             scheduler_name=None, image="registry.test/pause:3.10", ports=None, gates=None, extended=None, spec=None):
-    """A Pod with one container. cpu or memory None leaves that request out; `spec` is merged over everything."""
+def make_pod(name, ns="default", cpu="100m", memory="100Mi", labels=None, annotations=None,
+             node_name=None, node_selector=None, affinity=None, tolerations=None, spread=None,
+             priority_class=None, scheduler_name=None, image="registry.test/pause:3.10", ports=None,
+             gates=None, extended=None, spec=None):
+    """A Pod with one container. cpu or memory None leaves that request out; `spec` comes on top."""
     requests = {}
     if cpu is not None:
         requests["cpu"] = str(cpu)
@@ -159,14 +169,17 @@ def make_pod(name, ns="default", cpu="100m", memory="100Mi", labels=None, annota
         container["resources"]["requests"].update({k: str(v) for k, v in extended.items()})
         container["resources"]["limits"] = {k: str(v) for k, v in extended.items()}
     if ports:
-        container["ports"] = [p if isinstance(p, dict) else {"containerPort": p, "hostPort": p} for p in ports]
+        container["ports"] = [p if isinstance(p, dict) else {"containerPort": p, "hostPort": p}
+                              for p in ports]
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": ns},
            "spec": {"containers": [container]}}
     for where, key, value in (
             ("metadata", "labels", labels), ("metadata", "annotations", annotations),
-            ("spec", "nodeName", node_name), ("spec", "nodeSelector", node_selector), ("spec", "affinity", affinity),
-            ("spec", "tolerations", tolerations), ("spec", "topologySpreadConstraints", spread),
-            ("spec", "priorityClassName", priority_class), ("spec", "schedulerName", scheduler_name),
+            ("spec", "nodeName", node_name), ("spec", "nodeSelector", node_selector),
+            ("spec", "affinity", affinity), ("spec", "tolerations", tolerations),
+            ("spec", "topologySpreadConstraints", spread),
+            ("spec", "priorityClassName", priority_class),
+            ("spec", "schedulerName", scheduler_name),
             ("spec", "schedulingGates", [{"name": g} for g in gates] if gates else None)):
         if value is not None:
             pod[where][key] = value
@@ -174,18 +187,20 @@ def make_pod(name, ns="default", cpu="100m", memory="100Mi", labels=None, annota
     return pod
 
 
-# ---- processes -------------------------------------------------------------------------------------------------------
+# ---- processes -----------------------------------------------------------------------------------
 
 class Process:
     """A child process with a log file. It is killed by the kernel when this process dies."""
 
     def __init__(self, name, argv, log, env=None, cwd=None):
         self.name, self.log = name, log
-        # The kernel ties the death signal to the *thread* that forks; one that may end earlier must not ask for it.
-        guard = ["setpriv", "--pdeathsig", "KILL", "--"] if threading.current_thread() is threading.main_thread() else []
+        # The kernel ties the death signal to the *thread* that forks; one that may end earlier must
+        # not ask for it.
+        guard = ["setpriv", "--pdeathsig", "KILL", "--"] if _on_main_thread() else []
         with open(log, "ab") as out:
-            self.popen = subprocess.Popen(guard + [str(a) for a in argv], stdin=subprocess.DEVNULL, stdout=out,
-                                          stderr=subprocess.STDOUT, env=env, cwd=cwd, start_new_session=True)
+            self.popen = subprocess.Popen(
+                guard + [str(a) for a in argv], stdin=subprocess.DEVNULL, stdout=out,
+                stderr=subprocess.STDOUT, env=env, cwd=cwd, start_new_session=True)
         self.pid = self.popen.pid
 
     def running(self):
@@ -223,13 +238,17 @@ class Process:
             return f.read()
 
 
-# ---- the cluster -----------------------------------------------------------------------------------------------------
+# ---- the cluster ---------------------------------------------------------------------------------
 
 class Cluster:
-    """See the top of this file. After start(): .dir, .url, .admin_kubeconfig, .scheduler_kubeconfig, .bin."""
+    """See the top of this file.
 
-    def __init__(self, apiserver_args=(), etcd_args=(), feature_gates=None, runtime_config=None, keep=None, bin=None):
-        """feature_gates: {"GangScheduling": True}; runtime_config: {"scheduling.k8s.io/v1alpha2": True}."""
+    After start() there are .dir, .url, .port, .bin, .admin_kubeconfig and .scheduler_kubeconfig.
+    """
+
+    def __init__(self, apiserver_args=(), etcd_args=(), feature_gates=None, runtime_config=None,
+                 keep=None, bin=None):
+        """feature_gates and runtime_config: {"scheduling.k8s.io/v1alpha2": True}; *_args: flags."""
         self.apiserver_args = list(apiserver_args)
         self.etcd_args = list(etcd_args)
         if feature_gates:
@@ -310,21 +329,26 @@ class Cluster:
     def start_scheduler(self, *args, name="kube-scheduler", config=None, qps=None):
         """Start the real kube-scheduler as system:kube-scheduler, without leader election.
 
-        config is a KubeSchedulerConfiguration (dict) or None; qps lifts the client's own limit of 50 requests a
-        second; args are further flags. Returns the Process, whose .port serves metrics and health over TLS.
+        config is a KubeSchedulerConfiguration (dict) or None; qps lifts the client's own limit of
+        50 requests a second; args are further flags. Returns the Process, whose .port serves
+        metrics and health over TLS.
         """
         port = free_port()
-        argv = [os.path.join(self.bin, "kube-scheduler"), f"--secure-port={port}", "--bind-address=127.0.0.1",
+        argv = [os.path.join(self.bin, "kube-scheduler"),
+                f"--secure-port={port}", "--bind-address=127.0.0.1",
                 f"--authentication-kubeconfig={self.scheduler_kubeconfig}",
                 f"--authorization-kubeconfig={self.scheduler_kubeconfig}"]
         if config is None and qps is None:
             argv += [f"--kubeconfig={self.scheduler_kubeconfig}", "--leader-elect=false"]
         else:
-            config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+            config = {"apiVersion": "kubescheduler.config.k8s.io/v1",
+                      "kind": "KubeSchedulerConfiguration",
                       "leaderElection": {"leaderElect": False},
-                      "clientConnection": {"kubeconfig": self.scheduler_kubeconfig}, **(config or {})}
+                      "clientConnection": {"kubeconfig": self.scheduler_kubeconfig},
+                      **(config or {})}
             if qps is not None:
-                config["clientConnection"] = {**config["clientConnection"], "qps": qps, "burst": qps}
+                client = {**config["clientConnection"], "qps": qps, "burst": qps}
+                config["clientConnection"] = client
             path = self._path(name + ".config.json")
             with open(path, "w") as f:
                 json.dump(config, f)
@@ -336,7 +360,8 @@ class Cluster:
     def print_logs(self, lines=30):
         for p in self.children:
             state = "running" if p.running() else f"ended with {p.popen.returncode}"
-            print(f"---- {p.name} ({state}), end of its log ----\n{tail(p.log, lines)}", end="", file=sys.stderr)
+            print(f"---- {p.name} ({state}), end of its log ----\n{tail(p.log, lines)}", end="",
+                  file=sys.stderr)
 
     # -- etcd and the API server --
 
@@ -349,8 +374,10 @@ class Cluster:
         self.etcd = self.spawn("etcd", [
             os.path.join(self.bin, "etcd"), "--name=test", f"--data-dir={self._path('etcd')}",
             f"--listen-client-urls={client}", f"--advertise-client-urls={client}",
-            f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=test={peer}",
-            "--unsafe-no-fsync", "--log-level=warn", "--quota-backend-bytes=8589934592", *self.etcd_args])
+            f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=test={peer}",
+            "--unsafe-no-fsync", "--log-level=warn", "--quota-backend-bytes=8589934592",
+            *self.etcd_args])
 
     def start_apiserver(self, timeout=60):
         """Start the API server (again): same port, same data. Returns when it is ready."""
@@ -363,24 +390,28 @@ class Cluster:
         self.apiserver = self.spawn("kube-apiserver", [
             os.path.join(self.bin, "kube-apiserver"),
             f"--etcd-servers={self.etcd_url}",
-            "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", f"--secure-port={self.port}",
-            f"--tls-cert-file={self._path('serving.crt')}", f"--tls-private-key-file={self._path('serving.key')}",
+            "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+            f"--secure-port={self.port}",
+            f"--tls-cert-file={self._path('serving.crt')}",
+            f"--tls-private-key-file={self._path('serving.key')}",
             f"--client-ca-file={self._path('ca.crt')}",
-            # Published to programs that serve behind the aggregator, such as a scheduler with its metrics.
+            # Published to programs that serve behind the aggregator, as a scheduler may.
             f"--requestheader-client-ca-file={self._path('ca.crt')}",
-            "--requestheader-allowed-names=front-proxy-client", "--requestheader-username-headers=X-Remote-User",
-            "--requestheader-group-headers=X-Remote-Group", "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+            "--requestheader-allowed-names=front-proxy-client",
+            "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
             "--authorization-mode=Node,RBAC",
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={self._path('sa.pub')}",
             f"--service-account-signing-key-file={self._path('sa.key')}",
             "--service-cluster-ip-range=10.96.0.0/16",
-            # Nodes without a kubelet would be tainted not-ready, pods without a controller manager would wait for
-            # their service account's token.
+            # Nodes without a kubelet would be tainted not-ready, pods without a controller manager
+            # would be refused for want of a service account.
             "--disable-admission-plugins=TaintNodesByCondition,ServiceAccount",
             # Nobody serves at the address of the service "kubernetes".
             "--endpoint-reconciler-type=none",
-            "--allow-privileged=true", "--enable-priority-and-fairness=true", "--profiling=true",
+            "--allow-privileged=true",
             *self.apiserver_args])
         end = time.monotonic() + timeout
         while not self._ready():
@@ -416,8 +447,8 @@ class Cluster:
     # -- identities --
 
     def _openssl(self, *args, input=None):
-        done = subprocess.run(["openssl", *args], input=input, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, cwd=self.dir)
+        done = subprocess.run(["openssl", *args], input=input, text=True, cwd=self.dir,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if done.returncode != 0:
             raise ClusterError(f"openssl {' '.join(args)}: {done.stderr.strip()}")
         return done.stdout
@@ -425,8 +456,8 @@ class Cluster:
     def _make_identities(self):
         if os.path.exists(self._path("ca.crt")):
             return
-        self._openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                      "-subj", "/CN=berth-test-ca", "-days", "3650", "-keyout", "ca.key", "-out", "ca.crt",
+        self._openssl("req", "-x509", *NEW_KEY, "-subj", "/CN=berth-test-ca", "-days", "3650",
+                      "-keyout", "ca.key", "-out", "ca.crt",
                       "-addext", "keyUsage=critical,keyCertSign,cRLSign")
         self._issue("serving", "/CN=kube-apiserver", "serverAuth",
                     "IP:127.0.0.1,IP:10.96.0.1,DNS:localhost,DNS:kubernetes,DNS:kubernetes.default,"
@@ -436,19 +467,19 @@ class Cluster:
 
     def _issue(self, name, subject, usage, alt=None):
         """A key NAME.key and a certificate NAME.crt, signed by the cluster's CA."""
-        extensions = f"basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage={usage}\n"
+        extensions = ["basicConstraints=critical,CA:FALSE", "keyUsage=critical,digitalSignature",
+                      f"extendedKeyUsage={usage}"]
         if alt:
-            extensions += f"subjectAltName={alt}\n"
+            extensions.append(f"subjectAltName={alt}")
         with open(self._path(name + ".ext"), "w") as f:
-            f.write(extensions)
-        request = self._openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                                "-subj", subject, "-keyout", name + ".key")
-        self._openssl("x509", "-req", "-CA", "ca.crt", "-CAkey", "ca.key", "-days", "3650", "-set_serial",
-                      str(random.SystemRandom().getrandbits(63)), "-extfile", name + ".ext", "-out", name + ".crt",
-                      input=request)
+            f.write("\n".join(extensions) + "\n")
+        request = self._openssl("req", "-new", *NEW_KEY, "-subj", subject, "-keyout", name + ".key")
+        self._openssl("x509", "-req", "-CA", "ca.crt", "-CAkey", "ca.key", "-days", "3650",
+                      "-set_serial", str(random.SystemRandom().getrandbits(63)),
+                      "-extfile", name + ".ext", "-out", name + ".crt", input=request)
 
     def kubeconfig(self, name, user, groups=()):
-        """Write NAME.kubeconfig for a user (with a client certificate of its own) and return its path."""
+        """Write NAME.kubeconfig for a user, with a client certificate of its own; gives its path."""
         if not os.path.exists(self._path(name + ".crt")):
             self._issue(name, "".join(f"/O={g}" for g in groups) + f"/CN={user}", "clientAuth")
 
@@ -489,23 +520,30 @@ users:
 
     def environment(self):
         """The environment for programs that talk to the cluster as its admin."""
-        env = dict(os.environ, KUBECONFIG=self.admin_kubeconfig, KUBECACHEDIR=self._path("kubectl-cache"), KUBERC="off",
+        env = dict(os.environ, KUBECONFIG=self.admin_kubeconfig, KUBERC="off",
+                   KUBECACHEDIR=self._path("kubectl-cache"),
                    SCHEDULER_KUBECONFIG=self.scheduler_kubeconfig)
         env["PATH"] = self.bin + os.pathsep + env.get("PATH", "")
         return env
 
     def kubectl(self, *args, input=None, check=True):
-        """Run kubectl as admin and return what it prints. `input` is text, or an object that is passed as JSON."""
+        """Run kubectl as admin; returns what it prints. input: text, or an object sent as JSON."""
         if input is not None and not isinstance(input, str):
             input = json.dumps(input)
-        done = subprocess.run([os.path.join(self.bin, "kubectl"), *map(str, args)], input=input, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment())
+        args = [str(a) for a in args]
+        done = subprocess.run([os.path.join(self.bin, "kubectl"), *args], input=input, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=self.environment())
         if check and done.returncode != 0:
-            raise ClusterError(f"kubectl {' '.join(map(str, args))}: exit code {done.returncode}: {done.stderr.strip()}")
+            raise ClusterError(f"kubectl {' '.join(args)}: {done.stderr.strip()}"
+                               f" (exit code {done.returncode})")
         return done.stdout
 
     def request(self, method, path, body=None, content_type=None, accept="application/json"):
-        """One request as admin on this thread's connection; the bytes of the answer. ApiError from status 400 on."""
+        """One request as admin on this thread's connection; the bytes of the answer.
+
+        ApiError from status 400 on.
+        """
         if body is not None and not isinstance(body, (bytes, bytearray)):
             body = json.dumps(body, separators=(",", ":")).encode()
         headers = {"Accept": accept}
@@ -517,7 +555,8 @@ users:
             conn = getattr(self._local, "conn", None)
             if conn is None:
                 fresh = True
-                conn = http.client.HTTPSConnection("127.0.0.1", self.port, context=self._tls, timeout=60)
+                conn = http.client.HTTPSConnection("127.0.0.1", self.port, context=self._tls,
+                                                   timeout=60)
                 self._local.conn = conn
                 self._connections.append(conn)
             try:
@@ -529,8 +568,8 @@ users:
                 conn.close()
                 self._connections.remove(conn)
                 self._local.conn = None
-                # A kept connection may have been closed by the server; on a new one the failure is real, and
-                # whether a write came through before is not known.
+                # A kept connection may have been closed by the server; on a new one the failure is
+                # real, and whether a write came through before is not known.
                 if fresh or method not in ("GET", "PUT", "DELETE"):
                     raise
         if answer.status >= 400:
@@ -588,7 +627,7 @@ users:
         return self.get(NODES)["items"]
 
     def pods(self, ns=None, selector=""):
-        """All pods of a namespace, or of all. `selector` is a query such as fieldSelector=spec.nodeName=."""
+        """All pods of a namespace, or of all. selector: a query, say fieldSelector=spec.nodeName="""
         path = PODS.format(ns) if ns else "/api/v1/pods"
         return self.get(path + ("?" + selector if selector else ""))["items"]
 
@@ -599,7 +638,8 @@ users:
         """How many pods have a node. The list is counted, not decoded: cheap enough to poll."""
         path = PODS.format(ns) if ns else "/api/v1/pods"
         text = self.request("GET", path + "?fieldSelector=spec.nodeName!=&resourceVersion=0",
-                            accept="application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json")
+                            accept="application/json;as=PartialObjectMetadataList;"
+                                   "g=meta.k8s.io;v=v1,application/json")
         return text.count(b'"resourceVersion":') - 1  # one of them is the list's own
 
 
@@ -611,33 +651,42 @@ def _switches(values):
     return ",".join(f"{k}={str(v).lower()}" for k, v in values.items())
 
 
+def _on_main_thread():
+    return threading.current_thread() is threading.main_thread()
+
+
 def _end_on_sigterm():
-    """Let SIGTERM unwind the stack (and so stop clusters) unless the program has its own idea about it."""
-    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+    """Let SIGTERM unwind the stack, and so stop clusters, unless the program handles it itself."""
+    if _on_main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
-# ---- command line ----------------------------------------------------------------------------------------------------
+# ---- command line --------------------------------------------------------------------------------
 
 def main():
     argv, command = sys.argv[1:], []
     if "--" in argv:
         at = argv.index("--")
         argv, command = argv[:at], argv[at + 1:]
-    parser = argparse.ArgumentParser(description="Start etcd and kube-apiserver on loopback for trying things out.",
-                                     usage="%(prog)s run [options] [-- CMD ARG...]")
+    parser = argparse.ArgumentParser(
+        description="Start etcd and kube-apiserver on loopback for trying things out.",
+        usage="%(prog)s run [options] [-- CMD ARG...]")
     parser.add_argument("what", choices=["run"])
-    parser.add_argument("--nodes", type=int, default=0, metavar="N", help="create N nodes of 8 CPUs and 32 GiB")
+    parser.add_argument("--nodes", type=int, default=0, metavar="N",
+                        help="create N nodes of 8 CPUs and 32 GiB")
     parser.add_argument("--scheduler", action="store_true", help="run the real kube-scheduler too")
-    parser.add_argument("--apiserver-arg", action="append", default=[], metavar="FLAG", help="further flag, repeatable")
-    parser.add_argument("--keep", action="store_true", default=None, help="keep the directory with the logs")
+    parser.add_argument("--apiserver-arg", action="append", default=[], metavar="FLAG",
+                        help="further flag for the API server, repeatable")
+    parser.add_argument("--keep", action="store_true", default=None,
+                        help="keep the directory with the logs")
     args = parser.parse_args(argv)
 
     began = time.monotonic()
     cluster = Cluster(apiserver_args=args.apiserver_arg, keep=args.keep)
     cluster.start()
     try:
-        cluster.create_many(NODES, [make_node(f"node-{i:04}", zone=f"zone-{i % 3}") for i in range(args.nodes)])
+        cluster.create_many(NODES, [make_node(f"node-{i:04}", zone=f"zone-{i % 3}")
+                                    for i in range(args.nodes)])
         if args.scheduler:
             cluster.start_scheduler()
         if command:
