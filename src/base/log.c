@@ -72,6 +72,7 @@ static char short_escape(uint32_t rune)
 /* As Go's %q. */
 static void add_quoted(struct buf *out, struct str s)
 {
+    assert(s.p || !s.n);
     buf_add_char(out, '"');
     while (s.n) {
         struct str from = s;
@@ -92,6 +93,7 @@ static void add_quoted(struct buf *out, struct str s)
 
 static void add_json_string(struct buf *out, struct str s)
 {
+    assert(s.p || !s.n);
     buf_add_char(out, '"');
     while (s.n) {
         struct str from = s;

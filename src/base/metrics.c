@@ -144,6 +144,7 @@ static struct str mend(struct arena *a, struct str value)
     size_t n = 0;
     while (value.n) {
         struct str piece = value;
+        assert(piece.p);
         bool bad = str_next_rune(&value) == STR_BAD_RUNE;
         piece = bad ? replacement : str_slice(piece, 0, piece.n - value.n);
         memcpy(out + n, piece.p, piece.n);
@@ -169,7 +170,7 @@ static struct metric *series_new(struct metric_family *f, const struct str *valu
 static struct metric *overflow_series(struct metric_family *f)
 {
     if (!f->overflow) {
-        struct str values[METRIC_MAX_LABELS];
+        struct str values[METRIC_MAX_LABELS] = {0};
         for (size_t i = 0; i < f->n_labels; i++)
             values[i] = STR("overflow");
         size_t at = position(f, values);
@@ -185,7 +186,7 @@ struct metric *metric_with(struct metric_family *f, const struct str *values)
 {
     struct arena scratch;
     arena_init(&scratch, 0);
-    struct str ordered[METRIC_MAX_LABELS];
+    struct str ordered[METRIC_MAX_LABELS] = {0};
     for (size_t i = 0; i < f->n_labels; i++)
         ordered[i] = mend(&scratch, values[f->order[i]]);
 
@@ -356,15 +357,16 @@ void metrics_write(struct metrics *m, struct buf *out)
     pthread_mutex_unlock(&m->lock);
 }
 
+/* Step by step, not by powers and products: the bounds are to be the same doubles as upstream's. */
+
 void metric_buckets_exponential(double start, double factor, size_t n, double *out)
 {
-    /* By multiplication, not by powers: the bounds are to be the same doubles as upstream's. */
-    for (size_t i = 0; i < n; i++, start *= factor)
-        out[i] = start;
+    for (size_t i = 0; i < n; i++)
+        out[i] = i ? out[i - 1] * factor : start;
 }
 
 void metric_buckets_linear(double start, double width, size_t n, double *out)
 {
-    for (size_t i = 0; i < n; i++, start += width)
-        out[i] = start;
+    for (size_t i = 0; i < n; i++)
+        out[i] = i ? out[i - 1] + width : start;
 }

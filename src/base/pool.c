@@ -29,7 +29,7 @@ struct pool {
     bool stop;
     size_t n_workers; /* without the caller */
     struct worker *workers;
-    _Alignas(64) atomic_size_t next; /* the next piece; alone in its cache line */
+    atomic_size_t next; /* the next piece */
 };
 
 static void take_pieces(struct pool *pool, const struct job *job, size_t worker)
@@ -88,10 +88,7 @@ static void start_workers(struct pool *pool, size_t want)
 struct pool *pool_new(size_t threads)
 {
     assert(threads >= 1);
-    struct pool *pool = aligned_alloc(_Alignof(struct pool), sizeof(struct pool));
-    if (!pool)
-        abort();
-    *pool = (struct pool){0};
+    struct pool *pool = xnew(struct pool);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->start, NULL);
     pthread_cond_init(&pool->done, NULL);

@@ -225,13 +225,15 @@ static void threads(void **state)
         pthread_join(ids[i], NULL);
     char *text = written();
     struct str rest = str_of(text), line;
-    int next[THREADS] = {0};
+    size_t next[THREADS] = {0};
     while (str_split(&rest, '\n', &line) && line.n) {
-        char by;
-        int n;
-        size_t at = str_search(line, STR("] \"line\" by="));
-        assert_int_equal(sscanf(line.p + at, "] \"line\" by=\"%c\" n=%d", &by, &n), 2);
-        assert_int_equal(n, next[by - 'a']++);
+        /* …] "line" by="a" n=7 */
+        struct str marker = STR("] \"line\" by=\"");
+        struct str body = str_slice(line, str_search(line, marker) + marker.n, line.n);
+        assert_true(body.n > 5 && body.p[0] >= 'a' && body.p[0] < 'a' + THREADS);
+        uint64_t n = 0;
+        assert_true(str_to_u64(str_slice(body, 5, body.n), &n));
+        assert_int_equal(n, next[body.p[0] - 'a']++);
     }
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(next[i], LINES);

@@ -77,7 +77,7 @@ static void closing(void **state)
 }
 
 #define SENDERS 4
-#define LETTERS 5000
+#define LETTERS ((size_t)5000)
 
 struct sender {
     struct mailbox *box;
