@@ -51,7 +51,7 @@ int http_client_new(struct loop *loop, const struct http_client_options *options
                     struct http_client **ret_client, struct err *reterr) MUST_CHECK;
 /*
  * Ends every open call with on_done(-ECANCELED), then gives everything back. May be called from
- * within a callback; calls sent from those on_done fail the same way. NULL is fine; returns NULL.
+ * within a callback; nothing may be sent from those on_done. NULL is fine; returns NULL.
  */
 struct http_client *http_client_free(struct http_client *client);
 

@@ -83,7 +83,8 @@ static inline void loop_task_init(struct loop_task *task, loop_task_fn *fn)
 {
     *task = (struct loop_task){.fn = fn};
 }
-/* Scheduling twice is scheduling once. What a task schedules runs before the next wait as well. */
+/* Scheduling twice is scheduling once. What a task schedules waits for the next round, which does
+ * not sleep. */
 void loop_task_schedule(struct loop *loop, struct loop_task *task);
 void loop_task_cancel(struct loop *loop, struct loop_task *task);
 
@@ -92,8 +93,8 @@ void loop_task_cancel(struct loop *loop, struct loop_task *task);
 
 int loop_new(struct loop **ret_loop) MUST_CHECK;
 /*
- * Runs what is still posted, then gives everything back. No watch or timer may be left, no other
- * thread may post any more. NULL is fine; returns NULL.
+ * Runs the tasks that are scheduled and what is still posted, then gives everything back. No watch
+ * or timer may be left, no other thread may post any more. NULL is fine; returns NULL.
  */
 struct loop *loop_free(struct loop *loop);
 
@@ -116,11 +117,17 @@ void loop_post(struct loop *loop, loop_post_fn *fn, void *ctx);
 int64_t loop_now(const struct loop *loop);
 
 /*
- * Two buffers of LOOP_SCRATCH bytes for whoever reads a socket right now. Their contents last until
- * the callback returns to the loop.
+ * Buffers for whoever reads or writes a socket right now, given out empty. Their contents last
+ * until the callback returns to the loop.
  */
-#define LOOP_SCRATCH ((size_t)128 * 1024)
-char *loop_scratch(struct loop *loop, unsigned which);
+enum loop_scratch {
+    LOOP_SCRATCH_READ,
+    LOOP_SCRATCH_OUTER,
+    LOOP_SCRATCH_PLAIN,
+    LOOP_SCRATCH_WRITE,
+    LOOP_SCRATCH_FRAMES
+};
+struct buf *loop_scratch(struct loop *loop, enum loop_scratch which);
 
 /* --- loops seen from threads that may outlive them ---------------------------------------------
  */

@@ -104,6 +104,8 @@ int tls_conn_new_client(struct tls_config *config, struct str host, uint16_t por
                         struct tls_conn **ret_conn, struct err *reterr) MUST_CHECK;
 int tls_conn_new_server(struct tls_config *config, struct tls_conn **ret_conn,
                         struct err *reterr) MUST_CHECK;
+/* Server, before the first feed: does not choose "h2" for this connection. */
+void tls_conn_refuse_h2(struct tls_conn *conn);
 /* Keeps the session for the next connection where there is one. NULL is fine; returns NULL. */
 struct tls_conn *tls_conn_free(struct tls_conn *conn);
 

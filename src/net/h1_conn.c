@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* HTTP/1.1 on a connection: one exchange at a time, both roles. */
+#include "net/h1_parser.h"
+#include "net/http_conn.h"
+#include "net/http_server.h"
+
+/* A server that answered before the request was complete reads on for a while: closing at once
+ * would reset the connection under the answer. */
+#define LINGER_MAX   ((size_t)4 << 20)
+/* Bytes of further requests held while one is being answered. */
+#define PIPELINE_MAX ((size_t)64 * 1024)
+
+struct h1_conn {
+    struct http_conn base;
+    struct h1_parser parser;
+    struct http_stream *stream; /* the exchange in progress; NULL: none */
+    struct buf in;              /* received and not yet parsed */
+    struct loop_task again;     /* parse `in` */
+    struct loop_task reap;
+    bool parsing;     /* within parse(): do not enter it again */
+    bool responded;   /* server: the head is out */
+    bool chunked;     /* server: the answer goes out in chunks */
+    bool drop_body;   /* server: HEAD or a status without body */
+    bool close_after; /* no further exchange after this one */
+    bool lingering;
+    size_t lingered;
+};
+
+static struct h1_conn *h1_of(struct http_conn *conn)
+{
+    return CONTAINER_OF(conn, struct h1_conn, base);
+}
+
+static struct loop *loop_of(const struct h1_conn *c)
+{
+    return c->base.transport->loop;
+}
+
+/* The exchange is over on this connection. */
+static void leave(struct h1_conn *c, int code, const struct err *err, bool retryable)
+{
+    struct http_stream *s = TAKE(c->stream);
+    if (!s)
+        return;
+    http_stream_leave(s);
+    c->base.n_streams = 0;
+    c->base.events->on_close(s, code, err, retryable);
+}
+
+static void conn_closed(struct h1_conn *c, int code, const struct err *err)
+{
+    if (c->base.dead)
+        return;
+    c->base.draining = true;
+    /* Nothing of an answer arrived on a connection that was idle: the server had closed it. */
+    if (c->stream && !c->base.server && c->base.reused && h1_parser_is_idle(&c->parser)) {
+        struct err stale;
+        err_set(&stale, -ECONNRESET, "connection closed by the peer while idle");
+        leave(c, -ECONNRESET, &stale, true);
+    }
+    c->stream = NULL;
+    http_conn_closed(&c->base, code, err);
+}
+
+/* --- in: client -------------------------------------------------------------------------------- */
+
+static void client_done(struct h1_conn *c, size_t rest)
+{
+    bool keep = c->parser.keep_alive && rest == 0 && !c->close_after && !c->base.draining;
+    h1_parser_reset(&c->parser);
+    c->base.reused = true;
+    http_conn_set_phase(&c->base, HTTP_PHASE_IDLE);
+    if (!keep)
+        c->base.draining = true;
+    leave(c, 0, NULL, false);
+    if (c->base.dead)
+        return;
+    if (keep)
+        c->base.events->on_room(&c->base);
+    else
+        transport_shutdown(c->base.transport);
+}
+
+/* False where parsing cannot go on. */
+static bool client_event(struct h1_conn *c, enum h1_event event, struct str data, size_t rest)
+{
+    struct h1_parser *p = &c->parser;
+    if (event == H1_HEAD) {
+        if (p->status < 200) {
+            h1_parser_reset(p);
+            return true;
+        }
+        struct http_head head = {.status = p->status, .headers = &p->headers, .http_major = 1};
+        c->stream->head_seen = true;
+        c->base.events->on_head(c->stream, &head);
+    } else if (event == H1_DATA) {
+        c->base.events->on_data(c->stream, data);
+    } else {
+        client_done(c, rest);
+        return false;
+    }
+    return !c->base.dead && c->stream && !c->stream->paused;
+}
+
+/* --- in: server -------------------------------------------------------------------------------- */
+
+static void linger(struct h1_conn *c)
+{
+    c->lingering = true;
+    c->base.draining = true;
+    http_conn_set_phase(&c->base, HTTP_PHASE_HEAD); /* the server's timeout for heads bounds it */
+}
+
+/* The answer is out. */
+static void server_done(struct h1_conn *c)
+{
+    bool complete = c->stream->remote_end;
+    bool keep = complete && !c->close_after && !c->base.draining;
+    c->responded = false;
+    if (keep) {
+        h1_parser_reset(&c->parser);
+        http_conn_set_phase(&c->base, HTTP_PHASE_IDLE);
+        transport_resume(c->base.transport);
+        loop_task_schedule(loop_of(c), &c->again);
+    } else if (complete) {
+        c->base.draining = true;
+        transport_shutdown(c->base.transport);
+    } else {
+        linger(c);
+    }
+    leave(c, 0, NULL, false);
+}
+
+static void on_request_head(struct h1_conn *c)
+{
+    struct h1_parser *p = &c->parser;
+    struct http_head head = {.method = p->method,
+                             .target = p->target,
+                             .authority = http_headers_get(&p->headers, "host"),
+                             .headers = &p->headers,
+                             .has_body = p->has_body,
+                             .http_major = 1};
+    c->close_after = !p->keep_alive;
+    http_conn_set_phase(&c->base, HTTP_PHASE_BUSY);
+    if (p->expects_continue && p->has_body)
+        transport_write(c->base.transport, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+    struct http_stream *s = c->base.events->on_request(&c->base, &head);
+    if (!s || c->base.dead)
+        return;
+    c->stream = s;
+    http_stream_attach(&c->base, s);
+    s->head_request = str_is(p->method, "HEAD");
+    s->progress = loop_now(loop_of(c));
+    c->base.n_streams = 1;
+}
+
+/* An error in the head is answered by hand: there is no exchange for it. */
+static void bad_request(struct h1_conn *c, int code, const struct err *err)
+{
+    int status = code == -EMSGSIZE ? 431 : 400;
+    struct buf out = BUF_INIT;
+    buf_add_printf(&out,
+                   "HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nConnection: close\r\n"
+                   "Content-Length: %zu\r\n\r\n%s\n",
+                   status, http_status_text(status), strlen(err->msg) + 1, err->msg);
+    transport_write(c->base.transport, out.p, out.n);
+    buf_release(&out);
+    linger(c);
+}
+
+static bool server_event(struct h1_conn *c, enum h1_event event, struct str data)
+{
+    if (event == H1_HEAD) {
+        on_request_head(c);
+        if (!c->base.dead && !c->stream)
+            conn_closed(c, -ECONNREFUSED, NULL);
+    } else if (event == H1_DATA) {
+        c->base.events->on_data(c->stream, data);
+    } else {
+        c->stream->remote_end = true;
+        c->base.events->on_end(c->stream);
+        return false; /* the next request waits for this one's answer */
+    }
+    return !c->base.dead && c->stream && !c->lingering;
+}
+
+/* --- in: both ---------------------------------------------------------------------------------- */
+
+static void parse_failed(struct h1_conn *c, int code, const struct err *err)
+{
+    if (c->base.server && !c->responded && !c->stream)
+        bad_request(c, code, err);
+    else
+        conn_closed(c, code, err);
+}
+
+/* Parses as far as the exchange allows; gives what is left. */
+static struct str parse(struct h1_conn *c, struct str in)
+{
+    struct err err;
+    enum h1_event event = H1_MORE;
+    struct str data = {0};
+    c->parsing = true;
+    for (bool more = true; more && !c->base.dead;) {
+        if (c->base.server && h1_parser_is_idle(&c->parser) && in.n)
+            http_conn_set_phase(&c->base, HTTP_PHASE_HEAD);
+        int r = h1_parser_next(&c->parser, &in, &event, &data, &err);
+        if (r < 0) {
+            parse_failed(c, r, &err);
+            in = (struct str){0};
+            break;
+        }
+        more = event != H1_MORE &&
+               (c->base.server ? server_event(c, event, data) : client_event(c, event, data, in.n));
+    }
+    c->parsing = false;
+    return in;
+}
+
+static bool may_parse(const struct h1_conn *c)
+{
+    if (c->base.dead || c->lingering || c->parsing)
+        return false;
+    if (c->stream)
+        return !c->stream->paused && !c->stream->remote_end;
+    return c->base.server && !c->base.draining;
+}
+
+static void receive(struct h1_conn *c, struct str data)
+{
+    if (c->in.n) {
+        buf_add_str(&c->in, data);
+        data = buf_str(&c->in);
+    }
+    struct str rest = may_parse(c) ? parse(c, data) : data;
+    if (c->base.dead)
+        return;
+    if (c->lingering)
+        rest.n = 0;
+    if (c->in.n)
+        buf_consume(&c->in, c->in.n - rest.n);
+    else
+        buf_add_str(&c->in, rest);
+    if (c->in.n == 0)
+        buf_release(&c->in);
+    bool held = c->in.n > PIPELINE_MAX || (c->stream && c->stream->paused);
+    if (held)
+        transport_pause(c->base.transport);
+}
+
+static void on_data(struct transport *t, struct str data)
+{
+    struct h1_conn *c = t->owner;
+    if (c->lingering) {
+        c->lingered += data.n;
+        if (c->lingered > LINGER_MAX)
+            conn_closed(c, 0, NULL);
+        return;
+    }
+    if (!c->base.server && !c->stream) { /* an answer that nobody asked for */
+        conn_closed(c, -EPROTO, NULL);
+        return;
+    }
+    receive(c, data);
+}
+
+static void on_again(struct loop_task *task)
+{
+    struct h1_conn *c = CONTAINER_OF(task, struct h1_conn, again);
+    if (c->base.dead)
+        return;
+    transport_resume(c->base.transport);
+    if (c->in.n && may_parse(c)) {
+        struct buf in = c->in;
+        c->in = (struct buf)BUF_INIT;
+        receive(c, buf_str(&in));
+        buf_release(&in);
+    }
+}
+
+static void on_drained(struct transport *t)
+{
+    struct h1_conn *c = t->owner;
+    struct http_stream *s = c->stream;
+    if (s && s->filled) {
+        s->filled = false;
+        c->base.events->on_drain(s);
+    }
+}
+
+static void on_closed(struct transport *t, int code, const struct err *err)
+{
+    struct h1_conn *c = t->owner;
+    struct err text;
+    bool ended = false;
+    if (!c->base.server && c->stream && code == 0) {
+        code = h1_parser_eof(&c->parser, &ended, &text);
+        err = code ? &text : NULL;
+    }
+    if (ended)
+        leave(c, 0, NULL, false);
+    conn_closed(c, code, err);
+}
+
+static const struct transport_ops h1_transport_ops = {
+    .on_data = on_data, .on_drain = on_drained, .on_close = on_closed};
+
+/* --- out --------------------------------------------------------------------------------------- */
+
+static void add_headers(struct buf *out, const struct http_header *headers, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (http_is_hop_header(headers[i].name) ||
+            str_eq_fold(headers[i].name, STR("content-length")))
+            continue;
+        buf_add_str(out, headers[i].name);
+        buf_add(out, ": ", 2);
+        buf_add_str(out, headers[i].value);
+        buf_add(out, "\r\n", 2);
+    }
+}
+
+static size_t h1_room(const struct http_conn *conn)
+{
+    return CONTAINER_OF(conn, struct h1_conn, base)->stream == NULL;
+}
+
+static void h1_request(struct http_conn *conn, struct http_stream *stream,
+                       const struct http_out_request *request)
+{
+    struct h1_conn *c = h1_of(conn);
+    struct buf *out = loop_scratch(loop_of(c), LOOP_SCRATCH_WRITE);
+    buf_add_printf(out, "%.*s %.*s HTTP/1.1\r\nHost: %.*s\r\n", STR_ARG(request->method),
+                   STR_ARG(request->target), STR_ARG(request->authority));
+    add_headers(out, request->headers, request->n_headers);
+    if (request->has_body)
+        buf_add_printf(out, "Content-Length: %zu\r\n", stream->body.n);
+    buf_add(out, "\r\n", 2);
+    bool small = stream->body.n < 16384;
+    if (small)
+        buf_add_str(out, stream->body);
+    transport_write(conn->transport, out->p, out->n);
+    if (!small)
+        transport_write(conn->transport, stream->body.p, stream->body.n);
+    c->parser.answers_head = str_is(request->method, "HEAD");
+    c->stream = stream;
+    http_stream_attach(conn, stream);
+    conn->n_streams = 1;
+    http_conn_set_phase(&c->base, HTTP_PHASE_BUSY);
+}
+
+static void h1_respond(struct http_stream *stream, int status, const struct http_header *headers,
+                       size_t n, int64_t content_length)
+{
+    struct h1_conn *c = h1_of(stream->conn);
+    struct buf *out = loop_scratch(loop_of(c), LOOP_SCRATCH_WRITE);
+    bool body = http_status_has_body(status);
+    c->drop_body = stream->head_request || !body;
+    c->chunked = content_length < 0 && body && c->parser.minor == 1;
+    if (!stream->remote_end || c->base.draining ||
+        (content_length < 0 && body && !c->chunked && !stream->head_request))
+        c->close_after = true;
+    buf_add_printf(out, "HTTP/1.1 %d %s\r\n", status, http_status_text(status));
+    add_headers(out, headers, n);
+    if (c->chunked)
+        buf_add_cstr(out, "Transfer-Encoding: chunked\r\n");
+    else if (body && content_length >= 0)
+        buf_add_printf(out, "Content-Length: %lld\r\n", (long long)content_length);
+    if (c->close_after)
+        buf_add_cstr(out, "Connection: close\r\n");
+    else if (c->parser.minor == 0)
+        buf_add_cstr(out, "Connection: keep-alive\r\n");
+    buf_add(out, "\r\n", 2);
+    transport_write(c->base.transport, out->p, out->n);
+    c->responded = true;
+}
+
+static void h1_write(struct http_stream *stream, struct str data)
+{
+    struct h1_conn *c = h1_of(stream->conn);
+    if (c->drop_body || data.n == 0)
+        return;
+    struct transport *t = c->base.transport;
+    if (!c->chunked) {
+        transport_write(t, data.p, data.n);
+    } else {
+        struct buf *out = loop_scratch(t->loop, LOOP_SCRATCH_WRITE);
+        buf_add_printf(out, "%zx\r\n", data.n);
+        buf_add_str(out, data);
+        buf_add(out, "\r\n", 2);
+        transport_write(t, out->p, out->n);
+    }
+    if (transport_queued(t) > HTTP_HIGH_WATER)
+        stream->filled = true;
+}
+
+static void h1_end(struct http_stream *stream)
+{
+    struct h1_conn *c = h1_of(stream->conn);
+    if (c->chunked && !c->drop_body)
+        transport_write(c->base.transport, "0\r\n\r\n", 5);
+    server_done(c);
+}
+
+static size_t h1_queued(const struct http_stream *stream)
+{
+    return transport_queued(stream->conn->transport);
+}
+
+static void h1_detach(struct http_stream *stream)
+{
+    struct h1_conn *c = h1_of(stream->conn);
+    http_stream_leave(stream);
+    c->stream = NULL;
+    c->base.n_streams = 0;
+    c->base.draining = true;
+    /* Half an answer cannot be taken back: the connection goes, without the mark of a good end. */
+    struct transport *t = c->base.transport;
+    if (!t->dead && !t->closing)
+        conn_closed(c, -ECANCELED, NULL);
+}
+
+static void h1_resume(struct http_stream *stream)
+{
+    struct h1_conn *c = h1_of(stream->conn);
+    loop_task_schedule(loop_of(c), &c->again);
+}
+
+static void h1_drain(struct http_conn *conn)
+{
+    struct h1_conn *c = h1_of(conn);
+    conn->draining = true;
+    if (!c->stream && !c->lingering)
+        transport_shutdown(conn->transport);
+}
+
+/* --- life -------------------------------------------------------------------------------------- */
+
+static void on_reap(struct loop_task *task)
+{
+    struct h1_conn *c = CONTAINER_OF(task, struct h1_conn, reap);
+    h1_parser_release(&c->parser);
+    buf_release(&c->in);
+    free(c);
+}
+
+static void h1_free(struct http_conn *conn)
+{
+    struct h1_conn *c = h1_of(conn);
+    struct loop *loop = loop_of(c);
+    conn->dead = true;
+    if (c->stream)
+        http_stream_leave(c->stream);
+    c->stream = NULL;
+    loop_task_cancel(loop, &c->again);
+    loop_task_schedule(loop, &c->reap);
+    transport_free(conn->transport);
+}
+
+static const struct http_conn_ops h1_ops = {
+    .room = h1_room,
+    .request = h1_request,
+    .respond = h1_respond,
+    .write = h1_write,
+    .end = h1_end,
+    .queued = h1_queued,
+    .detach = h1_detach,
+    .resume = h1_resume,
+    .drain = h1_drain,
+    .free = h1_free,
+};
+
+struct http_conn *h1_conn_new(struct transport *t, bool server,
+                              const struct http_conn_events *events, void *owner,
+                              const struct http_conn_limits *limits)
+{
+    struct h1_conn *c = xnew(struct h1_conn);
+    c->base = (struct http_conn){.ops = &h1_ops,
+                                 .events = events,
+                                 .transport = t,
+                                 .owner = owner,
+                                 .limits = *limits,
+                                 .server = server,
+                                 .since = loop_now(t->loop)};
+    h1_parser_init(&c->parser, server ? H1_REQUESTS : H1_RESPONSES, limits->max_header_bytes);
+    loop_task_init(&c->again, on_again);
+    loop_task_init(&c->reap, on_reap);
+    t->ops = &h1_transport_ops;
+    t->owner = c;
+    return &c->base;
+}

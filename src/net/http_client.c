@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/http_client.h"
+
+#include "net/dial.h"
+#include "net/http_call.h"
+#include "net/proxy.h"
+
+#define CONNECTIONS_H1 16
+#define CONNECTIONS_H2 4
+
+enum client_protocol { PROTOCOL_UNKNOWN, PROTOCOL_H1, PROTOCOL_H2 };
+
+struct client_conn {
+    struct http_client *client;
+    struct client_conn *next;
+    struct dial *dial;      /* while it is being made */
+    struct http_conn *http; /* afterwards */
+    struct loop_timer idle;
+};
+
+struct http_client {
+    struct loop *loop;
+    struct http_client_options options; /* defaults filled in; texts below */
+    char *origin_text, *proxy_text, *host, *authority;
+    struct str scheme;
+    struct url proxy;
+    uint16_t port;
+    struct tls_config *tls, *proxy_tls;
+
+    enum client_protocol protocol; /* as the last connection had it */
+    struct client_conn *conns;
+    struct call_list waiting, running, refused;
+    struct loop_task pump, reap;
+    struct http_client_stats stats;
+    bool dead;
+};
+
+/* --- lists of calls ---------------------------------------------------------------------------- */
+
+static void list_init(struct call_list *list)
+{
+    list->first = NULL;
+    list->last = &list->first;
+    list->n = 0;
+}
+
+static void list_append(struct call_list *list, struct http_call *call)
+{
+    call->list = list;
+    call->next = NULL;
+    call->prev = list->last;
+    *list->last = call;
+    list->last = &call->next;
+    list->n++;
+}
+
+static void list_prepend(struct call_list *list, struct http_call *call)
+{
+    call->list = list;
+    call->next = list->first;
+    call->prev = &list->first;
+    if (list->first)
+        list->first->prev = &call->next;
+    else
+        list->last = &call->next;
+    list->first = call;
+    list->n++;
+}
+
+static void list_remove(struct http_call *call)
+{
+    struct call_list *list = call->list;
+    *call->prev = call->next;
+    if (call->next)
+        call->next->prev = call->prev;
+    else
+        list->last = call->prev;
+    list->n--;
+}
+
+/* --- calls ------------------------------------------------------------------------------------- */
+
+static void want_pump(struct http_client *client)
+{
+    if (!client->dead)
+        loop_task_schedule(client->loop, &client->pump);
+}
+
+void http_client_forget(struct http_call *call)
+{
+    struct http_client *client = call->client;
+    list_remove(call);
+    http_stream_detach(&call->stream);
+    want_pump(client);
+}
+
+static void finish_call(struct http_call *call, int code, const struct err *err, bool retryable)
+{
+    struct err text = {0};
+    if (code < 0) {
+        err_set(&text, code, "%s", err && err->msg[0] ? err->msg : strerror(-code));
+        err_prefix(&text, code, "%s", call->client->origin_text);
+    }
+    http_call_finish(call, code, &text, retryable);
+}
+
+void http_client_fail(struct http_call *call, int code, const struct err *err, bool retryable)
+{
+    http_client_forget(call);
+    finish_call(call, code, err, retryable);
+}
+
+static struct http_call *call_of(struct http_stream *stream)
+{
+    return CONTAINER_OF(stream, struct http_call, stream);
+}
+
+static void start_call(struct http_call *call, struct client_conn *conn)
+{
+    struct http_client *client = call->client;
+    list_remove(call);
+    list_append(&client->running, call);
+    call->conn = conn;
+    call->stream.body = call->body;
+    client->stats.requests++;
+    struct http_out_request out = {.method = call->method,
+                                   .target = call->target,
+                                   .scheme = client->scheme,
+                                   .authority = call->authority,
+                                   .headers = call->headers,
+                                   .n_headers = call->n_headers,
+                                   .has_body = http_call_has_body(call)};
+    http_conn_request(conn->http, &call->stream, &out);
+}
+
+/* --- events of connections --------------------------------------------------------------------- */
+
+static void on_head(struct http_stream *stream, const struct http_head *head)
+{
+    struct http_call *call = call_of(stream);
+    http_call_head_arrived(call);
+    if (call->handlers->on_head)
+        call->handlers->on_head(call->ctx, head->status, head->headers);
+}
+
+static void on_data(struct http_stream *stream, struct str data)
+{
+    struct http_call *call = call_of(stream);
+    call->received += data.n;
+    if (call->max_body && call->received > call->max_body) {
+        struct err err;
+        err_set(&err, -EMSGSIZE, "%.*s: answer larger than %llu bytes",
+                STR_ARG(str_slice(call->target, 0, 200)), (unsigned long long)call->max_body);
+        http_client_fail(call, -EMSGSIZE, &err, false);
+        return;
+    }
+    if (call->handlers->on_data)
+        call->handlers->on_data(call->ctx, data);
+}
+
+/* A connection that the server had closed while it was idle: once more, where that is harmless. */
+static bool try_again(struct http_call *call)
+{
+    if (call->retried || !http_call_is_safe(call))
+        return false;
+    call->retried = true;
+    list_remove(call);
+    call->conn = NULL;
+    call->stream.body = (struct str){0};
+    list_prepend(&call->client->waiting, call);
+    want_pump(call->client);
+    return true;
+}
+
+static void on_close(struct http_stream *stream, int code, const struct err *err, bool retryable)
+{
+    struct http_call *call = call_of(stream);
+    bool h1 = call->client->protocol == PROTOCOL_H1;
+    if (retryable && h1 && try_again(call))
+        return;
+    list_remove(call);
+    want_pump(call->client);
+    finish_call(call, code, err, retryable && !h1);
+}
+
+static void on_room(struct http_conn *conn)
+{
+    struct client_conn *c = conn->owner;
+    if (c->client->waiting.n)
+        want_pump(c->client);
+}
+
+static void remove_conn(struct client_conn *conn)
+{
+    struct client_conn **at = &conn->client->conns;
+    while (*at != conn)
+        at = &(*at)->next;
+    *at = conn->next;
+    conn->client->stats.connections--;
+    loop_timer_stop(&conn->idle);
+    free(conn);
+}
+
+static void on_conn_close(struct http_conn *http, int code, const struct err *err)
+{
+    struct client_conn *conn = http->owner;
+    struct http_client *client = conn->client;
+    (void)code, (void)err;
+    http_conn_free(http);
+    remove_conn(conn);
+    want_pump(client);
+}
+
+static const struct http_conn_events client_events = {
+    .on_head = on_head,
+    .on_data = on_data,
+    .on_close = on_close,
+    .on_room = on_room,
+    .on_conn_close = on_conn_close,
+};
+
+/* --- connections ------------------------------------------------------------------------------- */
+
+static void on_idle(struct loop_timer *timer)
+{
+    struct client_conn *conn = CONTAINER_OF(timer, struct client_conn, idle);
+    struct http_client *client = conn->client;
+    int64_t quiet = loop_now(client->loop) - conn->http->since;
+    if (conn->http->phase != HTTP_PHASE_IDLE)
+        loop_timer_set(timer, client->options.idle_timeout);
+    else if (quiet < client->options.idle_timeout)
+        loop_timer_set(timer, client->options.idle_timeout - quiet);
+    else
+        http_conn_drain(conn->http);
+}
+
+/* No connection came up and none is there: nobody is left to serve those who wait. */
+static void fail_waiting(struct http_client *client, const struct err *err)
+{
+    for (const struct client_conn *c = client->conns; c; c = c->next)
+        if (c->dial || !c->http->draining)
+            return;
+    /* Calls that on_done sends wait for the next try: not more than those there are now. */
+    for (size_t n = client->waiting.n; n && client->waiting.first; n--) {
+        struct http_call *call = client->waiting.first;
+        list_remove(call);
+        finish_call(call, err->code, err, true);
+    }
+    if (client->waiting.first)
+        want_pump(client);
+}
+
+static void pump(struct http_client *client);
+
+static void on_dialled(void *ctx, struct transport *t, const struct err *err)
+{
+    struct client_conn *conn = ctx;
+    struct http_client *client = conn->client;
+    conn->dial = NULL;
+    if (!t) {
+        remove_conn(conn);
+        fail_waiting(client, err);
+        return;
+    }
+    const struct http_client_options *o = &client->options;
+    struct http_conn_limits limits = {.max_header_bytes = o->max_header_bytes,
+                                      .max_streams = (uint32_t)MIN(o->max_streams, 1 << 20),
+                                      .stream_window = (uint32_t)MIN(o->stream_window, 1 << 30),
+                                      .ping_interval = o->ping_interval,
+                                      .ping_timeout = o->ping_timeout};
+    bool h2 = t->tls ? str_is(tls_conn_alpn(t->tls), "h2") : o->h2_prior_knowledge;
+    client->protocol = h2 ? PROTOCOL_H2 : PROTOCOL_H1;
+    client->stats.dialled++;
+    client->stats.sessions_resumed += t->tls && tls_conn_reused(t->tls);
+    conn->http = h2 ? h2_conn_new(t, false, &client_events, conn, &limits)
+                    : h1_conn_new(t, false, &client_events, conn, &limits);
+    loop_timer_set(&conn->idle, o->idle_timeout);
+    pump(client);
+}
+
+static void dial_one(struct http_client *client)
+{
+    struct client_conn *conn = xnew(struct client_conn);
+    conn->client = client;
+    conn->next = client->conns;
+    client->conns = conn;
+    client->stats.connections++;
+    loop_timer_init(&conn->idle, client->loop, on_idle);
+    struct dial_options options = {.host = client->host,
+                                   .port = client->port,
+                                   .tls = client->tls,
+                                   .proxy = client->proxy_text ? &client->proxy : NULL,
+                                   .proxy_tls = client->proxy_tls,
+                                   .timeout = client->options.dial_timeout};
+    conn->dial = dial_start(client->loop, &options, on_dialled, conn);
+}
+
+static void dial_more(struct http_client *client)
+{
+    size_t open = 0, dialling = 0;
+    for (const struct client_conn *c = client->conns; c; c = c->next) {
+        dialling += c->dial != NULL;
+        open += c->dial || !c->http->draining;
+    }
+    bool h1 = client->protocol == PROTOCOL_H1;
+    size_t max = client->options.max_connections;
+    if (max == 0)
+        max = h1 ? CONNECTIONS_H1 : CONNECTIONS_H2;
+    /* HTTP/2 carries many calls: one at a time, and see whether it is enough. */
+    size_t want = h1 ? client->waiting.n : 1;
+    for (; dialling < want && open < max; dialling++, open++)
+        dial_one(client);
+}
+
+static struct client_conn *conn_with_room(const struct http_client *client)
+{
+    for (struct client_conn *c = client->conns; c; c = c->next)
+        if (c->http && http_conn_room(c->http) > 0)
+            return c;
+    return NULL;
+}
+
+/* Calls to connections, then connections for the calls that are left. */
+static void pump(struct http_client *client)
+{
+    while (client->waiting.first && !client->dead) {
+        struct client_conn *conn = conn_with_room(client);
+        if (!conn)
+            break;
+        start_call(client->waiting.first, conn);
+    }
+    if (client->waiting.first && !client->dead)
+        dial_more(client);
+}
+
+static void on_pump(struct loop_task *task)
+{
+    pump(CONTAINER_OF(task, struct http_client, pump));
+}
+
+/* --- sending ----------------------------------------------------------------------------------- */
+
+/* What is wrong with a call is told from the loop, as every other end of a call. */
+static void on_refused(struct loop_timer *timer)
+{
+    struct http_call *call = CONTAINER_OF(timer, struct http_call, timer);
+    struct err err;
+    int r = http_call_check(call, &err);
+    if (r == 0)
+        r = err_set(&err, -EAGAIN, "more than %zu calls wait", call->client->options.max_waiting);
+    http_client_fail(call, r, &err, true);
+}
+
+struct http_call *http_client_send(struct http_client *client, const struct http_request *request,
+                                   const struct http_handlers *handlers, void *ctx)
+{
+    assert(!client->dead);
+    struct http_call *call =
+        http_call_new(client, client->loop, request,
+                      str_of(request->authority ? request->authority : client->authority));
+    call->handlers = handlers;
+    call->ctx = ctx;
+    bool full = client->waiting.n >= client->options.max_waiting;
+    if (full || http_call_check(call, NULL) < 0) {
+        list_append(&client->refused, call);
+        call->timer.fn = on_refused;
+        loop_timer_set(&call->timer, 0);
+        return call;
+    }
+    list_append(&client->waiting, call);
+    http_call_start_timer(call, request);
+    want_pump(client);
+    return call;
+}
+
+/* --- life -------------------------------------------------------------------------------------- */
+
+static void fill_defaults(struct http_client_options *o)
+{
+    o->max_waiting = o->max_waiting ? o->max_waiting : 65536;
+    o->max_streams = o->max_streams ? o->max_streams : 1000;
+    o->max_header_bytes = o->max_header_bytes ? o->max_header_bytes : (size_t)256 * 1024;
+    o->stream_window = o->stream_window ? o->stream_window : (size_t)4 << 20;
+    o->dial_timeout = o->dial_timeout ? o->dial_timeout : 30 * NSEC_PER_SEC;
+    o->idle_timeout = o->idle_timeout ? o->idle_timeout : 90 * NSEC_PER_SEC;
+    o->ping_interval = o->ping_interval ? o->ping_interval : 30 * NSEC_PER_SEC;
+    o->ping_timeout = o->ping_timeout ? o->ping_timeout : 15 * NSEC_PER_SEC;
+}
+
+/* A copy of the text outlives the parts that point into it. */
+static int parse_origin(struct http_client *client, struct err *reterr)
+{
+    struct url url;
+    client->origin_text = xstrdup(client->options.origin ? client->options.origin : "");
+    int r = url_parse(str_of(client->origin_text), &url, reterr);
+    if (r < 0)
+        return r;
+    bool https = str_eq_fold(url.scheme, STR("https"));
+    if (!https && !str_eq_fold(url.scheme, STR("http")))
+        return err_set(reterr, -EINVAL, "%s: only http and https are spoken", client->origin_text);
+    client->scheme = https ? STR("https") : STR("http");
+    client->host = str_dup(url.host);
+    client->port = url.port;
+    struct buf authority = BUF_INIT;
+    url_add_authority(&authority, url.host, url.port);
+    if (url.port == url_default_port(url.scheme))
+        authority.n = authority.n - (https ? 4 : 3); /* ":443", ":80" */
+    client->authority = buf_take(&authority);
+    return 0;
+}
+
+static int parse_proxy(struct http_client *client, struct err *reterr)
+{
+    if (!client->options.proxy || !*client->options.proxy)
+        return 0;
+    client->proxy_text = xstrdup(client->options.proxy);
+    int r = url_parse(str_of(client->proxy_text), &client->proxy, reterr);
+    if (r < 0)
+        return err_prefix(reterr, r, "proxy");
+    if (!proxy_scheme_known(client->proxy.scheme))
+        return err_set(reterr, -EINVAL, "proxy scheme \"%.*s\" is not http, https or socks5",
+                       STR_ARG(client->proxy.scheme));
+    return 0;
+}
+
+static int set_up_tls(struct http_client *client, struct err *reterr)
+{
+    static const struct tls_options system_roots = {0};
+    static const struct tls_options proxy_default = {.alpn = "http/1.1"};
+    const struct http_client_options *o = &client->options;
+    int r = 0;
+    if (str_is(client->scheme, "https")) {
+        if (o->tls)
+            client->tls = tls_config_ref(o->tls);
+        else
+            r = tls_config_new_client(&system_roots, &client->tls, reterr);
+    }
+    if (r == 0 && client->proxy_text && str_eq_fold(client->proxy.scheme, STR("https"))) {
+        if (o->proxy_tls)
+            client->proxy_tls = tls_config_ref(o->proxy_tls);
+        else
+            r = tls_config_new_client(&proxy_default, &client->proxy_tls, reterr);
+    }
+    return r;
+}
+
+static void client_release(struct http_client *client)
+{
+    tls_config_unref(client->tls);
+    tls_config_unref(client->proxy_tls);
+    free(client->origin_text);
+    free(client->proxy_text);
+    free(client->host);
+    free(client->authority);
+    free(client);
+}
+
+static void on_reap(struct loop_task *task)
+{
+    client_release(CONTAINER_OF(task, struct http_client, reap));
+}
+
+int http_client_new(struct loop *loop, const struct http_client_options *options,
+                    struct http_client **ret_client, struct err *reterr)
+{
+    struct http_client *client = xnew(struct http_client);
+    client->loop = loop;
+    client->options = *options;
+    fill_defaults(&client->options);
+    list_init(&client->waiting);
+    list_init(&client->running);
+    list_init(&client->refused);
+    loop_task_init(&client->pump, on_pump);
+    loop_task_init(&client->reap, on_reap);
+    int r = parse_origin(client, reterr);
+    if (r == 0)
+        r = parse_proxy(client, reterr);
+    if (r == 0)
+        r = set_up_tls(client, reterr);
+    if (r < 0)
+        client_release(client);
+    else
+        *ret_client = client;
+    return r;
+}
+
+static void cancel_all(struct call_list *list)
+{
+    while (list->first) {
+        struct http_call *call = list->first;
+        struct err err;
+        list_remove(call);
+        http_stream_leave(&call->stream);
+        err_set(&err, -ECANCELED, "client closed");
+        finish_call(call, -ECANCELED, &err, call->conn == NULL);
+    }
+}
+
+struct http_client *http_client_free(struct http_client *client)
+{
+    if (!client || client->dead)
+        return NULL;
+    client->dead = true;
+    while (client->conns) {
+        struct client_conn *conn = client->conns;
+        dial_cancel(conn->dial);
+        if (conn->http)
+            http_conn_free(conn->http);
+        remove_conn(conn);
+    }
+    loop_task_cancel(client->loop, &client->pump);
+    loop_task_schedule(client->loop, &client->reap);
+    cancel_all(&client->running);
+    cancel_all(&client->waiting);
+    cancel_all(&client->refused);
+    return NULL;
+}
+
+void http_client_close_idle(struct http_client *client)
+{
+    for (struct client_conn *c = client->conns, *next; c; c = next) {
+        next = c->next;
+        if (c->http)
+            http_conn_drain(c->http);
+    }
+}
+
+void http_client_set_tls(struct http_client *client, struct tls_config *tls)
+{
+    struct tls_config *old = client->tls;
+    if (!old)
+        return; /* plain http */
+    client->tls = tls_config_ref(tls);
+    tls_config_unref(old);
+    http_client_close_idle(client);
+}
+
+void http_client_get_stats(const struct http_client *client, struct http_client_stats *ret_stats)
+{
+    *ret_stats = client->stats;
+    ret_stats->waiting = client->waiting.n;
+    ret_stats->calls = client->waiting.n + client->running.n + client->refused.n;
+}

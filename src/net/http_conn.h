@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * http_conn.h - one connection that carries exchanges, whatever its version of HTTP.
+ *
+ * Purpose:   the seam between the protocols (h1_conn.c, h2_conn.c) and those who use them
+ *            (http_client.c, http_server.c). Nothing above it knows which protocol it speaks.
+ * Ownership: a conn owns its transport. Streams are embedded in their users' structs: a stream is
+ *            on a connection (stream->conn set) from http_conn_request or on_request until on_close
+ *            or http_stream_detach, and its memory must last for as long.
+ * Threading: the loop's thread.
+ *
+ * Any function here may be called from within any event. http_conn_free closes at once; the memory
+ * goes at the end of the round.
+ */
+#ifndef BERTH_NET_HTTP_CONN_H
+#define BERTH_NET_HTTP_CONN_H
+
+#include "net/http.h"
+#include "net/transport.h"
+
+struct http_conn;
+
+struct http_stream {
+    struct http_conn *conn;           /* NULL: not on a connection */
+    struct http_stream *next, **prev; /* of conn->streams */
+    int32_t id;                       /* HTTP/2's */
+    bool paused;                      /* no on_data, see http_stream_pause */
+    bool head_seen;                   /* client: on_head was told */
+    bool remote_end;                  /* the peer's message is complete */
+    bool out_end;                     /* nothing comes after `out` */
+    bool filled;                      /* more than HTTP_HIGH_WATER was queued: on_drain is due */
+    bool head_request;                /* server: HEAD, so no body goes out */
+    struct str body; /* client: the rest of the request's body, in the user's memory */
+    struct buf out;  /* server, HTTP/2: from out_at on not yet framed */
+    size_t out_at;
+    struct buf held;  /* received while paused */
+    int64_t progress; /* server: when the peer last took something, or the stream began */
+};
+
+/* A message's head as received; borrowed, until the event returns. */
+struct http_head {
+    int status;                           /* responses */
+    struct str method, target, authority; /* requests */
+    const struct http_headers *headers;
+    bool too_large; /* requests: headers were dropped for their size; answer 431 */
+    bool has_body;  /* requests: on_data may follow */
+    int http_major;
+};
+
+struct http_conn_events {
+    /* Server: a request's head. Gives the stream to use for it; NULL refuses it. */
+    struct http_stream *(*on_request)(struct http_conn *conn, const struct http_head *head);
+    /* Client: the answer's head, once. */
+    void (*on_head)(struct http_stream *stream, const struct http_head *head);
+    void (*on_data)(struct http_stream *stream, struct str data);
+    /* Server: the request is complete. */
+    void (*on_end)(struct http_stream *stream);
+    /* The stream has left the connection. code 0: both sides are complete. */
+    void (*on_close)(struct http_stream *stream, int code, const struct err *err, bool retryable);
+    /* Server: `queued` fell below HTTP_LOW_WATER after having passed HTTP_HIGH_WATER. */
+    void (*on_drain)(struct http_stream *stream);
+    /* Client: http_conn_room may have grown. */
+    void (*on_room)(struct http_conn *conn);
+    /* Last: all streams were closed before. The owner calls http_conn_free. */
+    void (*on_conn_close)(struct http_conn *conn, int code, const struct err *err);
+};
+
+struct http_conn_limits {
+    size_t max_header_bytes;
+    uint32_t max_streams;   /* server: announced. client: our own limit below the server's */
+    uint32_t stream_window; /* HTTP/2 */
+    int64_t ping_interval, ping_timeout; /* HTTP/2 client; interval <= 0: never */
+};
+
+enum http_phase {
+    HTTP_PHASE_IDLE, /* no exchange */
+    HTTP_PHASE_HEAD, /* a head is arriving */
+    HTTP_PHASE_BUSY, /* anything else */
+};
+
+struct http_out_request {
+    struct str method, target, scheme, authority;
+    const struct http_header *headers;
+    size_t n_headers;
+    bool has_body; /* a Content-Length goes with it, also for 0 bytes */
+};
+
+struct http_conn_ops {
+    size_t (*room)(const struct http_conn *conn);
+    void (*request)(struct http_conn *conn, struct http_stream *stream,
+                    const struct http_out_request *request);
+    void (*respond)(struct http_stream *stream, int status, const struct http_header *headers,
+                    size_t n, int64_t content_length);
+    void (*write)(struct http_stream *stream, struct str data);
+    void (*end)(struct http_stream *stream);
+    size_t (*queued)(const struct http_stream *stream);
+    void (*detach)(struct http_stream *stream);
+    void (*resume)(struct http_stream *stream);
+    void (*drain)(struct http_conn *conn);
+    void (*free)(struct http_conn *conn);
+};
+
+struct http_conn {
+    const struct http_conn_ops *ops;
+    const struct http_conn_events *events;
+    struct transport *transport;
+    void *owner; /* of events */
+    struct http_conn_limits limits;
+    bool server;
+    bool draining;    /* no further exchanges */
+    bool dead;        /* freed; no event any more */
+    bool reused;      /* client, HTTP/1.1: an answer was received on it before */
+    size_t n_streams; /* that count against limits; HTTP/2: also those given up, until closed */
+    struct http_stream *streams;
+    enum http_phase phase;
+    int64_t since; /* when the phase began */
+};
+
+/* Both take over the transport, which is ready; whoever read bytes from it before hands them on by
+ * calling its on_data. */
+struct http_conn *h1_conn_new(struct transport *t, bool server,
+                              const struct http_conn_events *events, void *owner,
+                              const struct http_conn_limits *limits);
+struct http_conn *h2_conn_new(struct transport *t, bool server,
+                              const struct http_conn_events *events, void *owner,
+                              const struct http_conn_limits *limits);
+
+/* How many requests it takes now. */
+static inline size_t http_conn_room(const struct http_conn *conn)
+{
+    return conn->dead || conn->draining ? 0 : conn->ops->room(conn);
+}
+/* Client. stream->body is sent from where it lies. */
+static inline void http_conn_request(struct http_conn *conn, struct http_stream *stream,
+                                     const struct http_out_request *request)
+{
+    conn->ops->request(conn, stream, request);
+}
+/* No new exchanges; on_conn_close once those that run are done. */
+static inline void http_conn_drain(struct http_conn *conn)
+{
+    if (!conn->dead)
+        conn->ops->drain(conn);
+}
+/* Streams still on it are let go without on_close. */
+static inline void http_conn_free(struct http_conn *conn)
+{
+    if (!conn->dead)
+        conn->ops->free(conn);
+}
+
+/* Server. content_length negative: not known, a stream. Bodies are dropped where the status or HEAD
+ * forbid them. */
+static inline void http_stream_respond(struct http_stream *stream, int status,
+                                       const struct http_header *headers, size_t n,
+                                       int64_t content_length)
+{
+    stream->conn->ops->respond(stream, status, headers, n, content_length);
+}
+static inline void http_stream_write(struct http_stream *stream, struct str data)
+{
+    stream->conn->ops->write(stream, data);
+}
+/* on_close follows once everything is sent; it may come from within. */
+static inline void http_stream_end(struct http_stream *stream)
+{
+    stream->conn->ops->end(stream);
+}
+static inline size_t http_stream_queued(const struct http_stream *stream)
+{
+    return stream->conn ? stream->conn->ops->queued(stream) : 0;
+}
+/* Gives it up: reset (HTTP/2), or the connection closed (HTTP/1.1). No on_close for it. */
+static inline void http_stream_detach(struct http_stream *stream)
+{
+    if (stream->conn)
+        stream->conn->ops->detach(stream);
+}
+static inline void http_stream_pause(struct http_stream *stream)
+{
+    stream->paused = true;
+}
+/* Held data is handed out later, from the loop. */
+static inline void http_stream_resume(struct http_stream *stream)
+{
+    if (!stream->paused)
+        return;
+    stream->paused = false;
+    if (stream->conn)
+        stream->conn->ops->resume(stream);
+}
+
+/* For the protocols: puts a stream on the connection's list, takes it off. */
+void http_stream_attach(struct http_conn *conn, struct http_stream *stream);
+void http_stream_leave(struct http_stream *stream);
+/* Ends all streams, then the connection, by its events. */
+void http_conn_closed(struct http_conn *conn, int code, const struct err *err);
+void http_conn_set_phase(struct http_conn *conn, enum http_phase phase);
+
+void http_stream_release(struct http_stream *stream); /* gives its buffers back */
+
+#endif

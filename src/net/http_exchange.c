@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/http_exchange.h"
+
+static struct exchange *inner(const struct http_exchange *x)
+{
+    return CONTAINER_OF((struct http_exchange *)(uintptr_t)x, struct exchange, pub);
+}
+
+/* --- life -------------------------------------------------------------------------------------- */
+
+struct exchange *exchange_new(const struct http_head *head, const struct transport *t,
+                              struct str remote, uint64_t max_body)
+{
+    struct exchange *x = xnew(struct exchange);
+    size_t size = head->method.n + head->target.n + head->authority.n + remote.n + 64;
+    for (size_t i = 0; i < head->headers->list.n; i++)
+        size += head->headers->list.v[i].name.n + head->headers->list.v[i].value.n + 2;
+    arena_init(&x->arena, size + 64); /* one chunk that fits: watches keep theirs for hours */
+    struct http_exchange *p = &x->pub;
+    p->method = arena_dup(&x->arena, head->method);
+    struct str target = arena_dup(&x->arena, head->target);
+    size_t mark = str_find(target, '?');
+    p->path = str_slice(target, 0, mark);
+    p->query = str_slice(target, mark + 1, target.n);
+    p->host = arena_dup(&x->arena, head->authority);
+    p->remote = arena_dup(&x->arena, remote);
+    vec_reserve(&p->headers.list, head->headers->list.n);
+    for (size_t i = 0; i < head->headers->list.n; i++) {
+        struct http_header h = head->headers->list.v[i];
+        vec_push(&p->headers.list, ((struct http_header){arena_dup(&x->arena, h.name),
+                                                         arena_dup(&x->arena, h.value)}));
+    }
+    p->http_major = head->http_major;
+    p->tls = t->tls != NULL;
+    p->peer = t->tls ? tls_conn_peer(t->tls) : NULL;
+    x->max_body = max_body;
+    x->on_stream = true;
+    if (head->too_large)
+        x->reject = 431;
+    else if (!http_is_target(target))
+        x->reject = 400;
+    return x;
+}
+
+static void exchange_free(struct exchange *x)
+{
+    http_stream_release(&x->stream);
+    vec_release(&x->pub.headers.list);
+    buf_release(&x->body);
+    arena_release(&x->arena);
+    free(x);
+}
+
+/* The handler has answered. */
+static void let_go(struct exchange *x)
+{
+    if (x->prev) {
+        *x->prev = x->next;
+        if (x->next)
+            x->next->prev = x->prev;
+    }
+    if (x->open)
+        (*x->open)--;
+    x->handled = false;
+    if (!x->on_stream)
+        exchange_free(x);
+}
+
+void exchange_left(struct exchange *x, bool complete)
+{
+    x->on_stream = false;
+    if (!x->handled) {
+        exchange_free(x);
+        return;
+    }
+    x->pub.peer = NULL; /* it went with the connection */
+    x->gone = true;
+    (void)complete;
+    if (x->pub.on_gone)
+        x->pub.on_gone(&x->pub);
+}
+
+/* --- the request ------------------------------------------------------------------------------- */
+
+void exchange_take(struct exchange *x, struct str data)
+{
+    if (x->reject)
+        return;
+    if (data.n > x->max_body || x->body.n > x->max_body - data.n) {
+        x->reject = 413;
+        buf_release(&x->body);
+        exchange_reject(x);
+        return;
+    }
+    buf_add_str(&x->body, data);
+}
+
+void exchange_reject(struct exchange *x)
+{
+    if (x->head_sent || !x->stream.conn)
+        return;
+    struct buf text = BUF_INIT;
+    struct http_header type = HTTP_HEADER("content-type", STR("text/plain"));
+    buf_add_printf(&text, "%s\n", http_status_text(x->reject));
+    x->head_sent = true;
+    http_stream_respond(&x->stream, x->reject, &type, 1, (int64_t)text.n);
+    http_stream_write(&x->stream, buf_str(&text));
+    buf_release(&text);
+    http_stream_end(&x->stream);
+}
+
+/* --- answering --------------------------------------------------------------------------------- */
+
+void http_respond(struct http_exchange *pub, int status, const struct http_header *headers,
+                  size_t n, struct str body)
+{
+    struct exchange *x = inner(pub);
+    if (x->on_stream && !x->head_sent) {
+        x->head_sent = true;
+        http_stream_respond(&x->stream, status, headers, n, (int64_t)body.n);
+        http_stream_write(&x->stream, body);
+    }
+    http_end(pub);
+}
+
+void http_respond_text(struct http_exchange *x, int status, const char *content_type,
+                       struct str body)
+{
+    struct http_header type = HTTP_HEADER("content-type", str_of(content_type));
+    http_respond(x, status, &type, 1, body);
+}
+
+void http_respond_stream(struct http_exchange *pub, int status, const struct http_header *headers,
+                         size_t n)
+{
+    struct exchange *x = inner(pub);
+    if (!x->on_stream || x->head_sent)
+        return;
+    x->head_sent = true;
+    http_stream_respond(&x->stream, status, headers, n, -1);
+}
+
+size_t http_write(struct http_exchange *pub, struct str data)
+{
+    struct exchange *x = inner(pub);
+    if (!x->on_stream || !x->head_sent)
+        return 0;
+    http_stream_write(&x->stream, data);
+    return http_stream_queued(&x->stream);
+}
+
+size_t http_queued(const struct http_exchange *pub)
+{
+    return http_stream_queued(&inner(pub)->stream);
+}
+
+void http_end(struct http_exchange *pub)
+{
+    struct exchange *x = inner(pub);
+    pub->on_gone = NULL;
+    pub->on_drain = NULL;
+    if (!x->on_stream) {
+        let_go(x);
+        return;
+    }
+    if (!x->head_sent) { /* no answer at all is our own fault */
+        x->head_sent = true;
+        http_stream_respond(&x->stream, 500, NULL, 0, 0);
+    }
+    /* First the handler's hold: ending may take the stream away at once. */
+    x->on_stream = true;
+    struct http_stream *stream = &x->stream;
+    let_go(x);
+    http_stream_end(stream);
+}
+
+void http_abort(struct http_exchange *pub)
+{
+    struct exchange *x = inner(pub);
+    pub->on_gone = NULL;
+    pub->on_drain = NULL;
+    if (x->on_stream) {
+        x->on_stream = false;
+        http_stream_detach(&x->stream);
+    }
+    let_go(x);
+}
+
+bool http_gone(const struct http_exchange *pub)
+{
+    return !inner(pub)->on_stream;
+}

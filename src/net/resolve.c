@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/resolve.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+
+#define STACK_SIZE ((size_t)256 * 1024)
+
+struct resolve {
+    struct loop_handle *handle;
+    char *host;
+    uint16_t port;
+    resolve_fn *fn; /* NULL: cancelled. The loop's thread only. */
+    void *ctx;
+    union resolve_address addresses[RESOLVE_MAX];
+    size_t n;
+    struct err err;
+};
+
+socklen_t resolve_address_size(const union resolve_address *address)
+{
+    return address->sa.sa_family == AF_INET6 ? sizeof(address->v6) : sizeof(address->v4);
+}
+
+void resolve_address_format(const union resolve_address *address, struct buf *out)
+{
+    char text[INET6_ADDRSTRLEN] = "?";
+    if (address->sa.sa_family == AF_INET6) {
+        inet_ntop(AF_INET6, &address->v6.sin6_addr, text, sizeof(text));
+        buf_add_printf(out, "[%s]:%u", text, ntohs(address->v6.sin6_port));
+    } else {
+        inet_ntop(AF_INET, &address->v4.sin_addr, text, sizeof(text));
+        buf_add_printf(out, "%s:%u", text, ntohs(address->v4.sin_port));
+    }
+}
+
+bool resolve_literal(const char *host, uint16_t port, union resolve_address *ret_address)
+{
+    union resolve_address a = {0};
+    if (inet_pton(AF_INET, host, &a.v4.sin_addr) == 1) {
+        a.v4.sin_family = AF_INET;
+        a.v4.sin_port = htons(port);
+    } else if (inet_pton(AF_INET6, host, &a.v6.sin6_addr) == 1) {
+        a.v6.sin6_family = AF_INET6;
+        a.v6.sin6_port = htons(port);
+    } else {
+        return false;
+    }
+    *ret_address = a;
+    return true;
+}
+
+static void resolve_free(struct resolve *r)
+{
+    loop_handle_put(r->handle);
+    free(r->host);
+    free(r);
+}
+
+static void lookup(struct resolve *r)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG}, *list = NULL;
+    int e = getaddrinfo(r->host, NULL, &hints, &list);
+    for (const struct addrinfo *ai = list; e == 0 && ai && r->n < RESOLVE_MAX; ai = ai->ai_next) {
+        union resolve_address *a = &r->addresses[r->n];
+        if (ai->ai_family == AF_INET && ai->ai_addrlen >= sizeof(a->v4)) {
+            memcpy(&a->v4, ai->ai_addr, sizeof(a->v4));
+            a->v4.sin_port = htons(r->port);
+        } else if (ai->ai_family == AF_INET6 && ai->ai_addrlen >= sizeof(a->v6)) {
+            memcpy(&a->v6, ai->ai_addr, sizeof(a->v6));
+            a->v6.sin6_port = htons(r->port);
+        } else {
+            continue;
+        }
+        r->n++;
+    }
+    if (list)
+        freeaddrinfo(list);
+    if (r->n == 0)
+        err_set(&r->err, -EHOSTUNREACH, "lookup %s: %s", r->host,
+                e ? gai_strerror(e) : "no address");
+}
+
+static void deliver(void *ctx)
+{
+    struct resolve *r = ctx;
+    if (r->fn)
+        r->fn(r->ctx, r->addresses, r->n, &r->err);
+    resolve_free(r);
+}
+
+static void *thread_main(void *ctx)
+{
+    struct resolve *r = ctx;
+    lookup(r);
+    /* The thread's own reference: once posted, the loop may free r at any moment. */
+    struct loop_handle *handle = r->handle;
+    r->handle = NULL;
+    if (!loop_handle_post(handle, deliver, r))
+        resolve_free(r);
+    loop_handle_put(handle);
+    return NULL;
+}
+
+struct resolve *resolve_start(struct loop *loop, const char *host, uint16_t port, resolve_fn *fn,
+                              void *ctx)
+{
+    struct resolve *r = xnew(struct resolve);
+    r->handle = loop_handle_get(loop);
+    r->host = xstrdup(host);
+    r->port = port;
+    r->fn = fn;
+    r->ctx = ctx;
+    pthread_attr_t attr;
+    pthread_t thread;
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attr, STACK_SIZE);
+    int e = pthread_create(&thread, &attr, thread_main, r);
+    pthread_attr_destroy(&attr);
+    if (e) {
+        err_set(&r->err, -e, "lookup %s: no thread: %s", host, strerror(e));
+        loop_post(loop, deliver, r);
+    }
+    return r;
+}
+
+void resolve_cancel(struct resolve *resolve)
+{
+    if (resolve)
+        resolve->fn = NULL;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * resolve.h - host names to addresses without stopping the loop.
+ *
+ * Purpose:   getaddrinfo blocks and cannot be interrupted, so each lookup runs on a thread of its
+ *            own that posts its answer back.
+ * Ownership: a lookup belongs to its caller until the callback or resolve_cancel. The thread keeps
+ *            what it needs and may outlive both the caller and the loop.
+ * Threading: the loop's thread.
+ */
+#ifndef BERTH_NET_RESOLVE_H
+#define BERTH_NET_RESOLVE_H
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "base/err.h"
+#include "net/loop.h"
+
+#define RESOLVE_MAX 8
+
+union resolve_address {
+    struct sockaddr sa;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+socklen_t resolve_address_size(const union resolve_address *address);
+/* "127.0.0.1:80", "[::1]:80" */
+void resolve_address_format(const union resolve_address *address, struct buf *out);
+
+/* An IPv4 or IPv6 address in text; false where it is anything else. */
+bool resolve_literal(const char *host, uint16_t port, union resolve_address *ret_address);
+
+struct resolve;
+/* n 0: it failed, and err says why. */
+typedef void resolve_fn(void *ctx, const union resolve_address *addresses, size_t n,
+                        const struct err *err);
+
+struct resolve *resolve_start(struct loop *loop, const char *host, uint16_t port, resolve_fn *fn,
+                              void *ctx);
+void resolve_cancel(struct resolve *resolve); /* NULL is fine */
+
+#endif

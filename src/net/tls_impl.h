@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tls_impl.h - what the files of tls share; nobody else includes it.
+ *
+ * Purpose:   the inside of tls_config, PEM in and out, session keeping.
+ * Ownership: as in tls.h.
+ * Threading: `lock` guards the certificate of ctx and the sessions; the rest is immutable.
+ */
+#ifndef BERTH_NET_TLS_IMPL_H
+#define BERTH_NET_TLS_IMPL_H
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "net/tls.h"
+
+/* One client session per server; the oldest goes when there are more servers than slots. */
+#define TLS_SESSIONS 8
+
+struct tls_session_slot {
+    char *server; /* "host:port" */
+    SSL_SESSION *session;
+};
+
+struct tls_config {
+    atomic_uint refs;
+    bool server;
+    bool skip_verify;
+    enum tls_client_auth client_auth;
+    char *server_name;      /* NULL: the host dialled */
+    unsigned char alpn[64]; /* as on the wire: length, bytes, … */
+    unsigned alpn_n;
+    SSL_CTX *ctx;
+    pthread_mutex_t lock;
+    struct tls_session_slot sessions[TLS_SESSIONS];
+    size_t next_session;
+};
+
+/* Takes the session away: a TLS 1.3 ticket is used once. NULL where there is none. */
+SSL_SESSION *tls_session_take(struct tls_config *config, const char *server);
+/* Takes over `session`. */
+void tls_session_keep(struct tls_config *config, const char *server, SSL_SESSION *session);
+
+/* A certificate, its chain and its key. */
+struct tls_pair {
+    X509 *cert;
+    STACK_OF(X509) * chain;
+    EVP_PKEY *key;
+};
+/* `what` names the source in errors. */
+int tls_pair_parse(struct str cert_pem, struct str key_pem, const char *what,
+                   struct tls_pair *ret_pair, struct err *reterr) MUST_CHECK;
+void tls_pair_release(struct tls_pair *pair);
+
+/* The newest of OpenSSL's complaints in words; empties its queue. */
+const char *tls_reason(void);
+
+#endif
