@@ -2,25 +2,31 @@
 #include "api/selector.h"
 #include "base/vec.h"
 
-static int unescape(struct str s, struct arena *a, struct str *ret_value, struct err *reterr)
+static bool is_special(char c)
 {
-    char *to = arena_alloc(a, s.n + 1, 1);
+    return c == '\\' || c == ',' || c == '=';
+}
+
+/* What stands from `at` on, without its escapes. */
+static int unescape(struct str term, size_t at, struct arena *a, struct str *ret_value,
+                    struct err *reterr)
+{
+    char *to = arena_alloc(a, term.n - at + 1, 1);
     size_t n = 0;
-    for (size_t i = 0; i < s.n; i++) {
-        char c = s.p[i];
-        if (c == ',' || c == '=')
+    bool escaped = false;
+    for (; at < term.n; at++) {
+        char c = term.p[at];
+        if (escaped ? !is_special(c) : c == ',' || c == '=')
             return err_set(reterr, -EINVAL,
-                           "invalid field selector: '%c' in a value must be written as '\\%c'", c,
+                           escaped ? "invalid field selector: invalid escape sequence: \\%c"
+                                   : "invalid field selector: unescaped character in value: %c",
                            c);
-        if (c == '\\') {
-            if (++i == s.n || !strchr("\\,=", s.p[i]) || s.p[i] == '\0')
-                return err_set(reterr, -EINVAL,
-                               "invalid field selector: invalid escape sequence in '%.*s'",
-                               STR_ARG(s));
-            c = s.p[i];
-        }
-        to[n++] = c;
+        escaped = !escaped && c == '\\';
+        if (!escaped)
+            to[n++] = c;
     }
+    if (escaped)
+        return err_set(reterr, -EINVAL, "invalid field selector: it ends in a backslash");
     *ret_value = (struct str){to, n};
     return 0;
 }
@@ -29,17 +35,14 @@ static int unescape(struct str s, struct arena *a, struct str *ret_value, struct
 static int parse_term(struct str term, struct arena *a, struct field_requirement *ret_requirement,
                       struct err *reterr)
 {
-    for (size_t i = 0; i < term.n; i++) {
-        struct str rest = str_slice(term, i, term.n);
-        bool negated = str_starts(rest, STR("!="));
-        if (!negated && rest.p[0] != '=')
-            continue;
-        size_t n = negated || str_starts(rest, STR("==")) ? 2 : 1;
-        ret_requirement->field = str_slice(term, 0, i);
-        ret_requirement->negated = negated;
-        return unescape(str_slice(rest, n, rest.n), a, &ret_requirement->value, reterr);
-    }
-    return err_set(reterr, -EINVAL, "invalid selector: can't understand '%.*s'", STR_ARG(term));
+    size_t at = str_find(term, '=');
+    if (at == term.n)
+        return err_set(reterr, -EINVAL, "invalid selector: can't understand '%.*s'", STR_ARG(term));
+    bool negated = at > 0 && term.p[at - 1] == '!';
+    bool twice = !negated && at + 1 < term.n && term.p[at + 1] == '=';
+    ret_requirement->field = str_slice(term, 0, negated ? at - 1 : at);
+    ret_requirement->negated = negated;
+    return unescape(term, twice ? at + 2 : at + 1, a, &ret_requirement->value, reterr);
 }
 
 /* The next term, up to a comma without a backslash before it; true while there is one. */
@@ -109,7 +112,7 @@ void field_selector_write(const struct field_selector *s, struct buf *out)
         buf_add_cstr(out, r->negated ? "!=" : "=");
         for (size_t j = 0; j < r->value.n; j++) {
             char c = r->value.p[j];
-            if (c == '\\' || c == ',' || c == '=')
+            if (is_special(c))
                 buf_add_char(out, '\\');
             buf_add_char(out, c);
         }

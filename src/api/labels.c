@@ -24,7 +24,7 @@ static bool name_valid(struct str s)
 
 bool dns_subdomain_valid(struct str name)
 {
-    if (name.n == 0 || name.n > 253)
+    if (!name.p || name.n == 0 || name.n > 253)
         return false;
     char last = '.';
     for (size_t i = 0; i < name.n; i++) {

@@ -135,10 +135,11 @@ void required_node_affinity_compile(const str_map *node_selector,
                                     const struct node_affinity *affinity, struct arena *a,
                                     struct required_node_affinity *ret_affinity)
 {
-    *ret_affinity = (struct required_node_affinity){.has_terms = affinity && affinity->required};
+    const struct node_selector *required = affinity ? affinity->required : NULL;
+    *ret_affinity = (struct required_node_affinity){.has_terms = required};
     selector_from_set(node_selector, a, &ret_affinity->node_selector);
-    if (ret_affinity->has_terms)
-        node_terms_compile(affinity->required, a, &ret_affinity->terms);
+    if (required)
+        node_terms_compile(required, a, &ret_affinity->terms);
 }
 
 bool required_node_affinity_matches(const struct required_node_affinity *affinity,

@@ -77,8 +77,9 @@ static struct str take_digits(struct str text, size_t *at)
 /* suffix ::= letters, then maybe a signed number; which of them mean anything is seen later. */
 static bool is_suffix(struct str s)
 {
+    const struct str letters = STR("eEinumkKMGTP");
     size_t at = 0;
-    while (at < s.n && memchr("eEinumkKMGTP", s.p[at], 12))
+    while (at < s.n && str_find(letters, s.p[at]) < letters.n)
         at++;
     if (at < s.n && (s.p[at] == '-' || s.p[at] == '+'))
         at++;
@@ -147,7 +148,7 @@ static bool parse_int(struct str text, const struct parts *p, struct arena *a, s
     if (p->format == QUANTITY_BINARY_SI) {
         /* 2^10 is about 10^3; upstream stays below 15 digits here. */
         shift = (unsigned)p->exponent;
-        if (p->denom.n > 0 || n_digits(p) + shift / 10 * 3 > 14)
+        if (p->denom.n > 0 || n_digits(p) + (size_t)(shift / 10) * 3 > 14)
             return false;
     } else {
         if (n_digits(p) > 18)

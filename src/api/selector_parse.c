@@ -105,17 +105,17 @@ static int unexpected(struct parser *p, const char *wanted)
 static bool read_op(struct parser *p, enum selector_op *ret_op)
 {
     static const struct {
-        enum token token;
         const char *word;
+        enum token token;
         enum selector_op op;
     } table[] = {
-        {TOKEN_EQUALS, NULL, SELECTOR_EQUALS},
-        {TOKEN_DOUBLE_EQUALS, NULL, SELECTOR_DOUBLE_EQUALS},
-        {TOKEN_NOT_EQUALS, NULL, SELECTOR_NOT_EQUALS},
-        {TOKEN_GT, NULL, SELECTOR_GT},
-        {TOKEN_LT, NULL, SELECTOR_LT},
-        {TOKEN_WORD, "in", SELECTOR_IN},
-        {TOKEN_WORD, "notin", SELECTOR_NOT_IN},
+        {NULL, TOKEN_EQUALS, SELECTOR_EQUALS},
+        {NULL, TOKEN_DOUBLE_EQUALS, SELECTOR_DOUBLE_EQUALS},
+        {NULL, TOKEN_NOT_EQUALS, SELECTOR_NOT_EQUALS},
+        {NULL, TOKEN_GT, SELECTOR_GT},
+        {NULL, TOKEN_LT, SELECTOR_LT},
+        {"in", TOKEN_WORD, SELECTOR_IN},
+        {"notin", TOKEN_WORD, SELECTOR_NOT_IN},
     };
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         if (p->token == table[i].token && (!table[i].word || str_is(p->text, table[i].word))) {

@@ -11,18 +11,29 @@
 
 #include "codec/json.h"
 
+/* False where it cannot be read. */
+static bool read_file(const char *path, struct buf *out)
+{
+    FILE *f = fopen(path, "rb");
+    char chunk[8192];
+    size_t n;
+    if (!f)
+        return false;
+    do {
+        n = fread(chunk, 1, sizeof(chunk), f);
+        buf_add(out, chunk, n);
+    } while (n == sizeof(chunk));
+    fclose(f);
+    return true;
+}
+
 void golden_load(const char *name, const struct type *type, struct arena *a, void *out)
 {
     char *path = xasprintf("tests/golden/%s", name);
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        fail_msg("%s: cannot be opened; tests are run from the root of the repository", path);
     struct buf text = BUF_INIT;
-    char chunk[8192];
-    for (size_t n; (n = fread(chunk, 1, sizeof(chunk), f)) > 0;)
-        buf_add(&text, chunk, n);
-    fclose(f);
     struct err e;
+    if (!read_file(path, &text))
+        fail_msg("%s: cannot be read; tests are run from the root of the repository", path);
     if (json_decode(buf_str(&text), type, 0, a, out, &e) < 0)
         fail_msg("%s: %s", path, e.msg);
     buf_release(&text);
