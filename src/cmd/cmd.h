@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd.h - berth's subcommands.
+ *
+ * Purpose:   one table in main.c, one file per command. A command gets its own argv (argv[0] is its
+ *            name) and returns the exit code.
+ * Ownership: -
+ * Threading: main thread.
+ */
+#ifndef BERTH_CMD_CMD_H
+#define BERTH_CMD_CMD_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+/* Exit codes: done; it failed; it was called in a wrong way. */
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+int cmd_scheduler(int argc, char **argv);
+int cmd_simulate(int argc, char **argv);
+
+/* Files larger than this are no configuration and no scenario. "-" is standard input. */
+#define CMD_MAX_FILE ((size_t)256 << 20)
+int cmd_read_file(const char *path, struct arena *a, struct str *ret_text,
+                  struct err *reterr) MUST_CHECK;
+/* "berth: MESSAGE" on standard error; gives the exit code back. */
+int cmd_fail(int exit_code, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth simulate: the scheduler on manifest files, without a cluster. */
+#include "api/pod.h"
+#include "cmd/cmd.h"
+#include "cmd/flags.h"
+#include "codec/json.h"
+#include "engine/config.h"
+#include "plugins/registry.h"
+#include "sim/sim.h"
+
+struct simulate {
+    const char *config_file, *output;
+    int64_t seed;
+    bool help;
+    struct arena arena;
+    struct scheduler_config config;
+    struct scenario scenario;
+};
+
+static const char usage[] =
+    "Schedules the pods of manifest files on the nodes of the same files and prints where each\n"
+    "would run. No cluster is needed and nothing is written. Files are YAML or JSON, for instance\n"
+    "what `kubectl get nodes,pods -A -o json` prints; \"-\" reads standard input.\n"
+    "\nUsage: berth simulate [FLAGS] FILE...\n"
+    "\nExample: berth simulate examples/scenario.yaml\n";
+
+static int load(struct simulate *s, char **files, int n, struct err *reterr)
+{
+    struct str text;
+    config_default(&s->config, &s->arena);
+    if (*s->config_file) {
+        int r = cmd_read_file(s->config_file, &s->arena, &text, reterr);
+        if (r == 0)
+            r = config_read(s->config_file, text, &s->arena, &s->config, reterr);
+        if (r < 0)
+            return r;
+    }
+    for (int i = 0; i < n; i++) {
+        struct arena scratch;
+        arena_init(&scratch, 0);
+        int r = cmd_read_file(files[i], &scratch, &text, reterr);
+        if (r == 0)
+            r = scenario_read(&s->scenario, files[i], text, reterr);
+        arena_release(&scratch);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* --- output ------------------------------------------------------------------------------------ */
+
+static struct str full_name(const struct sim_pod *pod, struct arena *a)
+{
+    const struct object_meta *meta = object_meta(pod->object);
+    return arena_printf(a, "%.*s/%.*s", STR_ARG(meta->namespace), STR_ARG(meta->name));
+}
+
+static void print_table(const struct sim *sim)
+{
+    struct arena a;
+    int pod_width = 3, node_width = 4;
+    size_t placed = 0;
+    arena_init(&a, 4096);
+    for (size_t i = 0; i < sim->pods.n; i++) {
+        pod_width = MAX(pod_width, (int)full_name(sim->pods.v[i], &a).n);
+        if (sim->pods.v[i]->node)
+            node_width = MAX(node_width, (int)strlen(sim->pods.v[i]->node));
+    }
+    printf("%-*s  %-*s  %s\n", pod_width, "POD", node_width, "NODE", "WHY NOT");
+    for (size_t i = 0; i < sim->pods.n; i++) {
+        const struct sim_pod *pod = sim->pods.v[i];
+        struct str name = full_name(pod, &a);
+        placed += pod->node != NULL;
+        if (pod->node)
+            printf("%-*.*s  %s\n", pod_width, STR_ARG(name), pod->node);
+        else
+            printf("%-*.*s  %-*s  %s\n", pod_width, STR_ARG(name), node_width, "-",
+                   pod->message ? pod->message : "no profile has its schedulerName");
+    }
+    printf("\n%zu of %zu pods placed\n", placed, sim->pods.n);
+    arena_release(&a);
+}
+
+static void print_json(const struct sim *sim)
+{
+    struct buf out = BUF_INIT;
+    buf_add_cstr(&out, "[");
+    for (size_t i = 0; i < sim->pods.n; i++) {
+        const struct sim_pod *pod = sim->pods.v[i];
+        const struct object_meta *meta = object_meta(pod->object);
+        buf_add_cstr(&out, i ? ",\n {\"namespace\":" : "\n {\"namespace\":");
+        json_write_str(&out, meta->namespace);
+        buf_add_cstr(&out, ",\"name\":");
+        json_write_str(&out, meta->name);
+        buf_add_cstr(&out, ",\"node\":");
+        json_write_str(&out, str_of(pod->node ? pod->node : ""));
+        buf_add_cstr(&out, ",\"message\":");
+        json_write_str(&out, str_of(pod->message ? pod->message : ""));
+        buf_add_printf(&out, ",\"attempts\":%u}", pod->attempts);
+    }
+    buf_add_cstr(&out, "\n]\n");
+    fwrite(out.p, 1, out.n, stdout);
+    buf_release(&out);
+}
+
+static int run(struct simulate *s, char **files, int n)
+{
+    struct err err;
+    struct sim *sim;
+    if (load(s, files, n, &err) < 0)
+        return cmd_fail(EXIT_FAILED, "%s", err.msg);
+    struct sim_options options = {
+        .config = &s->config, .registry = &in_tree_registry, .seed = (uint64_t)s->seed};
+    if (sim_new(&options, &sim, &err) < 0)
+        return cmd_fail(EXIT_FAILED, "%s", err.msg);
+    if (s->scenario.skipped)
+        fprintf(stderr, "berth: %zu objects are of kinds that scheduling does not look at\n",
+                s->scenario.skipped);
+    sim_load(sim, &s->scenario);
+    sim_run(sim);
+    if (strcmp(s->output, "json") == 0)
+        print_json(sim);
+    else
+        print_table(sim);
+    sim_free(sim);
+    return EXIT_DONE;
+}
+
+int cmd_simulate(int argc, char **argv)
+{
+    struct simulate s = {.config_file = "", .output = "table", .seed = 1};
+    struct flag flags[] = {
+        {"Simulate", "config", '\0', FLAG_STR, &s.config_file, "FILE",
+         "a KubeSchedulerConfiguration", false},
+        {NULL, "output", 'o', FLAG_STR, &s.output, "FORMAT", "table or json", false},
+        {NULL, "seed", '\0', FLAG_INT, &s.seed, "N", "of the scheduler's random choices", false},
+        {NULL, "help", 'h', FLAG_BOOL, &s.help, NULL, "this text", false},
+    };
+    struct err err;
+    int n;
+    if (flags_parse(flags, ARRAY_LEN(flags), argc, argv, &n, &err) < 0)
+        return cmd_fail(EXIT_USAGE, "%s; see `berth simulate --help`", err.msg);
+    if (s.help) {
+        struct buf text = BUF_INIT;
+        flags_help(flags, ARRAY_LEN(flags), &text);
+        printf("%s%s", usage, buf_cstr(&text));
+        buf_release(&text);
+        return EXIT_DONE;
+    }
+    if (strcmp(s.output, "table") != 0 && strcmp(s.output, "json") != 0)
+        return cmd_fail(EXIT_USAGE, "--output: \"%s\" is neither table nor json", s.output);
+    if (n == 0)
+        return cmd_fail(EXIT_USAGE, "no files given; see `berth simulate --help`");
+    arena_init(&s.arena, 4096);
+    scenario_init(&s.scenario);
+    int code = run(&s, argv + 1, n);
+    scenario_release(&s.scenario);
+    arena_release(&s.arena);
+    return code;
+}

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kube/world.h"
+
+#include <pthread.h>
+
+#include "api/pod.h"
+#include "base/log.h"
+#include "base/mailbox.h"
+#include "kube/events.h"
+#include "kube/informers.h"
+#include "kube/lease.h"
+#include "kube/pod_writes.h"
+
+/* Pods tried before the engine's thread looks at its mail again. */
+#define SCHEDULE_BATCH  32
+/* Bindings under way before it waits for the API server: bounds memory when that is slow. */
+#define MAX_BINDINGS    2048
+/* How long a leader may be stuck before health checks say so. */
+#define LEASE_TOLERANCE (20 * NSEC_PER_SEC)
+
+/* What the engine's thread is told. */
+enum letter_kind { LETTER_OBJECT, LETTER_WRITE_DONE, LETTER_SCHEDULE };
+
+struct letter {
+    struct mail mail;
+    enum letter_kind kind;
+    struct object *before, *after; /* LETTER_OBJECT */
+    uint64_t id;                   /* LETTER_WRITE_DONE */
+    int status;
+    char *reason, *message;
+};
+
+/* What the loop's thread is told to write. */
+struct errand {
+    struct errand *next;
+    struct world *world;
+    struct write write; /* texts and the pod's reference are owned */
+    struct rest_call *call;
+    struct pod_status_write *status_write;
+    struct errand **prev_open; /* in world.open */
+    struct errand *next_open;
+};
+
+struct errand_batch {
+    struct world *world;
+    struct errand *first;
+};
+
+struct world {
+    struct loop *loop;
+    const struct scheduler_config *config;
+    const struct world_callbacks *callbacks;
+    void *ctx;
+    struct rest_client *client, *event_client;
+    struct informers *informers;
+    struct event_recorder *recorder;
+    struct lease_elector *elector; /* NULL: no election */
+    struct errand *open;           /* writes under way */
+    bool leading, scheduling, stopping;
+
+    /* The engine's thread. */
+    pthread_t thread;
+    bool thread_runs;
+    struct mailbox letters;
+    struct engine *engine;
+    bool may_schedule;                   /* engine's thread only */
+    struct errand *outbox, **outbox_end; /* engine's thread only */
+};
+
+/* --- the engine's thread: out ------------------------------------------------------------------ */
+
+static int64_t port_now(void *ctx)
+{
+    (void)ctx;
+    return time_mono();
+}
+
+static struct str keep(struct str s)
+{
+    return s.n ? (struct str){str_dup(s), s.n} : STR("");
+}
+
+static void free_kept(struct str s)
+{
+    if (s.n)
+        free((char *)s.p);
+}
+
+static void port_submit(void *ctx, const struct write *write)
+{
+    struct world *w = ctx;
+    struct errand *e = xnew(struct errand);
+    e->world = w;
+    e->write = *write;
+    e->write.pod = object_ref(write->pod);
+    e->write.scheduler_name = keep(write->scheduler_name);
+    e->write.node_name = keep(write->node_name);
+    e->write.reason = keep(write->reason);
+    e->write.message = keep(write->message);
+    e->write.action = keep(write->action);
+    *w->outbox_end = e;
+    w->outbox_end = &e->next;
+}
+
+static void free_errand(struct errand *e)
+{
+    if (e->prev_open) {
+        *e->prev_open = e->next_open;
+        if (e->next_open)
+            e->next_open->prev_open = e->prev_open;
+    }
+    object_unref(e->write.pod);
+    free_kept(e->write.scheduler_name);
+    free_kept(e->write.node_name);
+    free_kept(e->write.reason);
+    free_kept(e->write.message);
+    free_kept(e->write.action);
+    free(e);
+}
+
+static struct str pod_name(const struct object *pod, struct buf *out)
+{
+    const struct object_meta *meta = object_meta(pod);
+    buf_add_printf(out, "%.*s/%.*s", STR_ARG(meta->namespace), STR_ARG(meta->name));
+    return buf_str(out);
+}
+
+static void port_decided(void *ctx, const struct decision *d)
+{
+    (void)ctx;
+    if (!log_on(2) && !d->error)
+        return;
+    struct buf name = BUF_INIT;
+    struct str pod = pod_name(d->pod, &name);
+    if (d->bound)
+        log_info(2, "Successfully bound pod to node", KV_STR("pod", pod),
+                 KV_STR("node", d->node_name), KV_INT("evaluatedNodes", d->evaluated_nodes),
+                 KV_INT("feasibleNodes", d->feasible_nodes));
+    else if (d->error)
+        log_error("Error scheduling pod; retrying", KV_STR("err", d->message), KV_STR("pod", pod));
+    else
+        log_info(2, "Unable to schedule pod; no fit; waiting", KV_STR("pod", pod),
+                 KV_STR("err", d->message));
+    buf_release(&name);
+}
+
+static void port_log(void *ctx, int level, struct str plugin, struct str message)
+{
+    (void)ctx;
+    if (!log_on(level))
+        return;
+    char *text = str_dup(message);
+    log_info(level, text, KV_STR("plugin", plugin));
+    free(text);
+}
+
+static void run_batch(void *ctx);
+
+static void flush_outbox(struct world *w)
+{
+    if (!w->outbox)
+        return;
+    struct errand_batch *batch = xnew(struct errand_batch);
+    batch->world = w;
+    batch->first = TAKE(w->outbox);
+    w->outbox_end = &w->outbox;
+    loop_post(w->loop, run_batch, batch);
+}
+
+/* --- the engine's thread: in ------------------------------------------------------------------- */
+
+static void free_letter(struct letter *l)
+{
+    object_unref(l->before);
+    object_unref(l->after);
+    free(l->reason);
+    free(l->message);
+    free(l);
+}
+
+static void read_letter(struct world *w, const struct letter *l)
+{
+    switch (l->kind) {
+    case LETTER_OBJECT:
+        engine_object_changed(w->engine, l->before, l->after);
+        break;
+    case LETTER_WRITE_DONE: {
+        struct write_result result = {
+            .status = l->status, .reason = str_of(l->reason), .message = str_of(l->message)};
+        engine_write_done(w->engine, l->id, &result);
+        break;
+    }
+    case LETTER_SCHEDULE:
+        w->may_schedule = true;
+        break;
+    }
+}
+
+static void read_letters(struct world *w, struct mail *mail)
+{
+    while (mail) {
+        struct letter *l = CONTAINER_OF(mail, struct letter, mail);
+        mail = mail->next;
+        read_letter(w, l);
+        free_letter(l);
+    }
+}
+
+/* True where it stopped for want of pods and not for want of patience. */
+static bool schedule_some(struct world *w)
+{
+    if (!w->may_schedule)
+        return true;
+    if (time_mono() >= engine_next_wake(w->engine))
+        engine_tick(w->engine);
+    for (int i = 0; i < SCHEDULE_BATCH; i++)
+        if (engine_get_stats(w->engine).binding >= MAX_BINDINGS || !engine_schedule_one(w->engine))
+            return true;
+    return false;
+}
+
+static void *engine_main(void *arg)
+{
+    struct world *w = arg;
+    bool idle = true;
+    while (!mailbox_closed(&w->letters)) {
+        int64_t until = w->may_schedule ? engine_next_wake(w->engine) : INT64_MAX;
+        read_letters(w, idle ? mailbox_wait(&w->letters, until) : mailbox_take(&w->letters));
+        idle = schedule_some(w);
+        flush_outbox(w);
+    }
+    return NULL;
+}
+
+/* --- the loop's thread: writes ----------------------------------------------------------------- */
+
+static void post_letter(struct world *w, struct letter letter)
+{
+    struct letter *l = xnew(struct letter);
+    *l = letter;
+    mailbox_post(&w->letters, &l->mail);
+}
+
+static void binding_done(void *ctx, const struct rest_result *result)
+{
+    struct errand *e = ctx;
+    post_letter(e->world, (struct letter){
+                              .kind = LETTER_WRITE_DONE,
+                              .id = e->write.id,
+                              .status = result->code == 0       ? result->status
+                                        : result->status >= 300 ? result->status
+                                                                : 0,
+                              .reason = str_dup(result->reason),
+                              .message = xstrdup(result->code ? result->err.msg : ""),
+                          });
+    free_errand(e);
+}
+
+static void status_done(void *ctx, const struct rest_result *result)
+{
+    struct errand *e = ctx;
+    if (result->code && result->status != 404) {
+        struct buf name = BUF_INIT;
+        log_error("Error updating pod", KV_STR("pod", pod_name(e->write.pod, &name)),
+                  KV_ERR(&result->err));
+        buf_release(&name);
+    }
+    free_errand(e);
+}
+
+static void write_condition(struct world *w, struct errand *e)
+{
+    const struct pod *pod = object_pod(e->write.pod);
+    struct pod_condition condition = {
+        .type = STR(POD_SCHEDULED),
+        .observed_generation = pod->metadata.generation,
+        .status = STR("False"),
+        .reason = e->write.reason,
+        .message = e->write.message,
+    };
+    struct pod_status_change change = {.pod = pod, .condition = &condition};
+    e->status_write = pod_status_write(w->client, &change, status_done, e);
+}
+
+static void write_event(struct world *w, struct errand *e)
+{
+    const struct object_meta *meta = object_meta(e->write.pod);
+    struct event_info info = {
+        .regarding = {.kind = STR("Pod"),
+                      .api_version = STR("v1"),
+                      .namespace = meta->namespace,
+                      .name = meta->name,
+                      .uid = meta->uid,
+                      .resource_version = meta->resource_version},
+        .type = e->write.warning ? STR("Warning") : STR("Normal"),
+        .reason = e->write.reason,
+        .action = e->write.action,
+        .note = e->write.message,
+        .reporting_controller = e->write.scheduler_name,
+    };
+    event_emit(w->recorder, &info);
+}
+
+static void run_errand(struct world *w, struct errand *e)
+{
+    if (e->write.kind == WRITE_EVENT) {
+        write_event(w, e);
+        free_errand(e);
+        return;
+    }
+    e->next_open = w->open;
+    e->prev_open = &w->open;
+    if (w->open)
+        w->open->prev_open = &e->next_open;
+    w->open = e;
+    if (e->write.kind == WRITE_BINDING)
+        e->call =
+            pod_bind(w->client, object_meta(e->write.pod), e->write.node_name, binding_done, e);
+    else
+        write_condition(w, e);
+}
+
+static void run_batch(void *ctx)
+{
+    struct errand_batch *batch = ctx;
+    struct world *w = batch->world;
+    struct errand *e = batch->first;
+    free(batch);
+    while (e) {
+        struct errand *next = e->next;
+        /* A leader that is no more writes nothing. */
+        if (w->stopping)
+            free_errand(e);
+        else
+            run_errand(w, e);
+        e = next;
+    }
+}
+
+/* --- the loop's thread: what is seen ----------------------------------------------------------- */
+
+static void on_event(void *ctx, enum watch_event_type type, struct object *old,
+                     struct object *object)
+{
+    struct world *w = ctx;
+    struct letter letter = {.kind = LETTER_OBJECT, .before = old ? object_ref(old) : NULL};
+    if (type == WATCH_DELETED) {
+        if (!letter.before)
+            letter.before = object_ref(object);
+    } else {
+        letter.after = object_ref(object);
+    }
+    post_letter(w, letter);
+}
+
+static void start_if_ready(struct world *w)
+{
+    if (w->scheduling || w->stopping || !informers_have_synced(w->informers) ||
+        (w->elector && !w->leading))
+        return;
+    w->scheduling = true;
+    log_info(1, "Scheduling begins");
+    post_letter(w, (struct letter){.kind = LETTER_SCHEDULE});
+}
+
+static void on_synced(void *ctx)
+{
+    log_info(2, "All kinds have synced");
+    start_if_ready(ctx);
+}
+
+static const struct informers_sink informers_sink = {.on_event = on_event, .on_synced = on_synced};
+
+/* What the engine looks at. Pods that have ended hold nothing any more. */
+static const struct informer_row informer_rows[] = {
+    {.kind = KIND_NODE},
+    {.kind = KIND_POD, .field_selector = "status.phase!=Succeeded,status.phase!=Failed"},
+};
+
+/* --- leader election --------------------------------------------------------------------------- */
+
+static void on_started_leading(void *ctx)
+{
+    struct world *w = ctx;
+    w->leading = true;
+    start_if_ready(w);
+}
+
+static void end_thread(struct world *w)
+{
+    if (!w->thread_runs)
+        return;
+    mailbox_close(&w->letters);
+    pthread_join(w->thread, NULL);
+    w->thread_runs = false;
+}
+
+static void on_stopped_leading(void *ctx, bool lost)
+{
+    struct world *w = ctx;
+    w->leading = false;
+    if (lost) {
+        w->stopping = true;
+        w->callbacks->on_lost(w->ctx);
+    } else {
+        w->callbacks->on_stopped(w->ctx);
+    }
+}
+
+static const struct lease_callbacks lease_callbacks = {
+    .on_started_leading = on_started_leading,
+    .on_stopped_leading = on_stopped_leading,
+};
+
+static int make_elector(struct world *w, struct err *reterr)
+{
+    const struct leader_election_config *le = &w->config->leader_election;
+    if (!*le->leader_elect)
+        return 0;
+    struct lease_options options = {
+        .namespace = le->resource_namespace,
+        .name = le->resource_name,
+        .lease_duration = le->lease_duration,
+        .renew_deadline = le->renew_deadline,
+        .retry_period = le->retry_period,
+    };
+    return lease_elector_new(w->client, &options, &lease_callbacks, w, &w->elector, reterr);
+}
+
+/* --- making and ending ------------------------------------------------------------------------- */
+
+static int make_parts(struct world *w, const struct world_options *o, struct err *reterr)
+{
+    struct engine_options engine = {
+        .config = o->config,
+        .registry = o->registry,
+        .seed = o->seed,
+        .max_in_unschedulable = o->max_in_unschedulable,
+        .ports = {.ctx = w,
+                  .now = port_now,
+                  .submit = port_submit,
+                  .decided = port_decided,
+                  .log = port_log},
+    };
+    int r = mailbox_init(&w->letters, false);
+    if (r < 0)
+        return err_set(reterr, r, "mailbox: %s", strerror(-r));
+    r = engine_new(&engine, &w->engine, reterr);
+    if (r == 0)
+        r = rest_client_new(w->loop, o->kube, NULL, &w->client, reterr);
+    /* Events have a client, and so a rate limit, of their own: they never delay a binding. */
+    if (r == 0)
+        r = rest_client_new(w->loop, o->kube, NULL, &w->event_client, reterr);
+    if (r == 0)
+        r = make_elector(w, reterr);
+    if (r < 0)
+        return r;
+    w->recorder = event_recorder_new(w->event_client, NULL);
+    w->informers =
+        informers_new(w->client, informer_rows, ARRAY_LEN(informer_rows), NULL, &informers_sink, w);
+    return 0;
+}
+
+int world_new(const struct world_options *options, const struct world_callbacks *callbacks,
+              void *ctx, struct world **ret_world, struct err *reterr)
+{
+    struct world *w = xnew(struct world);
+    w->loop = options->loop;
+    w->config = options->config;
+    w->callbacks = callbacks;
+    w->ctx = ctx;
+    w->outbox_end = &w->outbox;
+    int r = make_parts(w, options, reterr);
+    if (r < 0) {
+        world_free(w);
+        return r;
+    }
+    *ret_world = w;
+    return 0;
+}
+
+void world_start(struct world *w)
+{
+    int r = pthread_create(&w->thread, NULL, engine_main, w);
+    if (r != 0) {
+        log_error("The engine's thread could not be started", KV_CSTR("err", strerror(r)));
+        abort();
+    }
+    w->thread_runs = true;
+    informers_start(w->informers);
+    if (w->elector)
+        lease_elector_start(w->elector);
+}
+
+static void stopped_without_election(void *ctx)
+{
+    struct world *w = ctx;
+    w->callbacks->on_stopped(w->ctx);
+}
+
+void world_stop(struct world *w)
+{
+    if (w->stopping)
+        return;
+    w->stopping = true;
+    end_thread(w);
+    if (w->elector)
+        lease_elector_stop(w->elector);
+    else
+        loop_post(w->loop, stopped_without_election, w);
+}
+
+struct world *world_free(struct world *w)
+{
+    if (!w)
+        return NULL;
+    w->stopping = true;
+    end_thread(w);
+    while (w->open) {
+        rest_cancel(w->open->call);
+        pod_status_write_cancel(w->open->status_write);
+        free_errand(w->open);
+    }
+    informers_free(w->informers);
+    event_recorder_free(w->recorder);
+    lease_elector_free(w->elector);
+    rest_client_free(w->event_client);
+    rest_client_free(w->client);
+    for (struct mail *mail = mailbox_take(&w->letters); mail;) {
+        struct letter *l = CONTAINER_OF(mail, struct letter, mail);
+        mail = mail->next;
+        free_letter(l);
+    }
+    for (struct errand *e = w->outbox; e;) {
+        struct errand *next = e->next;
+        free_errand(e);
+        e = next;
+    }
+    engine_free(w->engine);
+    mailbox_release(&w->letters);
+    free(w);
+    return NULL;
+}
+
+bool world_has_synced(const struct world *w)
+{
+    return informers_have_synced(w->informers);
+}
+
+bool world_is_healthy(const struct world *w)
+{
+    return !w->elector || lease_elector_is_healthy(w->elector, LEASE_TOLERANCE);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * world.h - the live world: an engine on a real API server.
+ *
+ * Purpose:   joins the loop's thread (reflectors, writes, leader election) and the engine's. What
+ *            the reflectors see goes to the engine by a mailbox; what the engine wants written
+ * comes back in batches. Scheduling begins when the first state is complete and, where there is an
+ * election, this instance leads. Ownership: owns engine, clients, informers, recorder, elector.
+ * Config and registry must outlive it. Threading: its functions on the loop's thread. It runs the
+ * engine's thread itself.
+ */
+#ifndef BERTH_KUBE_WORLD_H
+#define BERTH_KUBE_WORLD_H
+
+#include "engine/engine.h"
+#include "kube/client.h"
+#include "net/loop.h"
+
+struct world;
+
+struct world_options {
+    struct loop *loop;
+    const struct kube_config *kube;
+    const struct scheduler_config *config;
+    const struct registry *registry;
+    uint64_t seed;
+    int64_t max_in_unschedulable; /* ns; 0: the engine's default */
+};
+
+struct world_callbacks {
+    /* The lease was lost: another instance may be scheduling, so this one must not go on. */
+    void (*on_lost)(void *ctx);
+    /* world_stop has come to its end. */
+    void (*on_stopped)(void *ctx);
+};
+
+int world_new(const struct world_options *options, const struct world_callbacks *callbacks,
+              void *ctx, struct world **ret_world, struct err *reterr) MUST_CHECK;
+void world_start(struct world *world);
+/* Ends scheduling, gives the lease back, then on_stopped. */
+void world_stop(struct world *world);
+/* Without a word to anybody. NULL is fine; returns NULL. */
+struct world *world_free(struct world *world);
+
+/* For health checks. */
+bool world_has_synced(const struct world *world);
+bool world_is_healthy(const struct world *world);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/scenario.h"
+
+#include "api/node.h"
+#include "api/pod.h"
+#include "codec/yaml.h"
+
+void scenario_init(struct scenario *s)
+{
+    *s = (struct scenario){0};
+}
+
+void scenario_release(struct scenario *s)
+{
+    for (size_t i = 0; i < s->objects.n; i++)
+        object_unref(s->objects.v[i]);
+    vec_release(&s->objects);
+}
+
+/* --- what an API server fills in --------------------------------------------------------------- */
+
+static void default_meta(struct scenario *s, const struct kind *kind, struct object_meta *meta,
+                         struct arena *a)
+{
+    if (kind->namespaced && str_empty(meta->namespace))
+        meta->namespace = STR("default");
+    s->next_uid++;
+    if (str_empty(meta->uid))
+        meta->uid =
+            arena_printf(a, "00000000-0000-0000-0000-%012llu", (unsigned long long)s->next_uid);
+    if (str_empty(meta->resource_version))
+        meta->resource_version = arena_printf(a, "%llu", (unsigned long long)s->next_uid);
+}
+
+static void default_pod(struct pod *pod)
+{
+    if (str_empty(pod->spec.scheduler_name))
+        pod->spec.scheduler_name = STR(DEFAULT_SCHEDULER_NAME);
+    if (str_empty(pod->status.phase))
+        pod->status.phase = STR(POD_PHASE_PENDING);
+}
+
+static void default_node(struct node *node)
+{
+    if (node->status.allocatable.n == 0)
+        node->status.allocatable = node->status.capacity;
+}
+
+static void fill_in(struct scenario *s, struct object *o)
+{
+    const struct kind *kind = object_kind(o);
+    void *body = object_body_mut(o);
+    if (kind->has_metadata)
+        default_meta(s, kind, body, object_arena(o));
+    if (kind->id == KIND_POD)
+        default_pod(body);
+    else if (kind->id == KIND_NODE)
+        default_node(body);
+}
+
+/* --- reading ----------------------------------------------------------------------------------- */
+
+static struct str text_member(const struct json_value *v, struct str key)
+{
+    const struct json_value *member = json_get(v, key);
+    return member && member->kind == JSON_STRING ? member->text : STR("");
+}
+
+static int read_object(struct scenario *s, const struct json_value *doc, struct err *reterr)
+{
+    struct str kind_name = text_member(doc, STR("kind"));
+    const struct kind *kind = kind_find(text_member(doc, STR("apiVersion")), kind_name);
+    if (!kind) {
+        s->skipped++;
+        return 0;
+    }
+    struct buf text = BUF_INIT;
+    struct object *o;
+    json_write(doc, &text);
+    struct wire wire = {.kind = kind, .encoding = ENCODING_JSON};
+    int r = object_decode(&wire, buf_str(&text), &o, reterr);
+    buf_release(&text);
+    if (r < 0)
+        return err_prefix(reterr, r, "%.*s", STR_ARG(kind_name));
+    if (kind->has_metadata && str_empty(object_meta(o)->name)) {
+        object_unref(o);
+        return err_set(reterr, -EINVAL, "%.*s: metadata.name: required", STR_ARG(kind_name));
+    }
+    fill_in(s, o);
+    vec_push(&s->objects, o);
+    return 0;
+}
+
+static int read_document(struct scenario *s, const struct json_value *doc, struct err *reterr)
+{
+    if (doc->kind != JSON_OBJECT || !json_get(doc, STR("kind")))
+        return err_set(reterr, -EINVAL, "expected a Kubernetes object with apiVersion and kind");
+    const struct json_value *items = json_get(doc, STR("items"));
+    if (!str_ends(text_member(doc, STR("kind")), STR("List")) || !items)
+        return read_object(s, doc, reterr);
+    if (items->kind != JSON_ARRAY)
+        return err_set(reterr, -EINVAL, "items: expected an array");
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < items->n; i++) {
+        r = read_object(s, &items->items[i], reterr);
+        if (r < 0)
+            err_prefix(reterr, r, "items[%zu]", i);
+    }
+    return r;
+}
+
+int scenario_read(struct scenario *s, const char *file, struct str text, struct err *reterr)
+{
+    struct arena a;
+    struct json_value *docs;
+    size_t n;
+    arena_init(&a, 4096);
+    int r = yaml_parse(text, 0, &a, &docs, &n, reterr);
+    if (r < 0)
+        err_prefix(reterr, r, "%s", file);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        r = read_document(s, &docs[i], reterr);
+        if (r < 0)
+            err_prefix(reterr, r, "%s:%u", file, docs[i].line);
+    }
+    arena_release(&a);
+    return r;
+}

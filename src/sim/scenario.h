@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scenario.h - a cluster read from manifests.
+ *
+ * Purpose:   reads YAML or JSON files of Kubernetes objects (several documents, Lists such as
+ *            `kubectl get nodes,pods -A -o json` prints) and fills in what an API server would:
+ *            namespace, uid, schedulerName, allocatable from capacity.
+ * Ownership: holds a reference on each object.
+ * Threading: one thread.
+ */
+#ifndef BERTH_SIM_SCENARIO_H
+#define BERTH_SIM_SCENARIO_H
+
+#include "api/object.h"
+#include "base/vec.h"
+#include "codec/json_value.h"
+
+struct scenario {
+    VEC(struct object *) objects; /* in the order of the files */
+    uint64_t next_uid;
+    size_t skipped; /* objects of kinds that berth does not know */
+};
+
+void scenario_init(struct scenario *s);
+void scenario_release(struct scenario *s);
+/* file: its name, for messages, which read "cluster.yaml:12: Pod default/web: ...". */
+int scenario_read(struct scenario *s, const char *file, struct str text,
+                  struct err *reterr) MUST_CHECK;
+
+#endif

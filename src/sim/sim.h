@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sim.h - the simulated world: the same engine, no cluster, virtual time.
+ *
+ * Purpose:   feeds a scenario to an engine and does at once what it asks for: a binding comes back
+ *            as a bound pod, time jumps to the next moment at which anything can happen.
+ * Ownership: owns the engine and the outcome of every pod.
+ * Threading: one thread.
+ */
+#ifndef BERTH_SIM_SIM_H
+#define BERTH_SIM_SIM_H
+
+#include "base/map.h"
+#include "engine/engine.h"
+#include "sim/scenario.h"
+
+/* What became of a pod that had no node. */
+struct sim_pod {
+    struct object *object;
+    char *node;    /* NULL: none */
+    char *message; /* why none; NULL where it has one */
+    uint32_t attempts;
+};
+
+struct sim {
+    struct engine *engine;
+    int64_t now;
+    VEC(struct sim_pod *) pods; /* in the scenario's order */
+    struct map by_uid;
+    VEC(struct sim_binding *) bindings; /* asked for, not yet told */
+};
+
+struct sim_options {
+    const struct scheduler_config *config;
+    const struct registry *registry;
+    uint64_t seed;
+};
+
+int sim_new(const struct sim_options *options, struct sim **ret_sim, struct err *reterr) MUST_CHECK;
+struct sim *sim_free(struct sim *sim);
+void sim_load(struct sim *sim, const struct scenario *scenario);
+/* Until no pod is ready to be tried and nothing is under way. */
+void sim_run(struct sim *sim);
+
+#endif
