@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/object.h"
 
+#include "api/measure.h"
 #include "codec/json.h"
 #include "codec/proto.h"
 
@@ -141,12 +142,15 @@ static int open_proto(const struct kind *kind, struct str expected, struct str *
 }
 
 /*
- * How much memory the members of n encoded bytes will take, beyond the body: a guess that is right
- * for most objects, so that they take one allocation and little of it is wasted.
+ * What the members of the encoded object will take, beyond the body, so that most objects come out
+ * in one allocation of the right size. In JSON, which is not the encoding of large clusters, it is
+ * a guess. Hostile bytes may ask for the moon; then the arena grows with what they really hold.
  */
-static size_t guess_room(enum encoding encoding, size_t n)
+static size_t room_for(const struct wire *wire, struct str bytes)
 {
-    return encoding == ENCODING_PROTO ? n + n / 2 : n / 2 + n / 4;
+    return wire->encoding == ENCODING_PROTO
+               ? MIN(measure_proto(bytes, wire->kind->type), 4 * bytes.n)
+               : bytes.n / 3;
 }
 
 /* One object without envelope. */
@@ -156,8 +160,7 @@ static int decode_bare(const struct wire *wire, struct str bytes, struct object 
     bool keep = wire->flags & OBJECT_KEEP_WIRE;
     if (bytes.n > OBJECT_MAX_SIZE)
         return err_set(reterr, -EMSGSIZE, "%zu bytes are too many for one object", bytes.n);
-    struct object *o =
-        make(wire->kind, guess_room(wire->encoding, bytes.n) + (keep ? bytes.n + 1 : 0));
+    struct object *o = make(wire->kind, room_for(wire, bytes) + (keep ? bytes.n + 1 : 0));
     if (keep)
         o->wire = arena_dup(&o->arena, bytes);
     o->encoding = (uint8_t)wire->encoding;

@@ -505,14 +505,24 @@ static void check_same(const struct golden *g, const struct object *a, const str
         fail_msg("%s: %s was not read", g->name, empty);
 }
 
+/* The memory of an object is measured before it is taken: hardly any is left over. */
+static void check_size(const struct golden *g, const struct object *o)
+{
+    size_t left = (size_t)(o->arena.end - o->arena.at);
+    if (left > 128 + object_size(o) / 16)
+        fail_msg("%s: %zu of %zu bytes are unused", g->name, left, object_size(o));
+}
+
 static void check_golden(const struct golden *g)
 {
     object_vec by_json = {0}, by_proto = {0};
     decode_golden(g, ENCODING_JSON, &by_json);
     decode_golden(g, ENCODING_PROTO, &by_proto);
     assert_int_equal(by_json.n, by_proto.n);
-    for (size_t i = 0; i < by_json.n; i++)
+    for (size_t i = 0; i < by_json.n; i++) {
         check_same(g, by_json.v[i], by_proto.v[i]);
+        check_size(g, by_proto.v[i]);
+    }
     release_objects(&by_json);
     release_objects(&by_proto);
 }
