@@ -5,9 +5,11 @@ VERSION := 0.1.0
 
 # make SAN=address,undefined or SAN=thread builds into a directory of its own.
 SAN   ?=
-BUILD := build$(if $(SAN),/$(firstword $(subst $(comma), ,$(SAN))))
 comma := ,
-CC    ?= gcc
+BUILD := build$(if $(SAN),/$(firstword $(subst $(comma), ,$(SAN))))
+ifeq ($(origin CC),default)
+CC    := gcc
+endif
 
 # Packages of Debian 12. `make deps` and `make deps-test` install what is missing of them.
 DEPS_BUILD := gcc libc6-dev pkg-config libssl-dev libnghttp2-dev libyaml-dev
