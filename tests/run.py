@@ -1,0 +1,420 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs berth's tests and ends with the line "N passed, N failed".
+
+    tests/run.py                    everything: this is what `make test` does
+    tests/run.py --only lint        one phase; may be given several times
+    tests/run.py --unit build       only the unit tests already built in build/unit
+    tests/run.py --fuzz 600         only the fuzz targets, for 600 seconds each
+
+The phases, in this order:
+
+    build         build/berth, where a warning is an error
+    lint          tools/lint.sh
+    unit-address  unit tests under AddressSanitizer, LeakSanitizer and UBSan
+    unit-thread   unit tests under ThreadSanitizer
+    fuzz          every fuzz target for a few seconds (BERTH_FUZZ_SECONDS)
+    e2e           tests/e2e against a real etcd and kube-apiserver, which are built first
+
+A program that passes is one line; of a program that fails everything it wrote is shown. A phase
+that cannot be built has failed, and the run goes on with what does not depend on it.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import contextlib
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CORES = len(os.sched_getaffinity(0))
+HEARTBEAT = 30      # seconds between two signs of life of a program that says nothing
+UNIT_TIMEOUT = 300  # seconds; a sanitizer makes a program ten times slower, a busy machine too
+BUILD_TIMEOUT = 3600
+E2E_TIMEOUT = 900
+FINDINGS = "build/fuzz/findings"
+
+# "ok 3 - name", as TAP has it and as cmocka, tools/lint.sh and tests/e2e write it.
+TAP = re.compile(r"(not ok|ok)\b(?:\s+\d+)?(?:\s+-)?\s*(.*)")
+
+
+# ---- telling ---------------------------------------------------------------------------------
+
+print_lock = threading.RLock()
+
+
+def say(text):
+    with print_lock:
+        print(text, flush=True)
+
+
+def indent(text):
+    return "\n".join("    | " + line for line in text.rstrip("\n").split("\n"))
+
+
+class Tally:
+    """What a phase has to show. Safe to use from several threads."""
+
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+        self.lock = threading.RLock()
+
+    def add(self, passed=0, failed=0, skipped=0):
+        with self.lock:
+            self.passed += passed
+            self.failed += failed
+            self.skipped += skipped
+
+    def ok(self, what):
+        self.add(passed=1)
+        say(f"ok      {what}")
+
+    def fail(self, what, output=""):
+        self.add(failed=1)
+        say(f"not ok  {what}" + ("\n" + indent(output) if output.strip() else ""))
+
+
+def count_tap(lines):
+    """(passed, failed, skipped) of the TAP lines among these."""
+    passed = failed = skipped = 0
+    for line in lines:
+        m = TAP.match(line)
+        if not m:
+            continue
+        if "# SKIP" in line.upper():
+            skipped += 1
+        elif m[1] == "ok":
+            passed += 1
+        else:
+            failed += 1
+    return passed, failed, skipped
+
+
+# ---- running programs ------------------------------------------------------------------------
+
+children = set()
+children_lock = threading.RLock()
+
+
+class Finished:
+    def __init__(self, code, output, seconds, timed_out):
+        self.code, self.output, self.seconds, self.timed_out = code, output, seconds, timed_out
+        self.lines = output.split("\n")
+
+    def how(self):
+        """Why this is no success, in words."""
+        if self.timed_out:
+            return f"still running after {self.seconds:.0f} s, ended"
+        if self.code < 0:
+            with contextlib.suppress(ValueError):
+                return f"ended by {signal.Signals(-self.code).name}"
+        return f"exit code {self.code}"
+
+
+def end_group(process):
+    """Ends a program and all that it started: each has a process group of its own."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def run(argv, name, timeout, env=None, on_line=None):
+    """Runs a program to its end. Its output is kept, and given line by line to on_line."""
+    begin = time.monotonic()
+    process = subprocess.Popen(
+        argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace", start_new_session=True, env=os.environ | (env or {}))
+    with children_lock:
+        children.add(process)
+    timed_out = threading.Event()
+
+    def expire():
+        timed_out.set()
+        end_group(process)
+
+    timer = threading.Timer(timeout, expire)
+    timer.daemon = True
+    timer.start()
+    ended = threading.Event()
+    lines = collections.deque(maxlen=200000)
+    threading.Thread(target=beat, args=(name, ended, begin, lines), daemon=True).start()
+    try:
+        for line in process.stdout:
+            lines.append(line)
+            if on_line:
+                on_line(line.rstrip("\n"))
+        code = process.wait()
+    finally:
+        ended.set()
+        timer.cancel()
+        end_group(process)  # what it left behind
+        with children_lock:
+            children.discard(process)
+    return Finished(code, "".join(lines), time.monotonic() - begin, timed_out.is_set())
+
+
+def beat(name, ended, begin, lines):
+    """A sign of life now and then, with the file a compiler is at."""
+    while not ended.wait(HEARTBEAT):
+        at = ""
+        with contextlib.suppress(IndexError, RuntimeError):
+            files = re.findall(r"\S+\.(?:c|go)\b", lines[-1])
+            at = f", at {files[-1]}" if files else ""
+        say(f"        ... {name}: {time.monotonic() - begin:.0f} s{at}")
+
+
+def make(*args):
+    """make for this run, whatever the make that started us was told about jobs."""
+    flags = re.sub(r"(^|\s)(-j\S*|--jobserver\S*)", " ", os.environ.get("MAKEFLAGS", "")).strip()
+    return (["make", "--no-print-directory", *args], {"MAKEFLAGS": flags, "MAKELEVEL": ""})
+
+
+def build(tally, what, *args):
+    """Builds by make, going on after errors. True where everything was built."""
+    argv, env = make("-k", f"-j{CORES}", *args)
+    done = run(argv, what, BUILD_TIMEOUT, env)
+    if done.code == 0:
+        tally.ok(f"{what} ({done.seconds:.1f} s)")
+        return True
+    errors = [line for line in done.lines if not re.match(r"(gcc|cc|clang\S*|ar|rm|mkdir) ", line)]
+    tally.fail(f"{what}: {done.how()}", "\n".join(errors))
+    return False
+
+
+def up_to_date(program, *args):
+    """After a failed build: is this program of the sources as they are, or an old one?"""
+    argv, env = make("-q", *args, program)
+    return subprocess.run(argv, cwd=ROOT, env=os.environ | env, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode == 0
+
+
+def in_parallel(work, items):
+    with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
+        for future in [pool.submit(work, item) for item in items]:
+            future.result()
+
+
+# ---- phases ----------------------------------------------------------------------------------
+
+def phase_build(tally, options):
+    build(tally, "make all", "all")
+
+
+def phase_lint(tally, options):
+    show_tap(tally, ["tools/lint.sh"], "tools/lint.sh", BUILD_TIMEOUT, details=True)
+
+
+def show_tap(tally, argv, name, timeout, details=False, env=None):
+    """Runs a program that writes TAP, showing its results as they come."""
+    def on_line(line):
+        m = TAP.match(line)
+        if m:
+            say(f"{'ok' if m[1] == 'ok' else 'not ok':7} {m[2]}")
+        elif details and line.strip():
+            say(f"    | {line.strip()}")
+
+    done = run(argv, name, timeout, env, on_line)
+    passed, failed, skipped = count_tap(done.lines)
+    tally.add(passed, failed, skipped)
+    if done.code == 0 and failed == 0:
+        if passed + skipped == 0:
+            tally.fail(f"{name}: it tested nothing", done.output)
+        return
+    if failed == 0 or done.timed_out or done.code < 0:
+        tally.fail(f"{name}: {done.how()}", "" if details else done.output)
+    elif not details:
+        say(f"        all output of {name}:\n{indent(done.output)}")
+
+
+SANITIZERS = {
+    "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+}
+
+
+def sanitizer_env():
+    return {name: ":".join(filter(None, (value, os.environ.get(name))))
+            for name, value in SANITIZERS.items()}
+
+
+def fixed_addresses():
+    """The sanitizers of gcc 12 do not start where a kernel randomizes addresses as newer ones do;
+    setarch -R turns that off for one program. Some containers forbid it: then without."""
+    argv = ["setarch", "-R"]
+    try:
+        allowed = subprocess.run(argv + ["true"], stderr=subprocess.DEVNULL).returncode == 0
+    except OSError:
+        allowed = False
+    return argv if allowed else []
+
+
+def unit_programs(tally, programs):
+    env = sanitizer_env() | {"CMOCKA_MESSAGE_OUTPUT": "TAP"}
+    prefix = fixed_addresses()
+
+    def one(program):
+        name = os.path.basename(program)
+        done = run([*prefix, program], name, UNIT_TIMEOUT, env)
+        passed, failed, skipped = count_tap(done.lines)
+        tally.add(passed, failed, skipped)
+        if failed:
+            say(f"not ok  {name}: {failed} of {passed + failed} tests\n{indent(done.output)}")
+        elif done.code != 0:
+            tally.fail(f"{name}: {done.how()}", done.output)
+        elif passed + skipped == 0:
+            tally.fail(f"{name}: it tested nothing", done.output)
+        else:
+            left_out = f", {skipped} skipped" if skipped else ""
+            say(f"ok      {name}: {passed} tests{left_out} ({done.seconds:.1f} s)")
+
+    in_parallel(one, programs)
+
+
+def unit_phase(sanitizer, directory):
+    def phase(tally, options):
+        san = f"SAN={sanitizer}"
+        built = build(tally, f"make {san} unit-bins", san, "unit-bins")
+        programs = []
+        for source in sorted(glob.glob("tests/unit/test_*.c", root_dir=ROOT)):
+            program = f"{directory}/unit/{os.path.basename(source)[:-2]}"
+            if built or up_to_date(program, san):
+                programs.append(program)
+            else:
+                tally.fail(f"{os.path.basename(program)}: not built")
+        unit_programs(tally, programs)
+    return phase
+
+
+def phase_fuzz(tally, options):
+    built = build(tally, "make fuzz-bins", "fuzz-bins")
+    names = []
+    for source in sorted(glob.glob("tests/fuzz/fuzz_*.c", root_dir=ROOT)):
+        name = os.path.basename(source)[len("fuzz_"):-2]
+        if built or up_to_date(f"build/fuzz/fuzz_{name}"):
+            names.append(name)
+        else:
+            tally.fail(f"fuzz_{name}: not built")
+    os.makedirs(os.path.join(ROOT, FINDINGS), exist_ok=True)
+    in_parallel(lambda name: fuzz(tally, name, options.fuzz_seconds), names)
+
+
+def fuzz(tally, name, seconds):
+    """One target on a copy of its corpus, so that what libFuzzer adds is not left in the tree."""
+    program = f"build/fuzz/fuzz_{name}"
+    prefix = f"{FINDINGS}/{name}-"
+    with tempfile.TemporaryDirectory(prefix="berth-fuzz-") as corpus:
+        seeds = os.path.join(ROOT, "tests/fuzz/corpus", name)
+        if os.path.isdir(seeds):
+            shutil.copytree(seeds, corpus, dirs_exist_ok=True)
+        before = set(glob.glob(os.path.join(ROOT, prefix) + "*"))
+        done = run([program, corpus, f"-max_total_time={seconds}", "-rss_limit_mb=2048",
+                    "-timeout=20", "-print_final_stats=1", f"-artifact_prefix={prefix}"],
+                   f"fuzz_{name}", seconds + 300, sanitizer_env())
+    if done.code == 0:
+        runs = re.search(r"stat::number_of_executed_units:\s*(\d+)", done.output)
+        cover = re.findall(r"\bcov: (\d+)", done.output)
+        tally.ok(f"fuzz_{name}: {runs[1] if runs else '?'} inputs, coverage "
+                 f"{cover[-1] if cover else '?'} ({done.seconds:.0f} s)")
+        return
+    found = sorted(set(glob.glob(os.path.join(ROOT, prefix) + "*")) - before)
+    repeat = "\n".join(f"to see it again: {program} {os.path.relpath(f, ROOT)}" for f in found)
+    tally.fail(f"fuzz_{name}: {done.how()}", "\n".join(done.lines[-200:]) + "\n" + repeat)
+
+
+def phase_e2e(tally, options):
+    if not build(tally, "make all", "all"):
+        return
+    scripts = sorted(glob.glob("tests/e2e/test_*.py", root_dir=ROOT))
+    if not scripts:
+        tally.fail("tests/e2e: no tests there")
+        return
+    say("        etcd, kube-apiserver, kubectl and kube-scheduler; the first build takes minutes")
+    done = run(["tests/kube/build.sh"], "tests/kube/build.sh", BUILD_TIMEOUT,
+               on_line=lambda line: say(f"        {line}"))
+    if done.code != 0:
+        tally.fail(f"tests/kube/build.sh: {done.how()}; tests/e2e was not run")
+        return
+    tally.ok(f"tests/kube/build.sh ({done.seconds:.1f} s)")
+    for script in scripts:
+        say(f"        {script}")
+        show_tap(tally, [script], script, E2E_TIMEOUT)
+
+
+PHASES = {
+    "build": ("the program", phase_build),
+    "lint": ("lint", phase_lint),
+    "unit-address": ("unit tests, address and undefined behaviour sanitizers",
+                     unit_phase("address,undefined", "build/address")),
+    "unit-thread": ("unit tests, thread sanitizer", unit_phase("thread", "build/thread")),
+    "fuzz": ("fuzz targets", phase_fuzz),
+    "e2e": ("end to end on a real API server", phase_e2e),
+}
+
+
+# ---- the whole -------------------------------------------------------------------------------
+
+def parse_args():
+    summary, rest = __doc__.split("\n", 1)
+    p = argparse.ArgumentParser(description=summary, epilog=rest,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--only", metavar="PHASE", action="append", choices=PHASES,
+                   help="only this phase: " + ", ".join(PHASES))
+    p.add_argument("--unit", metavar="DIR", help="only the unit tests built in DIR/unit")
+    p.add_argument("--fuzz", metavar="SECONDS", type=int, help="only fuzz targets, so long each")
+    options = p.parse_args()
+    options.fuzz_seconds = options.fuzz or int(os.environ.get("BERTH_FUZZ_SECONDS", "10"))
+    return options
+
+
+def chosen_phases(options):
+    if options.unit:
+        programs = sorted(p for p in glob.glob(f"{options.unit}/unit/test_*", root_dir=ROOT)
+                          if os.access(os.path.join(ROOT, p), os.X_OK))
+        if not programs:
+            sys.exit(f"run.py: no unit tests in {options.unit}/unit")
+        programs = [os.path.join(ROOT, p) for p in programs]
+        return {"unit": (f"unit tests in {options.unit}",
+                         lambda tally, _: unit_programs(tally, programs))}
+    if options.fuzz:
+        return {"fuzz": PHASES["fuzz"]}
+    return {name: PHASES[name] for name in PHASES if not options.only or name in options.only}
+
+
+def stop(signum, frame):
+    with children_lock:
+        for process in children:
+            end_group(process)
+    say("interrupted")
+    os._exit(128 + signum)
+
+
+def main():
+    options = parse_args()
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, stop)
+    passed = failed = 0
+    rows = []
+    for name, (title, phase) in chosen_phases(options).items():
+        say(f"\n== {title} ==")
+        tally, begin = Tally(), time.monotonic()
+        phase(tally, options)
+        skipped = f", {tally.skipped} skipped" if tally.skipped else ""
+        rows.append(f"{name:14}{tally.passed:5} passed, {tally.failed} failed{skipped}"
+                    f" ({time.monotonic() - begin:.0f} s)")
+        passed += tally.passed
+        failed += tally.failed
+    say("\n== summary ==\n" + "\n".join(rows) + f"\n\n{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
