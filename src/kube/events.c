@@ -382,11 +382,10 @@ static void on_finish(struct loop_timer *timer)
 
     for (; r; r = newer) {
         newer = r->newer;
-        if (loop_now(rec->loop) - r->touched < rec->options.finish)
+        if (r->busy_prev || loop_now(rec->loop) - r->touched < rec->options.finish)
             continue;
         if (r->event.series && !enqueue(rec, r))
             continue; /* no room now: at the next turn */
-        r->dirty = false;
         cache_remove(rec, r);
     }
     loop_timer_set(&rec->finish, rec->options.finish);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "kube/pod_writes.h"
+
+static struct pod_condition conditions[2];
+static struct pod pod;
+static struct buf out;
+
+static int set_up(void **state)
+{
+    (void)state;
+    conditions[0] = (struct pod_condition){.type = STR_INIT("Ready"), .status = STR_INIT("False")};
+    conditions[1] = (struct pod_condition){.type = STR_INIT("PodScheduled"),
+                                           .status = STR_INIT("False"),
+                                           .reason = STR_INIT("Unschedulable"),
+                                           .message = STR_INIT("no room")};
+    pod = (struct pod){0};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    buf_release(&out);
+    return 0;
+}
+
+static const char *patch(const struct pod_condition *condition, const char *node)
+{
+    struct str name = str_of(node);
+    struct pod_status_change change = {
+        .pod = &pod, .condition = condition, .nominated_node_name = node ? &name : NULL};
+
+    buf_clear(&out);
+    return pod_status_patch(&change, timestamp_of(1700000000 * NSEC_PER_SEC + 5), &out)
+               ? buf_cstr(&out)
+               : NULL;
+}
+
+static void test_a_new_condition_is_written_whole(void **state)
+{
+    struct pod_condition c = conditions[1];
+
+    (void)state;
+    c.observed_generation = 3;
+    assert_string_equal(
+        patch(&c, NULL),
+        "{\"status\":{\"$setElementOrder/conditions\":[{\"type\":\"PodScheduled\"}],"
+        "\"conditions\":[{\"lastProbeTime\":null,"
+        "\"lastTransitionTime\":\"2023-11-14T22:13:20Z\",\"message\":\"no room\","
+        "\"observedGeneration\":3,\"reason\":\"Unschedulable\",\"status\":\"False\","
+        "\"type\":\"PodScheduled\"}]}}");
+}
+
+static void test_only_what_differs_is_written(void **state)
+{
+    struct pod_condition c = conditions[1];
+
+    (void)state;
+    pod.status.conditions.v = conditions;
+    pod.status.conditions.n = 2;
+    assert_null(patch(&c, NULL));
+    c.message = STR("still no \"room\"");
+    assert_string_equal(patch(&c, NULL),
+                        "{\"status\":{\"$setElementOrder/conditions\":[{\"type\":\"Ready\"},"
+                        "{\"type\":\"PodScheduled\"}],\"conditions\":[{\"message\":"
+                        "\"still no \\\"room\\\"\",\"type\":\"PodScheduled\"}]}}");
+    c.status = STR("True");
+    c.message = c.reason = STR("");
+    assert_string_equal(
+        patch(&c, NULL),
+        "{\"status\":{\"$setElementOrder/conditions\":[{\"type\":\"Ready\"},"
+        "{\"type\":\"PodScheduled\"}],\"conditions\":["
+        "{\"lastTransitionTime\":\"2023-11-14T22:13:20Z\",\"message\":null,\"reason\":null,"
+        "\"status\":\"True\",\"type\":\"PodScheduled\"}]}}");
+}
+
+static void test_nominated_node_name(void **state)
+{
+    (void)state;
+    assert_null(patch(NULL, NULL));
+    assert_null(patch(NULL, ""));
+    assert_string_equal(patch(NULL, "n1"), "{\"status\":{\"nominatedNodeName\":\"n1\"}}");
+    pod.status.nominated_node_name = STR("n1");
+    assert_null(patch(NULL, "n1"));
+    assert_string_equal(patch(NULL, ""), "{\"status\":{\"nominatedNodeName\":null}}");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_new_condition_is_written_whole),
+        TEST(test_only_what_differs_is_written),
+        TEST(test_nominated_node_name),
+    };
+
+    return cmocka_run_group_tests_name("kube_pod_writes", tests, NULL, NULL);
+}
