@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * yaml_resolve.h - what a plain YAML scalar means. Private to codec.
+ *
+ * Purpose:   the rules of YAML 1.1 as go-yaml v2 has them, which is what sigs.k8s.io/yaml reads by.
+ * Ownership: values.
+ * Threading: any.
+ */
+#ifndef BERTH_CODEC_YAML_RESOLVE_H
+#define BERTH_CODEC_YAML_RESOLVE_H
+
+#include "base/buf.h"
+
+enum yaml_meaning {
+    YAML_STR,
+    YAML_NULL,
+    YAML_BOOL,
+    YAML_INT,
+    YAML_UINT, /* beyond int64 */
+    YAML_FLOAT,
+    YAML_TIMESTAMP, /* read as a string, but written in quotes */
+};
+
+struct yaml_scalar {
+    enum yaml_meaning meaning;
+    union {
+        bool boolean;
+        int64_t whole;
+        uint64_t large;
+        double real; /* may be infinite or NaN */
+    };
+};
+
+struct yaml_scalar yaml_resolve(struct str text);
+
+/* Base 60, which nobody reads as a number any more but old parsers might: written in quotes. */
+bool yaml_is_base60(struct str text);
+
+/* As a map key: the form that sigs.k8s.io/yaml gives it. False for what it refuses (null). */
+bool yaml_key(const struct yaml_scalar *scalar, struct str text, struct buf *out);
+
+#endif
