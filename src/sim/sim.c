@@ -95,6 +95,8 @@ void sim_load(struct sim *sim, const struct scenario *scenario)
             map_put(&sim->by_uid, object_meta(o)->uid, pod);
         }
         engine_object_changed(sim->engine, NULL, o);
+        /* No two things happen at the same moment: pods are tried in the order they came. */
+        sim->now++;
     }
 }
 
