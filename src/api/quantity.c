@@ -63,8 +63,7 @@ bool quantity_mul_pow10(int128 v, int64_t n, int128 *ret_product)
     return true;
 }
 
-/* --- conversion to int64 ------------------------------------------------------------------------
- */
+/* --- conversion to int64 ---------------------------------------------------------------------- */
 
 static int64_t wrap_add(int64_t a, int64_t b)
 {
@@ -194,8 +193,7 @@ int64_t quantity_milli_value(const struct quantity *q)
     return quantity_scaled_value(q, -3);
 }
 
-/* --- comparison ---------------------------------------------------------------------------------
- */
+/* --- comparison ------------------------------------------------------------------------------- */
 
 /* Both at the finer of the two scales; false where 128 bits do not hold that. */
 static bool align(const struct quantity *a, const struct quantity *b, int128 *ret_a, int128 *ret_b)
@@ -255,8 +253,7 @@ int quantity_cmp(const struct quantity *a, const struct quantity *b)
     return sign_a * cmp_magnitude(a, b);
 }
 
-/* --- addition -----------------------------------------------------------------------------------
- */
+/* --- addition --------------------------------------------------------------------------------- */
 
 /* Where both are int64 and the sum is. */
 static bool add_int(struct quantity *q, const struct quantity *y)
@@ -320,8 +317,7 @@ void quantity_sub(struct quantity *q, const struct quantity *y)
     quantity_add(q, &minus);
 }
 
-/* --- maps ---------------------------------------------------------------------------------------
- */
+/* --- maps ------------------------------------------------------------------------------------- */
 
 const struct quantity *quantity_map_get(const quantity_map *map, struct str key)
 {

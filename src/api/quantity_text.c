@@ -3,26 +3,28 @@
 #include "codec/json.h"
 #include "codec/proto.h"
 
-/* --- suffixes -----------------------------------------------------------------------------------
- */
+/* --- suffixes --------------------------------------------------------------------------------- */
 
 static const struct suffix {
-    const char *text;
+    char text[3];
+    uint8_t n; /* bytes of text */
     enum quantity_format format;
     int exponent; /* of 10, or of 2 */
 } suffixes[] = {
-    {"", QUANTITY_DECIMAL_SI, 0},   {"m", QUANTITY_DECIMAL_SI, -3}, {"Mi", QUANTITY_BINARY_SI, 20},
-    {"Gi", QUANTITY_BINARY_SI, 30}, {"Ki", QUANTITY_BINARY_SI, 10}, {"k", QUANTITY_DECIMAL_SI, 3},
-    {"M", QUANTITY_DECIMAL_SI, 6},  {"G", QUANTITY_DECIMAL_SI, 9},  {"T", QUANTITY_DECIMAL_SI, 12},
-    {"P", QUANTITY_DECIMAL_SI, 15}, {"E", QUANTITY_DECIMAL_SI, 18}, {"u", QUANTITY_DECIMAL_SI, -6},
-    {"n", QUANTITY_DECIMAL_SI, -9}, {"Ti", QUANTITY_BINARY_SI, 40}, {"Pi", QUANTITY_BINARY_SI, 50},
-    {"Ei", QUANTITY_BINARY_SI, 60},
+    {"", 0, QUANTITY_DECIMAL_SI, 0},   {"m", 1, QUANTITY_DECIMAL_SI, -3},
+    {"Mi", 2, QUANTITY_BINARY_SI, 20}, {"Gi", 2, QUANTITY_BINARY_SI, 30},
+    {"Ki", 2, QUANTITY_BINARY_SI, 10}, {"k", 1, QUANTITY_DECIMAL_SI, 3},
+    {"M", 1, QUANTITY_DECIMAL_SI, 6},  {"G", 1, QUANTITY_DECIMAL_SI, 9},
+    {"T", 1, QUANTITY_DECIMAL_SI, 12}, {"P", 1, QUANTITY_DECIMAL_SI, 15},
+    {"E", 1, QUANTITY_DECIMAL_SI, 18}, {"u", 1, QUANTITY_DECIMAL_SI, -6},
+    {"n", 1, QUANTITY_DECIMAL_SI, -9}, {"Ti", 2, QUANTITY_BINARY_SI, 40},
+    {"Pi", 2, QUANTITY_BINARY_SI, 50}, {"Ei", 2, QUANTITY_BINARY_SI, 60},
 };
 
 static bool read_suffix(struct str text, enum quantity_format *ret_format, int32_t *ret_exponent)
 {
     for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
-        if (str_is(text, suffixes[i].text)) {
+        if (text.n == suffixes[i].n && memcmp(text.p, suffixes[i].text, text.n) == 0) {
             *ret_format = suffixes[i].format;
             *ret_exponent = suffixes[i].exponent;
             return true;
@@ -49,8 +51,7 @@ static const char *suffix_of(enum quantity_format format, int64_t exponent)
     return "";
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 struct parts {
     bool negative;
@@ -110,13 +111,13 @@ static int split(struct str text, struct parts *p, struct err *reterr)
     p->has_digits = num.n + p->denom.n > 0; /* without any it is still a zero, mostly */
 
     struct str suffix = str_slice(text, at, text.n);
-    if (text.n == 0 || !is_suffix(suffix))
-        return err_set(reterr, -EINVAL,
-                       "quantities must match the regular expression "
-                       "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
-    if (!read_suffix(suffix, &p->format, &p->exponent))
+    if (text.n > 0 && read_suffix(suffix, &p->format, &p->exponent))
+        return 0;
+    if (text.n > 0 && is_suffix(suffix))
         return err_set(reterr, -EINVAL, "unable to parse quantity's suffix");
-    return 0;
+    return err_set(reterr, -EINVAL,
+                   "quantities must match the regular expression "
+                   "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
 }
 
 static size_t n_digits(const struct parts *p)
@@ -284,8 +285,7 @@ int quantity_parse(struct str text, struct arena *a, struct quantity *ret_quanti
     return 0;
 }
 
-/* --- writing ------------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void write_decimal(const struct quantity *q, enum quantity_format format, struct buf *out)
 {
@@ -343,8 +343,7 @@ void quantity_write(const struct quantity *q, struct buf *out)
         write_decimal(q, QUANTITY_DECIMAL_SI, out);
 }
 
-/* --- codecs -------------------------------------------------------------------------------------
- */
+/* --- codecs ----------------------------------------------------------------------------------- */
 
 static int from_json(struct str text, bool quoted, struct arena *a, void *out, struct err *reterr)
 {

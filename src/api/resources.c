@@ -3,8 +3,7 @@
 
 #include "api/labels.h"
 
-/* --- names and integers -------------------------------------------------------------------------
- */
+/* --- names and integers ----------------------------------------------------------------------- */
 
 static bool is_prefixed_native(struct str name)
 {
@@ -72,8 +71,7 @@ const int64_t *resources_scalar(const struct resources *r, struct str name)
     return NULL;
 }
 
-/* --- maps of quantities -------------------------------------------------------------------------
- */
+/* --- maps of quantities ----------------------------------------------------------------------- */
 
 /* What to do where both maps have the name. */
 typedef void combine_fn(struct quantity *have, const struct quantity *other);
@@ -130,8 +128,7 @@ static void merge(quantity_map *map, const quantity_map *other, combine_fn *comb
     map->n = n;
 }
 
-/* --- requests of a pod --------------------------------------------------------------------------
- */
+/* --- requests of a pod ------------------------------------------------------------------------ */
 
 struct request {
     const struct pod *pod;

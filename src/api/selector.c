@@ -3,8 +3,7 @@
 
 #include "api/labels.h"
 
-/* --- requirements -------------------------------------------------------------------------------
- */
+/* --- requirements ----------------------------------------------------------------------------- */
 
 static const struct {
     const char *name; /* in API objects; NULL for those that only texts have */
@@ -131,8 +130,7 @@ bool requirement_matches(const struct requirement *r, const struct str *value)
     return false;
 }
 
-/* --- selectors ----------------------------------------------------------------------------------
- */
+/* --- selectors -------------------------------------------------------------------------------- */
 
 static int by_key_then_place(const void *a, const void *b)
 {

@@ -65,8 +65,7 @@ bool selector_matches(const struct selector *s, const str_map *labels);
 /* Appends it in the syntax of selector_parse. */
 void selector_write(const struct selector *s, struct buf *out);
 
-/* --- field selectors ----------------------------------------------------------------------------
- */
+/* --- field selectors -------------------------------------------------------------------------- */
 
 struct field_requirement {
     struct str field, value;

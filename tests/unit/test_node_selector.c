@@ -13,8 +13,7 @@
 #include "api/pod.h"
 #include "golden.h"
 
-/* --- the table ----------------------------------------------------------------------------------
- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 struct node_case {
     int32_t node; /* which of the nodes */
@@ -105,8 +104,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* --- tests --------------------------------------------------------------------------------------
- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static const struct object_meta *node_of(const struct fixture *f, const struct node_case *c)
 {

@@ -14,8 +14,7 @@
 #include "golden.h"
 #include "prop.h"
 
-/* --- the table ----------------------------------------------------------------------------------
- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 struct parse_row {
     struct str in, err, out, canon, format;
@@ -93,8 +92,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* --- helpers ------------------------------------------------------------------------------------
- */
+/* --- helpers ---------------------------------------------------------------------------------- */
 
 static struct str text_of(const struct quantity *q, struct arena *a)
 {
@@ -127,8 +125,7 @@ static void same_int(struct str in, const char *what, int64_t want, int64_t got)
                  (long long)got);
 }
 
-/* --- tests --------------------------------------------------------------------------------------
- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static const char *const formats[] = {
     [QUANTITY_DECIMAL_SI] = "DecimalSI",
@@ -373,6 +370,46 @@ static void test_map(void **state)
     assert_int_equal(sizeof(struct quantity), 24);
 }
 
+/* Where upstream is stranger than one would think; its answers. */
+static void test_oddities(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in, *out;
+        int64_t value, milli;
+    } cases[] = {
+        {"0.9765625Ki", "1k", 1000, 1000000},
+        {"-0.9765625Ki", "-1k", -1000, -1000000},
+        {"62.5Ki", "64000", 64000, 64000000},
+        {"1000E", "1", 0, 0},
+        {"1.500", "1.500", 2, 1500},
+        {"1.5", "1500m", 2, 1500},
+        {".", "0", 0, 0},
+        {"Ki", "0", 0, 0},
+        {"1e2147483647", "10e2147483646", 0, 1},
+        {"1e4294967299", "1e4294967299", 1000, 1000000},
+        {"123456789012345678901234567890123456789012345678901234567890",
+         "123456789012345678901234567890123456789012345678901234567890", -8300149958212908334,
+         884874956389893200},
+        {"0.99999999999999999999999", "1", 1, 1000},
+        {"-9223372036854775809", "-9223372036854775809", -1, -1000},
+        {"1e18", "1e18", 1000000000000000000, 0},
+        {"1e16", "10e15", 10000000000000000, 0},
+    };
+    struct arena a;
+    arena_init(&a, 0);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct str in = str_of(cases[i].in);
+        struct quantity q = parse(in, &a);
+        same(in, "text", str_of(cases[i].out), text_of(&q, &a));
+        same_int(in, "value", cases[i].value, quantity_value(&q));
+        same_int(in, "milli", cases[i].milli, quantity_milli_value(&q));
+    }
+    struct quantity q;
+    assert_int_equal(quantity_parse(STR("Ei"), &a, &q, NULL), -EINVAL);
+    arena_release(&a);
+}
+
 /* A text of a megabyte is read in linear time and given back. */
 static void test_long(void **state)
 {
@@ -406,6 +443,7 @@ int main(void)
         cmocka_unit_test(test_json),         cmocka_unit_test(test_codecs_agree),
         cmocka_unit_test(test_bad_protobuf), cmocka_unit_test(test_properties),
         cmocka_unit_test(test_map),          cmocka_unit_test(test_long),
+        cmocka_unit_test(test_oddities),
     };
     return cmocka_run_group_tests_name("quantity", tests, set_up, tear_down);
 }

@@ -12,8 +12,7 @@
 #include "codec/json.h"
 #include "golden.h"
 
-/* --- the table ----------------------------------------------------------------------------------
- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 struct int_entry {
     struct str key;
@@ -97,8 +96,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* --- tests --------------------------------------------------------------------------------------
- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void check_map(const struct pod *pod, const char *what, const str_map *want,
                       const quantity_map *got)

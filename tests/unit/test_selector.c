@@ -13,8 +13,7 @@
 #include "golden.h"
 #include "prop.h"
 
-/* --- the table ----------------------------------------------------------------------------------
- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 struct match_row {
     str_map labels;
@@ -92,8 +91,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* --- checks -------------------------------------------------------------------------------------
- */
+/* --- checks ----------------------------------------------------------------------------------- */
 
 /* True where the row goes on, false where both refuse it. */
 static bool agree_on_error(const struct row *row, int r, const struct err *e)
@@ -144,8 +142,7 @@ static void check_requirements(const struct row *row, const struct selector *s)
     }
 }
 
-/* --- tests --------------------------------------------------------------------------------------
- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void test_label_selectors(void **state)
 {
