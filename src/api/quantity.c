@@ -276,14 +276,16 @@ static bool add_int(struct quantity *q, const struct quantity *y)
     return true;
 }
 
+/* The lowest 128-bit integer is never used, so that every amount can be negated. */
+static const int128 dec_max = (int128)(~(uint128)0 >> 1);
+
 /* The sum is beyond 128 bits: the bound, with the sign of the true sum. */
 static void saturate(struct quantity *q, const struct quantity *y)
 {
     int sign = quantity_sign(q);
     if (quantity_sign(y) != sign)
         sign *= cmp_magnitude(q, y);
-    int128 max = (int128)(~(uint128)0 >> 1);
-    quantity_set_dec(q, sign * max, -9);
+    quantity_set_dec(q, sign * dec_max, -9);
 }
 
 void quantity_add(struct quantity *q, const struct quantity *y)
@@ -295,7 +297,7 @@ void quantity_add(struct quantity *q, const struct quantity *y)
     if (q->kind == QUANTITY_INT && y->kind == QUANTITY_INT && add_int(q, y))
         return;
     int128 a, b, sum;
-    if (align(q, y, &a, &b) && !__builtin_add_overflow(a, b, &sum))
+    if (align(q, y, &a, &b) && !__builtin_add_overflow(a, b, &sum) && sum >= -dec_max)
         quantity_set_dec(q, sum, MIN(q->scale, y->scale));
     else if (quantity_is_zero(q)) {
         *q = *y;

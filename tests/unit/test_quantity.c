@@ -410,6 +410,36 @@ static void test_oddities(void **state)
     arena_release(&a);
 }
 
+/* Beyond 128 bits the bound is reached and kept, from both sides, and one can come back from it. */
+static void test_bound(void **state)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a, 0);
+    struct quantity huge = parse(STR("1e50"), &a), one = parse(STR("1n"), &a), q = one;
+    struct quantity digits = parse(STR("123456789012345678901234567890123456789012345"), &a);
+    struct quantity zero = {0};
+    quantity_sub(&q, &huge);
+    assert_true(at_bound(text_of(&q, &a)));
+    assert_int_equal(quantity_sign(&q), -1);
+    quantity_sub(&q, &one);
+    quantity_sub(&zero, &q);
+    assert_true(at_bound(text_of(&q, &a)) && at_bound(text_of(&zero, &a)));
+    assert_int_equal(quantity_sign(&zero), 1);
+    quantity_sub(&zero, &one);
+    assert_false(at_bound(text_of(&zero, &a)));
+
+    q = digits;
+    quantity_sub(&q, &digits);
+    assert_true(quantity_is_zero(&q));
+    quantity_sub(&q, &digits);
+    assert_int_equal(quantity_sign(&q), -1);
+    assert_int_equal(quantity_cmp(&q, &digits), -1);
+    quantity_add(&q, &digits);
+    assert_true(quantity_is_zero(&q));
+    arena_release(&a);
+}
+
 /* A text of a megabyte is read in linear time and given back. */
 static void test_long(void **state)
 {
@@ -443,7 +473,7 @@ int main(void)
         cmocka_unit_test(test_json),         cmocka_unit_test(test_codecs_agree),
         cmocka_unit_test(test_bad_protobuf), cmocka_unit_test(test_properties),
         cmocka_unit_test(test_map),          cmocka_unit_test(test_long),
-        cmocka_unit_test(test_oddities),
+        cmocka_unit_test(test_oddities),     cmocka_unit_test(test_bound),
     };
     return cmocka_run_group_tests_name("quantity", tests, set_up, tear_down);
 }
