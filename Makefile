@@ -94,7 +94,7 @@ build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libberth.a
 	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -pthread $^ $(LIBS) -o $@
 
 .SECONDARY:
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) build/fuzz -name '*.d' 2>/dev/null)
 
 # --- running and testing ----------------------------------------------------------------------
 
