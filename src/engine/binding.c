@@ -33,6 +33,7 @@ static void free_op(struct berth_op *op)
 
 void binding_abandon(struct berth_op *op)
 {
+    queue_done(&op->engine->queue, op->queued);
     free_op(op);
 }
 

@@ -46,14 +46,15 @@ static void free_queued(struct berth_queued_pod *qp)
 
 void queue_release(struct queue *q)
 {
-    map_each (e, &q->by_key)
-        free_queued(e->value);
-    map_release(&q->by_key);
+    /* The heaps first: they look at their elements once more. */
     heap_release(&q->active);
     heap_release(&q->backoff);
     heap_release(&q->error_backoff);
     vec_release(&q->unschedulable);
     vec_release(&q->registrar.events);
+    map_each (e, &q->by_key)
+        free_queued(e->value);
+    map_release(&q->by_key);
 }
 
 void queue_add_profile(struct queue *q, struct profile *profile)

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "api/pod.h"
+#include "base/time.h"
+#include "plugins/registry.h"
+
+static int64_t port_now(void *ctx)
+{
+    return ((struct fixture *)ctx)->now;
+}
+
+static void port_submit(void *ctx, const struct write *write)
+{
+    struct fixture *f = ctx;
+    vec_push(&f->writes, (struct fixture_write){.kind = write->kind,
+                                                .id = write->id,
+                                                .pod = object_ref(write->pod),
+                                                .node = str_dup(write->node_name),
+                                                .reason = str_dup(write->reason),
+                                                .message = str_dup(write->message),
+                                                .warning = write->warning});
+}
+
+static void port_decided(void *ctx, const struct decision *d)
+{
+    struct fixture *f = ctx;
+    struct str name = object_meta(d->pod)->name;
+    vec_push(&f->decisions, d->bound
+                                ? xasprintf("%.*s -> %.*s", STR_ARG(name), STR_ARG(d->node_name))
+                                : xasprintf("%.*s: %.*s", STR_ARG(name), STR_ARG(d->message)));
+}
+
+void fixture_init(struct fixture *f, const char *config, const struct registry *registry)
+{
+    struct err err = {0};
+    *f = (struct fixture){.now = 1000 * NSEC_PER_SEC};
+    arena_init(&f->arena, 0);
+    config_default(&f->config, &f->arena);
+    if (config && config_read("test", str_of(config), &f->arena, &f->config, &err) < 0)
+        fail_msg("%s", err.msg);
+    struct engine_options options = {
+        .config = &f->config,
+        .registry = registry ? registry : &in_tree_registry,
+        .seed = 7,
+        .ports = {.ctx = f, .now = port_now, .submit = port_submit, .decided = port_decided},
+    };
+    if (engine_new(&options, &f->engine, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+void fixture_release(struct fixture *f)
+{
+    engine_free(f->engine);
+    for (size_t i = 0; i < f->writes.n; i++) {
+        struct fixture_write *w = &f->writes.v[i];
+        object_unref(w->pod);
+        free(w->node);
+        free(w->reason);
+        free(w->message);
+    }
+    vec_release(&f->writes);
+    for (size_t i = 0; i < f->decisions.n; i++)
+        free(f->decisions.v[i]);
+    vec_release(&f->decisions);
+    arena_release(&f->arena);
+}
+
+/* --- objects ----------------------------------------------------------------------------------- */
+
+struct object *fixture_object(enum kind_id kind, const char *fmt, ...)
+{
+    struct buf text = BUF_INIT;
+    struct err err = {0};
+    struct object *o = NULL;
+    struct wire wire = {.kind = kind_get(kind), .encoding = ENCODING_JSON};
+    va_list ap;
+    va_start(ap, fmt);
+    buf_add_vprintf(&text, fmt, ap);
+    va_end(ap);
+    if (object_decode(&wire, buf_str(&text), &o, &err) < 0)
+        fail_msg("%s in %s", err.msg, buf_cstr(&text));
+    buf_release(&text);
+    return o;
+}
+
+struct object *fixture_pod_on(const char *name, const char *cpu, const char *memory,
+                              const char *node)
+{
+    return fixture_object(
+        KIND_POD,
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"},"
+        "\"spec\":{\"nodeName\":\"%s\",\"schedulerName\":\"default-scheduler\","
+        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":"
+        "{\"cpu\":\"%s\",\"memory\":\"%s\"}}}]}}",
+        name, name, node, cpu, memory);
+}
+
+struct object *fixture_pod(const char *name, const char *cpu, const char *memory)
+{
+    return fixture_pod_on(name, cpu, memory, "");
+}
+
+struct object *fixture_node(const char *name, const char *cpu, const char *memory)
+{
+    return fixture_object(KIND_NODE,
+                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"},\"status\":{"
+                          "\"allocatable\":{\"cpu\":\"%s\",\"memory\":\"%s\",\"pods\":\"110\"}}}",
+                          name, name, cpu, memory);
+}
+
+/* --- what happens ------------------------------------------------------------------------------ */
+
+void fixture_add(struct fixture *f, struct object *o)
+{
+    engine_object_changed(f->engine, NULL, o);
+    object_unref(o);
+    f->now++;
+}
+
+void fixture_update(struct fixture *f, struct object *before, struct object *after)
+{
+    engine_object_changed(f->engine, before, after);
+    object_unref(before);
+    object_unref(after);
+    f->now++;
+}
+
+void fixture_delete(struct fixture *f, struct object *o)
+{
+    engine_object_changed(f->engine, o, NULL);
+    object_unref(o);
+    f->now++;
+}
+
+void fixture_schedule(struct fixture *f)
+{
+    while (engine_schedule_one(f->engine))
+        f->now++;
+}
+
+void fixture_pass(struct fixture *f, int64_t ns)
+{
+    f->now += ns;
+    engine_tick(f->engine);
+}
+
+static struct fixture_write *find(struct fixture *f, enum write_kind kind, const char *pod,
+                                  bool open_only)
+{
+    for (size_t i = f->writes.n; i-- > 0;) {
+        struct fixture_write *w = &f->writes.v[i];
+        if (w->kind == kind && str_is(object_meta(w->pod)->name, pod) &&
+            !(open_only && w->answered))
+            return w;
+    }
+    return NULL;
+}
+
+struct fixture_write *fixture_binding(struct fixture *f, const char *pod)
+{
+    return find(f, WRITE_BINDING, pod, true);
+}
+
+struct fixture_write *fixture_last(struct fixture *f, enum write_kind kind, const char *pod)
+{
+    return find(f, kind, pod, false);
+}
+
+/* The pod as the watch would show it once it is bound. */
+static struct object *bound(const struct object *pod, const char *node)
+{
+    struct buf bytes = BUF_INIT;
+    struct wire wire = {.kind = kind_get(KIND_POD), .encoding = ENCODING_PROTO};
+    struct object *o = NULL;
+    object_encode(wire.kind, object_body(pod), wire.encoding, &bytes);
+    if (object_decode(&wire, buf_str(&bytes), &o, NULL) < 0)
+        fail_msg("a pod does not survive its encoding");
+    buf_release(&bytes);
+    struct pod *body = object_body_mut(o);
+    body->spec.node_name = arena_dup(object_arena(o), str_of(node));
+    return o;
+}
+
+void fixture_answer(struct fixture *f, struct fixture_write *w, int status, const char *message)
+{
+    assert_non_null(w);
+    assert_false(w->answered);
+    w->answered = true;
+    struct object *before = object_ref(w->pod);
+    struct object *after = status == 201 ? bound(w->pod, w->node) : NULL;
+    struct write_result result = {.status = status, .message = str_of(message)};
+    engine_write_done(f->engine, w->id, &result);
+    if (after)
+        engine_object_changed(f->engine, before, after);
+    object_unref(before);
+    object_unref(after);
+    f->now++;
+}
+
+void fixture_settle(struct fixture *f)
+{
+    bool busy = true;
+    while (busy) {
+        fixture_schedule(f);
+        busy = false;
+        for (size_t i = 0; i < f->writes.n; i++)
+            if (f->writes.v[i].kind == WRITE_BINDING && !f->writes.v[i].answered) {
+                fixture_answer(f, &f->writes.v[i], 201, "");
+                busy = true;
+            }
+    }
+}
+
+const char *fixture_node_of(const struct fixture *f, const char *pod)
+{
+    for (size_t i = f->decisions.n; i-- > 0;) {
+        struct str text = str_of(f->decisions.v[i]);
+        size_t at = str_search(text, STR(" -> "));
+        if (at < text.n && str_is(str_slice(text, 0, at), pod))
+            return f->decisions.v[i] + at + 4;
+    }
+    return NULL;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * engine_fixture.h - an engine in a world of the test's own: a clock that stands still, writes that
+ * wait to be answered.
+ *
+ * Purpose:   tests of queue, cache, cycle and binding tell the engine what happened and look at
+ *            what it wants written.
+ * Ownership: the fixture owns the engine and copies of all writes and decisions.
+ * Threading: one thread.
+ */
+#ifndef BERTH_TESTS_ENGINE_FIXTURE_H
+#define BERTH_TESTS_ENGINE_FIXTURE_H
+
+#include "base/vec.h"
+#include "engine/engine.h"
+
+struct fixture_write {
+    enum write_kind kind;
+    uint64_t id;
+    struct object *pod;
+    char *node, *reason, *message;
+    bool warning;
+    bool answered;
+};
+
+struct fixture {
+    struct engine *engine;
+    struct arena arena;
+    struct scheduler_config config;
+    int64_t now;
+    VEC(struct fixture_write) writes;
+    VEC(char *) decisions; /* "ns/pod -> node" or "ns/pod: message" */
+};
+
+/* config: YAML text of a KubeSchedulerConfiguration, or NULL for the defaults. Fails the test on
+ * error. registry NULL: the in-tree one. */
+void fixture_init(struct fixture *f, const char *config, const struct registry *registry);
+void fixture_release(struct fixture *f);
+
+/* Objects by printf of JSON; kind and apiVersion may be left out. One reference for the caller. */
+struct object *fixture_object(enum kind_id kind, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* name, cpu, memory as texts; uid is the name. */
+struct object *fixture_pod(const char *name, const char *cpu, const char *memory);
+struct object *fixture_pod_on(const char *name, const char *cpu, const char *memory,
+                              const char *node);
+struct object *fixture_node(const char *name, const char *cpu, const char *memory);
+
+/* Tells the engine and drops the test's references. */
+void fixture_add(struct fixture *f, struct object *o);
+void fixture_update(struct fixture *f, struct object *before, struct object *after);
+void fixture_delete(struct fixture *f, struct object *o);
+
+/* Tries pods until none is ready. */
+void fixture_schedule(struct fixture *f);
+/* Moves the clock and ticks. */
+void fixture_pass(struct fixture *f, int64_t ns);
+
+/* The binding asked for and not yet answered for this pod; NULL: none. */
+struct fixture_write *fixture_binding(struct fixture *f, const char *pod);
+/* The last event or condition about the pod; NULL: none. */
+struct fixture_write *fixture_last(struct fixture *f, enum write_kind kind, const char *pod);
+/* Answers it. 201 also brings the pod back from the watch as bound. */
+void fixture_answer(struct fixture *f, struct fixture_write *w, int status, const char *message);
+/* Schedules, and answers all bindings with 201, until nothing happens any more. */
+void fixture_settle(struct fixture *f);
+/* The node of the last successful binding of the pod; NULL: none. */
+const char *fixture_node_of(const struct fixture *f, const char *pod);
+
+#endif
