@@ -231,7 +231,7 @@ static void on_end(void *ctx, const struct rest_result *result)
         return;
     }
     /* A connection that broke after a good while: straight back, the next failure is told. */
-    if (result->status == 0 && r->state == REFLECTOR_WATCHING && r->events > 0 &&
+    if (result->status == 0 && r->state == REFLECTOR_WATCHING &&
         reflector_now(r) - r->began >= r->options.healthy) {
         log_info(1, "Watch closed unexpectedly", KV_STR("type", r->options.kind->resource),
                  KV_ERR(&result->err));

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "fake_kube.h"
+#include "kube/lease.h"
+
+#define LEASES "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
+#define LEASE  LEASES "/kube-scheduler"
+
+static struct fake_kube k;
+static struct lease_elector *elector;
+static struct buf seen; /* "start ", "stop ", "lost ", "leader=X " */
+static size_t wanted;
+
+static void on_started(void *ctx)
+{
+    (void)ctx;
+    buf_add_cstr(&seen, "start ");
+}
+
+static void on_stopped(void *ctx, bool lost)
+{
+    (void)ctx;
+    buf_add_cstr(&seen, lost ? "lost " : "stop ");
+}
+
+static void on_new_leader(void *ctx, struct str identity)
+{
+    (void)ctx;
+    buf_add_printf(&seen, "leader=%.*s ", STR_ARG(identity));
+}
+
+static const struct lease_callbacks callbacks = {on_started, on_stopped, on_new_leader};
+
+static int set_up(void **state)
+{
+    (void)state;
+    fake_kube_begin(&k, NULL);
+    seen = (struct buf)BUF_INIT;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    elector = lease_elector_free(elector);
+    fake_kube_end(&k);
+    buf_release(&seen);
+    return 0;
+}
+
+static bool has_seen(void *ctx)
+{
+    (void)ctx;
+    return seen.n >= wanted;
+}
+
+static void expect(const char *text)
+{
+    wanted = strlen(text);
+    if (!fake_run_until(k.loop, has_seen, NULL))
+        fail_msg("waited for \"%s\", got \"%s\"\n%s", text, buf_cstr(&seen), fake_log_text());
+    assert_string_equal(buf_cstr(&seen), text);
+    buf_clear(&seen);
+}
+
+static size_t wanted_requests;
+static bool has_requested(void *ctx)
+{
+    (void)ctx;
+    return fake_api_count(k.api) >= wanted_requests;
+}
+
+static void wait_requests(size_t n)
+{
+    wanted_requests = n;
+    assert_true(fake_run_until(k.loop, has_requested, NULL));
+}
+
+/* Whole seconds are the least a lease can last, so these are far apart from the retries. */
+static void start(void)
+{
+    struct lease_options options = {
+        .namespace = STR_INIT("kube-system"),
+        .name = STR_INIT("kube-scheduler"),
+        .identity = STR_INIT("me"),
+        .lease_duration = 15 * NSEC_PER_SEC,
+        .renew_deadline = 40 * NSEC_PER_MSEC,
+        .retry_period = 2 * NSEC_PER_MSEC,
+    };
+    struct err err;
+
+    assert_int_equal(lease_elector_new(k.client, &options, &callbacks, NULL, &elector, &err), 0);
+    lease_elector_start(elector);
+}
+
+static struct str lease(const char *holder, int seconds, int transitions, int version)
+{
+    return arena_printf(
+        &k.arena,
+        "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{\"name\":"
+        "\"kube-scheduler\",\"namespace\":\"kube-system\",\"uid\":\"u\",\"resourceVersion\":\"%d\","
+        "\"labels\":{\"kept\":\"yes\"}},\"spec\":{\"holderIdentity\":\"%s\","
+        "\"leaseDurationSeconds\":%d,\"acquireTime\":\"2020-01-01T00:00:00.000000Z\","
+        "\"renewTime\":\"2020-01-01T00:00:00.000000Z\",\"leaseTransitions\":%d}}",
+        version, holder, seconds, transitions);
+}
+
+static void answer(const char *method, const char *path, int status, struct str body)
+{
+    fake_api_json(k.api, method, path, NULL, status, body.p);
+}
+
+static void not_found(void)
+{
+    answer("GET", LEASE, 404, fake_status(&k, 404, "NotFound", "no lease"));
+}
+
+static void assert_holds(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("\"%s\" is not in \"%s\"", part, text);
+}
+
+static const char *body_json(size_t request)
+{
+    const struct fake_request *r = fake_api_request(k.api, request);
+    struct wire wire = {.kind = kind_get(KIND_LEASE), .encoding = ENCODING_PROTO};
+    struct object *object;
+    struct buf out = BUF_INIT;
+    struct str copy;
+    struct err err;
+
+    if (strcmp(r->content_type, FAKE_JSON) == 0)
+        return r->body;
+    assert_int_equal(object_decode(&wire, (struct str){r->body, r->body_n}, &object, &err), 0);
+    object_encode(wire.kind, object_body(object), ENCODING_JSON, &out);
+    copy = arena_dup(&k.arena, buf_str(&out));
+    object_unref(object);
+    buf_release(&out);
+    return copy.p;
+}
+
+/* --- acquiring -------------------------------------------------------------------------------- */
+
+static void test_the_first_creates_the_lease_and_renews_it(void **state)
+{
+    (void)state;
+    not_found();
+    answer("POST", LEASES, 201, lease("me", 15, 0, 1));
+    answer("PUT", LEASE, 200, lease("me", 15, 0, 2));
+    answer("PUT", LEASE, 200, lease("me", 15, 0, 3));
+    fake_api_answer(k.api, &(struct fake_answer){.path = LEASE, .manner = FAKE_HANG});
+    start();
+    expect("leader=me start ");
+    assert_true(lease_elector_is_leader(elector));
+    wait_requests(5);
+    assert_string_equal(fake_api_request(k.api, 1)->method, "POST");
+    assert_holds(body_json(1), "\"holderIdentity\":\"me\"");
+    assert_holds(body_json(1), "\"leaseDurationSeconds\":15");
+    assert_holds(body_json(1), "\"leaseTransitions\":0");
+    /* Renewed without asking first, on top of the last version, with all that stood there. */
+    assert_string_equal(fake_api_request(k.api, 3)->method, "PUT");
+    assert_holds(body_json(3), "\"resourceVersion\":\"2\"");
+    assert_holds(body_json(3), "\"kept\":\"yes\"");
+    assert_holds(body_json(3), "\"acquireTime\":\"2020-01-01T00:00:00.000000Z\"");
+    assert_null(strstr(body_json(3), "\"renewTime\":\"2020"));
+    assert_true(lease_elector_is_healthy(elector, 0));
+}
+
+/* By the times in the record it ran out in 2020; by our clock it was just seen for the first time.
+ */
+static void test_a_held_lease_is_not_taken_however_old_it_looks(void **state)
+{
+    (void)state;
+    fake_api_answer(k.api, &(struct fake_answer){.method = "GET",
+                                                 .path = LEASE,
+                                                 .body = lease("other", 3600, 4, 1),
+                                                 .forever = true});
+    start();
+    wait_requests(4);
+    expect("leader=other ");
+    assert_false(lease_elector_is_leader(elector));
+    assert_int_equal(fake_api_unexpected(k.api), 0);
+}
+
+static void test_an_expired_or_released_lease_is_taken(void **state)
+{
+    (void)state;
+    /* Duration 0: expired as soon as it is seen. */
+    answer("GET", LEASE, 200, lease("other", 0, 4, 7));
+    answer("PUT", LEASE, 200, lease("me", 15, 5, 8));
+    fake_api_answer(k.api, &(struct fake_answer){.path = LEASE, .manner = FAKE_HANG});
+    start();
+    expect("leader=me start ");
+    assert_holds(body_json(1), "\"leaseTransitions\":5");
+    assert_holds(body_json(1), "\"resourceVersion\":\"7\"");
+    assert_null(strstr(body_json(1), "\"acquireTime\":\"2020"));
+}
+
+static void test_losing_the_race_is_no_harm(void **state)
+{
+    (void)state;
+    answer("GET", LEASE, 200, lease("", 1, 4, 7));
+    answer("PUT", LEASE, 409, fake_status(&k, 409, "Conflict", "changed"));
+    fake_api_answer(k.api, &(struct fake_answer){.method = "GET",
+                                                 .path = LEASE,
+                                                 .body = lease("other", 3600, 5, 8),
+                                                 .forever = true});
+    start();
+    expect("leader= leader=other ");
+    wait_requests(4);
+    assert_false(lease_elector_is_leader(elector));
+}
+
+/* --- losing and giving back ------------------------------------------------------------------- */
+
+static void acquire(void)
+{
+    not_found();
+    answer("POST", LEASES, 201, lease("me", 15, 0, 1));
+    start();
+    expect("leader=me start ");
+}
+
+static void test_a_failed_renewal_falls_back_to_asking(void **state)
+{
+    (void)state;
+    answer("PUT", LEASE, 409, fake_status(&k, 409, "Conflict", "changed"));
+    acquire();
+    answer("GET", LEASE, 200, lease("me", 15, 0, 9));
+    answer("PUT", LEASE, 200, lease("me", 15, 0, 10));
+    fake_api_answer(k.api, &(struct fake_answer){.path = LEASE, .manner = FAKE_HANG});
+    wait_requests(6);
+    assert_holds(body_json(4), "\"resourceVersion\":\"9\"");
+    assert_int_equal(seen.n, 0);
+    assert_true(lease_elector_is_leader(elector));
+}
+
+static void test_lost_when_it_cannot_be_renewed(void **state)
+{
+    (void)state;
+    acquire();
+    fake_api_answer(
+        k.api, &(struct fake_answer){.path = LEASE,
+                                     .status = 500,
+                                     .body = fake_status(&k, 500, "InternalError", "etcd is gone"),
+                                     .forever = true});
+    expect("lost ");
+    assert_holds(fake_log_text(), "Failed to renew lease");
+    assert_holds(fake_log_text(), "etcd is gone");
+}
+
+static void test_lost_when_another_has_taken_it(void **state)
+{
+    (void)state;
+    acquire();
+    fake_api_answer(k.api, &(struct fake_answer){.method = "PUT",
+                                                 .path = LEASE,
+                                                 .status = 409,
+                                                 .body = fake_status(&k, 409, "Conflict", "x"),
+                                                 .forever = true});
+    fake_api_answer(k.api, &(struct fake_answer){.method = "GET",
+                                                 .path = LEASE,
+                                                 .body = lease("other", 3600, 1, 5),
+                                                 .forever = true});
+    expect("leader=other lost ");
+}
+
+static void test_stop_gives_the_lease_back(void **state)
+{
+    (void)state;
+    acquire();
+    answer("PUT", LEASE, 200, lease("", 1, 0, 2));
+    lease_elector_stop(elector);
+    expect("stop ");
+    assert_holds(body_json(2), "\"holderIdentity\":\"\"");
+    assert_holds(body_json(2), "\"leaseDurationSeconds\":1");
+    assert_holds(body_json(2), "\"leaseTransitions\":0");
+}
+
+static void test_stop_without_lease_stops(void **state)
+{
+    (void)state;
+    fake_api_answer(k.api, &(struct fake_answer){.path = LEASE, .manner = FAKE_HANG});
+    start();
+    lease_elector_stop(elector);
+    expect("stop ");
+}
+
+static void test_times_must_fit(void **state)
+{
+    struct lease_options o = {.namespace = STR_INIT("a"),
+                              .name = STR_INIT("b"),
+                              .lease_duration = 10 * NSEC_PER_SEC,
+                              .renew_deadline = 10 * NSEC_PER_SEC};
+    struct err err;
+
+    (void)state;
+    assert_int_equal(lease_elector_new(k.client, &o, &callbacks, NULL, &elector, &err), -EINVAL);
+    assert_holds(err.msg, "leaseDuration");
+    o.renew_deadline = 2 * NSEC_PER_SEC;
+    o.retry_period = 2 * NSEC_PER_SEC;
+    assert_int_equal(lease_elector_new(k.client, &o, &callbacks, NULL, &elector, &err), -EINVAL);
+    assert_holds(err.msg, "retryPeriod");
+    o.retry_period = 0;
+    o.renew_deadline = 5 * NSEC_PER_SEC;
+    assert_int_equal(lease_elector_new(k.client, &o, &callbacks, NULL, &elector, &err), 0);
+    /* <hostname>_<uuid> */
+    assert_int_equal(str_find(lease_elector_identity(elector), '_') + 37,
+                     lease_elector_identity(elector).n);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_the_first_creates_the_lease_and_renews_it),
+        TEST(test_a_held_lease_is_not_taken_however_old_it_looks),
+        TEST(test_an_expired_or_released_lease_is_taken),
+        TEST(test_losing_the_race_is_no_harm),
+        TEST(test_a_failed_renewal_falls_back_to_asking),
+        TEST(test_lost_when_it_cannot_be_renewed),
+        TEST(test_lost_when_another_has_taken_it),
+        TEST(test_stop_gives_the_lease_back),
+        TEST(test_stop_without_lease_stops),
+        TEST(test_times_must_fit),
+    };
+
+    return cmocka_run_group_tests_name("kube_lease", tests, NULL, NULL);
+}
