@@ -36,20 +36,6 @@ static inline bool next_field(struct str bytes, size_t *at, uint32_t *ret_number
     return true;
 }
 
-/* Fields mostly come in the order of the table: the search goes on behind the last one found. */
-static const struct field *find_field(const struct type *type, uint32_t number, size_t *last)
-{
-    for (size_t n = 0, i = *last; n < type->n_fields; n++, i++) {
-        if (i >= type->n_fields)
-            i = 0;
-        if (type->fields[i].number == number && number != 0) {
-            *last = i;
-            return &type->fields[i];
-        }
-    }
-    return NULL;
-}
-
 /* What the value holds apart from itself. */
 static size_t measure_content(const struct field *f, struct str bytes)
 {
@@ -67,12 +53,12 @@ static size_t measure_content(const struct field *f, struct str bytes)
 
 size_t measure_proto(struct str bytes, const struct type *type)
 {
-    size_t total = 0, at = 0, last = 0;
+    size_t total = 0, at = 0;
     const struct field *before = NULL;
     uint32_t number;
     struct str content;
     while (at < bytes.n && next_field(bytes, &at, &number, &content)) {
-        const struct field *f = find_field(type, number, &last);
+        const struct field *f = type_find_number(type, number);
         if (!f)
             continue;
         total += measure_content(f, content);

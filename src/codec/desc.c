@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/desc.h"
 
+#include <pthread.h>
+
 #include "codec/decode.h"
 
 static const struct field str_entry_fields[] = {
@@ -64,6 +66,78 @@ bool field_item_is_zero(const struct field *f, const void *item)
     return false;
 }
 
+/* --- the index ------------------------------------------------------------------------------- */
+
+static size_t hash_name(struct str name)
+{
+    unsigned first = (unsigned char)name.p[0], last = (unsigned char)name.p[name.n - 1];
+    unsigned middle = (unsigned char)name.p[name.n / 2];
+    return (name.n * 5 + first + last * 3 + middle * 7) %
+           ARRAY_LEN(((struct type_index *)0)->by_name);
+}
+
+static void fill_index(const struct type *type, struct type_index *index)
+{
+    /* Beyond this a hash table of its size would be slow and positions would not fit. */
+    assert(type->n_fields < ARRAY_LEN(index->by_name) * 3 / 4);
+    for (size_t i = 0; i < type->n_fields; i++) {
+        const struct field *f = &type->fields[i];
+        if (f->number && f->number < ARRAY_LEN(index->by_number))
+            index->by_number[f->number] = (uint8_t)(i + 1);
+        if ((f->flags & FIELD_INLINE) || f->json_len == 0)
+            continue;
+        size_t slot = hash_name((struct str){f->json, f->json_len});
+        while (index->by_name[slot])
+            slot = (slot + 1) % ARRAY_LEN(index->by_name);
+        index->by_name[slot] = (uint8_t)(i + 1);
+    }
+}
+
+static void make_index(const struct type *type, struct type_index *index)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (!atomic_load_explicit(&index->ready, memory_order_relaxed)) {
+        fill_index(type, index);
+        atomic_store_explicit(&index->ready, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static inline const struct type_index *index_of(const struct type *type)
+{
+    if (UNLIKELY(!atomic_load_explicit(&type->index->ready, memory_order_acquire)))
+        make_index(type, type->index);
+    return type->index;
+}
+
+const struct field *type_find_number(const struct type *type, uint64_t number)
+{
+    const struct type_index *index = index_of(type);
+    if (LIKELY(number < ARRAY_LEN(index->by_number))) {
+        size_t i = index->by_number[number];
+        return i ? &type->fields[i - 1] : NULL;
+    }
+    for (size_t i = 0; i < type->n_fields; i++)
+        if (type->fields[i].number == number)
+            return &type->fields[i];
+    return NULL;
+}
+
+const struct field *type_find_name(const struct type *type, struct str name)
+{
+    const struct type_index *index = index_of(type);
+    if (name.n == 0)
+        return NULL;
+    size_t slot = hash_name(name), i;
+    for (; (i = index->by_name[slot]); slot = (slot + 1) % ARRAY_LEN(index->by_name)) {
+        const struct field *f = &type->fields[i - 1];
+        if (f->json_len == name.n && memcmp(f->json, name.p, name.n) == 0)
+            return f;
+    }
+    return NULL;
+}
+
 /* --- access by path --------------------------------------------------------------------------- */
 
 /* The entry of a sorted map; NULL where there is none. */
@@ -94,21 +168,20 @@ const struct str *str_map_get(const str_map *map, struct str key)
 /* The field called name, in the type or in what it has inline; *member is moved to where it is. */
 static const struct field *find_field(const struct type *type, struct str name, const char **member)
 {
-    for (size_t i = 0; i < type->n_fields; i++) {
+    const struct field *found = type_find_name(type, name);
+    const char *inner = NULL;
+    if (found && *member)
+        inner = *member + found->offset;
+    for (size_t i = 0; i < type->n_fields && !found; i++) {
         const struct field *f = &type->fields[i];
-        const char *at = *member ? *member + f->offset : NULL;
         if (f->flags & FIELD_INLINE) {
-            const struct field *inner = find_field(f->type, name, &at);
-            if (inner) {
-                *member = at;
-                return inner;
-            }
-        } else if (str_eq(name, (struct str){f->json, f->json_len})) {
-            *member = at;
-            return f;
+            inner = *member ? *member + f->offset : NULL;
+            found = find_field(f->type, name, &inner);
         }
     }
-    return NULL;
+    if (found)
+        *member = inner;
+    return found;
 }
 
 /* Takes "[...]" off the front of *path. Brackets within a key must match. */

@@ -5,9 +5,8 @@
  * Purpose:   a type is a C struct and one table of its fields: JSON name, protobuf number, kind,
  *            offset. The table drives JSON in and out, protobuf in and out and access by path, so
  *            that a field is written down twice in all: in the struct and in its row.
- * Ownership: tables are constant data of the program. Decoded values and all they point to live in
- *            the arena that the decoder was given.
- * Threading: constant; any.
+ * Ownership: tables are constant data of the program (but for the index, see there). Decoded values
+ * and all they point to live in the arena that the decoder was given. Threading: constant; any.
  *
  * What a member looks like in C follows from the shape of its field:
  *
@@ -25,6 +24,8 @@
  */
 #ifndef BERTH_CODEC_DESC_H
 #define BERTH_CODEC_DESC_H
+
+#include <stdatomic.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -86,12 +87,27 @@ struct field {
     };
 };
 
+/*
+ * Where the fields of a type are, so that neither known nor unknown ones are searched for: filled
+ * in when the type is first decoded, by whichever thread that is; constant from then on.
+ */
+struct type_index {
+    atomic_bool ready;
+    uint8_t by_number[64]; /* position in the table + 1; 0: no such field */
+    uint8_t by_name[128];  /* the same, a hash table with linear probing */
+};
+
 struct type {
     const char *name; /* upstream's, "k8s.io.api.core.v1.PodSpec": checked against its .proto */
     size_t size, align;
     const struct field *fields; /* in upstream's order, which is the order on the wire */
     size_t n_fields;
+    struct type_index *index;
 };
+
+/* The field, or NULL. By name: without those of inline messages; exact. */
+const struct field *type_find_number(const struct type *type, uint64_t number);
+const struct field *type_find_name(const struct type *type, struct str name);
 
 /*
  * An empty item of a list takes two or three bytes on the wire and the size of its struct in
@@ -194,8 +210,14 @@ const struct str *str_map_get(const str_map *map, struct str key);
 #define F_LIST_CUSTOM(C, m, j, num, T, c) \
     DESC_ROW_(C, m, j, num, FIELD_CUSTOM, SHAPE_LIST, DESC_ITEM_IS_(C, m, T), 0, .custom = (c))
 
-#define TYPE(n, C, f) \
-    {.name = (n), .size = sizeof(C), .align = _Alignof(C), .fields = (f), .n_fields = ARRAY_LEN(f)}
+/* For file scope: the index is an object of static storage of its own. */
+#define TYPE(n, C, f)          \
+    {.name = (n),              \
+     .size = sizeof(C),        \
+     .align = _Alignof(C),     \
+     .fields = (f),            \
+     .n_fields = ARRAY_LEN(f), \
+     .index = &(struct type_index){0}}
 
 /* Size of one value of the field, whatever its shape. */
 size_t field_item_size(const struct field *f);

@@ -288,41 +288,37 @@ static bool decode_member(struct decoder *d, const struct field *f, void *member
     return false;
 }
 
-static bool name_matches(const struct field *f, struct str name, unsigned flags)
+static const struct field *find_folded(const struct type *type, struct str name)
 {
-    if (f->flags & FIELD_INLINE)
-        return false;
-    if (f->json_len != name.n)
-        return false;
-    return memcmp(f->json, name.p, name.n) == 0 ||
-           ((flags & JSON_FOLD_CASE) && str_eq_fold((struct str){f->json, f->json_len}, name));
-}
-
-/* The field called name from position *next of the table on, round to its start, then in what the
- * type has inline. *out becomes the member's address. */
-static const struct field *find_field(const struct decoder *d, const struct type *type,
-                                      struct str name, size_t *next, char **out)
-{
-    for (size_t k = 0, i = *next; k < type->n_fields; k++, i++) {
-        if (i >= type->n_fields)
-            i = 0;
-        const struct field *f = &type->fields[i];
-        if (name_matches(f, name, d->r.flags)) {
-            *next = i + 1;
-            *out += f->offset;
-            return f;
-        }
-    }
     for (size_t i = 0; i < type->n_fields; i++) {
         const struct field *f = &type->fields[i];
-        if (!(f->flags & FIELD_INLINE))
+        if (!(f->flags & FIELD_INLINE) && str_eq_fold((struct str){f->json, f->json_len}, name))
+            return f;
+    }
+    return NULL;
+}
+
+/* The field called name, in the type or in what it has inline. *out becomes the member's address.
+ */
+static const struct field *find_field(const struct type *type, struct str name, unsigned flags,
+                                      char **out)
+{
+    const struct field *f = type_find_name(type, name);
+    if (UNLIKELY(!f && (flags & JSON_FOLD_CASE)))
+        f = find_folded(type, name);
+    if (LIKELY(f)) {
+        *out += f->offset;
+        return f;
+    }
+    for (size_t i = 0; i < type->n_fields; i++) {
+        const struct field *inlined = &type->fields[i];
+        if (!(inlined->flags & FIELD_INLINE))
             continue;
-        char *inner = *out + f->offset;
-        size_t start = 0;
-        const struct field *found = find_field(d, f->type, name, &start, &inner);
-        if (found) {
+        char *inner = *out + inlined->offset;
+        f = find_field(inlined->type, name, flags, &inner);
+        if (f) {
             *out = inner;
-            return found;
+            return f;
         }
     }
     return NULL;
@@ -337,33 +333,65 @@ static bool already_seen(struct decoder *d, size_t first, const void *member)
     return false;
 }
 
-/* One name and its value. seen: where this object's part of d->seen begins. */
+/* Takes the name of the field at *next, where that is what comes, without looking for its end. */
+static inline const struct field *expected_field(struct json_reader *r, const struct type *type,
+                                                 size_t *next)
+{
+    if (*next >= type->n_fields)
+        return NULL;
+    const struct field *f = &type->fields[*next];
+    size_t n = f->json_len;
+    if ((size_t)(r->end - r->at) < n + 2 || r->at[0] != '"' || r->at[n + 1] != '"' ||
+        r->at[1] != f->json[0] || memcmp(r->at + 1, f->json, n) != 0 || (f->flags & FIELD_INLINE))
+        return NULL;
+    r->at += n + 2;
+    ++*next;
+    return f;
+}
+
+/* The value of the field called name; f is NULL where the table has none. seen: where this object's
+ * part of d->seen begins. */
+static bool decode_known(struct decoder *d, const struct field *f, size_t seen, const char *where,
+                         char *member)
+{
+    struct json_reader *r = &d->r;
+    if (!json_colon(r))
+        return false;
+    if (LIKELY(!(r->flags & JSON_STRICT)))
+        return f ? decode_member(d, f, member) : json_skip(r);
+    if (!f)
+        return json_fail_at(r, where, "unknown field");
+    if (already_seen(d, seen, member))
+        return json_fail_at(r, where, "the same field twice");
+    return decode_member(d, f, member);
+}
+
+/* One name and its value. */
 static bool decode_field(struct decoder *d, const struct type *type, size_t *next, size_t seen,
                          char *out)
 {
     struct json_reader *r = &d->r;
     json_space(r);
     const char *where = r->at;
-    struct json_string key;
-    if (!json_string(r, &key))
-        return json_fail(r, "expected a field name in quotes");
-    struct str name = json_string_text(&key, d->a);
+    struct str name;
     char *member = out;
-    const struct field *f = find_field(d, type, name, next, &member);
-    if (!json_colon(r))
-        return false;
-    bool ok;
-    if (!f && (r->flags & JSON_STRICT))
-        ok = json_fail_at(r, where, "unknown field");
-    else if (!f)
-        ok = json_skip(r);
-    else if ((r->flags & JSON_STRICT) && already_seen(d, seen, member))
-        ok = json_fail_at(r, where, "the same field twice");
-    else
-        ok = decode_member(d, f, member);
-    if (UNLIKELY(!ok))
-        path_field(&d->path, name);
-    return ok;
+    const struct field *f = expected_field(r, type, next);
+    if (f) {
+        name = (struct str){f->json, f->json_len};
+        member += f->offset;
+    } else {
+        struct json_string key;
+        if (!json_string(r, &key))
+            return json_fail(r, "expected a field name in quotes");
+        name = json_string_text(&key, d->a);
+        f = find_field(type, name, r->flags, &member);
+        if (f >= type->fields && f < type->fields + type->n_fields)
+            *next = (size_t)(f - type->fields) + 1;
+    }
+    if (LIKELY(decode_known(d, f, seen, where, member)))
+        return true;
+    path_field(&d->path, name);
+    return false;
 }
 
 static bool decode_object(struct decoder *d, const struct type *type, char *out)

@@ -123,10 +123,8 @@ static char unescape_one(char c)
     }
 }
 
-struct str json_string_text(const struct json_string *s, struct arena *a)
+struct str json_string_decoded(const struct json_string *s, struct arena *a)
 {
-    if (!s->escaped && !s->broken)
-        return s->raw;
     /* An escape is never shorter than what it stands for; a broken byte becomes three. */
     size_t room = s->broken ? s->raw.n * 3 : s->raw.n;
     char *out = decode_alloc(a, room + 1, 1), *to = out;

@@ -151,8 +151,12 @@ static inline bool json_string(struct json_reader *r, struct json_string *ret_st
     r->at = p + 1;
     return true;
 }
+struct str json_string_decoded(const struct json_string *s, struct arena *a);
 /* Its text: the raw bytes themselves where they need nothing, else made in the arena. */
-struct str json_string_text(const struct json_string *s, struct arena *a);
+static inline struct str json_string_text(const struct json_string *s, struct arena *a)
+{
+    return LIKELY(!s->escaped && !s->broken) ? s->raw : json_string_decoded(s, a);
+}
 
 /* The characters of a number. *ret_whole: it has neither fraction nor exponent. */
 bool json_number(struct json_reader *r, struct str *ret_text, bool *ret_whole);

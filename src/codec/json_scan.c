@@ -2,7 +2,7 @@
 /*
  * Where a value ends: brackets are counted, strings are passed over, nothing else is looked at.
  * Sixty-four bytes at a time as bit masks where the machine has SSE2, for the inner part of long
- * values; byte by byte at their edges and around backslashes.
+ * values; byte by byte where they end.
  */
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -17,18 +17,20 @@ struct masks {
     uint64_t quote, slash, open, close;
 };
 
-static uint64_t equal_to(const __m128i v[4], char c)
+static inline uint64_t equal_to(const __m128i v[4], char c)
 {
     const __m128i want = _mm_set1_epi8(c);
     uint64_t mask = 0;
+#pragma GCC unroll 4
     for (int i = 0; i < 4; i++)
         mask |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v[i], want)) << (16 * i);
     return mask;
 }
 
-static struct masks classify(const char *p)
+static inline struct masks classify(const char *p)
 {
     __m128i v[4], folded[4];
+#pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
         v[i] = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i));
         /* [ and { differ in one bit only, and so do ] and }. */
@@ -41,9 +43,12 @@ static struct masks classify(const char *p)
 /* Bit i of the result: the number of set bits at or below i is odd. */
 static uint64_t prefix_parity(uint64_t x)
 {
-    for (int shift = 1; shift < 64; shift *= 2)
-        x ^= x << shift;
-    return x;
+    x ^= x << 1;
+    x ^= x << 2;
+    x ^= x << 4;
+    x ^= x << 8;
+    x ^= x << 16;
+    return x ^ x << 32;
 }
 
 static int count_bits(uint64_t x)
@@ -54,17 +59,39 @@ static int count_bits(uint64_t x)
     return (int)(x * 0x0101010101010101u >> 56);
 }
 
+/*
+ * The bytes that a backslash takes its meaning from. In a run of backslashes every second one is
+ * escaped itself: adding the run's first bit to bits at odd places carries through the run, and
+ * what it leaves tells whether the run was odd. *escaped: the first byte is, and then whether the
+ * first of the next block is.
+ */
+static uint64_t find_escaped(uint64_t slash, bool *escaped)
+{
+    const uint64_t odd = 0xAAAAAAAAAAAAAAAAu;
+    uint64_t first = *escaped;
+    uint64_t starts = slash & ~first;
+    uint64_t codes = (((starts << 1) | odd) - starts) ^ odd;
+    *escaped = (codes & slash) >> 63;
+    return codes ^ (slash | first);
+}
+
 /* Passes a block in which the value surely does not end. False: look at its bytes one by one. */
 static bool pass_block(struct json_scan *s, const char *p)
 {
     struct masks m = classify(p);
-    if (m.slash || s->escaped)
-        return false;
+    bool escaped = s->escaped;
+    if (m.slash || escaped)
+        m.quote &= ~find_escaped(m.slash, &escaped);
     uint64_t inside = prefix_parity(m.quote) ^ (s->in_string ? ~(uint64_t)0 : 0);
-    int opened = count_bits(m.open & ~inside), closed = count_bits(m.close & ~inside);
-    if (closed >= s->depth)
-        return false;
-    s->depth += opened - closed;
+    m.open &= ~inside;
+    m.close &= ~inside;
+    if (m.open | m.close) {
+        int opened = count_bits(m.open), closed = count_bits(m.close);
+        if (closed >= s->depth)
+            return false;
+        s->depth += opened - closed;
+    }
+    s->escaped = escaped;
     s->in_string = inside >> 63;
     s->at += BLOCK;
     return true;

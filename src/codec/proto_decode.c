@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Led by the tables: fields arrive in the order of the table, so the one after the last is tried
- * first. A run of items of one list is counted before it is decoded, and takes one allocation.
+ * Led by the tables. A run of items of one list is counted before it is decoded, and takes one
+ * allocation.
  */
 #include "codec/decode.h"
 #include "codec/proto.h"
@@ -305,23 +305,8 @@ static bool decode_field(struct decoder *d, struct cursor *c, const struct field
     }
 }
 
-/* The field with this number, searched from *next on, round to the start. */
-static const struct field *find_field(const struct type *type, uint64_t number, size_t *next)
-{
-    for (size_t k = 0, i = *next; k < type->n_fields; k++, i++) {
-        if (i >= type->n_fields)
-            i = 0;
-        if (type->fields[i].number == number) {
-            *next = i + 1;
-            return &type->fields[i];
-        }
-    }
-    return NULL;
-}
-
 /* A tag and its value. */
-static bool decode_next(struct decoder *d, struct cursor *c, const struct type *type, size_t *next,
-                        char *out)
+static bool decode_next(struct decoder *d, struct cursor *c, const struct type *type, char *out)
 {
     uint64_t tag;
     const char *where = c->at;
@@ -329,7 +314,7 @@ static bool decode_next(struct decoder *d, struct cursor *c, const struct type *
         return false;
     if (UNLIKELY(tag < 8 || tag > UINT32_MAX))
         return fail(d, where, malformed);
-    const struct field *f = find_field(type, tag >> 3, next);
+    const struct field *f = type_find_number(type, tag >> 3);
     if (!f)
         return skip(d, c, tag & 7);
     if (LIKELY(decode_field(d, c, f, tag, out + f->offset)))
@@ -344,9 +329,8 @@ static bool decode_message(struct decoder *d, const struct type *type, struct st
     if (UNLIKELY(++d->depth > PROTO_MAX_DEPTH))
         return fail(d, bytes.p, "nested too deeply");
     struct cursor c = cursor_of(bytes);
-    size_t next = 0;
     while (c.at < c.end)
-        if (!decode_next(d, &c, type, &next, out))
+        if (!decode_next(d, &c, type, out))
             return false;
     d->depth--;
     return true;
@@ -388,7 +372,6 @@ int proto_decode_list(struct str bytes, const struct type *type, struct arena *a
     decoder_init(&d, bytes, a);
     memset(out, 0, type->size);
     struct cursor c = cursor_of(bytes);
-    size_t next = 0;
     while (c.at < c.end) {
         struct cursor behind_tag = c;
         uint64_t tag;
@@ -396,7 +379,7 @@ int proto_decode_list(struct str bytes, const struct type *type, struct arena *a
         if (!read_varint(&d, &behind_tag, &tag))
             return report(&d, reterr);
         if (tag != LIST_ITEMS) {
-            if (!decode_next(&d, &c, type, &next, out))
+            if (!decode_next(&d, &c, type, out))
                 return report(&d, reterr);
             continue;
         }

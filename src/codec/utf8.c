@@ -29,32 +29,33 @@ size_t utf8_length(const char *p, const char *end)
     return (c == 0xF0 && d < 0x90) || (c == 0xF4 && d > 0x8F) ? 0 : 4;
 }
 
-/* The first byte at or after p that is not ASCII, give or take: may stop up to 15 bytes early. */
+/* The first byte at or after p that is not ASCII; end where there is none. */
 static const char *skip_ascii(const char *p, const char *end)
 {
     const uint64_t high = 0x8080808080808080u;
-    while (end - p >= 16) {
-        uint64_t w[2];
+    uint64_t w[2];
+    for (; end - p >= 16; p += 16) {
         memcpy(w, p, sizeof(w));
         if ((w[0] | w[1]) & high)
             break;
-        p += 16;
     }
+    if (end - p >= 8) {
+        memcpy(w, p, sizeof(w[0]));
+        p += w[0] & high ? 0 : 8;
+    }
+    while (p < end && (unsigned char)*p < 0x80)
+        p++;
     return p;
 }
 
 bool utf8_valid(struct str s)
 {
     const char *p = s.n ? s.p : "", *end = p + s.n;
-    while (p < end) {
-        p = skip_ascii(p, end);
-        const char *stop = end - p > 16 ? p + 16 : end;
-        while (p < stop) {
-            size_t n = utf8_length(p, end);
-            if (n == 0)
-                return false;
-            p += n;
-        }
+    while ((p = skip_ascii(p, end)) < end) {
+        size_t n = utf8_length(p, end);
+        if (n == 0)
+            return false;
+        p += n;
     }
     return true;
 }
