@@ -167,11 +167,12 @@ static int decode_bare(const struct wire *wire, struct str bytes, struct object 
     int r = wire->encoding == ENCODING_PROTO
                 ? proto_decode(bytes, wire->kind->type, &o->arena, object_body_mut(o), reterr)
                 : json_decode(bytes, wire->kind->type, 0, &o->arena, object_body_mut(o), reterr);
-    if (r < 0)
-        o = object_unref(o);
-    else
-        *ret_object = o;
-    return r;
+    if (r != 0) {
+        object_unref(o);
+        return r;
+    }
+    *ret_object = o;
+    return 0;
 }
 
 int object_decode(const struct wire *wire, struct str bytes, struct object **ret_object,
@@ -182,7 +183,7 @@ int object_decode(const struct wire *wire, struct str bytes, struct object **ret
     int r = wire->encoding == ENCODING_PROTO
                 ? open_proto(wire->kind, wire->kind->kind, &bytes, reterr)
                 : check_json_kind(wire->kind, bytes, reterr);
-    return r < 0 ? r : decode_bare(wire, bytes, ret_object, reterr);
+    return r != 0 ? r : decode_bare(wire, bytes, ret_object, reterr);
 }
 
 /* --- lists ------------------------------------------------------------------------------------ */
@@ -210,9 +211,9 @@ struct list_sink {
 static int decode_item(void *ctx, struct str item)
 {
     struct list_sink *sink = ctx;
-    struct object *o;
+    struct object *o = NULL;
     int r = decode_bare(sink->wire, item, &o, sink->reterr);
-    if (r < 0)
+    if (r != 0)
         return err_prefix(sink->reterr, r, "items[%zu]", sink->n);
     sink->n++;
     return sink->on_object(sink->ctx, o);

@@ -10,10 +10,11 @@ static const struct field priority_class_fields[] = {
 const struct type priority_class_type =
     TYPE("k8s.io.api.scheduling.v1.PriorityClass", struct priority_class, priority_class_fields);
 
-const struct type basic_scheduling_policy_type = {
-    .name = "k8s.io.api.scheduling.v1alpha2.BasicSchedulingPolicy",
-    .size = sizeof(struct basic_scheduling_policy),
-    .align = _Alignof(struct basic_scheduling_policy)};
+/* It has no fields at all. */
+static const struct field basic_scheduling_policy_fields[] = {};
+const struct type basic_scheduling_policy_type =
+    TYPE("k8s.io.api.scheduling.v1alpha2.BasicSchedulingPolicy", struct basic_scheduling_policy,
+         basic_scheduling_policy_fields);
 
 static const struct field gang_scheduling_policy_fields[] = {
     F_ALWAYS(struct gang_scheduling_policy, min_count, "minCount", 1, INT32),

@@ -53,8 +53,8 @@ static bool read_file(const char *path, struct str *ret_bytes)
     if (!f)
         return false;
     char chunk[4096];
-    for (size_t n; (n = fread(chunk, 1, sizeof(chunk), f)) > 0;)
-        buf_add(&b, chunk, n);
+    while (!feof(f) && !ferror(f))
+        buf_add(&b, chunk, fread(chunk, 1, sizeof(chunk), f));
     fclose(f);
     size_t n = b.n;
     *ret_bytes = (struct str){buf_take(&b), n};
@@ -519,7 +519,7 @@ static void check_golden(const struct golden *g)
     decode_golden(g, ENCODING_JSON, &by_json);
     decode_golden(g, ENCODING_PROTO, &by_proto);
     assert_int_equal(by_json.n, by_proto.n);
-    for (size_t i = 0; i < by_json.n; i++) {
+    for (size_t i = 0; i < by_json.n && i < by_proto.n; i++) {
         check_same(g, by_json.v[i], by_proto.v[i]);
         check_size(g, by_proto.v[i]);
     }
@@ -543,8 +543,10 @@ static void test_golden_objects_agree(void **state UNUSED)
 {
     bool seen[KIND_COUNT] = {false};
     DIR *dir = opendir(OBJECTS_DIR);
-    if (!dir)
+    if (!dir) {
         fail_msg("no %s", OBJECTS_DIR);
+        return;
+    }
     for (struct dirent *e; (e = readdir(dir));) {
         struct str name = str_of(e->d_name);
         if (!str_ends(name, STR(".json")) || str_starts(name, STR("watch-")))
@@ -590,9 +592,9 @@ static void decode_frame(struct str frame, enum encoding encoding, struct watch_
 
 static void test_golden_watch_agrees(void **state UNUSED)
 {
-    struct golden g;
+    struct golden g = {0};
     read_pair("watch-pods", &g);
-    struct str json = g.json, proto = g.proto, json_frame, proto_frame;
+    struct str json = g.json, proto = g.proto, json_frame = {0}, proto_frame = {0};
     bool seen[WATCH_ERROR + 1] = {false};
     while (next_frame(&json, ENCODING_JSON, &json_frame)) {
         struct watch_event a, b;
