@@ -90,7 +90,7 @@ def free_port():
 
 
 def wait_for(predicate, timeout, interval=0.05, what=None):
-    """Call predicate until it gives something true and return that; TimeoutError when it is late."""
+    """Call predicate until it gives something true, and return that. TimeoutError when late."""
     end = time.monotonic() + timeout
     while True:
         got = predicate()
@@ -479,7 +479,7 @@ class Cluster:
                       "-extfile", name + ".ext", "-out", name + ".crt", input=request)
 
     def kubeconfig(self, name, user, groups=()):
-        """Write NAME.kubeconfig for a user, with a client certificate of its own; gives its path."""
+        """Write NAME.kubeconfig for a user, with its own client certificate; gives its path."""
         if not os.path.exists(self._path(name + ".crt")):
             self._issue(name, "".join(f"/O={g}" for g in groups) + f"/CN={user}", "clientAuth")
 
@@ -627,7 +627,7 @@ users:
         return self.get(NODES)["items"]
 
     def pods(self, ns=None, selector=""):
-        """All pods of a namespace, or of all. selector: a query, say fieldSelector=spec.nodeName="""
+        """All pods of a namespace, or of all; selector is a query (fieldSelector=...)."""
         path = PODS.format(ns) if ns else "/api/v1/pods"
         return self.get(path + ("?" + selector if selector else ""))["items"]
 
