@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP/1.1 on a connection: one exchange at a time, both roles. */
+/* HTTP/1.1 on a connection, both roles: one exchange at a time, the only one in base.streams. */
 #include "net/h1_parser.h"
 #include "net/http_conn.h"
 #include "net/http_server.h"
@@ -13,15 +13,15 @@
 struct h1_conn {
     struct http_conn base;
     struct h1_parser parser;
-    struct http_stream *stream; /* the exchange in progress; NULL: none */
-    struct buf in;              /* received and not yet parsed */
-    struct loop_task again;     /* parse `in` */
+    struct buf in;          /* received and not yet parsed */
+    struct loop_task again; /* parse `in` */
     struct loop_task reap;
     bool parsing;     /* within parse(): do not enter it again */
     bool responded;   /* server: the head is out */
     bool chunked;     /* server: the answer goes out in chunks */
     bool drop_body;   /* server: HEAD or a status without body */
     bool close_after; /* no further exchange after this one */
+    bool aborted;     /* to be closed by the task `again` */
     bool lingering;
     size_t lingered;
 };
@@ -39,11 +39,10 @@ static struct loop *loop_of(const struct h1_conn *c)
 /* The exchange is over on this connection. */
 static void leave(struct h1_conn *c, int code, const struct err *err, bool retryable)
 {
-    struct http_stream *s = TAKE(c->stream);
+    struct http_stream *s = c->base.streams;
     if (!s)
         return;
     http_stream_leave(s);
-    c->base.n_streams = 0;
     c->base.events->on_close(s, code, err, retryable);
 }
 
@@ -53,12 +52,11 @@ static void conn_closed(struct h1_conn *c, int code, const struct err *err)
         return;
     c->base.draining = true;
     /* Nothing of an answer arrived on a connection that was idle: the server had closed it. */
-    if (c->stream && !c->base.server && c->base.reused && h1_parser_is_idle(&c->parser)) {
+    if (c->base.streams && !c->base.server && c->base.reused && h1_parser_is_idle(&c->parser)) {
         struct err stale;
         err_set(&stale, -ECONNRESET, "connection closed by the peer while idle");
         leave(c, -ECONNRESET, &stale, true);
     }
-    c->stream = NULL;
     http_conn_closed(&c->base, code, err);
 }
 
@@ -91,15 +89,15 @@ static bool client_event(struct h1_conn *c, enum h1_event event, struct str data
             return true;
         }
         struct http_head head = {.status = p->status, .headers = &p->headers, .http_major = 1};
-        c->stream->head_seen = true;
-        c->base.events->on_head(c->stream, &head);
+        c->base.streams->head_seen = true;
+        c->base.events->on_head(c->base.streams, &head);
     } else if (event == H1_DATA) {
-        c->base.events->on_data(c->stream, data);
+        c->base.events->on_data(c->base.streams, data);
     } else {
         client_done(c, rest);
         return false;
     }
-    return !c->base.dead && c->stream && !c->stream->paused;
+    return !c->base.dead && c->base.streams && !c->base.streams->paused;
 }
 
 /* --- in: server -------------------------------------------------------------------------------- */
@@ -114,7 +112,7 @@ static void linger(struct h1_conn *c)
 /* The answer is out. */
 static void server_done(struct h1_conn *c)
 {
-    bool complete = c->stream->remote_end;
+    bool complete = c->base.streams->remote_end;
     bool keep = complete && !c->close_after && !c->base.draining;
     c->responded = false;
     if (keep) {
@@ -147,11 +145,9 @@ static void on_request_head(struct h1_conn *c)
     struct http_stream *s = c->base.events->on_request(&c->base, &head);
     if (!s || c->base.dead)
         return;
-    c->stream = s;
     http_stream_attach(&c->base, s);
     s->head_request = str_is(p->method, "HEAD");
     s->progress = loop_now(loop_of(c));
-    c->base.n_streams = 1;
 }
 
 /* An error in the head is answered by hand: there is no exchange for it. */
@@ -172,23 +168,23 @@ static bool server_event(struct h1_conn *c, enum h1_event event, struct str data
 {
     if (event == H1_HEAD) {
         on_request_head(c);
-        if (!c->base.dead && !c->stream)
+        if (!c->base.dead && !c->base.streams)
             conn_closed(c, -ECONNREFUSED, NULL);
     } else if (event == H1_DATA) {
-        c->base.events->on_data(c->stream, data);
+        c->base.events->on_data(c->base.streams, data);
     } else {
-        c->stream->remote_end = true;
-        c->base.events->on_end(c->stream);
+        c->base.streams->remote_end = true;
+        c->base.events->on_end(c->base.streams);
         return false; /* the next request waits for this one's answer */
     }
-    return !c->base.dead && c->stream && !c->lingering;
+    return !c->base.dead && c->base.streams && !c->lingering;
 }
 
 /* --- in: both ---------------------------------------------------------------------------------- */
 
 static void parse_failed(struct h1_conn *c, int code, const struct err *err)
 {
-    if (c->base.server && !c->responded && !c->stream)
+    if (c->base.server && !c->responded && !c->base.streams)
         bad_request(c, code, err);
     else
         conn_closed(c, code, err);
@@ -221,8 +217,9 @@ static bool may_parse(const struct h1_conn *c)
 {
     if (c->base.dead || c->lingering || c->parsing)
         return false;
-    if (c->stream)
-        return !c->stream->paused && !c->stream->remote_end;
+    const struct http_stream *s = c->base.streams;
+    if (s)
+        return !(s->paused && (s->head_seen || c->base.server)) && !s->remote_end;
     return c->base.server && !c->base.draining;
 }
 
@@ -243,7 +240,7 @@ static void receive(struct h1_conn *c, struct str data)
         buf_add_str(&c->in, rest);
     if (c->in.n == 0)
         buf_release(&c->in);
-    bool held = c->in.n > PIPELINE_MAX || (c->stream && c->stream->paused);
+    bool held = c->in.n > PIPELINE_MAX || (c->base.streams && c->base.streams->paused);
     if (held)
         transport_pause(c->base.transport);
 }
@@ -251,13 +248,15 @@ static void receive(struct h1_conn *c, struct str data)
 static void on_data(struct transport *t, struct str data)
 {
     struct h1_conn *c = t->owner;
+    if (c->aborted)
+        return;
     if (c->lingering) {
         c->lingered += data.n;
         if (c->lingered > LINGER_MAX)
             conn_closed(c, 0, NULL);
         return;
     }
-    if (!c->base.server && !c->stream) { /* an answer that nobody asked for */
+    if (!c->base.server && !c->base.streams) { /* an answer that nobody asked for */
         conn_closed(c, -EPROTO, NULL);
         return;
     }
@@ -269,6 +268,10 @@ static void on_again(struct loop_task *task)
     struct h1_conn *c = CONTAINER_OF(task, struct h1_conn, again);
     if (c->base.dead)
         return;
+    if (c->aborted) {
+        conn_closed(c, -ECANCELED, NULL);
+        return;
+    }
     transport_resume(c->base.transport);
     if (c->in.n && may_parse(c)) {
         struct buf in = c->in;
@@ -281,7 +284,7 @@ static void on_again(struct loop_task *task)
 static void on_drained(struct transport *t)
 {
     struct h1_conn *c = t->owner;
-    struct http_stream *s = c->stream;
+    struct http_stream *s = c->base.streams;
     if (s && s->filled) {
         s->filled = false;
         c->base.events->on_drain(s);
@@ -293,7 +296,7 @@ static void on_closed(struct transport *t, int code, const struct err *err)
     struct h1_conn *c = t->owner;
     struct err text;
     bool ended = false;
-    if (!c->base.server && c->stream && code == 0) {
+    if (!c->base.server && c->base.streams && code == 0) {
         code = h1_parser_eof(&c->parser, &ended, &text);
         err = code ? &text : NULL;
     }
@@ -322,7 +325,7 @@ static void add_headers(struct buf *out, const struct http_header *headers, size
 
 static size_t h1_room(const struct http_conn *conn)
 {
-    return CONTAINER_OF(conn, struct h1_conn, base)->stream == NULL;
+    return conn->streams == NULL;
 }
 
 static void h1_request(struct http_conn *conn, struct http_stream *stream,
@@ -343,9 +346,7 @@ static void h1_request(struct http_conn *conn, struct http_stream *stream,
     if (!small)
         transport_write(conn->transport, stream->body.p, stream->body.n);
     c->parser.answers_head = str_is(request->method, "HEAD");
-    c->stream = stream;
     http_stream_attach(conn, stream);
-    conn->n_streams = 1;
     http_conn_set_phase(&c->base, HTTP_PHASE_BUSY);
 }
 
@@ -411,13 +412,11 @@ static void h1_detach(struct http_stream *stream)
 {
     struct h1_conn *c = h1_of(stream->conn);
     http_stream_leave(stream);
-    c->stream = NULL;
-    c->base.n_streams = 0;
     c->base.draining = true;
-    /* Half an answer cannot be taken back: the connection goes, without the mark of a good end. */
-    struct transport *t = c->base.transport;
-    if (!t->dead && !t->closing)
-        conn_closed(c, -ECANCELED, NULL);
+    /* Half an answer cannot be taken back: the connection goes, without the mark of a good end.
+     * From a task, since whoever gives up one stream may be walking over others. */
+    c->aborted = true;
+    loop_task_schedule(loop_of(c), &c->again);
 }
 
 static void h1_resume(struct http_stream *stream)
@@ -430,7 +429,7 @@ static void h1_drain(struct http_conn *conn)
 {
     struct h1_conn *c = h1_of(conn);
     conn->draining = true;
-    if (!c->stream && !c->lingering)
+    if (!c->base.streams && !c->lingering)
         transport_shutdown(conn->transport);
 }
 
@@ -449,9 +448,8 @@ static void h1_free(struct http_conn *conn)
     struct h1_conn *c = h1_of(conn);
     struct loop *loop = loop_of(c);
     conn->dead = true;
-    if (c->stream)
-        http_stream_leave(c->stream);
-    c->stream = NULL;
+    if (c->base.streams)
+        http_stream_leave(c->base.streams);
     loop_task_cancel(loop, &c->again);
     loop_task_schedule(loop, &c->reap);
     transport_free(conn->transport);

@@ -204,6 +204,9 @@ static int take_head(struct h1_parser *p, struct str *in, struct err *reterr)
         } else if (p->line.n >= 4 && memcmp(p->line.p + p->line.n - 4, "\r\n\r\n", 4) == 0) {
             r = parse_head(p, reterr);
             return r < 0 ? r : 1;
+        } else if (p->role == H1_RESPONSES && !str_starts(buf_str(&p->line), STR("HTTP/1."))) {
+            return refuse(reterr,
+                          "bad status line"); /* some other protocol: do not wait for more */
         }
     }
 }

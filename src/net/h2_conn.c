@@ -11,12 +11,10 @@
 #include "net/http_conn.h"
 #include "net/http_server.h"
 
-#define CONNECTION_WINDOW       (1 << 30)
+#define CONNECTION_WINDOW (1 << 30)
 /* No more frames are made while so much waits in the transport. */
-#define TRANSPORT_FULL          ((size_t)256 * 1024)
-#define GATHER_MAX              ((size_t)16 * 1024)
-/* Assumed until the server's SETTINGS have arrived, as Go's client does. */
-#define STREAMS_BEFORE_SETTINGS 100
+#define TRANSPORT_FULL    ((size_t)256 * 1024)
+#define GATHER_MAX        ((size_t)16 * 1024)
 
 struct h2_conn {
     struct http_conn base;
@@ -206,6 +204,8 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     case NGHTTP2_SETTINGS:
     case NGHTTP2_GOAWAY:
         c->base.draining |= frame->hd.type == NGHTTP2_GOAWAY;
+        c->base.peer_streams = nghttp2_session_get_remote_settings(
+            c->session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
         if (!c->base.server)
             c->base.events->on_room(&c->base);
         break;
@@ -683,7 +683,8 @@ static void make_session(struct h2_conn *c)
         abort();
     set_callbacks(callbacks);
     nghttp2_option_set_no_auto_window_update(option, 1);
-    nghttp2_option_set_peer_max_concurrent_streams(option, STREAMS_BEFORE_SETTINGS);
+    if (!c->base.server)
+        nghttp2_option_set_peer_max_concurrent_streams(option, c->base.limits.assumed_streams);
     int r = c->base.server ? nghttp2_session_server_new2(&c->session, callbacks, c, option)
                            : nghttp2_session_client_new2(&c->session, callbacks, c, option);
     if (r)

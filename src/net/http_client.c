@@ -5,8 +5,10 @@
 #include "net/http_call.h"
 #include "net/proxy.h"
 
-#define CONNECTIONS_H1 16
-#define CONNECTIONS_H2 4
+#define CONNECTIONS_H1  16
+#define CONNECTIONS_H2  4
+/* Streams assumed on a first connection until the server's SETTINGS arrive, as Go's client does. */
+#define ASSUMED_STREAMS 100
 
 enum client_protocol { PROTOCOL_UNKNOWN, PROTOCOL_H1, PROTOCOL_H2 };
 
@@ -28,6 +30,7 @@ struct http_client {
     struct tls_config *tls, *proxy_tls;
 
     enum client_protocol protocol; /* as the last connection had it */
+    uint32_t peer_streams;         /* the server's stream limit as it last told */
     struct client_conn *conns;
     struct call_list waiting, running, refused;
     struct loop_task pump, reap;
@@ -185,9 +188,11 @@ static void on_close(struct http_stream *stream, int code, const struct err *err
 
 static void on_room(struct http_conn *conn)
 {
-    struct client_conn *c = conn->owner;
-    if (c->client->waiting.n)
-        want_pump(c->client);
+    struct http_client *client = ((struct client_conn *)conn->owner)->client;
+    if (conn->peer_streams)
+        client->peer_streams = conn->peer_streams;
+    if (client->waiting.n)
+        want_pump(client);
 }
 
 static void remove_conn(struct client_conn *conn)
@@ -265,6 +270,7 @@ static void on_dialled(void *ctx, struct transport *t, const struct err *err)
     const struct http_client_options *o = &client->options;
     struct http_conn_limits limits = {.max_header_bytes = o->max_header_bytes,
                                       .max_streams = (uint32_t)MIN(o->max_streams, 1 << 20),
+                                      .assumed_streams = client->peer_streams,
                                       .stream_window = (uint32_t)MIN(o->stream_window, 1 << 30),
                                       .ping_interval = o->ping_interval,
                                       .ping_timeout = o->ping_timeout};
@@ -467,6 +473,7 @@ int http_client_new(struct loop *loop, const struct http_client_options *options
     client->loop = loop;
     client->options = *options;
     fill_defaults(&client->options);
+    client->peer_streams = ASSUMED_STREAMS;
     list_init(&client->waiting);
     list_init(&client->running);
     list_init(&client->refused);

@@ -67,8 +67,9 @@ struct http_conn_events {
 
 struct http_conn_limits {
     size_t max_header_bytes;
-    uint32_t max_streams;   /* server: announced. client: our own limit below the server's */
-    uint32_t stream_window; /* HTTP/2 */
+    uint32_t max_streams;     /* server: announced. client: our own limit below the server's */
+    uint32_t assumed_streams; /* HTTP/2 client: the server's limit until it tells its own */
+    uint32_t stream_window;   /* HTTP/2 */
     int64_t ping_interval, ping_timeout; /* HTTP/2 client; interval <= 0: never */
 };
 
@@ -107,9 +108,10 @@ struct http_conn {
     void *owner; /* of events */
     struct http_conn_limits limits;
     bool server;
-    bool draining;    /* no further exchanges */
-    bool dead;        /* freed; no event any more */
-    bool reused;      /* client, HTTP/1.1: an answer was received on it before */
+    bool draining;         /* no further exchanges */
+    bool dead;             /* freed; no event any more */
+    uint32_t peer_streams; /* HTTP/2 client: the server's limit as it told; 0: not yet */
+    bool reused;           /* client, HTTP/1.1: an answer was received on it before */
     size_t n_streams; /* that count against limits; HTTP/2: also those given up, until closed */
     struct http_stream *streams;
     enum http_phase phase;

@@ -66,7 +66,7 @@ static void let_go(struct exchange *x)
         exchange_free(x);
 }
 
-void exchange_left(struct exchange *x, bool complete)
+void exchange_left(struct exchange *x)
 {
     x->on_stream = false;
     if (!x->handled) {
@@ -75,7 +75,6 @@ void exchange_left(struct exchange *x, bool complete)
     }
     x->pub.peer = NULL; /* it went with the connection */
     x->gone = true;
-    (void)complete;
     if (x->pub.on_gone)
         x->pub.on_gone(&x->pub);
 }
@@ -168,7 +167,6 @@ void http_end(struct http_exchange *pub)
         http_stream_respond(&x->stream, 500, NULL, 0, 0);
     }
     /* First the handler's hold: ending may take the stream away at once. */
-    x->on_stream = true;
     struct http_stream *stream = &x->stream;
     let_go(x);
     http_stream_end(stream);

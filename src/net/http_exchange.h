@@ -35,6 +35,6 @@ void exchange_take(struct exchange *x, struct str data);
 /* Answers what is not for handlers: 413, 431. */
 void exchange_reject(struct exchange *x);
 /* The stream is no more. Frees it where no handler holds it, else tells the handler. */
-void exchange_left(struct exchange *x, bool complete);
+void exchange_left(struct exchange *x);
 
 #endif

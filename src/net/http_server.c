@@ -124,8 +124,8 @@ static void on_end(struct http_stream *stream)
 
 static void on_close(struct http_stream *stream, int code, const struct err *err, bool retryable)
 {
-    (void)err, (void)retryable;
-    exchange_left(exchange_of(stream), code == 0);
+    (void)code, (void)err, (void)retryable;
+    exchange_left(exchange_of(stream));
 }
 
 static void on_drain(struct http_stream *stream)
@@ -284,7 +284,7 @@ static bool sweep_streams(struct server_conn *conn, int64_t now)
         if (exchange_of(s)->pub.http_major == 1)
             return slow_body || now - t->progress > o->write_timeout;
         http_stream_detach(s);
-        exchange_left(exchange_of(s), false);
+        exchange_left(exchange_of(s));
         return false; /* on_gone may have changed the list; the others wait for the next sweep */
     }
     return false;

@@ -13,6 +13,7 @@ struct tls_conn {
     char *host;   /* client: as verified, for errors */
     char *server; /* client: "host:port", key of kept sessions */
     bool ready, eof, refuse_h2;
+    struct buf alt_names; /* client: of a certificate for somebody else */
 
     /* What the BIO reads from and writes to, during a call only. */
     struct str in;
@@ -108,6 +109,8 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_n,
     return SSL_TLSEXT_ERR_OK;
 }
 
+static int on_verify(int ok, X509_STORE_CTX *ctx);
+
 /* --- making ------------------------------------------------------------------------------------ */
 
 static struct tls_conn *conn_new(struct tls_config *config)
@@ -156,7 +159,10 @@ int tls_conn_new_client(struct tls_config *config, struct str host, uint16_t por
         host.n--;
     conn->server = xasprintf("%.*s:%u", STR_ARG(host), port);
     conn->host = config->server_name ? xstrdup(config->server_name) : str_dup(host);
+    buf_init(&conn->alt_names, 300);
     SSL_set_connect_state(conn->ssl);
+    if (!config->skip_verify)
+        SSL_set_verify(conn->ssl, SSL_VERIFY_PEER, on_verify);
     if (!expect_name(conn)) {
         int r = err_set(reterr, -EINVAL, "\"%s\" cannot be the name of a TLS server", conn->host);
         tls_conn_free(conn);
@@ -186,6 +192,7 @@ struct tls_conn *tls_conn_free(struct tls_conn *conn)
         return NULL;
     conn->cipher = NULL;
     SSL_free(conn->ssl);
+    buf_release(&conn->alt_names);
     for (size_t i = 0; i < conn->organizations.n; i++)
         OPENSSL_free((char *)(uintptr_t)conn->organizations.v[i].p);
     vec_release(&conn->organizations);
@@ -225,17 +232,19 @@ static void add_alt_names(struct buf *out, X509 *cert)
     GENERAL_NAMES_free(names);
 }
 
-static int mismatch(struct tls_conn *conn, struct err *reterr)
+/* Sees the certificate before OpenSSL throws it away with the failed handshake. */
+static int on_verify(int ok, X509_STORE_CTX *ctx)
 {
-    X509 *cert = SSL_get0_peer_certificate(conn->ssl);
-    struct buf names = BUF_INIT;
-    buf_init(&names, 300);
+    int code = X509_STORE_CTX_get_error(ctx);
+    if (ok || (code != X509_V_ERR_HOSTNAME_MISMATCH && code != X509_V_ERR_IP_ADDRESS_MISMATCH))
+        return ok;
+    const SSL *ssl = X509_STORE_CTX_get_ex_data(ctx, SSL_get_ex_data_X509_STORE_CTX_idx());
+    struct tls_conn *conn = SSL_get_ex_data(ssl, ssl_index);
+    X509 *cert = X509_STORE_CTX_get_current_cert(ctx);
+    buf_clear(&conn->alt_names);
     if (cert)
-        add_alt_names(&names, cert);
-    int r = err_set(reterr, -EKEYREJECTED, "%s: certificate is valid for %s, not %s", conn->host,
-                    names.n ? buf_cstr(&names) : "no names", conn->host);
-    buf_release(&names);
-    return r;
+        add_alt_names(&conn->alt_names, cert);
+    return 0;
 }
 
 static int bad_certificate(struct tls_conn *conn, long verdict, struct err *reterr)
@@ -255,7 +264,8 @@ static int bad_certificate(struct tls_conn *conn, long verdict, struct err *rete
         return err_set(reterr, -EKEYREJECTED, "%s: certificate is not yet valid", host);
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-        return mismatch(conn, reterr);
+        return err_set(reterr, -EKEYREJECTED, "%s: certificate is valid for %s, not %s", host,
+                       conn->alt_names.n ? buf_cstr(&conn->alt_names) : "no names", host);
     default:
         return err_set(reterr, -EKEYREJECTED, "%s: bad certificate: %s", host,
                        X509_verify_cert_error_string(verdict));

@@ -11,7 +11,7 @@
 static void update_interest(struct transport *t)
 {
     unsigned events = t->paused ? 0 : LOOP_READ;
-    if (transport_queued(t))
+    if (transport_queued(t) && !t->flush.prev) /* else the flush tries first */
         events |= LOOP_WRITE;
     loop_io_set(&t->io, events);
 }
@@ -76,6 +76,7 @@ void transport_write(struct transport *t, const void *data, size_t n)
     /* A failure here is the connection's end; the flush tells it, outside of the caller. */
     if (r < 0)
         shutdown(t->io.fd, SHUT_RDWR);
+    t->want_drain = true;
     loop_task_schedule(t->loop, &t->flush);
 }
 
@@ -118,7 +119,6 @@ static void flush(struct transport *t)
             buf_consume(&t->out, t->out_at);
             t->out_at = 0;
         }
-        t->want_drain = true;
     } else if (t->finishing) {
         closed(t, 0, NULL);
     } else if (t->want_drain) {
@@ -247,9 +247,7 @@ static void on_io(struct loop_io *io, unsigned events)
 
 static void on_flush(struct loop_task *task)
 {
-    struct transport *t = CONTAINER_OF(task, struct transport, flush);
-    t->want_drain = t->want_drain || transport_queued(t) > 0;
-    flush(t);
+    flush(CONTAINER_OF(task, struct transport, flush));
 }
 
 /* --- life -------------------------------------------------------------------------------------- */
