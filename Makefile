@@ -39,7 +39,7 @@ FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all help deps deps-test run test check unit unit-bins fuzz-bins fuzz lint format clean kube \
-	install bench-decode
+	install bench-decode compile_commands.json
 
 all: $(BUILD)/berth
 
@@ -51,6 +51,7 @@ help:
 	@echo 'make fuzz    every fuzz target for FUZZ_SECONDS (default 600) each'
 	@echo 'make lint    format, clang-tidy, include directions, budgets, shellcheck'
 	@echo 'make format  put every file into the house format'
+	@echo 'make compile_commands.json   for editors: how each file is compiled'
 	@echo 'make kube    build the real etcd, kube-apiserver, kubectl, kube-scheduler for tests'
 	@echo 'make bench-decode  decode 5,000 pods from JSON and protobuf, beside Go'
 	@echo 'make deps, make deps-test   the packages these need'
@@ -125,6 +126,8 @@ bench-decode: $(BUILD)/berth-bench
 FORMATTED := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 lint:
 	@tools/lint.sh
+compile_commands.json:
+	@tools/compile_commands.py $@
 format:
 	clang-format-19 -i $(FORMATTED)
 

@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# lint.sh [CHECK...] - looks at the sources without running them; all checks unless some are named.
+#
+# One line per check, "ok 1 - name" or "not ok 1 - name"; what a check found follows its line,
+# indented. The files are those that git knows and those that are new.
+# shellcheck disable=SC2317 # the checks are called by their names
+set -u
+cd "$(dirname "$0")/.." || exit 2
+
+checks="format tidy includes purity budget spdx shell python paths"
+
+# The files named by these patterns, one a line. Without git (an unpacked archive): all there are.
+files() {
+    if git rev-parse --git-dir >/dev/null 2>&1; then
+        git ls-files -co --exclude-standard -- "$@"
+    else
+        for pattern in "$@"; do find . -path ./build -prune -o -name "$pattern" -print; done
+    fi | while read -r path; do [ ! -e "$path" ] || echo "$path"; done
+}
+# Runs a command on the files of standard input, which have no blanks in their names.
+on_files() { xargs -r "$@"; }
+# The scripts of an interpreter, by name or by first line.
+scripts() {
+    files "*.$2"
+    files '*' | grep -v '\.[a-z]*$' | on_files grep -lsIE "^#!.*[/ ]$1\$"
+}
+
+check_format() { files '*.c' '*.h' | on_files clang-format-19 --dry-run -Werror; }
+check_tidy() { tools/tidy.py; }
+check_includes() { tools/check_layers.py includes; }
+check_purity() { tools/check_layers.py purity; }
+check_budget() { tools/check_budget.py; }
+check_shell() { scripts sh sh | sort -u | on_files shellcheck -x; }
+check_python() {
+    scripts python3 py | sort -u | on_files env PYTHONDONTWRITEBYTECODE=1 python3 -c '
+import sys
+for path in sys.argv[1:]:
+    with open(path, "rb") as f:
+        compile(f.read(), path, "exec")'
+}
+# Every source says under which license it is, in its first lines.
+check_spdx() {
+    { files '*.c' '*.h' '*.py' '*.sh' '*.go' Makefile; scripts sh sh; scripts python3 py; } |
+        sort -u | while read -r path; do
+        head -n 3 "$path" | grep -q 'SPDX-License-Identifier: Apache-2.0' ||
+            echo "$path: no SPDX-License-Identifier in the first three lines"
+    done | fail_on_output
+}
+# What only exists on somebody's machine.
+check_paths() {
+    files '*' | grep -v '^tools/lint.sh$' |
+        on_files grep -nIE '(^|[^A-Za-z0-9._/-])(/home/[a-z]|/root/|/Users/|/work/)' | fail_on_output
+}
+fail_on_output() { if grep '' >&2; then return 1; fi; }
+
+[ $# -eq 0 ] || checks=$*
+out=$(mktemp) || exit 2
+trap 'rm -f "$out"' EXIT
+number=0 failed=0
+for name in $checks; do
+    case $(command -v "check_$name") in
+    '') echo "lint.sh: no such check: $name" >&2 && exit 2 ;;
+    esac
+    number=$((number + 1))
+    if "check_$name" >"$out" 2>&1; then
+        echo "ok $number - $name"
+    else
+        failed=1
+        echo "not ok $number - $name"
+        sed 's/^/    /' "$out"
+    fi
+done
+exit $failed

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs clang-tidy (.clang-tidy) over src/, on all cores.
+
+    tools/tidy.py [FILE...]     only these
+
+A file that was found clean is not looked at again until it, a header it includes, the way it is
+compiled or .clang-tidy changes: build/tidy holds one empty file per clean state.
+"""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CACHE = os.path.join(ROOT, "build/tidy")
+CORES = len(os.sched_getaffinity(0))
+TIDY = "clang-tidy-19"
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+
+
+def content(path):
+    with open(os.path.join(ROOT, path), "rb") as f:
+        return f.read()
+
+
+def closure(path, seen):
+    """path and all headers of ours that it includes, directly or not."""
+    if path in seen:
+        return seen
+    seen.add(path)
+    for name in INCLUDE.findall(content(path).decode("utf-8", "replace")):
+        for directory in (os.path.dirname(path), "src", "include", "tests/lib"):
+            header = os.path.normpath(os.path.join(directory, name))
+            if os.path.exists(os.path.join(ROOT, header)):
+                closure(header, seen)
+                break
+    return seen
+
+
+def state(command, common):
+    """A name for everything that the verdict on a file depends on."""
+    h = hashlib.sha256(common)
+    h.update("\0".join(command["arguments"]).encode())
+    for path in sorted(closure(command["file"], set())):
+        h.update(path.encode() + b"\0" + content(path))
+    return os.path.join(CACHE, h.hexdigest())
+
+
+def look_at(command):
+    done = subprocess.run([TIDY, "--quiet", "-p", CACHE, command["file"]], cwd=ROOT, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode == 0:
+        return ""
+    return done.stdout.replace(ROOT + "/", "") or done.stderr
+
+
+def main():
+    os.makedirs(CACHE, exist_ok=True)
+    database = os.path.join(CACHE, "compile_commands.json")
+    subprocess.run([os.path.join(ROOT, "tools/compile_commands.py"), database], check=True)
+    with open(database, encoding="utf-8") as f:
+        commands = {c["file"]: c for c in json.load(f)}
+    files = sys.argv[1:] or [path for path in commands if path.startswith("src/")]
+    common = content(".clang-tidy") + subprocess.run([TIDY, "--version"], check=True,
+                                                     stdout=subprocess.PIPE).stdout
+    states = {path: state(commands[path], common) for path in files}
+    todo = [path for path in files if not os.path.exists(states[path])]
+    # The largest first: they take longest, and should not be what is waited for in the end.
+    todo.sort(key=lambda path: -len(content(path)))
+    faults = False
+    with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
+        for path, output in zip(todo, pool.map(lambda path: look_at(commands[path]), todo)):
+            if output:
+                faults = True
+                print(output.rstrip())
+            else:
+                open(states[path], "w", encoding="utf-8").close()
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
