@@ -104,20 +104,14 @@ static void make_index(const struct type *type, struct type_index *index)
     pthread_mutex_unlock(&lock);
 }
 
-static inline const struct type_index *index_of(const struct type *type)
+const struct type_index *type_index_slow(const struct type *type)
 {
-    if (UNLIKELY(!atomic_load_explicit(&type->index->ready, memory_order_acquire)))
-        make_index(type, type->index);
+    make_index(type, type->index);
     return type->index;
 }
 
-const struct field *type_find_number(const struct type *type, uint64_t number)
+const struct field *type_find_large(const struct type *type, uint64_t number)
 {
-    const struct type_index *index = index_of(type);
-    if (LIKELY(number < ARRAY_LEN(index->by_number))) {
-        size_t i = index->by_number[number];
-        return i ? &type->fields[i - 1] : NULL;
-    }
     for (size_t i = 0; i < type->n_fields; i++)
         if (type->fields[i].number == number)
             return &type->fields[i];
@@ -126,7 +120,7 @@ const struct field *type_find_number(const struct type *type, uint64_t number)
 
 const struct field *type_find_name(const struct type *type, struct str name)
 {
-    const struct type_index *index = index_of(type);
+    const struct type_index *index = type_index_of(type);
     if (name.n == 0)
         return NULL;
     size_t slot = hash_name(name), i;

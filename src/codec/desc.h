@@ -105,9 +105,27 @@ struct type {
     struct type_index *index;
 };
 
-/* The field, or NULL. By name: without those of inline messages; exact. */
-const struct field *type_find_number(const struct type *type, uint64_t number);
+/* The field of that name, exactly, or NULL; without those of inline messages. */
 const struct field *type_find_name(const struct type *type, struct str name);
+
+const struct type_index *type_index_slow(const struct type *type);
+static inline const struct type_index *type_index_of(const struct type *type)
+{
+    return LIKELY(atomic_load_explicit(&type->index->ready, memory_order_acquire))
+               ? type->index
+               : type_index_slow(type);
+}
+
+const struct field *type_find_large(const struct type *type, uint64_t number);
+/* The field of that protobuf number, or NULL. */
+static inline const struct field *type_find_number(const struct type *type, uint64_t number)
+{
+    const struct type_index *index = type_index_of(type);
+    if (UNLIKELY(number >= ARRAY_LEN(index->by_number)))
+        return type_find_large(type, number);
+    size_t i = index->by_number[number];
+    return i ? &type->fields[i - 1] : NULL;
+}
 
 /*
  * An empty item of a list takes two or three bytes on the wire and the size of its struct in

@@ -46,10 +46,15 @@ static inline bool json_fail(struct json_reader *r, const char *problem)
     return json_fail_at(r, r->at, r->at < r->end ? problem : "the text ends in the middle");
 }
 
+static inline bool json_is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
 static inline void json_space(struct json_reader *r)
 {
-    while (r->at < r->end &&
-           UNLIKELY(*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
+    /* The API server writes none: one comparison finds that out. */
+    while (r->at < r->end && UNLIKELY((unsigned char)*r->at <= ' ') && json_is_space(*r->at))
         r->at++;
 }
 

@@ -85,8 +85,11 @@ static inline bool read_bytes(struct decoder *d, struct cursor *c, struct str *r
 static bool skip(struct decoder *d, struct cursor *c, unsigned wire)
 {
     struct str rest = {c->at, (size_t)(c->end - c->at)};
-    if (wire == PROTO_BYTES)
+    uint64_t value;
+    if (LIKELY(wire == PROTO_BYTES))
         return read_bytes(d, c, &rest);
+    if (wire == PROTO_VARINT)
+        return read_varint(d, c, &value);
     size_t at = 0;
     if (wire == 3 || wire == 4 || wire > 5)
         return fail(d, c->at, "unknown wire type");

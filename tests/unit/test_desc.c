@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <pthread.h>
 #include <setjmp.h>
 
 #include <cmocka.h>
@@ -120,6 +121,50 @@ static void test_equal(void **state)
     assert_true(desc_equal(&everything_type, &absent, &empty));
 }
 
+/* The index of a type is made by whoever needs it first, and that may be several at once. */
+static void *decode_fresh(void *ctx)
+{
+    static const struct field fields[] = {F_ONE(struct leaf, name, "name", 1, STR)};
+    static struct type_index index;
+    static const struct type fresh = {"",     sizeof(struct leaf), _Alignof(struct leaf),
+                                      fields, ARRAY_LEN(fields),   &index};
+    struct arena a;
+    arena_init(&a, 0);
+    struct leaf leaf;
+    *(bool *)ctx = json_decode(STR("{\"name\":\"x\"}"), &fresh, 0, &a, &leaf, NULL) == 0 &&
+                   str_is(leaf.name, "x");
+    arena_release(&a);
+    return NULL;
+}
+
+static void test_index(void **state)
+{
+    (void)state;
+    pthread_t threads[4];
+    bool ok[ARRAY_LEN(threads)] = {0};
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, decode_fresh, &ok[i]), 0);
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++) {
+        pthread_join(threads[i], NULL);
+        assert_true(ok[i]);
+    }
+    /* Every row is found by what it is called, and nothing else is. */
+    for (size_t i = 0; i < everything_type.n_fields; i++) {
+        const struct field *f = &everything_type.fields[i];
+        if (f->number)
+            assert_ptr_equal(type_find_number(&everything_type, f->number), f);
+        if (f->json_len)
+            assert_ptr_equal(type_find_name(&everything_type, (struct str){f->json, f->json_len}),
+                             f);
+    }
+    static const uint64_t no_numbers[] = {0, 28, 63, 64, 65, 2999, 3001, UINT32_MAX, UINT64_MAX};
+    for (size_t i = 0; i < ARRAY_LEN(no_numbers); i++)
+        assert_null(type_find_number(&everything_type, no_numbers[i]));
+    static const char *const no_names[] = {"", "x", "I32", "leafmap", "leafMaps", "kind", "url"};
+    for (size_t i = 0; i < ARRAY_LEN(no_names); i++)
+        assert_null(type_find_name(&everything_type, str_of(no_names[i])));
+}
+
 static void test_sizes(void **state)
 {
     (void)state;
@@ -141,6 +186,7 @@ int main(void)
         cmocka_unit_test(test_get),
         cmocka_unit_test(test_equal),
         cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_index),
     };
     return cmocka_run_group_tests_name("desc", tests, NULL, NULL);
 }
