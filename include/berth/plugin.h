@@ -184,6 +184,7 @@ struct berth_value {
     double d;
 };
 
+/* A member that is NULL, or lies beyond struct_size, is a service that this host does not have. */
 struct berth_host {
     uint32_t abi;
     size_t struct_size;
@@ -327,7 +328,8 @@ struct berth_plugin {
     enum berth_code (*filter)(void *self, const struct berth_cycle *cycle,
                               const struct berth_pod *pod, const struct berth_node *node,
                               struct berth_status *status);
-    /* The same verdicts for many nodes; optional. An error code ends the attempt. */
+    /* The verdicts of filter for many nodes at once; optional, and only beside it. An error code
+     * ends the attempt. */
     enum berth_code (*filter_many)(void *self, const struct berth_cycle *cycle,
                                    const struct berth_pod *pod, struct berth_filter_batch *batch,
                                    struct berth_status *status);

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/binding.h"
 
+#include "base/time.h"
 #include "engine/internal.h"
-
-static const char *plugin_name(const struct berth_op *op)
-{
-    return op->cycle->profile->at[op->point].v[op->plugin]->plugin->name;
-}
 
 static void run_unreserve(struct berth_op *op)
 {
@@ -22,11 +18,16 @@ static void free_op(struct berth_op *op)
     struct engine *e = op->engine;
     if (op->write_id)
         map_del(&e->ops_by_write, write_key(&op->write_id));
+    map_del(&e->ops_by_pod, pod_info_key(op->pod));
+    for (size_t i = 0; op->ready && i < e->ready_ops.n; i++)
+        if (e->ready_ops.v[i] == op)
+            e->ready_ops.v[i] = NULL;
     vec_swap_remove(&e->ops, op->index);
     if (op->index < e->ops.n)
         e->ops.v[op->index]->index = op->index;
     cycle_free(op->cycle);
     pod_info_unref(op->pod);
+    vec_release(&op->waiting.waits);
     buf_release(&op->reason);
     free(op);
 }
@@ -37,8 +38,23 @@ void binding_abandon(struct berth_op *op)
     free_op(op);
 }
 
-/* --- ends --------------------------------------------------------------------------------------
- */
+struct berth_op *binding_of(const struct engine *e, struct str uid)
+{
+    return map_get(&e->ops_by_pod, uid);
+}
+
+static void activate_pods(struct berth_op *op)
+{
+    struct engine *e = op->engine;
+    for (size_t i = 0; i < op->cycle->to_activate.n; i++) {
+        struct berth_pod *pod = op->cycle->to_activate.v[i];
+        queue_activate(&e->queue, pod_info_key(pod), engine_now(e));
+        pod_info_unref(pod);
+    }
+    vec_clear(&op->cycle->to_activate);
+}
+
+/* --- ends -------------------------------------------------------------------------------------- */
 
 static void bound(struct berth_op *op)
 {
@@ -49,19 +65,13 @@ static void bound(struct berth_op *op)
         arena_printf(&op->cycle->arena, "Successfully assigned %.*s/%.*s to %.*s",
                      STR_ARG(meta->namespace), STR_ARG(meta->name), STR_ARG(op->node_name));
     engine_submit_event(e, pod, op->cycle->profile, false, "Scheduled", "Binding", note);
-    engine_tell_decision(e, &(struct decision){
-                                .pod = pod->object,
-                                .profile = op->cycle->profile->scheduler_name,
-                                .node_name = op->node_name,
-                                .bound = true,
-                                .evaluated_nodes = op->cycle->n_slots + op->cycle->n_failed,
-                                .feasible_nodes = op->cycle->n_slots,
-                                .attempt = op->queued->attempts,
-                                .duration = engine_now(e) - op->started,
-                            });
+    struct explain_result result = {op->queued, op->cycle, NULL, op->node_name, op->started};
+    explain_add(&e->explain, &result);
+    engine_tell_decision(e, op->queued, op->cycle, op->started, NULL, op->node_name);
     const handle_list *list = &op->cycle->profile->at[POINT_POST_BIND];
     for (size_t i = 0; i < list->n; i++)
         list->v[i]->plugin->post_bind(list->v[i]->self, op->cycle, pod, abi_str(op->node_name));
+    activate_pods(op);
     /* Deleted while it was being bound, and the watch has said so: nobody will confirm it. */
     if (op->queued->deleted)
         cache_forget(&e->cache, pod_info_key(pod));
@@ -69,37 +79,56 @@ static void bound(struct berth_op *op)
     free_op(op);
 }
 
+/* Gives the room back; waiting pods learn of it, the pod itself only where something broke. */
 static void failed(struct berth_op *op, const struct cycle_failure *failure)
 {
     struct engine *e = op->engine;
+    struct cluster_event event = {.resource = BERTH_RESOURCE_ASSIGNED_POD,
+                                  .action = BERTH_ACTION_DELETE,
+                                  .before = op->pod->object};
+    /* What failed within the cycle itself was seen by nobody. */
+    bool within_cycle = op->point == POINT_PERMIT && !op->holds;
     run_unreserve(op);
-    if (cache_forget(&e->cache, pod_info_key(op->pod))) {
-        struct cluster_event event = {BERTH_RESOURCE_ASSIGNED_POD, BERTH_ACTION_DELETE,
-                                      "AssignedPodDelete"};
-        queue_event(&e->queue, &event, op->pod->object, NULL, engine_now(e));
-    }
+    bool forgotten = cache_forget(&e->cache, pod_info_key(op->pod)) && !within_cycle;
+    if (forgotten && failure->error)
+        queue_event(&e->queue, &event, engine_now(e));
+    if (!failure->error)
+        event.except = pod_info_key(op->pod);
     engine_attempt_failed(e, op->queued, failure, op->started, op->cycle);
+    if (forgotten && !failure->error)
+        queue_event(&e->queue, &event, engine_now(e));
     free_op(op);
 }
 
-/* The plugin said no, or broke: both end the binding, with upstream's words. */
-static void failed_at_plugin(struct berth_op *op, enum point point, const char *plugin,
-                             enum berth_code code, struct str reason, uint16_t id)
+/* A plugin said no, or broke: both end the binding, with upstream's words. */
+static void failed_at(struct berth_op *op, enum point point, const struct berth_handle *by,
+                      enum berth_code code, struct str reason)
 {
     struct cycle_failure failure = {0};
     if (code_rejects(code)) {
-        plugin_set_add(&failure.rejectors, id);
+        if (by)
+            cycle_failure_blame(&failure, by, code);
         buf_add_printf(&failure.text, "0/1 nodes are available: 1 %.*s.", STR_ARG(reason));
     } else {
         cycle_failure_error(&failure, "running %s plugin \"%s\": %.*s", point_table[point].name,
-                            plugin, STR_ARG(reason));
+                            by ? by->plugin->name : "", STR_ARG(reason));
     }
     failed(op, &failure);
     cycle_failure_release(&failure);
 }
 
-/* --- steps -------------------------------------------------------------------------------------
- */
+static void failed_with_status(struct berth_op *op, enum point point, const struct berth_handle *by,
+                               enum berth_code code)
+{
+    struct engine *e = op->engine;
+    buf_clear(&op->reason);
+    status_write(&e->status, &e->reasons, &op->reason);
+    if (!op->reason.n)
+        buf_add_printf(&op->reason, "status %s (%d) without a reason", code_name(code), (int)code);
+    failed_at(op, point, by, code, buf_str(&op->reason));
+}
+
+/* --- PreBind and Bind -------------------------------------------------------------------------- */
 
 static enum berth_code call_plugin(struct berth_op *op, const struct berth_handle *h,
                                    struct berth_status *status)
@@ -122,9 +151,8 @@ static const struct berth_handle *next_plugin(struct berth_op *op)
 }
 
 /* What the plugin asked last has answered. True: go on with the next one. */
-static bool take_answer(struct berth_op *op)
+static bool take_answer(struct berth_op *op, const struct berth_handle *h)
 {
-    const struct berth_handle *h = op->cycle->profile->at[op->point].v[op->plugin];
     op->answered = false;
     if (op->code == BERTH_SKIP || (op->code == BERTH_SUCCESS && op->point == POINT_PRE_BIND)) {
         op->plugin++;
@@ -133,7 +161,7 @@ static bool take_answer(struct berth_op *op)
     if (op->code == BERTH_SUCCESS)
         bound(op);
     else
-        failed_at_plugin(op, op->point, plugin_name(op), op->code, buf_str(&op->reason), h->id);
+        failed_at(op, op->point, h, op->code, buf_str(&op->reason));
     return false;
 }
 
@@ -144,30 +172,16 @@ static void advance(struct berth_op *op)
     const struct berth_handle *h;
     while ((h = next_plugin(op))) {
         status_clear(&e->status);
-        op->running = true;
         enum berth_code code = call_plugin(op, h, &e->status);
-        op->running = false;
-        if (code != BERTH_ASYNC) {
-            op->answered = true;
-            op->code = code;
-            buf_clear(&op->reason);
-            status_write(&e->status, &e->reasons, &op->reason);
-        }
-        if (!op->answered || !take_answer(op))
+        if (code == BERTH_ASYNC)
+            return; /* the answer puts it on the ready list */
+        op->code = code;
+        buf_clear(&op->reason);
+        status_write(&e->status, &e->reasons, &op->reason);
+        if (!take_answer(op, h))
             return;
     }
-    failed_at_plugin(op, POINT_BIND, "", BERTH_ERROR, STR("every Bind plugin skipped the pod"), 0);
-}
-
-void binding_answer(struct berth_op *op, enum berth_code code, struct str reason)
-{
-    op->answered = true;
-    op->code = code;
-    buf_clear(&op->reason);
-    buf_add_str(&op->reason, reason);
-    /* A plugin that answers before it returns is served when it has returned. */
-    if (!op->running && take_answer(op))
-        advance(op);
+    failed_at(op, POINT_BIND, NULL, BERTH_ERROR, STR("every Bind plugin skipped the pod"));
 }
 
 void binding_write(struct berth_op *op, const struct berth_pod *pod, struct str node_name)
@@ -183,6 +197,171 @@ void binding_write(struct berth_op *op, const struct berth_pod *pod, struct str 
     e->ports.submit(e->ports.ctx, &write);
 }
 
+/* --- answers ----------------------------------------------------------------------------------- */
+
+void binding_answer(struct berth_op *op, const struct berth_handle *by, enum berth_code code,
+                    struct str reason)
+{
+    if (op->answered)
+        return;
+    op->answered = true;
+    op->code = code;
+    op->answered_by = by;
+    buf_clear(&op->reason);
+    buf_add_str(&op->reason, reason);
+    op->ready = true;
+    vec_push(&op->engine->ready_ops, op);
+}
+
+/* Out of Permit, one way or the other. */
+static void end_permit(struct berth_op *op)
+{
+    if (op->code != BERTH_SUCCESS) {
+        failed_at(op, POINT_PERMIT, op->answered_by, op->code, buf_str(&op->reason));
+        return;
+    }
+    op->holds = false;
+    op->answered = false;
+    queue_begin_binding(&op->engine->queue, op->queued);
+    op->point = POINT_PRE_BIND;
+    op->plugin = 0;
+    advance(op);
+}
+
+static void go_on(struct berth_op *op)
+{
+    op->ready = false;
+    if (op->point == POINT_PERMIT)
+        end_permit(op);
+    else if (take_answer(op, op->cycle->profile->at[op->point].v[op->plugin]))
+        advance(op);
+}
+
+void binding_run_ready(struct engine *e)
+{
+    /* What goes on may make others ready, and may end some that are: see free_op. */
+    for (size_t i = 0; i < e->ready_ops.n; i++)
+        if (e->ready_ops.v[i])
+            go_on(e->ready_ops.v[i]);
+    vec_clear(&e->ready_ops);
+}
+
+/* --- Permit ------------------------------------------------------------------------------------ */
+
+bool binding_allow(struct berth_op *op, const struct berth_handle *by)
+{
+    for (size_t i = 0; op->holds && i < op->waiting.waits.n; i++) {
+        if (op->waiting.waits.v[i].handle != by)
+            continue;
+        vec_swap_remove(&op->waiting.waits, i);
+        if (op->waiting.waits.n == 0)
+            binding_answer(op, NULL, BERTH_SUCCESS, STR(""));
+        return true;
+    }
+    return false;
+}
+
+bool binding_reject(struct berth_op *op, const struct berth_handle *by, struct str reason)
+{
+    if (!op->holds || op->answered)
+        return false;
+    binding_answer(op, by, BERTH_UNSCHEDULABLE, reason);
+    return true;
+}
+
+static void expire(struct berth_op *op, const struct permit_wait *wait)
+{
+    struct buf reason = BUF_INIT;
+    buf_add_cstr(&reason, "rejected due to timeout after waiting ");
+    duration_format(wait->timeout, &reason);
+    buf_add_printf(&reason, " at plugin %s", wait->handle->plugin->name);
+    binding_reject(op, wait->handle, buf_str(&reason));
+    buf_release(&reason);
+}
+
+int64_t binding_next_deadline(const struct engine *e)
+{
+    int64_t next = INT64_MAX;
+    for (size_t i = 0; i < e->ops.n; i++) {
+        const struct berth_op *op = e->ops.v[i];
+        for (size_t k = 0; op->holds && !op->answered && k < op->waiting.waits.n; k++)
+            next = MIN(next, op->waiting.waits.v[k].deadline);
+    }
+    return next;
+}
+
+int64_t binding_expire(struct engine *e, int64_t now)
+{
+    for (size_t i = 0; i < e->ops.n; i++) {
+        struct berth_op *op = e->ops.v[i];
+        for (size_t k = 0; op->holds && !op->answered && k < op->waiting.waits.n; k++)
+            if (op->waiting.waits.v[k].deadline <= now)
+                expire(op, &op->waiting.waits.v[k]);
+    }
+    return binding_next_deadline(e);
+}
+
+/* False: the binding has ended. */
+static bool run_permit(struct berth_op *op)
+{
+    struct engine *e = op->engine;
+    const handle_list *list = &op->cycle->profile->at[POINT_PERMIT];
+    for (size_t i = 0; i < list->n; i++) {
+        const struct berth_handle *h = list->v[i];
+        int64_t timeout = 0;
+        status_clear(&e->status);
+        enum berth_code code = h->plugin->permit(h->self, op->cycle, op->pod,
+                                                 abi_str(op->node_name), &timeout, &e->status);
+        if (code == BERTH_SUCCESS)
+            continue;
+        if (code != BERTH_WAIT) {
+            failed_with_status(op, POINT_PERMIT, h, code);
+            return false;
+        }
+        timeout = MAX((int64_t)0, MIN(timeout, PERMIT_MAX_WAIT));
+        vec_push(&op->waiting.waits, (struct permit_wait){h, timeout, engine_now(e) + timeout});
+    }
+    return true;
+}
+
+/* Will any PreBind plugin have work to do? False: the binding has ended. */
+static bool run_pre_flight(struct berth_op *op, bool *ret_work)
+{
+    struct engine *e = op->engine;
+    const handle_list *list = &op->cycle->profile->at[POINT_PRE_BIND];
+    for (size_t i = 0; i < list->n; i++) {
+        const struct berth_handle *h = list->v[i];
+        status_clear(&e->status);
+        /* Who cannot say will have. */
+        enum berth_code code =
+            h->plugin->pre_bind_preflight
+                ? h->plugin->pre_bind_preflight(h->self, op->cycle, op->pod, abi_str(op->node_name),
+                                                &e->status)
+                : BERTH_SUCCESS;
+        if (code == BERTH_SUCCESS)
+            *ret_work = true;
+        else if (code != BERTH_SKIP) {
+            failed_with_status(op, POINT_PRE_BIND, h, code);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Others learn where the pod is going while it is not yet bound. */
+static void tell_nomination(struct berth_op *op)
+{
+    struct engine *e = op->engine;
+    struct write write = {.kind = WRITE_POD_STATUS,
+                          .pod = op->queued->pod->object,
+                          .scheduler_name = op->cycle->profile->scheduler_name,
+                          .sets_nomination = true,
+                          .node_name = op->node_name};
+    e->ports.submit(e->ports.ctx, &write);
+}
+
+/* --- the beginning ----------------------------------------------------------------------------- */
+
 /* True where all agreed; else the binding has ended. */
 static bool run_reserve(struct berth_op *op)
 {
@@ -197,27 +376,48 @@ static bool run_reserve(struct berth_op *op)
             h->plugin->reserve(h->self, op->cycle, op->pod, abi_str(op->node_name), &e->status);
         if (code == BERTH_SUCCESS)
             continue;
-        status_write(&e->status, &e->reasons, &op->reason);
-        failed_at_plugin(op, POINT_RESERVE, h->plugin->name, code, buf_str(&op->reason), h->id);
+        failed_with_status(op, POINT_RESERVE, h, code);
         return false;
     }
     return true;
 }
 
-void binding_start(struct engine *engine, struct berth_queued_pod *queued,
-                   struct berth_cycle *cycle, struct berth_node *node, int64_t started)
+static struct berth_op *new_op(struct engine *e, struct berth_queued_pod *queued,
+                               struct berth_cycle *cycle, struct berth_node *node, int64_t started)
 {
     struct berth_op *op = xnew(struct berth_op);
-    *op = (struct berth_op){.engine = engine,
+    *op = (struct berth_op){.engine = e,
                             .queued = queued,
                             .cycle = cycle,
-                            .point = POINT_PRE_BIND,
-                            .index = engine->ops.n,
+                            .point = POINT_PERMIT,
+                            .index = e->ops.n,
                             .started = started};
-    vec_push(&engine->ops, op);
+    op->waiting.op = op;
+    vec_push(&e->ops, op);
     op->pod = pod_info_assume(queued->pod, str_of(node->name));
     op->node_name = op->pod->node_name;
-    cache_assume(&engine->cache, op->pod);
-    if (run_reserve(op))
-        advance(op);
+    map_put(&e->ops_by_pod, pod_info_key(op->pod), op);
+    return op;
+}
+
+void binding_start(struct engine *e, struct berth_queued_pod *queued, struct berth_cycle *cycle,
+                   struct berth_node *node, int64_t started)
+{
+    struct berth_op *op = new_op(e, queued, cycle, node, started);
+    bool work = false;
+    cache_assume(&e->cache, op->pod);
+    /* The room is taken for real: the promise has been kept. */
+    nominator_remove(&e->queue.nominator, pod_info_key(op->pod));
+    if (!run_reserve(op) || !run_permit(op))
+        return;
+    activate_pods(op);
+    if (!run_pre_flight(op, &work))
+        return;
+    op->holds = op->waiting.waits.n > 0;
+    if (work || op->holds)
+        tell_nomination(op);
+    if (op->holds)
+        return;
+    op->code = BERTH_SUCCESS;
+    end_permit(op);
 }

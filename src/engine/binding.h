@@ -2,10 +2,15 @@
 /*
  * binding.h - from the decision to its confirmation (upstream: binding cycle).
  *
- * Purpose:   assumes the pod on its node, then runs Reserve, PreBind, Bind and PostBind. PreBind
- * and Bind may take their time: the state between them is a struct berth_op, and every step that
- * fails undoes the ones before it. Ownership: an op owns its cycle and the assumed pod; it ends
- * itself. Threading: the engine's thread.
+ * Purpose:   assumes the pod on its node, then runs Reserve, Permit, PreBind, Bind and PostBind.
+ *            Permit may hold the pod; PreBind and Bind may take their time. The state between them
+ *            is a struct berth_op, and every step that fails undoes the ones before it.
+ * Ownership: an op owns its cycle and the assumed pod; it ends itself.
+ * Threading: the engine's thread.
+ *
+ * A plugin may allow or reject a waiting pod, or answer for a binding, from within any of its
+ * functions. Nothing happens then and there: the op is put on the engine's list of ready ops and
+ * goes on when the plugin has returned (binding_run_ready).
  */
 #ifndef BERTH_ENGINE_BINDING_H
 #define BERTH_ENGINE_BINDING_H
@@ -13,30 +18,62 @@
 #include "engine/cycle.h"
 #include "engine/ports.h"
 
+/* A plugin that holds the pod in Permit. */
+struct permit_wait {
+    const struct berth_handle *handle;
+    int64_t timeout, deadline; /* ns: as granted; when it ends */
+};
+
+/* What a plugin sees of a pod that is held. */
+struct berth_waiting_pod {
+    struct berth_op *op;
+    VEC(struct permit_wait) waits;
+};
+
 struct berth_op {
     struct engine *engine;
     struct berth_queued_pod *queued;
     struct berth_cycle *cycle;
     struct berth_pod *pod; /* assumed */
     struct str node_name;
-    enum point point;  /* POINT_PRE_BIND or POINT_BIND */
+    int64_t started;
+    size_t index; /* in engine.ops */
+
+    struct berth_waiting_pod waiting;
+    bool holds; /* Permit holds it */
+
+    enum point point;  /* POINT_PERMIT, then POINT_PRE_BIND, POINT_BIND */
     size_t plugin;     /* index in the profile's list at that point */
     uint64_t write_id; /* the write it waits for; 0: none */
-    bool running;      /* inside a plugin's function: op_done then only leaves its answer */
-    bool answered;
+
+    /* The answer it waits for, once it has come. */
+    bool answered, ready; /* ready: on engine.ready_ops */
     enum berth_code code;
+    const struct berth_handle *answered_by;
     struct buf reason;
-    size_t index; /* in engine.ops */
-    int64_t started;
 };
 
 /* Takes cycle and queued over. */
 void binding_start(struct engine *engine, struct berth_queued_pod *queued,
                    struct berth_cycle *cycle, struct berth_node *node, int64_t started);
-/* The plugin's answer, whenever it comes. */
-void binding_answer(struct berth_op *op, enum berth_code code, struct str reason);
+/* The answer that the op waits for: of a plugin, or of a write. */
+void binding_answer(struct berth_op *op, const struct berth_handle *by, enum berth_code code,
+                    struct str reason);
+/* Goes on with the ops that have been answered. */
+void binding_run_ready(struct engine *engine);
 /* Writes the binding to the API; the outcome becomes the op's answer. */
 void binding_write(struct berth_op *op, const struct berth_pod *pod, struct str node_name);
+
+/* A plugin no longer holds the pod. False where it did not. */
+bool binding_allow(struct berth_op *op, const struct berth_handle *by);
+/* The pod is not to be placed. False where nobody holds it any more. */
+bool binding_reject(struct berth_op *op, const struct berth_handle *by, struct str reason);
+/* Rejects what has waited long enough; gives the time at which to look again. */
+int64_t binding_expire(struct engine *engine, int64_t now);
+int64_t binding_next_deadline(const struct engine *engine);
+
+/* The op of a pod; NULL: none is under way. */
+struct berth_op *binding_of(const struct engine *engine, struct str uid);
 /* The world is ending: gives everything back without a word. */
 void binding_abandon(struct berth_op *op);
 

@@ -4,6 +4,7 @@
 void cache_init(struct cache *c, struct intern *names)
 {
     *c = (struct cache){.names = names};
+    node_tree_init(&c->tree);
 }
 
 static void free_columns(struct cache_columns *k)
@@ -35,6 +36,13 @@ void cache_release(struct cache *c)
     map_each (e, &c->nodes)
         node_info_free(e->value);
     map_release(&c->nodes);
+    map_each (e, &c->images) {
+        struct image_state *image = e->value;
+        free(image->name);
+        free(image);
+    }
+    map_release(&c->images);
+    node_tree_release(&c->tree);
     vec_release(&c->order);
     vec_release(&c->free_slots);
     free_columns(&c->columns);
@@ -141,6 +149,7 @@ static struct berth_node *node_or_new(struct cache *c, struct str name)
     if (!node) {
         node = node_info_new(name, c->names);
         node->slot = take_slot(c);
+        c->node_set++;
         map_put(&c->nodes, str_of(node->name), node);
     }
     return node;
@@ -152,17 +161,90 @@ static void drop_if_empty(struct cache *c, struct berth_node *node)
     if (node->object || node->pods.n)
         return;
     c->columns.nodes[node->slot] = NULL;
+    c->node_set++;
     vec_push(&c->free_slots, node->slot);
     map_del(&c->nodes, str_of(node->name));
     node_info_free(node);
 }
 
+void cache_refresh(struct cache *c)
+{
+    if (!c->order_is_old)
+        return;
+    node_tree_list(&c->tree, &c->order);
+    c->order_is_old = false;
+}
+
+/* --- images: which are where, and on how many nodes -------------------------------------------- */
+
+static void drop_images(struct cache *c, struct berth_node *node)
+{
+    for (size_t i = 0; i < node->images.n; i++) {
+        struct image_state *image = node->images.v[i];
+        if (--image->n_nodes)
+            continue;
+        map_del(&c->images, str_of(image->name));
+        free(image->name);
+        free(image);
+    }
+    vec_clear(&node->images);
+}
+
+static bool has_image(const struct berth_node *node, const struct image_state *image)
+{
+    for (size_t i = 0; i < node->images.n; i++)
+        if (node->images.v[i] == image)
+            return true;
+    return false;
+}
+
+static void add_image(struct cache *c, struct berth_node *node, struct str name, int64_t size)
+{
+    struct image_state *image = map_get(&c->images, name);
+    if (!image) {
+        /* The first node to report an image tells its size. */
+        image = xnew(struct image_state);
+        image->name = str_dup(name);
+        image->size = size;
+        map_put(&c->images, str_of(image->name), image);
+    }
+    if (has_image(node, image))
+        return;
+    image->n_nodes++;
+    vec_push(&node->images, image);
+}
+
+static void set_images(struct cache *c, struct berth_node *node)
+{
+    /* The new ones first: an image that stays keeps the size it has. */
+    struct berth_node old = {.images = {node->images.v, node->images.n, node->images.cap}};
+    node->images.v = NULL;
+    node->images.n = node->images.cap = 0;
+    for (size_t i = 0; node->node && i < node->node->status.images.n; i++) {
+        const struct container_image *image = &node->node->status.images.v[i];
+        for (size_t k = 0; k < image->names.n; k++)
+            add_image(c, node, image->names.v[k], image->size_bytes);
+    }
+    drop_images(c, &old);
+    vec_release(&old.images);
+}
+
+/* --- nodes come and go ------------------------------------------------------------------------- */
+
 void cache_set_node(struct cache *c, struct object *object)
 {
     struct berth_node *node = node_or_new(c, object_meta(object)->name);
-    if (!node->object)
-        vec_push(&c->order, node);
+    const struct node *new = object_node(object);
+    if (!node->object) {
+        node_tree_add(&c->tree, node, new);
+        c->order_is_old = true;
+    } else if (!node_tree_same_zone(node->node, new)) {
+        node_tree_remove(&c->tree, node, node->node);
+        node_tree_add(&c->tree, node, new);
+        c->order_is_old = true;
+    }
     node_info_set_object(node, object);
+    set_images(c, node);
     touch(c, node);
 }
 
@@ -171,12 +253,10 @@ void cache_remove_node(struct cache *c, struct str name)
     struct berth_node *node = cache_node(c, name);
     if (!node || !node->object)
         return;
-    for (size_t i = 0; i < c->order.n; i++)
-        if (c->order.v[i] == node) {
-            vec_remove(&c->order, i);
-            break;
-        }
+    node_tree_remove(&c->tree, node, node->node);
+    c->order_is_old = true;
     node_info_set_object(node, NULL);
+    set_images(c, node);
     touch(c, node);
     drop_if_empty(c, node);
 }

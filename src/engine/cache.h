@@ -15,7 +15,7 @@
 
 #include "base/bitset.h"
 #include "base/map.h"
-#include "engine/node_info.h"
+#include "engine/node_tree.h"
 
 struct cache_pod {
     struct berth_pod *pod;
@@ -41,13 +41,20 @@ struct cache {
     struct map pods;  /* by UID, to struct cache_pod */
     struct cache_columns columns;
     VEC(uint32_t) free_slots;
-    VEC(struct berth_node *) order; /* candidates, in the order in which cycles look at them */
+    struct node_tree tree;
+    node_list order;   /* candidates, in the order in which cycles look at them */
+    bool order_is_old; /* see cache_refresh */
+    struct map images; /* by name, to struct image_state */
     size_t n_assumed;
     uint64_t generation; /* grows with every change */
+    uint64_t node_set;   /* grows when a slot gets a node or loses it */
 };
 
 void cache_init(struct cache *c, struct intern *names);
 void cache_release(struct cache *c);
+
+/* Brings `order` up to date; to be called before a cycle. */
+void cache_refresh(struct cache *c);
 
 void cache_set_node(struct cache *c, struct object *node);
 void cache_remove_node(struct cache *c, struct str name);

@@ -2,8 +2,8 @@
 /*
  * cycle.h - one attempt to schedule one pod (upstream: scheduling cycle and CycleState).
  *
- * Purpose:   PreFilter, Filter, PreScore, Score, the choice of a node, and the state that plugins
- *            carry from one of these to the next. The ABI's struct berth_cycle.
+ * Purpose:   PreFilter, Filter, PostFilter, PreScore, Score, the choice of a node, and the state
+ *            that plugins carry from one of these to the next. The ABI's struct berth_cycle.
  * Ownership: lives from the pod's popping to the end of its binding; owns an arena and the data
  *            that plugins wrote into it.
  * Threading: the engine's thread; the pool's threads read during Filter and Score.
@@ -13,13 +13,32 @@
 
 #include "base/arena.h"
 #include "base/bitset.h"
+#include "engine/node_tree.h"
 #include "engine/queue.h"
 #include "engine/status.h"
+
+struct explain_nodes;
 
 struct cycle_item {
     void *data;
     void *(*clone)(const void *data);
     void (*free)(void *data);
+};
+
+/* The verdict on nodes that follow each other in the order of this attempt. */
+struct verdict_run {
+    uint32_t n;
+    uint16_t plugin; /* id of the plugin that refused; VERDICT_NOBODY: none did */
+    uint8_t code;
+    berth_reason reason;
+};
+#define VERDICT_NOBODY UINT16_MAX
+
+/* What one plugin thought of the feasible nodes, in the order of slots. */
+struct plugin_scores {
+    const struct berth_handle *handle;
+    int64_t *raw;
+    int64_t *normalized;
 };
 
 struct berth_cycle {
@@ -28,21 +47,31 @@ struct berth_cycle {
     struct arena arena;
     VEC(struct cycle_item) state;              /* by key - 1 */
     struct plugin_set skip_filter, skip_score; /* coupled points of plugins that said Skip */
+    const struct berth_handle *running;        /* the plugin whose PreFilter runs */
 
     /* The node-subset results of PreFilter, intersected. */
     bool limited;
     struct bitset limit; /* by slot */
     VEC(const struct berth_handle *) limiters;
-    const struct berth_handle *running; /* the plugin whose PreFilter runs */
 
-    /* Verdicts of this attempt by slot; BERTH_SUCCESS also for nodes that were not looked at. */
-    uint8_t *codes;
-    berth_reason *reasons;
-    uint32_t *slots; /* feasible nodes, in order */
-    int64_t *scores; /* totals, in the order of slots */
-    size_t n_slots, n_failed;
-
+    /* The nodes that are candidates, counted from where this attempt begins to look. */
+    struct berth_node *const *nodes;
+    size_t n_nodes, start;
     struct berth_columns columns;
+
+    /* What became of them. By slot, since nodes may be gone when the binding has ended. */
+    struct explain_nodes *names;  /* who was in which slot */
+    VEC(uint32_t) order;          /* nodes looked at */
+    VEC(struct verdict_run) runs; /* verdicts over order */
+    uint32_t *slots;              /* feasible nodes, in order */
+    int64_t *scores;              /* their totals */
+    size_t n_slots, n_failed;
+    VEC(struct plugin_scores) plugin_scores;
+    uint32_t chosen; /* slot */
+
+    struct str nominated_node; /* by PostFilter; in the arena */
+    bool nominated;
+    VEC(struct berth_pod *) to_activate; /* once it is reserved or bound; refs are held */
 };
 
 /* What came of an attempt that did not place the pod. */
@@ -50,10 +79,16 @@ struct cycle_failure {
     bool error;      /* something broke */
     struct buf text; /* for the event and the condition */
     struct plugin_set rejectors, pending;
+    bool keep_nomination; /* what the pod was promised stands */
+    struct str
+        nominated_node; /* else this is its promise now; may be empty. In the cycle's arena */
 };
 
 struct berth_cycle *cycle_new(struct engine *engine, struct profile *profile);
 struct berth_cycle *cycle_free(struct berth_cycle *cycle);
+/* For "what if" questions: state cloned, everything else shared. Freed by cycle_free_clone. */
+struct berth_cycle *cycle_clone(const struct berth_cycle *cycle);
+void cycle_free_clone(struct berth_cycle *clone);
 
 /* The chosen node, or NULL with *failure filled. */
 struct berth_node *cycle_run(struct berth_cycle *cycle, const struct berth_pod *pod,
@@ -62,5 +97,32 @@ struct berth_node *cycle_run(struct berth_cycle *cycle, const struct berth_pod *
 void cycle_failure_release(struct cycle_failure *failure);
 /* Fills failure with an error in printf's manner. */
 void cycle_failure_error(struct cycle_failure *failure, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The same, ending in what the plugin said. */
+void cycle_failure_status(struct cycle_failure *failure, const struct berth_cycle *cycle,
+                          const struct berth_status *status, enum berth_code code, const char *fmt,
+                          ...) PRINTF_LIKE(5, 6);
+void cycle_failure_blame(struct cycle_failure *failure, const struct berth_handle *h,
+                         enum berth_code code);
+
+/* --- parts: filter.c and score.c ---------------------------------------------------------------- */
+
+/* Fills slots and runs. False where a plugin broke. */
+bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
+                  struct cycle_failure *failure);
+/*
+ * All filters on one node, with nominated pods counted as upstream does: with them, and if there
+ * were any once more without. *ret_plugin: who refused.
+ */
+enum berth_code cycle_filter_node(struct berth_cycle *cycle, const struct berth_pod *pod,
+                                  struct berth_node *node, struct berth_status *status,
+                                  const struct berth_handle **ret_plugin);
+/* Scores the feasible nodes. False where a plugin broke. */
+bool cycle_score(struct berth_cycle *cycle, const struct berth_pod *pod,
+                 struct cycle_failure *failure);
+/* The i-th candidate. */
+static inline struct berth_node *cycle_node(const struct berth_cycle *cycle, size_t i)
+{
+    return cycle->nodes[(cycle->start + i) % cycle->n_nodes];
+}
 
 #endif

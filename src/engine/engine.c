@@ -2,7 +2,6 @@
 #include "engine/engine.h"
 
 #include "base/time.h"
-#include "engine/changes.h"
 #include "engine/internal.h"
 
 /* Upstream cuts the note of an event here; the condition keeps the whole text. */
@@ -22,6 +21,8 @@ static int make_profiles(struct engine *e, const struct registry *registry, stru
             return err_prefix(reterr, r, "profiles[%zu]", i);
         vec_push(&e->profiles, p);
         queue_add_profile(&e->queue, p);
+        for (size_t k = 0; k < p->instances.n; k++)
+            e->handles[p->instances.v[k]->id] = p->instances.v[k];
     }
     return 0;
 }
@@ -43,6 +44,8 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
                                                               : DEFAULT_MAX_IN_UNSCHEDULABLE,
     };
     queue_init(&e->queue, &queue, &e->status);
+    workers_init(&e->workers, e->ports.pool);
+    explain_init(&e->explain, EXPLAIN_MAX_BYTES);
     int r = make_profiles(e, options->registry, reterr);
     if (r < 0) {
         engine_free(e);
@@ -59,7 +62,14 @@ struct engine *engine_free(struct engine *e)
     while (e->ops.n)
         binding_abandon(vec_last(&e->ops));
     vec_release(&e->ops);
+    vec_release(&e->ready_ops);
     map_release(&e->ops_by_write);
+    map_release(&e->ops_by_pod);
+    explain_release(&e->explain);
+    workers_release(&e->workers);
+    free(e->verdicts);
+    free(e->batch_codes);
+    free(e->batch_reasons);
     queue_release(&e->queue);
     cache_release(&e->cache);
     for (size_t i = 0; i < e->profiles.n; i++)
@@ -109,119 +119,6 @@ struct profile *engine_profile(const struct engine *e, struct str scheduler_name
     return NULL;
 }
 
-/* --- what happened: nodes ----------------------------------------------------------------------
- */
-
-static void node_changed(struct engine *e, struct object *before, struct object *after)
-{
-    int64_t now = engine_now(e);
-    struct cluster_event event = {.resource = BERTH_RESOURCE_NODE};
-    if (!after) {
-        cache_remove_node(&e->cache, object_meta(before)->name);
-        event.action = BERTH_ACTION_DELETE;
-        event.label = "NodeDelete";
-    } else {
-        cache_set_node(&e->cache, after);
-        event.action = before ? node_changes(object_node(before), object_node(after))
-                              : (unsigned)BERTH_ACTION_ADD;
-        event.label = before ? "NodeUpdate" : "NodeAdd";
-    }
-    if (event.action)
-        queue_event(&e->queue, &event, before, after, now);
-}
-
-/* --- what happened: pods -----------------------------------------------------------------------
- */
-
-static bool is_terminal(const struct pod *pod)
-{
-    return str_is(pod->status.phase, POD_PHASE_SUCCEEDED) ||
-           str_is(pod->status.phase, POD_PHASE_FAILED);
-}
-
-static void pod_event(struct engine *e, unsigned action, const char *label, struct object *before,
-                      struct object *after)
-{
-    struct cluster_event event = {BERTH_RESOURCE_ASSIGNED_POD, action, label};
-    if (action)
-        queue_event(&e->queue, &event, before, after, engine_now(e));
-}
-
-static void pod_gone(struct engine *e, struct object *before)
-{
-    struct str uid = object_meta(before)->uid;
-    struct cache_pod *cp = cache_pod(&e->cache, uid);
-    const struct berth_queued_pod *queued = queue_get(&e->queue, uid);
-    bool in_flight = queued && queued->place == QUEUE_IN_FLIGHT;
-    queue_delete(&e->queue, uid);
-    /* A pod that is being bound keeps its place until the outcome is known. */
-    if (!cp || (cp->assumed && in_flight))
-        return;
-    cache_remove_pod(&e->cache, uid);
-    pod_event(e, BERTH_ACTION_DELETE, "AssignedPodDelete", before, NULL);
-}
-
-static void pod_assigned(struct engine *e, struct object *before, struct object *after)
-{
-    struct berth_pod *pod = pod_info_new(after, &e->names);
-    struct cache_pod *known = cache_pod(&e->cache, pod_info_key(pod));
-    bool is_new = !known || known->assumed;
-    queue_delete(&e->queue, pod_info_key(pod));
-    cache_set_pod(&e->cache, pod);
-    pod_info_unref(pod);
-    if (is_new)
-        pod_event(e, BERTH_ACTION_ADD, "AssignedPodAdd", NULL, after);
-    else
-        pod_event(e, pod_changes(object_pod(before), object_pod(after)), "AssignedPodUpdate",
-                  before, after);
-}
-
-static void pod_unassigned(struct engine *e, struct object *before, struct object *after)
-{
-    const struct pod *body = object_pod(after);
-    struct profile *profile = engine_profile(e, body->spec.scheduler_name);
-    /* While it is assumed on a node, the binding under way decides. */
-    if (!profile || cache_pod(&e->cache, body->metadata.uid))
-        return;
-    struct berth_pod *pod = pod_info_new(after, &e->names);
-    struct berth_queued_pod *queued = queue_get(&e->queue, pod_info_key(pod));
-    if (!queued)
-        queue_add(&e->queue, pod, profile, engine_now(e));
-    else
-        queue_update(&e->queue, pod, before, before ? pod_changes(object_pod(before), body) : 0,
-                     engine_now(e));
-    pod_info_unref(pod);
-}
-
-static void pod_changed(struct engine *e, struct object *before, struct object *after)
-{
-    /* Deleted and created anew under the same name, seen as one change. */
-    if (before && after && !str_eq(object_meta(before)->uid, object_meta(after)->uid)) {
-        pod_gone(e, before);
-        before = NULL;
-    }
-    if (!after || is_terminal(object_pod(after)))
-        pod_gone(e, after ? after : before);
-    else if (!str_empty(object_pod(after)->spec.node_name))
-        pod_assigned(e, before, after);
-    else
-        pod_unassigned(e, before, after);
-}
-
-void engine_object_changed(struct engine *e, struct object *before, struct object *after)
-{
-    switch (object_kind(after ? after : before)->id) {
-    case KIND_NODE:
-        node_changed(e, before, after);
-        break;
-    case KIND_POD:
-        pod_changed(e, before, after);
-        break;
-    default:
-        break;
-    }
-}
-
 /* --- what happened: writes and time ------------------------------------------------------------
  */
 
@@ -231,26 +128,60 @@ void engine_write_done(struct engine *e, uint64_t id, const struct write_result 
     if (!op)
         return;
     op->write_id = 0;
-    binding_answer(op, write_ok(result) ? BERTH_SUCCESS : BERTH_ERROR, result->message);
+    binding_answer(op, NULL, write_ok(result) ? BERTH_SUCCESS : BERTH_ERROR, result->message);
+    binding_run_ready(e);
 }
 
 void engine_tick(struct engine *e)
 {
-    queue_flush(&e->queue, engine_now(e));
+    int64_t now = engine_now(e);
+    queue_flush(&e->queue, now);
+    binding_expire(e, now);
+    binding_run_ready(e);
 }
 
 int64_t engine_next_wake(const struct engine *e)
 {
-    return queue_next_flush(&e->queue);
+    return MIN(queue_next_flush(&e->queue), binding_next_deadline(e));
 }
 
 /* --- what to do --------------------------------------------------------------------------------
  */
 
-void engine_tell_decision(struct engine *e, const struct decision *decision)
+void engine_make_verdicts(struct engine *e, size_t n)
 {
+    if (n <= e->n_verdicts)
+        return;
+    e->verdicts = xreallocarray(e->verdicts, n, sizeof(*e->verdicts));
+    e->batch_codes = xreallocarray(e->batch_codes, n, sizeof(*e->batch_codes));
+    e->batch_reasons = xreallocarray(e->batch_reasons, n, sizeof(*e->batch_reasons));
+    e->n_verdicts = n;
+}
+
+void engine_tell_decision(struct engine *e, const struct berth_queued_pod *queued,
+                          const struct berth_cycle *cycle, int64_t started,
+                          const struct cycle_failure *failure, struct str node_name)
+{
+    struct decision d = {
+        .pod = queued->pod->object,
+        .profile = cycle->profile->scheduler_name,
+        .node_name = node_name,
+        .message = failure ? buf_str(&failure->text) : STR(""),
+        .error = failure && failure->error,
+        .bound = !failure,
+        .evaluated_nodes = cycle->n_slots + cycle->n_failed,
+        .feasible_nodes = cycle->n_slots,
+        .attempt = queued->attempts,
+        .duration = engine_now(e) - started,
+    };
     if (e->ports.decided)
-        e->ports.decided(e->ports.ctx, decision);
+        e->ports.decided(e->ports.ctx, &d);
+}
+
+size_t engine_explain(const struct engine *e, struct str namespace, struct str name,
+                      struct buf *out)
+{
+    return explain_write(&e->explain, e, namespace, name, out);
 }
 
 void engine_submit_event(struct engine *e, const struct berth_pod *pod,
@@ -282,15 +213,18 @@ static void submit_failed_event(struct engine *e, const struct berth_queued_pod 
     buf_release(&note);
 }
 
-static void submit_condition(struct engine *e, const struct berth_queued_pod *queued,
-                             const struct cycle_failure *failure)
+static void submit_status(struct engine *e, const struct berth_queued_pod *queued,
+                          const struct cycle_failure *failure)
 {
     struct write write = {
-        .kind = WRITE_POD_CONDITION,
+        .kind = WRITE_POD_STATUS,
         .pod = queued->pod->object,
         .scheduler_name = queued->profile->scheduler_name,
+        .sets_condition = true,
         .reason = str_of(failure->error ? POD_REASON_SCHEDULER_ERROR : POD_REASON_UNSCHEDULABLE),
-        .message = buf_str(&failure->text)};
+        .message = buf_str(&failure->text),
+        .sets_nomination = !failure->keep_nomination,
+        .node_name = failure->nominated_node};
     e->ports.submit(e->ports.ctx, &write);
 }
 
@@ -298,23 +232,34 @@ void engine_attempt_failed(struct engine *e, struct berth_queued_pod *queued,
                            const struct cycle_failure *failure, int64_t started,
                            const struct berth_cycle *cycle)
 {
+    struct explain_result result = {queued, cycle, failure, STR(""), started};
+    struct explain_record *record = explain_add(&e->explain, &result);
+    bool gone = queued->deleted;
     queued->rejectors = failure->rejectors;
     queued->pending = failure->pending;
-    if (!queued->deleted) {
+    engine_tell_decision(e, queued, cycle, started, failure, STR(""));
+    if (!gone) {
         submit_failed_event(e, queued, buf_str(&failure->text));
-        submit_condition(e, queued, failure);
+        submit_status(e, queued, failure);
+        if (!failure->keep_nomination)
+            nominator_set(&e->queue.nominator, queued->pod, failure->nominated_node);
     }
-    engine_tell_decision(e, &(struct decision){
-                                .pod = queued->pod->object,
-                                .profile = queued->profile->scheduler_name,
-                                .message = buf_str(&failure->text),
-                                .error = failure->error,
-                                .evaluated_nodes = cycle->n_slots + cycle->n_failed,
-                                .feasible_nodes = cycle->n_slots,
-                                .attempt = queued->attempts,
-                                .duration = engine_now(e) - started,
-                            });
     queue_requeue(&e->queue, queued, engine_now(e));
+    if (record && !gone)
+        record->went_to = queued->place;
+}
+
+/* A pod on its way out needs no node; the deletion will take it off the books. */
+static void skip_deleting(struct engine *e, struct berth_queued_pod *queued)
+{
+    const struct object_meta *meta = &queued->pod->pod->metadata;
+    struct buf note = BUF_INIT;
+    buf_add_printf(&note, "skip schedule deleting pod: %.*s/%.*s", STR_ARG(meta->namespace),
+                   STR_ARG(meta->name));
+    engine_submit_event(e, queued->pod, queued->profile, true, "FailedScheduling", "Scheduling",
+                        buf_str(&note));
+    buf_release(&note);
+    queue_done(&e->queue, queued);
 }
 
 bool engine_schedule_one(struct engine *e)
@@ -323,16 +268,8 @@ bool engine_schedule_one(struct engine *e)
     struct berth_queued_pod *queued = queue_pop(&e->queue, started);
     if (!queued)
         return false;
-    /* A pod on its way out needs no node; the deletion will take it off the books. */
     if (queued->pod->pod->metadata.deletion_timestamp.set) {
-        const struct object_meta *meta = &queued->pod->pod->metadata;
-        struct buf note = BUF_INIT;
-        buf_add_printf(&note, "skip schedule deleting pod: %.*s/%.*s", STR_ARG(meta->namespace),
-                       STR_ARG(meta->name));
-        engine_submit_event(e, queued->pod, queued->profile, true, "FailedScheduling", "Scheduling",
-                            buf_str(&note));
-        buf_release(&note);
-        queue_done(&e->queue, queued);
+        skip_deleting(e, queued);
         return true;
     }
     struct berth_cycle *cycle = cycle_new(e, queued->profile);
@@ -345,6 +282,7 @@ bool engine_schedule_one(struct engine *e)
         cycle_free(cycle);
     }
     cycle_failure_release(&failure);
+    binding_run_ready(e);
     return true;
 }
 
@@ -352,7 +290,7 @@ struct engine_stats engine_get_stats(const struct engine *e)
 {
     const struct queue *q = &e->queue;
     struct engine_stats s = {
-        .nodes = e->cache.order.n,
+        .nodes = e->cache.tree.n_nodes,
         .pods = e->cache.pods.n,
         .assumed_pods = e->cache.n_assumed,
         .active = q->active.items.n,
@@ -360,7 +298,7 @@ struct engine_stats engine_get_stats(const struct engine *e)
         .binding = e->ops.n,
     };
     for (size_t i = 0; i < q->unschedulable.n; i++)
-        if (q->unschedulable.v[i]->gated)
+        if (q->unschedulable.v[i]->gate)
             s.gated++;
         else
             s.unschedulable++;

@@ -41,6 +41,13 @@ int64_t engine_next_wake(const struct engine *engine);
 /* Takes one pod off the queue and tries to place it. False where no pod is ready. */
 bool engine_schedule_one(struct engine *engine);
 
+/*
+ * Why: the attempts of a pod that are still remembered (empty name: of all pods), oldest first, one
+ * JSON object a line. Gives their number.
+ */
+size_t engine_explain(const struct engine *engine, struct str namespace, struct str name,
+                      struct buf *out);
+
 /* Numbers for health checks, metrics and tests. */
 struct engine_stats {
     size_t nodes, pods, assumed_pods;

@@ -30,14 +30,33 @@ static int by_line(const void *a, const void *b)
     return str_cmp(((const struct tally *)a)->line, ((const struct tally *)b)->line);
 }
 
-/* "node(s) didn't satisfy plugin(s) [A B]": nodes outside of what PreFilter plugins allow. */
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(const struct berth_handle *const *)a)->plugin->name,
+                  (*(const struct berth_handle *const *)b)->plugin->name);
+}
+
+/* "[A B]", sorted and each once. */
+static void write_limiters(const struct berth_cycle *cycle, struct buf *out)
+{
+    size_t n = cycle->limiters.n;
+    const struct berth_handle **sorted = xcalloc(n, sizeof(*sorted));
+    memcpy(sorted, cycle->limiters.v, n * sizeof(*sorted));
+    qsort(sorted, n, sizeof(*sorted), by_name);
+    buf_add_char(out, '[');
+    for (size_t i = 0; i < n; i++)
+        if (!i || sorted[i] != sorted[i - 1])
+            buf_add_printf(out, "%s%s", i ? " " : "", sorted[i]->plugin->name);
+    buf_add_char(out, ']');
+    free(sorted);
+}
+
+/* Nodes outside of what PreFilter plugins allow. */
 static struct str limit_reason(const struct berth_cycle *cycle, struct arena *a)
 {
     struct buf text = BUF_INIT;
-    buf_add_cstr(&text, "node(s) didn't satisfy plugin(s) [");
-    for (size_t i = 0; i < cycle->limiters.n; i++)
-        buf_add_printf(&text, "%s%s", i ? " " : "", cycle->limiters.v[i]->plugin->name);
-    buf_add_char(&text, ']');
+    buf_add_cstr(&text, "node(s) didn't satisfy plugin(s) ");
+    write_limiters(cycle, &text);
     struct str reason = arena_dup(a, buf_str(&text));
     buf_release(&text);
     return reason;
@@ -45,20 +64,20 @@ static struct str limit_reason(const struct berth_cycle *cycle, struct arena *a)
 
 static void count_verdicts(const struct berth_cycle *cycle, struct tallies *t, struct arena *a)
 {
-    const struct engine *e = cycle->engine;
-    size_t outside = 0;
-    for (size_t i = 0; i < e->cache.order.n; i++) {
-        uint32_t slot = e->cache.order.v[i]->slot;
-        if (cycle->codes[slot] == BERTH_SUCCESS) {
-            outside++;
-            continue;
-        }
-        berth_reason reason = cycle->reasons[slot];
-        for (size_t j = 0; j < reasons_count(&e->reasons, reason); j++)
-            count_reason(t, reasons_at(&e->reasons, reason, j), 1);
+    const struct reasons *reasons = &cycle->engine->reasons;
+    for (size_t i = 0; i < cycle->runs.n; i++) {
+        const struct verdict_run *run = &cycle->runs.v[i];
+        for (size_t k = 0; k < reasons_count(reasons, run->reason); k++)
+            count_reason(t, reasons_at(reasons, run->reason, k), run->n);
     }
+    size_t outside = cycle->engine->cache.order.n - cycle->n_nodes;
     if (outside && cycle->limited)
         count_reason(t, limit_reason(cycle, a), outside);
+}
+
+static void write_head(const struct berth_cycle *cycle, struct buf *out)
+{
+    buf_add_printf(out, "0/%zu nodes are available:", cycle->engine->cache.order.n);
 }
 
 void fit_error_write(const struct berth_cycle *cycle, struct buf *out)
@@ -73,7 +92,7 @@ void fit_error_write(const struct berth_cycle *cycle, struct buf *out)
     if (t.rows.n)
         qsort(t.rows.v, t.rows.n, sizeof(*t.rows.v), by_line);
 
-    buf_add_printf(out, "0/%zu nodes are available:", cycle->engine->cache.order.n);
+    write_head(cycle, out);
     for (size_t i = 0; i < t.rows.n; i++)
         buf_add_printf(out, "%s %.*s", i ? "," : "", STR_ARG(t.rows.v[i].line));
     if (t.rows.n)
@@ -83,15 +102,28 @@ void fit_error_write(const struct berth_cycle *cycle, struct buf *out)
     arena_release(&a);
 }
 
-void fit_error_pre_filter(size_t all_nodes, const struct berth_status *status,
-                          const struct reasons *reasons, struct buf *out)
+void fit_error_pre_filter(const struct berth_cycle *cycle, const struct berth_status *status,
+                          struct buf *out)
 {
-    buf_add_printf(out, "0/%zu nodes are available:", all_nodes);
+    write_head(cycle, out);
     size_t before = out->n;
     buf_add_char(out, ' ');
-    status_write(status, reasons, out);
+    status_write(status, &cycle->engine->reasons, out);
     if (out->n > before + 1)
         buf_add_char(out, '.');
     else
         out->n = before;
+}
+
+void fit_error_limits(const struct berth_cycle *cycle, struct buf *out)
+{
+    write_head(cycle, out);
+    if (cycle->limiters.n == 1) {
+        buf_add_printf(out, " node(s) didn't satisfy plugin %s.",
+                       cycle->limiters.v[0]->plugin->name);
+        return;
+    }
+    buf_add_cstr(out, " node(s) didn't satisfy plugin(s) ");
+    write_limiters(cycle, out);
+    buf_add_cstr(out, " simultaneously.");
 }

@@ -14,7 +14,9 @@
 /* No node passed the filters. */
 void fit_error_write(const struct berth_cycle *cycle, struct buf *out);
 /* A PreFilter plugin turned the pod down before any node was looked at. */
-void fit_error_pre_filter(size_t all_nodes, const struct berth_status *status,
-                          const struct reasons *reasons, struct buf *out);
+void fit_error_pre_filter(const struct berth_cycle *cycle, const struct berth_status *status,
+                          struct buf *out);
+/* PreFilter plugins allow no node in common. */
+void fit_error_limits(const struct berth_cycle *cycle, struct buf *out);
 
 #endif

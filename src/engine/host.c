@@ -97,8 +97,23 @@ static const struct berth_node *host_node_by_name(struct berth_handle *h, struct
 static enum berth_code host_node_verdict(const struct berth_cycle *cycle,
                                          const struct berth_node *node)
 {
-    return node->slot < cycle->columns.n ? (enum berth_code)cycle->codes[node->slot]
-                                         : BERTH_SUCCESS;
+    if (cycle->limited && !bitset_get(&cycle->limit, node->slot))
+        return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+    /* The attempt under way: verdicts are those of its filters. */
+    return cycle->runs.n ? (enum berth_code)cycle->engine->verdicts[node->slot].code
+                         : BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+}
+
+static void host_nominate(struct berth_cycle *cycle, struct berth_str node_name)
+{
+    cycle->nominated_node = arena_dup(&cycle->arena, str_abi(node_name));
+    cycle->nominated = true;
+}
+
+static void host_activate(struct berth_cycle *cycle, const struct berth_pod *pod)
+{
+    /* Plugins see pods as constant; a reference is not a change that they could see. */
+    vec_push(&cycle->to_activate, pod_info_ref((struct berth_pod *)(uintptr_t)pod));
 }
 
 /* --- events, bindings --------------------------------------------------------------------------
@@ -121,7 +136,34 @@ static void host_write_binding(struct berth_handle *h, const struct berth_pod *p
 
 static void host_op_done(struct berth_op *op, enum berth_code code, struct berth_str reason)
 {
-    binding_answer(op, code, str_abi(reason));
+    binding_answer(op, NULL, code, str_abi(reason));
+}
+
+/* --- pods held in permit ----------------------------------------------------------------------- */
+
+static void host_waiting_pods(struct berth_handle *h,
+                              void (*fn)(void *ctx, struct berth_waiting_pod *w), void *ctx)
+{
+    struct engine *e = h->engine;
+    for (size_t i = 0; i < e->ops.n; i++)
+        if (e->ops.v[i]->holds && !e->ops.v[i]->answered)
+            fn(ctx, &e->ops.v[i]->waiting);
+}
+
+static const struct berth_pod *host_waiting_pod(const struct berth_waiting_pod *w)
+{
+    return w->op->pod;
+}
+
+static bool host_waiting_allow(struct berth_handle *h, struct berth_waiting_pod *w)
+{
+    return binding_allow(w->op, h);
+}
+
+static bool host_waiting_reject(struct berth_handle *h, struct berth_waiting_pod *w,
+                                struct berth_str reason)
+{
+    return binding_reject(w->op, h, str_abi(reason));
 }
 
 /* --- reading by path ---------------------------------------------------------------------------
@@ -302,13 +344,19 @@ const struct berth_host engine_host = {
     .state_write = host_state_write,
     .state_read = host_state_read,
     .cycle_alloc = host_cycle_alloc,
+    .activate = host_activate,
     .limit_nodes = host_limit_nodes,
     .columns = host_columns,
     .node_by_name = host_node_by_name,
     .node_verdict = host_node_verdict,
+    .nominate = host_nominate,
     .register_event = host_register_event,
     .write_binding = host_write_binding,
     .op_done = host_op_done,
+    .waiting_pods = host_waiting_pods,
+    .waiting_pod = host_waiting_pod,
+    .waiting_allow = host_waiting_allow,
+    .waiting_reject = host_waiting_reject,
     .pod_namespace = host_pod_namespace,
     .pod_name = host_pod_name,
     .pod_uid = host_pod_uid,

@@ -14,8 +14,17 @@
 #include "engine/cache.h"
 #include "engine/cycle.h"
 #include "engine/engine.h"
+#include "engine/explain.h"
 #include "engine/queue.h"
 #include "engine/status.h"
+#include "engine/workers.h"
+
+/* What was said of a node in the attempt under way. */
+struct verdict {
+    uint8_t code;
+    uint16_t plugin; /* id; VERDICT_NOBODY: none refused it */
+    berth_reason reason;
+};
 
 struct engine {
     struct ports ports;
@@ -27,12 +36,23 @@ struct engine {
     struct cache cache;
     struct queue queue;
     VEC(struct profile *) profiles;
-    VEC(struct str) plugin_names; /* index: plugin id */
-    VEC(struct str) state_keys;   /* index: key - 1; texts owned */
-    VEC(struct berth_op *) ops;   /* bindings under way */
-    struct map ops_by_write;      /* those that wait for a write, by its id */
+    VEC(struct str) plugin_names;                              /* index: plugin id */
+    const struct berth_handle *handles[FRAMEWORK_MAX_PLUGINS]; /* any instance, by plugin id */
+    VEC(struct str) state_keys;                                /* index: key - 1; texts owned */
+    VEC(struct berth_op *) ops;                                /* bindings under way */
+    struct map ops_by_write;          /* those that wait for a write, by its id */
+    struct map ops_by_pod;            /* by UID */
+    VEC(struct berth_op *) ready_ops; /* answered, to go on; NULL: ended meanwhile */
     uint64_t next_write_id;
     size_t next_start_node; /* where the next cycle begins to look */
+
+    /* Scratch for cycles, by slot; see engine_make_verdicts. */
+    struct verdict *verdicts;
+    uint8_t *batch_codes;
+    berth_reason *batch_reasons;
+    size_t n_verdicts;
+    struct workers workers;
+    struct explain explain;
 };
 
 /* The id of a write as a key of ops_by_write. */
@@ -59,6 +79,11 @@ void engine_attempt_failed(struct engine *engine, struct berth_queued_pod *queue
 void engine_submit_event(struct engine *engine, const struct berth_pod *pod,
                          const struct profile *profile, bool warning, const char *reason,
                          const char *action, struct str note);
-void engine_tell_decision(struct engine *engine, const struct decision *decision);
+/* Tells the world and records it. failure NULL: it was bound to node_name. */
+void engine_tell_decision(struct engine *engine, const struct berth_queued_pod *queued,
+                          const struct berth_cycle *cycle, int64_t started,
+                          const struct cycle_failure *failure, struct str node_name);
+/* Room for the verdicts on n slots. */
+void engine_make_verdicts(struct engine *engine, size_t n);
 
 #endif

@@ -14,11 +14,27 @@ void node_info_free(struct berth_node *node)
     for (size_t i = 0; i < node->pods.n; i++)
         pod_info_unref(node->pods.v[i]);
     vec_release(&node->pods);
+    vec_release(&node->pods_with_affinity);
+    vec_release(&node->pods_with_required_anti_affinity);
+    vec_release(&node->used_ports);
+    vec_release(&node->claims);
+    vec_release(&node->images);
     resource_release(&node->allocatable, node->names);
     resource_release(&node->requested, node->names);
     object_unref(node->object);
     free(node->name);
     free(node);
+}
+
+struct berth_node *node_info_clone(const struct berth_node *node)
+{
+    struct berth_node *copy = node_info_new(str_of(node->name), node->names);
+    copy->slot = node->slot;
+    copy->generation = node->generation;
+    node_info_set_object(copy, node->object);
+    for (size_t i = 0; i < node->pods.n; i++)
+        node_info_add_pod(copy, node->pods.v[i]);
+    return copy;
 }
 
 void node_info_set_object(struct berth_node *node, struct object *object)
@@ -37,29 +53,89 @@ void node_info_set_object(struct berth_node *node, struct object *object)
     arena_release(&scratch);
 }
 
-static void count_pod(struct berth_node *node, const struct berth_pod *pod, int64_t sign)
+/* --- pods -------------------------------------------------------------------------------------- */
+
+static void count_resources(struct berth_node *node, const struct berth_pod *pod, int64_t sign)
 {
     resource_add(&node->requested, node->names, &pod->requests, sign);
     node->nonzero_milli_cpu += sign * pod->nonzero_milli_cpu;
     node->nonzero_memory += sign * pod->nonzero_memory;
 }
 
+static void drop_from(pod_list *list, const struct berth_pod *pod)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->v[i] == pod) {
+            vec_swap_remove(list, i);
+            return;
+        }
+}
+
+static void add_claim(struct berth_node *node, atom_t claim)
+{
+    for (size_t i = 0; i < node->claims.n; i++)
+        if (node->claims.v[i].claim == claim) {
+            node->claims.v[i].pods++;
+            return;
+        }
+    vec_push(&node->claims, (struct claim_use){claim, 1});
+}
+
+static void drop_claim(struct berth_node *node, atom_t claim)
+{
+    for (size_t i = 0; i < node->claims.n; i++)
+        if (node->claims.v[i].claim == claim) {
+            if (--node->claims.v[i].pods == 0)
+                vec_swap_remove(&node->claims, i);
+            return;
+        }
+}
+
+static void drop_port(struct berth_node *node, const struct host_port *port)
+{
+    for (size_t i = 0; i < node->used_ports.n; i++) {
+        const struct host_port *used = &node->used_ports.v[i];
+        if (used->ip == port->ip && used->protocol == port->protocol && used->port == port->port) {
+            vec_swap_remove(&node->used_ports, i);
+            return;
+        }
+    }
+}
+
 void node_info_add_pod(struct berth_node *node, struct berth_pod *pod)
 {
     vec_push(&node->pods, pod_info_ref(pod));
-    count_pod(node, pod, 1);
+    if (pod->has_affinity)
+        vec_push(&node->pods_with_affinity, pod);
+    if (pod->has_required_anti_affinity)
+        vec_push(&node->pods_with_required_anti_affinity, pod);
+    for (size_t i = 0; i < pod->ports.n; i++)
+        vec_push(&node->used_ports, pod->ports.v[i]);
+    for (size_t i = 0; i < pod->claims.n; i++)
+        add_claim(node, pod->claims.v[i]);
+    count_resources(node, pod, 1);
+}
+
+static void remove_at(struct berth_node *node, size_t i)
+{
+    struct berth_pod *pod = node->pods.v[i];
+    count_resources(node, pod, -1);
+    drop_from(&node->pods_with_affinity, pod);
+    drop_from(&node->pods_with_required_anti_affinity, pod);
+    for (size_t k = 0; k < pod->ports.n; k++)
+        drop_port(node, &pod->ports.v[k]);
+    for (size_t k = 0; k < pod->claims.n; k++)
+        drop_claim(node, pod->claims.v[k]);
+    vec_swap_remove(&node->pods, i);
+    pod_info_unref(pod);
 }
 
 bool node_info_remove_pod(struct berth_node *node, struct str uid)
 {
-    for (size_t i = 0; i < node->pods.n; i++) {
-        struct berth_pod *pod = node->pods.v[i];
-        if (!str_eq(pod_info_key(pod), uid))
-            continue;
-        count_pod(node, pod, -1);
-        vec_swap_remove(&node->pods, i);
-        pod_info_unref(pod);
-        return true;
-    }
+    for (size_t i = 0; i < node->pods.n; i++)
+        if (str_eq(pod_info_key(node->pods.v[i]), uid)) {
+            remove_at(node, i);
+            return true;
+        }
     return false;
 }

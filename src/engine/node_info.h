@@ -3,7 +3,8 @@
  * node_info.h - a node, its pods and their sums (upstream: NodeInfo).
  *
  * Purpose:   everything that a plugin asks about one node. The ABI's struct berth_node.
- * Ownership: owned by the cache; holds a ref on the API object and on each pod.
+ * Ownership: owned by the cache; holds a ref on the API object and on each pod. A clone, for "what
+ *            if" questions about nominated pods and victims, belongs to who made it.
  * Threading: changed by the engine's thread between cycles, read by the pool's during one.
  */
 #ifndef BERTH_ENGINE_NODE_INFO_H
@@ -11,6 +12,20 @@
 
 #include "api/node.h"
 #include "engine/pod_info.h"
+
+/* An image on some nodes of the cluster; owned by the cache. */
+struct image_state {
+    char *name;
+    int64_t size;
+    size_t n_nodes;
+};
+
+struct claim_use {
+    atom_t claim; /* "namespace/name" */
+    uint32_t pods;
+};
+
+typedef VEC(struct berth_pod *) pod_list;
 
 struct berth_node {
     uint32_t slot;         /* index into the cache's columns */
@@ -20,13 +35,19 @@ struct berth_node {
     struct resource allocatable;
     struct resource requested;
     int64_t nonzero_milli_cpu, nonzero_memory;
-    VEC(struct berth_pod *) pods;
-    uint64_t generation;  /* of the last change */
-    struct intern *names; /* where the names of resources live */
+    pod_list pods;
+    pod_list pods_with_affinity, pods_with_required_anti_affinity; /* of pods; no refs */
+    VEC(struct host_port) used_ports;                              /* atoms are the pods' */
+    VEC(struct claim_use) claims;                                  /* atoms are the pods' */
+    VEC(struct image_state *) images;                              /* kept by the cache */
+    uint64_t generation;                                           /* of the last change */
+    struct intern *names;                                          /* where the atoms live */
 };
 
 struct berth_node *node_info_new(struct str name, struct intern *names);
 void node_info_free(struct berth_node *node);
+/* A copy to play with: same object, same pods; without images. */
+struct berth_node *node_info_clone(const struct berth_node *node);
 /* object NULL: the node is gone, its pods are not. */
 void node_info_set_object(struct berth_node *node, struct object *object);
 void node_info_add_pod(struct berth_node *node, struct berth_pod *pod);

@@ -1,6 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/pod_info.h"
 
+static struct str or_default(struct str s, const char *fallback)
+{
+    return str_empty(s) ? str_of(fallback) : s;
+}
+
+static void add_ports(struct berth_pod *p, const struct container *c)
+{
+    for (size_t i = 0; i < c->ports.n; i++) {
+        const struct container_port *port = &c->ports.v[i];
+        if (port->host_port <= 0)
+            continue;
+        vec_push(&p->ports, (struct host_port){
+                                .ip = intern_get(p->names, or_default(port->host_ip, "0.0.0.0")),
+                                .protocol = intern_get(p->names, or_default(port->protocol, "TCP")),
+                                .port = port->host_port,
+                            });
+    }
+}
+
+static void derive_ports(struct berth_pod *p)
+{
+    const struct pod_spec *spec = &p->pod->spec;
+    for (size_t i = 0; i < spec->containers.n; i++)
+        add_ports(p, &spec->containers.v[i]);
+    /* Of the init containers only sidecars go on running. */
+    for (size_t i = 0; i < spec->init_containers.n; i++)
+        if (str_is(spec->init_containers.v[i].restart_policy, "Always"))
+            add_ports(p, &spec->init_containers.v[i]);
+}
+
+static void derive_claims(struct berth_pod *p)
+{
+    const struct object_meta *meta = &p->pod->metadata;
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    for (size_t i = 0; i < p->pod->spec.volumes.n; i++) {
+        const struct volume *v = &p->pod->spec.volumes.v[i];
+        struct str key;
+        if (v->source.persistent_volume_claim)
+            key = arena_printf(&scratch, "%.*s/%.*s", STR_ARG(meta->namespace),
+                               STR_ARG(v->source.persistent_volume_claim->claim_name));
+        else if (v->source.ephemeral)
+            key = arena_printf(&scratch, "%.*s/%.*s-%.*s", STR_ARG(meta->namespace),
+                               STR_ARG(meta->name), STR_ARG(v->name));
+        else
+            continue;
+        vec_push(&p->claims, intern_get(p->names, key));
+    }
+    arena_release(&scratch);
+}
+
+static void derive_affinity(struct berth_pod *p)
+{
+    const struct affinity *a = p->pod->spec.affinity;
+    if (!a)
+        return;
+    p->has_required_anti_affinity = a->pod_anti_affinity && a->pod_anti_affinity->required.n;
+    p->has_affinity =
+        (a->pod_affinity && (a->pod_affinity->required.n || a->pod_affinity->preferred.n)) ||
+        (a->pod_anti_affinity &&
+         (a->pod_anti_affinity->required.n || a->pod_anti_affinity->preferred.n));
+}
+
+static void derive_requests(struct berth_pod *p)
+{
+    struct arena scratch;
+    struct pod_resource resource;
+    arena_init(&scratch, 0);
+    pod_resource_calculate(p->pod, &RESOURCE_GATES_DEFAULT, &scratch, &resource);
+    resource_set(&p->requests, p->names, &resource.requests);
+    p->nonzero_milli_cpu = resource.non_zero_milli_cpu;
+    p->nonzero_memory = resource.non_zero_memory;
+    arena_release(&scratch);
+}
+
 struct berth_pod *pod_info_new(struct object *object, struct intern *names)
 {
     struct berth_pod *p = xnew(struct berth_pod);
@@ -10,29 +85,19 @@ struct berth_pod *pod_info_new(struct object *object, struct intern *names)
     p->names = names;
     p->node_name = p->pod->spec.node_name;
     p->priority = p->pod->spec.priority ? *p->pod->spec.priority : 0;
-
-    struct arena scratch;
-    struct pod_resource resource;
-    arena_init(&scratch, 0);
-    pod_resource_calculate(p->pod, &RESOURCE_GATES_DEFAULT, &scratch, &resource);
-    resource_set(&p->requests, names, &resource.requests);
-    p->nonzero_milli_cpu = resource.non_zero_milli_cpu;
-    p->nonzero_memory = resource.non_zero_memory;
-    arena_release(&scratch);
+    derive_requests(p);
+    derive_ports(p);
+    derive_claims(p);
+    derive_affinity(p);
     return p;
 }
 
-struct berth_pod *pod_info_assume(const struct berth_pod *pod, struct str node_name)
+struct berth_pod *pod_info_assume(struct berth_pod *pod, struct str node_name)
 {
     struct berth_pod *p = xnew(struct berth_pod);
     *p = *pod;
     p->refs = 1;
-    object_ref(p->object);
-    p->requests.scalars.v = NULL;
-    p->requests.scalars.n = p->requests.scalars.cap = 0;
-    for (size_t i = 0; i < pod->requests.scalars.n; i++)
-        resource_add_scalar(&p->requests, p->names, pod->requests.scalars.v[i].name,
-                            pod->requests.scalars.v[i].amount);
+    p->base = pod_info_ref(pod);
     p->assumed_node = str_dup(node_name);
     p->node_name = str_of(p->assumed_node);
     return p;
@@ -44,12 +109,28 @@ struct berth_pod *pod_info_ref(struct berth_pod *pod)
     return pod;
 }
 
+static void release_derived(struct berth_pod *p)
+{
+    resource_release(&p->requests, p->names);
+    for (size_t i = 0; i < p->ports.n; i++) {
+        intern_put(p->names, p->ports.v[i].ip);
+        intern_put(p->names, p->ports.v[i].protocol);
+    }
+    vec_release(&p->ports);
+    for (size_t i = 0; i < p->claims.n; i++)
+        intern_put(p->names, p->claims.v[i]);
+    vec_release(&p->claims);
+    object_unref(p->object);
+}
+
 void pod_info_unref(struct berth_pod *pod)
 {
     if (--pod->refs)
         return;
-    resource_release(&pod->requests, pod->names);
+    if (pod->base)
+        pod_info_unref(pod->base);
+    else
+        release_derived(pod);
     free(pod->assumed_node);
-    object_unref(pod->object);
     free(pod);
 }

@@ -16,22 +16,34 @@
 #include "engine/abi.h"
 #include "engine/resource.h"
 
+/* A port on the host that the pod takes; address and protocol with their defaults filled in. */
+struct host_port {
+    atom_t ip, protocol;
+    int32_t port;
+};
+
 struct berth_pod {
     uint32_t refs;
     int32_t priority;
     struct object *object;
     const struct pod *pod; /* its body */
     struct str node_name;  /* spec.nodeName, or the node it is assumed on */
-    char *assumed_node;    /* owned text behind node_name of an assumed pod; else NULL */
     struct resource requests;
     /* With the defaults for containers that ask for none: what scoring looks at. */
     int64_t nonzero_milli_cpu, nonzero_memory;
-    struct intern *names; /* where the names in requests live */
+    VEC(struct host_port) ports;
+    VEC(atom_t) claims; /* "namespace/name" of the PersistentVolumeClaims it uses */
+    bool has_affinity;  /* to other pods, or against them */
+    bool has_required_anti_affinity;
+
+    struct intern *names;   /* where the atoms above live */
+    struct berth_pod *base; /* of an assumed pod: whose derived data it shares; else NULL */
+    char *assumed_node;     /* of an assumed pod: the text behind node_name; else NULL */
 };
 
 struct berth_pod *pod_info_new(struct object *pod, struct intern *names);
 /* The same pod on a node: what is assumed between the decision and its confirmation. */
-struct berth_pod *pod_info_assume(const struct berth_pod *pod, struct str node_name);
+struct berth_pod *pod_info_assume(struct berth_pod *pod, struct str node_name);
 struct berth_pod *pod_info_ref(struct berth_pod *pod);
 void pod_info_unref(struct berth_pod *pod);
 

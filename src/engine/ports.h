@@ -18,9 +18,9 @@
 
 /* A write that should be made. */
 enum write_kind {
-    WRITE_BINDING,       /* pods/binding: pod to node_name */
-    WRITE_POD_CONDITION, /* pods/status: the PodScheduled condition */
-    WRITE_EVENT,         /* events.k8s.io, regarding the pod */
+    WRITE_BINDING,    /* pods/binding: pod to node_name */
+    WRITE_POD_STATUS, /* pods/status: the PodScheduled condition, the nominated node, or both */
+    WRITE_EVENT,      /* events.k8s.io, regarding the pod */
 };
 
 struct write {
@@ -28,7 +28,9 @@ struct write {
     uint64_t id;        /* comes back in engine_write_done; 0: nobody waits for the outcome */
     struct object *pod; /* what it is about */
     struct str scheduler_name;
-    struct str node_name; /* WRITE_BINDING */
+    struct str node_name; /* WRITE_BINDING: where to; WRITE_POD_STATUS: the nominated node */
+    bool sets_nomination; /* WRITE_POD_STATUS: node_name counts; empty clears it */
+    bool sets_condition;  /* WRITE_POD_STATUS: reason and message count */
     struct str reason;    /* condition and event */
     struct str message;   /* condition: whole; event: note */
     struct str action;    /* event: "Binding", "Scheduling" */
@@ -58,6 +60,9 @@ struct decision {
     uint32_t attempt;
     int64_t duration; /* of the attempt, ns */
 };
+
+/* Bounds memory and patience. */
+#define PERMIT_MAX_WAIT ((int64_t)15 * 60 * 1000000000)
 
 struct ports {
     void *ctx;

@@ -8,6 +8,15 @@
 #define BACKOFF_WINDOW      NSEC_PER_SEC
 #define UNSCHEDULABLE_FLUSH (30 * NSEC_PER_SEC)
 
+static const struct cluster_event pod_added = {.resource = BERTH_RESOURCE_UNSCHEDULED_POD,
+                                               .action = BERTH_ACTION_ADD};
+
+static struct cluster_event labelled(const char *label)
+{
+    return (struct cluster_event){
+        .resource = BERTH_RESOURCE_ALL, .action = BERTH_ACTION_ALL, .label = label};
+}
+
 static int64_t window_of(int64_t t)
 {
     return t - t % BACKOFF_WINDOW;
@@ -36,6 +45,7 @@ void queue_init(struct queue *q, const struct queue_options *options, struct ber
     heap_init(&q->active, active_less, q);
     heap_init(&q->backoff, backoff_less, q);
     heap_init(&q->error_backoff, backoff_less, q);
+    nominator_init(&q->nominator);
 }
 
 static void free_queued(struct berth_queued_pod *qp)
@@ -52,9 +62,29 @@ void queue_release(struct queue *q)
     heap_release(&q->error_backoff);
     vec_release(&q->unschedulable);
     vec_release(&q->registrar.events);
+    for (size_t i = 0; i < q->events.n; i++)
+        event_drop(&q->events.v[i]);
+    vec_release(&q->events);
+    nominator_release(&q->nominator);
     map_each (e, &q->by_key)
         free_queued(e->value);
     map_release(&q->by_key);
+}
+
+/* A plugin that waits for new nodes is told of changed taints too: either may open a node. */
+static void complete_registration(struct berth_registrar *r, size_t from)
+{
+    bool adds = false, taints = false;
+    for (size_t i = from; i < r->events.n; i++) {
+        if (r->events.v[i].resource != BERTH_RESOURCE_NODE)
+            continue;
+        adds |= (r->events.v[i].actions & BERTH_ACTION_ADD) != 0;
+        taints |= (r->events.v[i].actions & BERTH_ACTION_UPDATE_NODE_TAINT) != 0;
+    }
+    if (adds && !taints)
+        vec_push(&r->events, (struct event_registration){.resource = BERTH_RESOURCE_NODE,
+                                                         .actions = BERTH_ACTION_UPDATE_NODE_TAINT,
+                                                         .handle = r->handle});
 }
 
 void queue_add_profile(struct queue *q, struct profile *profile)
@@ -63,6 +93,7 @@ void queue_add_profile(struct queue *q, struct profile *profile)
         q->sort = profile->at[POINT_QUEUE_SORT].v[0];
     for (size_t i = 0; i < profile->instances.n; i++) {
         const struct berth_handle *h = profile->instances.v[i];
+        size_t from = q->registrar.events.n;
         q->registrar.handle = h;
         if (h->plugin->events)
             h->plugin->events(h->self, &q->registrar);
@@ -70,11 +101,11 @@ void queue_add_profile(struct queue *q, struct profile *profile)
             vec_push(&q->registrar.events,
                      (struct event_registration){
                          .resource = BERTH_RESOURCE_ALL, .actions = BERTH_ACTION_ALL, .handle = h});
+        complete_registration(&q->registrar, from);
     }
 }
 
-/* --- places ------------------------------------------------------------------------------------
- */
+/* --- places ------------------------------------------------------------------------------------ */
 
 static void leave_place(struct queue *q, struct berth_queued_pod *qp)
 {
@@ -94,21 +125,24 @@ static void leave_place(struct queue *q, struct berth_queued_pod *qp)
         q->unschedulable.n--;
         break;
     case QUEUE_IN_FLIGHT:
-        q->in_flight--;
+        queue_leave_flight(q, qp);
         break;
+    case QUEUE_BINDING:
     case QUEUE_NOWHERE:
         break;
     }
     qp->place = QUEUE_NOWHERE;
 }
 
-static void enter_place(struct queue *q, struct berth_queued_pod *qp, enum queue_place place,
-                        int64_t now)
+static void move_to(struct queue *q, struct berth_queued_pod *qp, enum queue_place place,
+                    int64_t now)
 {
+    leave_place(q, qp);
     qp->place = place;
     switch (place) {
     case QUEUE_ACTIVE:
-        qp->timestamp = now;
+        if (!qp->first_attempt)
+            qp->first_attempt = now;
         heap_push(&q->active, &qp->node);
         break;
     case QUEUE_BACKOFF:
@@ -124,41 +158,37 @@ static void enter_place(struct queue *q, struct berth_queued_pod *qp, enum queue
         vec_push(&q->unschedulable, qp);
         break;
     case QUEUE_IN_FLIGHT:
-        q->in_flight++;
+        queue_enter_flight(q, qp);
         break;
+    case QUEUE_BINDING:
     case QUEUE_NOWHERE:
         break;
     }
 }
 
-static void move_to(struct queue *q, struct berth_queued_pod *qp, enum queue_place place,
-                    int64_t now)
+/* True where the plugin lets the pod into the queue; else it is the pod's gate from now on. */
+static bool opens(struct queue *q, struct berth_queued_pod *qp, const struct berth_handle *h)
 {
-    leave_place(q, qp);
-    enter_place(q, qp, place, now);
+    status_clear(q->scratch);
+    if (h->plugin->pre_enqueue(h->self, qp->pod, q->scratch) == BERTH_SUCCESS)
+        return true;
+    qp->gate = h;
+    plugin_set_add(&qp->rejectors, h->id);
+    return false;
 }
 
-/* PreEnqueue: every plugin must agree before a pod may become active. */
+/* PreEnqueue: every plugin must agree. The one that held the pod last is asked first. */
 static bool admitted(struct queue *q, struct berth_queued_pod *qp)
 {
     const handle_list *list = &qp->profile->at[POINT_PRE_ENQUEUE];
-    qp->gated = false;
-    for (size_t i = 0; i < list->n; i++) {
-        const struct berth_handle *h = list->v[i];
-        status_clear(q->scratch);
-        enum berth_code code = h->plugin->pre_enqueue(h->self, qp->pod, q->scratch);
-        if (code == BERTH_SUCCESS)
-            continue;
-        qp->gated = true;
-        plugin_set_add(&qp->rejectors, h->id);
+    const struct berth_handle *gate = qp->gate;
+    if (gate && !opens(q, qp, gate))
         return false;
-    }
+    for (size_t i = 0; i < list->n; i++)
+        if (list->v[i] != gate && !opens(q, qp, list->v[i]))
+            return false;
+    qp->gate = NULL;
     return true;
-}
-
-static void activate(struct queue *q, struct berth_queued_pod *qp, int64_t now)
-{
-    move_to(q, qp, admitted(q, qp) ? QUEUE_ACTIVE : QUEUE_UNSCHEDULABLE, now);
 }
 
 /* initial << (n - 1), at most max; an attempt that broke counts errors, else rejections. */
@@ -173,28 +203,41 @@ static int64_t backoff_of(const struct queue *q, const struct berth_queued_pod *
 
 static bool backing_off(const struct berth_queued_pod *qp, int64_t now)
 {
-    return qp->backoff_until >= window_of(now) && qp->attempts > 0;
+    return qp->attempts > 0 && qp->backoff_until >= window_of(now);
 }
 
-/* Out of unschedulablePods: to backoffQ while its backoff lasts, else to activeQ. */
-static void release(struct queue *q, struct berth_queued_pod *qp, int64_t now)
+static bool broke(const struct berth_queued_pod *qp)
 {
-    if (backing_off(qp, now) && admitted(q, qp))
-        move_to(q, qp, QUEUE_BACKOFF, now);
-    else
-        activate(q, qp, now);
+    return plugin_set_empty(&qp->rejectors) && plugin_set_empty(&qp->pending);
 }
 
-/* --- pods come and go --------------------------------------------------------------------------
- */
+/* Puts a pod where the strategy says; a gate may hold it all the same. */
+static void place(struct queue *q, struct berth_queued_pod *qp, enum queue_strategy strategy,
+                  const struct cluster_event *event, int64_t now)
+{
+    enum queue_place to = QUEUE_UNSCHEDULABLE;
+    bool error = broke(qp);
+    if (strategy != QUEUE_SKIP && admitted(q, qp)) {
+        to = QUEUE_ACTIVE;
+        if (strategy == QUEUE_AFTER_BACKOFF && backing_off(qp, now))
+            to = error ? QUEUE_ERROR_BACKOFF : QUEUE_BACKOFF;
+    }
+    qp->moved_by = (struct cluster_event){
+        .resource = event->resource, .action = event->action, .label = event->label};
+    move_to(q, qp, to, now);
+}
+
+/* --- pods come and go -------------------------------------------------------------------------- */
 
 void queue_add(struct queue *q, struct berth_pod *pod, struct profile *profile, int64_t now)
 {
     struct berth_queued_pod *qp = xnew(struct berth_queued_pod);
     qp->pod = pod_info_ref(pod);
     qp->profile = profile;
+    qp->timestamp = now;
     map_put(&q->by_key, pod_info_key(pod), qp);
-    activate(q, qp, now);
+    place(q, qp, QUEUE_AT_ONCE, &pod_added, now);
+    nominator_set(&q->nominator, pod, pod->pod->status.nominated_node_name);
 }
 
 struct berth_queued_pod *queue_get(const struct queue *q, struct str key)
@@ -202,65 +245,28 @@ struct berth_queued_pod *queue_get(const struct queue *q, struct str key)
     return map_get(&q->by_key, key);
 }
 
-static bool has_rejected(const struct berth_queued_pod *qp, const struct berth_handle *h)
+static void replace_pod(struct queue *q, struct berth_queued_pod *qp, struct berth_pod *pod)
 {
-    return h->profile == qp->profile && plugin_set_has(&qp->rejectors, h->id);
+    struct berth_pod *old = qp->pod;
+    qp->pod = pod_info_ref(pod);
+    map_put(&q->by_key, pod_info_key(pod), qp); /* the key's bytes are the new object's now */
+    nominator_update(&q->nominator, old, pod);
+    pod_info_unref(old);
 }
 
-static bool resource_matches(enum berth_resource registered, enum berth_resource happened)
+/* One event per kind of change, as upstream tells them. */
+static bool next_action(unsigned *actions, unsigned *ret_action)
 {
-    if (registered == happened || registered == BERTH_RESOURCE_ALL)
+    if (!*actions)
+        return false;
+    if (*actions & BERTH_ACTION_UPDATE_OTHER) {
+        *ret_action = BERTH_ACTION_UPDATE;
+        *actions = 0;
         return true;
-    return registered == BERTH_RESOURCE_POD &&
-           (happened == BERTH_RESOURCE_ASSIGNED_POD || happened == BERTH_RESOURCE_UNSCHEDULED_POD);
-}
-
-/*
- * Does any plugin that rejected the pod think this event helps? *ret_at_once: one that answered
- * BERTH_PENDING does, so the pod need not wait out its backoff.
- */
-static bool worth_requeueing(const struct queue *q, const struct berth_queued_pod *qp,
-                             const struct cluster_event *event, struct object *before,
-                             struct object *after, bool *ret_at_once)
-{
-    bool worth = false;
-    *ret_at_once = false;
-    for (size_t i = 0; i < q->registrar.events.n; i++) {
-        const struct event_registration *r = &q->registrar.events.v[i];
-        if (!resource_matches(r->resource, event->resource) || !(r->actions & event->action) ||
-            !has_rejected(qp, r->handle))
-            continue;
-        if (r->hint && r->hint(r->handle->self, qp->pod, object_abi(before), object_abi(after)) ==
-                           BERTH_QUEUE_SKIP)
-            continue;
-        worth = true;
-        if (plugin_set_has(&qp->pending, r->handle->id)) {
-            *ret_at_once = true;
-            break;
-        }
     }
-    return worth;
-}
-
-static void apply_event(struct queue *q, struct berth_queued_pod *qp,
-                        const struct cluster_event *event, struct object *before,
-                        struct object *after, int64_t now)
-{
-    bool at_once;
-    if (!worth_requeueing(q, qp, event, before, after, &at_once))
-        return;
-    if (at_once)
-        activate(q, qp, now);
-    else
-        release(q, qp, now);
-}
-
-void queue_event(struct queue *q, const struct cluster_event *event, struct object *before,
-                 struct object *after, int64_t now)
-{
-    /* Backwards: a pod that leaves is replaced by the last one, which has been looked at. */
-    for (size_t i = q->unschedulable.n; i-- > 0;)
-        apply_event(q, q->unschedulable.v[i], event, before, after, now);
+    *ret_action = *actions & -*actions;
+    *actions &= *actions - 1;
+    return true;
 }
 
 void queue_update(struct queue *q, struct berth_pod *pod, struct object *before, unsigned actions,
@@ -269,37 +275,34 @@ void queue_update(struct queue *q, struct berth_pod *pod, struct object *before,
     struct berth_queued_pod *qp = queue_get(q, pod_info_key(pod));
     if (!qp)
         return;
-    struct berth_pod *old = qp->pod;
-    qp->pod = pod_info_ref(pod);
-    map_put(&q->by_key, pod_info_key(pod), qp); /* the key's bytes are the new object's now */
-    pod_info_unref(old);
-    switch (qp->place) {
-    case QUEUE_ACTIVE:
+    replace_pod(q, qp, pod);
+    if (qp->place == QUEUE_ACTIVE)
         heap_fix(&q->active, &qp->node);
-        break;
-    case QUEUE_BACKOFF:
+    else if (qp->place == QUEUE_BACKOFF)
         heap_fix(&q->backoff, &qp->node);
-        break;
-    case QUEUE_ERROR_BACKOFF:
+    else if (qp->place == QUEUE_ERROR_BACKOFF)
         heap_fix(&q->error_backoff, &qp->node);
-        break;
-    case QUEUE_UNSCHEDULABLE: {
-        struct cluster_event event = {BERTH_RESOURCE_UNSCHEDULED_POD, actions, "PodUpdate"};
-        apply_event(q, qp, &event, before, pod->object, now);
-        break;
-    }
-    case QUEUE_IN_FLIGHT:
-    case QUEUE_NOWHERE:
-        break;
+
+    struct cluster_event event = {
+        .resource = BERTH_RESOURCE_UNSCHEDULED_POD, .before = before, .after = pod->object};
+    while (next_action(&actions, &event.action)) {
+        if (qp->place == QUEUE_IN_FLIGHT)
+            queue_keep_event(q, &event);
+        if (qp->place != QUEUE_UNSCHEDULABLE)
+            continue;
+        enum queue_strategy strategy = queue_strategy_for(q, qp, &event);
+        if (strategy != QUEUE_SKIP)
+            place(q, qp, strategy, &event, now);
     }
 }
 
 void queue_delete(struct queue *q, struct str key)
 {
+    nominator_remove(&q->nominator, key);
     struct berth_queued_pod *qp = map_del(&q->by_key, key);
     if (!qp)
         return;
-    if (qp->place == QUEUE_IN_FLIGHT) {
+    if (qp->place == QUEUE_IN_FLIGHT || qp->place == QUEUE_BINDING) {
         /* Whoever popped it still uses it; done or requeue will free it. */
         qp->deleted = true;
         return;
@@ -308,28 +311,36 @@ void queue_delete(struct queue *q, struct str key)
     free_queued(qp);
 }
 
-/* --- attempts ----------------------------------------------------------------------------------
- */
+/* --- attempts ---------------------------------------------------------------------------------- */
 
 struct berth_queued_pod *queue_pop(struct queue *q, int64_t now)
 {
     struct heap_node *node = heap_peek(&q->active);
     /* Rather than idle, try a pod before its backoff has ended. Errors keep theirs. */
-    if (!node)
+    bool early = !node;
+    if (early)
         node = heap_peek(&q->backoff);
     if (!node)
         return NULL;
     struct berth_queued_pod *qp = of_node(node);
-    move_to(q, qp, QUEUE_IN_FLIGHT, now);
-    qp->attempts++;
+    if (early)
+        qp->moved_by = labelled(EVENT_POP_FROM_BACKOFF);
     if (!qp->first_attempt)
         qp->first_attempt = now;
+    move_to(q, qp, QUEUE_IN_FLIGHT, now);
+    qp->attempts++;
     return qp;
 }
 
 bool queue_ready(const struct queue *q)
 {
     return heap_peek(&q->active) || heap_peek(&q->backoff);
+}
+
+void queue_begin_binding(struct queue *q, struct berth_queued_pod *qp)
+{
+    if (qp->place == QUEUE_IN_FLIGHT)
+        move_to(q, qp, QUEUE_BINDING, 0);
 }
 
 void queue_done(struct queue *q, struct berth_queued_pod *qp)
@@ -342,35 +353,92 @@ void queue_done(struct queue *q, struct berth_queued_pod *qp)
 
 void queue_requeue(struct queue *q, struct berth_queued_pod *qp, int64_t now)
 {
-    leave_place(q, qp);
+    struct cluster_event event = labelled(EVENT_ATTEMPT_FAILURE);
     if (qp->deleted) {
+        leave_place(q, qp);
         free_queued(qp);
         return;
     }
-    bool broke = plugin_set_empty(&qp->rejectors);
-    qp->error_count = broke ? qp->error_count + 1 : 0;
-    qp->unschedulable_count += !broke;
+    qp->error_count = broke(qp) ? qp->error_count + 1 : 0;
+    qp->unschedulable_count += !broke(qp);
     qp->timestamp = now;
     qp->backoff_until = window_of(now + backoff_of(q, qp));
-    enter_place(q, qp, broke ? QUEUE_ERROR_BACKOFF : QUEUE_UNSCHEDULABLE, now);
+    qp->was_flushed = false;
+    place(q, qp, queue_strategy_in_flight(q, qp), &event, now);
 }
 
-/* --- time --------------------------------------------------------------------------------------
- */
+void queue_activate(struct queue *q, struct str key, int64_t now)
+{
+    struct berth_queued_pod *qp = queue_get(q, key);
+    struct cluster_event event = labelled(EVENT_FORCE_ACTIVATE);
+    if (!qp)
+        return;
+    event.after = qp->pod->object;
+    switch (qp->place) {
+    case QUEUE_UNSCHEDULABLE:
+        place(q, qp, QUEUE_AT_ONCE, &event, now);
+        break;
+    case QUEUE_BACKOFF:
+    case QUEUE_ERROR_BACKOFF:
+        /* It passed its gates when it went there. */
+        qp->moved_by = labelled(EVENT_FORCE_ACTIVATE);
+        move_to(q, qp, QUEUE_ACTIVE, now);
+        break;
+    case QUEUE_IN_FLIGHT:
+        queue_keep_event(q, &event);
+        break;
+    case QUEUE_ACTIVE:
+    case QUEUE_BINDING:
+    case QUEUE_NOWHERE:
+        break;
+    }
+}
+
+/* --- events ------------------------------------------------------------------------------------ */
+
+static bool is_meant(const struct berth_queued_pod *qp, const struct cluster_event *event)
+{
+    return (!event->max_priority || qp->pod->priority <= *event->max_priority) &&
+           (str_empty(event->except) || !str_eq(event->except, pod_info_key(qp->pod)));
+}
+
+void queue_event(struct queue *q, const struct cluster_event *event, int64_t now)
+{
+    if (!queue_cares(q, event))
+        return;
+    /* Backwards: a pod that leaves is replaced by the last one, which has been looked at. */
+    for (size_t i = q->unschedulable.n; i-- > 0;) {
+        struct berth_queued_pod *qp = q->unschedulable.v[i];
+        if (!is_meant(qp, event) || (qp->gate && !queue_gate_cares(q, qp, event)))
+            continue;
+        enum queue_strategy strategy = queue_strategy_for(q, qp, event);
+        if (strategy != QUEUE_SKIP)
+            place(q, qp, strategy, event, now);
+    }
+    queue_keep_event(q, event);
+}
+
+/* --- time -------------------------------------------------------------------------------------- */
 
 static void flush_backoff(struct queue *q, struct heap *heap, int64_t now)
 {
     struct heap_node *node;
-    while ((node = heap_peek(heap)) && !backing_off(of_node(node), now))
+    while ((node = heap_peek(heap)) && !backing_off(of_node(node), now)) {
+        of_node(node)->moved_by = labelled(EVENT_BACKOFF_COMPLETE);
         move_to(q, of_node(node), QUEUE_ACTIVE, now);
+    }
 }
 
 static void flush_unschedulable(struct queue *q, int64_t now)
 {
+    struct cluster_event event = labelled(EVENT_UNSCHEDULABLE_TIMEOUT);
     for (size_t i = q->unschedulable.n; i-- > 0;) {
         struct berth_queued_pod *qp = q->unschedulable.v[i];
-        if (!qp->gated && now - qp->timestamp > q->options.max_in_unschedulable)
-            release(q, qp, now);
+        if (now - qp->timestamp <= q->options.max_in_unschedulable ||
+            (qp->gate && !queue_gate_cares(q, qp, &event)))
+            continue;
+        qp->was_flushed = true;
+        place(q, qp, QUEUE_AFTER_BACKOFF, &event, now);
     }
 }
 

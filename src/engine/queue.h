@@ -2,16 +2,18 @@
 /*
  * queue.h - pods that wait for a node.
  *
- * Purpose:   upstream's scheduling queue. A pod is in one of four places:
+ * Purpose:   upstream's scheduling queue. A pod is in one of these places:
  *
  *              activeQ            ready to be tried, in the order of the QueueSort plugin
  *              backoffQ           tried in vain a moment ago; waits out its backoff (two heaps, by
  *                                 expiry: rejected pods, and pods that met an error)
- *              unschedulablePods  waits for an event that a plugin which rejected it cares for
- *              in flight          popped, until queue_done or queue_requeue
+ *              unschedulablePods  waits for an event that a plugin which rejected it cares for;
+ *                                 gated pods (PreEnqueue said no) wait here as well
+ *              in flight          popped and being scheduled, or waiting in Permit
+ *              binding            decided upon; the write is under way
  *
- *            A gated pod (PreEnqueue said no) waits among unschedulablePods for an event of the
- *            plugin that gates it.
+ *            Events that happen while a pod is in flight are kept, and asked again when it comes
+ *            back: none is lost.
  * Ownership: owns its queued pods; each holds a ref on its berth_pod.
  * Threading: the engine's thread.
  */
@@ -20,7 +22,9 @@
 
 #include "base/heap.h"
 #include "base/map.h"
+#include "engine/event.h"
 #include "engine/framework.h"
+#include "engine/nominator.h"
 #include "engine/pod_info.h"
 
 enum queue_place {
@@ -30,33 +34,31 @@ enum queue_place {
     QUEUE_ERROR_BACKOFF,
     QUEUE_UNSCHEDULABLE,
     QUEUE_IN_FLIGHT,
+    QUEUE_BINDING,
 };
 
 struct berth_queued_pod {
     struct berth_pod *pod;
     struct profile *profile;
     enum queue_place place;
-    struct heap_node node;   /* in activeQ or backoffQ */
-    size_t unschedulable_at; /* index among unschedulablePods */
+    struct heap_node node;                                    /* in activeQ or backoffQ */
+    size_t unschedulable_at;                                  /* index among unschedulablePods */
+    struct berth_queued_pod *next_in_flight, *prev_in_flight; /* in order of popping */
+    uint64_t events_from; /* in flight: number of the first event that came after it */
 
-    int64_t timestamp;     /* when it entered its place: what QueueSort looks at */
-    int64_t first_attempt; /* 0: never tried */
+    int64_t timestamp;     /* when it was first queued or last came back: what QueueSort looks at */
+    int64_t first_attempt; /* when it first became active; 0: never */
     int64_t backoff_until;
     uint32_t attempts;
     uint32_t unschedulable_count;
     uint32_t error_count; /* consecutive attempts that ended in an error */
-    bool gated;
-    bool deleted; /* gone from the API while in flight */
+    bool deleted;         /* gone from the API while in flight or binding */
+    bool was_flushed;     /* the longest stay, and no event, brought it back */
 
-    struct plugin_set rejectors; /* plugins that said no in the last attempt */
-    struct plugin_set pending;   /* those of them that said BERTH_PENDING */
-};
-
-/* Something happened that may make pods schedulable. */
-struct cluster_event {
-    enum berth_resource resource;
-    unsigned action;   /* one or more of enum berth_action */
-    const char *label; /* "NodeAdd": metrics and explanations */
+    const struct berth_handle *gate; /* the plugin whose PreEnqueue holds it; NULL: none */
+    struct plugin_set rejectors;     /* plugins that said no in the last attempt */
+    struct plugin_set pending;       /* those of them that said BERTH_PENDING */
+    struct cluster_event moved_by;   /* what put it where it is; objects are not kept */
 };
 
 struct queue_options {
@@ -67,12 +69,17 @@ struct queue {
     struct queue_options options;
     struct heap active, backoff, error_backoff;
     VEC(struct berth_queued_pod *) unschedulable;
-    struct map by_key; /* "namespace/name" to queued pod, wherever it is */
+    struct map by_key; /* UID to queued pod, wherever it is */
+    struct nominator nominator;
     const struct berth_handle *sort;
     struct berth_registrar registrar; /* what plugins of all profiles asked to be told */
     struct berth_status *scratch;     /* for PreEnqueue */
     int64_t next_unschedulable_flush;
-    size_t in_flight;
+
+    struct berth_queued_pod *first_in_flight, *last_in_flight;
+    size_t n_in_flight;
+    VEC(struct cluster_event) events; /* since the first pod in flight was popped */
+    uint64_t events_base;             /* number of events.v[0] */
 };
 
 void queue_init(struct queue *q, const struct queue_options *options, struct berth_status *scratch);
@@ -82,7 +89,7 @@ void queue_add_profile(struct queue *q, struct profile *profile);
 
 /* A pod without a node appeared. */
 void queue_add(struct queue *q, struct berth_pod *pod, struct profile *profile, int64_t now);
-/* It changed; `event` says how, for its own plugins' hints. */
+/* It changed: `actions` (bits of enum berth_action) say how. */
 void queue_update(struct queue *q, struct berth_pod *pod, struct object *before, unsigned actions,
                   int64_t now);
 /* It was deleted, or somebody gave it a node. */
@@ -91,17 +98,20 @@ struct berth_queued_pod *queue_get(const struct queue *q, struct str key);
 
 /* The next pod to try, in flight from now on; NULL where none is ready. */
 struct berth_queued_pod *queue_pop(struct queue *q, int64_t now);
-/* It has found its node: the queue forgets it. */
+/* Its node is decided and it waits for nobody: events are no longer kept for it. */
+void queue_begin_binding(struct queue *q, struct berth_queued_pod *qp);
+/* It is bound: the queue forgets it. */
 void queue_done(struct queue *q, struct berth_queued_pod *qp);
 /*
- * It has not: back it goes. An empty set of rejectors means that something broke, so it is tried
- * again after a backoff whatever happens.
+ * It found no node: back it goes, with `rejectors` and `pending` set. No rejector means that
+ * something broke, so it is tried again after a backoff whatever happens.
  */
 void queue_requeue(struct queue *q, struct berth_queued_pod *qp, int64_t now);
+/* To activeQ at once, unless a gate holds it. */
+void queue_activate(struct queue *q, struct str key, int64_t now);
 
 /* Moves the pods for which a plugin's hint says so. */
-void queue_event(struct queue *q, const struct cluster_event *event, struct object *before,
-                 struct object *after, int64_t now);
+void queue_event(struct queue *q, const struct cluster_event *event, int64_t now);
 
 /* Time has passed: ends backoffs and over-long stays among unschedulablePods. */
 void queue_flush(struct queue *q, int64_t now);
@@ -109,5 +119,24 @@ void queue_flush(struct queue *q, int64_t now);
 int64_t queue_next_flush(const struct queue *q);
 /* True where queue_pop would give a pod. */
 bool queue_ready(const struct queue *q);
+
+/* --- for queue.c and queue_hints.c --- */
+
+enum queue_strategy { QUEUE_SKIP, QUEUE_AFTER_BACKOFF, QUEUE_AT_ONCE };
+/* What the event means for a pod that its plugins turned down. */
+enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth_queued_pod *qp,
+                                       const struct cluster_event *event);
+/* What all that happened while the pod was in flight means for it. */
+enum queue_strategy queue_strategy_in_flight(const struct queue *q,
+                                             const struct berth_queued_pod *qp);
+/* Is any plugin to be told of it at all? */
+bool queue_cares(const struct queue *q, const struct cluster_event *event);
+/* Would the gate that holds the pod be told? */
+bool queue_gate_cares(const struct queue *q, const struct berth_queued_pod *qp,
+                      const struct cluster_event *event);
+/* Keeps the event for pods in flight; enter and leave bound what is kept. */
+void queue_keep_event(struct queue *q, const struct cluster_event *event);
+void queue_enter_flight(struct queue *q, struct berth_queued_pod *qp);
+void queue_leave_flight(struct queue *q, struct berth_queued_pod *qp);
 
 #endif

@@ -268,7 +268,7 @@ static void status_done(void *ctx, const struct rest_result *result)
     free_errand(e);
 }
 
-static void write_condition(struct world *w, struct errand *e)
+static void write_status(struct world *w, struct errand *e)
 {
     const struct pod *pod = object_pod(e->write.pod);
     struct pod_condition condition = {
@@ -278,7 +278,11 @@ static void write_condition(struct world *w, struct errand *e)
         .reason = e->write.reason,
         .message = e->write.message,
     };
-    struct pod_status_change change = {.pod = pod, .condition = &condition};
+    struct pod_status_change change = {
+        .pod = pod,
+        .condition = e->write.sets_condition ? &condition : NULL,
+        .nominated_node_name = e->write.sets_nomination ? &e->write.node_name : NULL,
+    };
     e->status_write = pod_status_write(w->client, &change, status_done, e);
 }
 
@@ -317,7 +321,7 @@ static void run_errand(struct world *w, struct errand *e)
         e->call =
             pod_bind(w->client, object_meta(e->write.pod), e->write.node_name, binding_done, e);
     else
-        write_condition(w, e);
+        write_status(w, e);
 }
 
 static void run_batch(void *ctx)

@@ -24,7 +24,9 @@ static void port_submit(void *ctx, const struct write *write)
                                                 .node = str_dup(write->node_name),
                                                 .reason = str_dup(write->reason),
                                                 .message = str_dup(write->message),
-                                                .warning = write->warning});
+                                                .warning = write->warning,
+                                                .sets_nomination = write->sets_nomination,
+                                                .sets_condition = write->sets_condition});
 }
 
 static void port_decided(void *ctx, const struct decision *d)
@@ -156,7 +158,7 @@ static struct fixture_write *find(struct fixture *f, enum write_kind kind, const
     for (size_t i = f->writes.n; i-- > 0;) {
         struct fixture_write *w = &f->writes.v[i];
         if (w->kind == kind && str_is(object_meta(w->pod)->name, pod) &&
-            !(open_only && w->answered))
+            !(open_only && w->answered) && (kind != WRITE_POD_STATUS || w->sets_condition))
             return w;
     }
     return NULL;

@@ -20,6 +20,7 @@ struct fixture_write {
     struct object *pod;
     char *node, *reason, *message;
     bool warning;
+    bool sets_nomination, sets_condition;
     bool answered;
 };
 
@@ -57,7 +58,7 @@ void fixture_pass(struct fixture *f, int64_t ns);
 
 /* The binding asked for and not yet answered for this pod; NULL: none. */
 struct fixture_write *fixture_binding(struct fixture *f, const char *pod);
-/* The last event or condition about the pod; NULL: none. */
+/* The last event, or the last status with a condition, about the pod; NULL: none. */
 struct fixture_write *fixture_last(struct fixture *f, enum write_kind kind, const char *pod);
 /* Answers it. 201 also brings the pod back from the watch as bound. */
 void fixture_answer(struct fixture *f, struct fixture_write *w, int status, const char *message);

@@ -150,7 +150,7 @@ static void begin(struct fixture *f, size_t nodes)
 static void assert_fails(struct fixture *f, const char *message, const char *reason)
 {
     fixture_settle(f);
-    struct fixture_write *w = fixture_last(f, WRITE_POD_CONDITION, "p");
+    struct fixture_write *w = fixture_last(f, WRITE_POD_STATUS, "p");
     assert_non_null(w);
     assert_string_equal(w->message, message);
     assert_string_equal(w->reason, reason);

@@ -24,7 +24,7 @@ static void assert_placed(struct fixture *f, const char *pod, const char *node)
 static void assert_waits(struct fixture *f, const char *pod, const char *message)
 {
     struct fixture_write *event = fixture_last(f, WRITE_EVENT, pod);
-    struct fixture_write *condition = fixture_last(f, WRITE_POD_CONDITION, pod);
+    struct fixture_write *condition = fixture_last(f, WRITE_POD_STATUS, pod);
     assert_non_null(event);
     assert_non_null(condition);
     assert_string_equal(event->reason, "FailedScheduling");
@@ -146,7 +146,7 @@ static void reasons_are_counted_and_sorted(void **state)
     assert_waits(&f, "p",
                  "0/4 nodes are available: 1 Insufficient memory, 1 Too many pods, 1 node(s) were "
                  "unschedulable, 2 Insufficient cpu.");
-    assert_string_equal(fixture_last(&f, WRITE_POD_CONDITION, "p")->reason, "Unschedulable");
+    assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "p")->reason, "Unschedulable");
     fixture_release(&f);
 }
 
@@ -183,7 +183,7 @@ static void a_long_note_is_cut_the_condition_is_not(void **state)
     const char *note = fixture_last(&f, WRITE_EVENT, "p")->message;
     assert_int_equal(strlen(note), 1024);
     assert_string_equal(note + 1020, " ...");
-    assert_true(strlen(fixture_last(&f, WRITE_POD_CONDITION, "p")->message) > 1024);
+    assert_true(strlen(fixture_last(&f, WRITE_POD_STATUS, "p")->message) > 1024);
     buf_release(&names);
     fixture_release(&f);
 }
@@ -298,7 +298,7 @@ static void a_refused_binding_gives_the_room_back_and_is_tried_again(void **stat
     fixture_schedule(&f);
     fixture_answer(&f, fixture_binding(&f, "p"), 500, "etcdserver: request timed out");
     assert_waits(&f, "p", "running Bind plugin \"DefaultBinder\": etcdserver: request timed out");
-    assert_string_equal(fixture_last(&f, WRITE_POD_CONDITION, "p")->reason, "SchedulerError");
+    assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "p")->reason, "SchedulerError");
     assert_int_equal(engine_get_stats(f.engine).assumed_pods, 0);
     assert_int_equal(engine_get_stats(f.engine).backoff, 1);
     fixture_schedule(&f);

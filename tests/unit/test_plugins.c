@@ -142,7 +142,7 @@ static void ignored_resources_are_not_looked_at(void **state)
                                   "]}}"));
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "p"), "n");
-    assert_string_equal(fixture_last(&f, WRITE_POD_CONDITION, "q")->message,
+    assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "q")->message,
                         "0/1 nodes are available: 1 Insufficient a.com/y.");
     fixture_release(&f);
 }

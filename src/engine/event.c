@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/event.h"
+
+static const char *const resource_names[BERTH_RESOURCE_COUNT] = {
+    [BERTH_RESOURCE_POD] = "Pod",
+    [BERTH_RESOURCE_ASSIGNED_POD] = "AssignedPod",
+    [BERTH_RESOURCE_UNSCHEDULED_POD] = "UnschedulablePod",
+    [BERTH_RESOURCE_NODE] = "Node",
+    [BERTH_RESOURCE_PERSISTENT_VOLUME] = "PersistentVolume",
+    [BERTH_RESOURCE_PERSISTENT_VOLUME_CLAIM] = "PersistentVolumeClaim",
+    [BERTH_RESOURCE_CSI_NODE] = "storage.k8s.io/CSINode",
+    [BERTH_RESOURCE_CSI_DRIVER] = "storage.k8s.io/CSIDriver",
+    [BERTH_RESOURCE_CSI_STORAGE_CAPACITY] = "storage.k8s.io/CSIStorageCapacity",
+    [BERTH_RESOURCE_STORAGE_CLASS] = "storage.k8s.io/StorageClass",
+    [BERTH_RESOURCE_VOLUME_ATTACHMENT] = "storage.k8s.io/VolumeAttachment",
+    [BERTH_RESOURCE_RESOURCE_CLAIM] = "resource.k8s.io/ResourceClaim",
+    [BERTH_RESOURCE_RESOURCE_SLICE] = "resource.k8s.io/ResourceSlice",
+    [BERTH_RESOURCE_DEVICE_CLASS] = "resource.k8s.io/DeviceClass",
+    [BERTH_RESOURCE_POD_GROUP] = "scheduling.k8s.io/PodGroup",
+    [BERTH_RESOURCE_ALL] = "*",
+};
+
+static const struct {
+    unsigned action;
+    const char *name;
+} action_names[] = {
+    {BERTH_ACTION_ADD, "Add"},
+    {BERTH_ACTION_DELETE, "Delete"},
+    {BERTH_ACTION_UPDATE_NODE_ALLOCATABLE, "UpdateNodeAllocatable"},
+    {BERTH_ACTION_UPDATE_NODE_LABEL, "UpdateNodeLabel"},
+    {BERTH_ACTION_UPDATE_NODE_TAINT, "UpdateNodeTaint"},
+    {BERTH_ACTION_UPDATE_NODE_CONDITION, "UpdateNodeCondition"},
+    {BERTH_ACTION_UPDATE_NODE_ANNOTATION, "UpdateNodeAnnotation"},
+    {BERTH_ACTION_UPDATE_NODE_DECLARED_FEATURE, "UpdateNodeDeclaredFeature"},
+    {BERTH_ACTION_UPDATE_POD_LABEL, "UpdatePodLabel"},
+    {BERTH_ACTION_UPDATE_POD_SCALE_DOWN, "UpdatePodScaleDown"},
+    {BERTH_ACTION_UPDATE_POD_TOLERATION, "UpdatePodToleration"},
+    {BERTH_ACTION_UPDATE_POD_SCHEDULING_GATES_ELIMINATED, "UpdatePodSchedulingGatesEliminated"},
+    {BERTH_ACTION_UPDATE_POD_GENERATED_RESOURCE_CLAIM, "UpdatePodGeneratedResourceClaim"},
+    {BERTH_ACTION_UPDATE, "Update"},
+    {BERTH_ACTION_ALL, "All"},
+};
+
+struct cluster_event event_keep(const struct cluster_event *e)
+{
+    return (struct cluster_event){
+        .resource = e->resource,
+        .action = e->action,
+        .label = e->label,
+        .before = e->before ? object_ref(e->before) : NULL,
+        .after = e->after ? object_ref(e->after) : NULL,
+    };
+}
+
+void event_drop(struct cluster_event *e)
+{
+    e->before = object_unref(e->before);
+    e->after = object_unref(e->after);
+}
+
+static bool covers_resource(enum berth_resource registered, enum berth_resource happened)
+{
+    if (registered == happened)
+        return true;
+    return registered == BERTH_RESOURCE_POD &&
+           (happened == BERTH_RESOURCE_ASSIGNED_POD || happened == BERTH_RESOURCE_UNSCHEDULED_POD);
+}
+
+bool event_matches(enum berth_resource resource, unsigned actions, const struct cluster_event *e)
+{
+    if (resource == BERTH_RESOURCE_ALL)
+        return true;
+    /* An update of no known kind reaches only those who asked for updates of any kind. */
+    return covers_resource(resource, e->resource) && (actions & e->action) && e->action <= actions;
+}
+
+void event_write_label(const struct cluster_event *e, struct buf *out)
+{
+    if (e->label) {
+        buf_add_cstr(out, e->label);
+        return;
+    }
+    buf_add_cstr(out, resource_names[e->resource]);
+    for (size_t i = 0; i < ARRAY_LEN(action_names); i++)
+        if (action_names[i].action == e->action)
+            buf_add_cstr(out, action_names[i].name);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * explain.h - why pods are where they are.
+ *
+ * Purpose:   every attempt leaves a record: which event brought the pod back, the verdict on every
+ *            node with the plugin and reason, every plugin's scores, the choice, and where the pod
+ *            went. Always on, so recording only copies a few compact arrays; texts are made when
+ *            somebody reads.
+ * Ownership: a ring of records, bounded in bytes; the oldest go first.
+ * Threading: the engine's thread. Others ask by message.
+ */
+#ifndef BERTH_ENGINE_EXPLAIN_H
+#define BERTH_ENGINE_EXPLAIN_H
+
+#include "engine/cache.h"
+#include "engine/cycle.h"
+
+#define EXPLAIN_MAX_BYTES ((size_t)16 << 20)
+
+struct explain_nodes; /* names of nodes by slot, shared by records of the same node set */
+
+enum explain_outcome { EXPLAIN_BOUND, EXPLAIN_UNSCHEDULABLE, EXPLAIN_ERROR };
+
+struct explain_score {
+    uint16_t plugin;
+    int64_t weight;
+    int64_t *raw; /* NULL: the same as normalized */
+    uint8_t *normalized;
+};
+
+/* One attempt, in one piece of memory. */
+struct explain_record {
+    size_t size;
+    uint64_t number; /* counts all attempts of this engine */
+    int64_t started; /* ns, the engine's clock */
+    uint32_t attempt;
+    enum explain_outcome outcome;
+    enum queue_place went_to; /* where the pod was put afterwards */
+    struct cluster_event brought_by;
+    struct str namespace, name, uid, scheduler_name;
+    struct str node_name; /* where it was bound; empty: nowhere */
+    struct str message;
+    struct str nominated_node;
+
+    struct explain_nodes *nodes;
+    size_t n_all;    /* nodes of the cluster */
+    uint32_t *order; /* slots of the nodes looked at; NULL: all passed and stand in slots */
+    size_t n_order;
+    struct verdict_run *runs; /* over order */
+    size_t n_runs;
+    uint32_t *slots; /* feasible nodes */
+    size_t n_slots;
+    struct explain_score *scores;
+    size_t n_scores;
+};
+
+struct explain {
+    VEC(struct explain_record *) ring; /* from `first` on, oldest first */
+    size_t first;
+    size_t bytes, max_bytes;
+    uint64_t next_number;
+    struct explain_nodes *nodes; /* of the current node set */
+};
+
+void explain_init(struct explain *x, size_t max_bytes);
+void explain_release(struct explain *x);
+
+/* What an attempt came to. */
+struct explain_result {
+    const struct berth_queued_pod *queued;
+    const struct berth_cycle *cycle;
+    const struct cycle_failure *failure; /* NULL: bound */
+    struct str node_name;
+    int64_t started;
+};
+/* The record stays valid until the next call; NULL where it alone would exceed the bound. */
+struct explain_record *explain_add(struct explain *x, const struct explain_result *result);
+
+/* The names of the current node set; one reference more. */
+struct explain_nodes *explain_nodes_ref(struct explain *x, const struct cache *cache);
+void explain_nodes_unref(struct explain_nodes *nodes); /* NULL is fine */
+/* The name that the slot had at the time. */
+struct str explain_node_name(const struct explain_record *record, uint32_t slot);
+
+/*
+ * Appends the records of a pod (empty name: of all pods), oldest first, as one JSON object a line.
+ * Gives their number.
+ */
+size_t explain_write(const struct explain *x, const struct engine *engine, struct str namespace,
+                     struct str name, struct buf *out);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * intake.c - what happened in the cluster: objects find their way to cache and queue, and waiting
+ * pods learn of changes that may help them (upstream: event handlers).
+ */
+#include "engine/changes.h"
+#include "engine/internal.h"
+
+/* One event per kind of change, as upstream tells them. */
+static void tell_changes(struct engine *e, enum berth_resource resource, unsigned actions,
+                         struct object *before, struct object *after)
+{
+    struct cluster_event event = {.resource = resource, .before = before, .after = after};
+    if (actions & BERTH_ACTION_UPDATE_OTHER) {
+        event.action = BERTH_ACTION_UPDATE;
+        queue_event(&e->queue, &event, engine_now(e));
+        return;
+    }
+    for (; actions; actions &= actions - 1) {
+        event.action = actions & -actions;
+        queue_event(&e->queue, &event, engine_now(e));
+    }
+}
+
+/* --- nodes ------------------------------------------------------------------------------------- */
+
+static void node_changed(struct engine *e, struct object *before, struct object *after)
+{
+    unsigned actions = BERTH_ACTION_ADD;
+    if (!after) {
+        tell_changes(e, BERTH_RESOURCE_NODE, BERTH_ACTION_DELETE, before, NULL);
+        cache_remove_node(&e->cache, object_meta(before)->name);
+        return;
+    }
+    cache_set_node(&e->cache, after);
+    if (before)
+        actions = node_changes(object_node(before), object_node(after));
+    tell_changes(e, BERTH_RESOURCE_NODE, actions, before, after);
+}
+
+/* --- pods -------------------------------------------------------------------------------------- */
+
+static bool is_terminal(const struct pod *pod)
+{
+    return str_is(pod->status.phase, POD_PHASE_SUCCEEDED) ||
+           str_is(pod->status.phase, POD_PHASE_FAILED);
+}
+
+/* Room that was promised is free again, for pods that may not take it from somebody higher up. */
+static void tell_freed(struct engine *e, struct object *pod, const int32_t *max_priority)
+{
+    struct cluster_event event = {.resource = BERTH_RESOURCE_ASSIGNED_POD,
+                                  .action = BERTH_ACTION_DELETE,
+                                  .before = pod,
+                                  .max_priority = max_priority};
+    queue_event(&e->queue, &event, engine_now(e));
+}
+
+static int32_t priority_of(const struct pod *pod)
+{
+    return pod->spec.priority ? *pod->spec.priority : 0;
+}
+
+/* Whoever holds the pod in Permit is told; a write under way decides by itself. */
+static bool end_binding(struct engine *e, struct str uid)
+{
+    struct berth_op *op = binding_of(e, uid);
+    if (op)
+        binding_reject(op, NULL, STR("removed"));
+    return op != NULL;
+}
+
+static void pod_gone(struct engine *e, struct object *before)
+{
+    const struct pod *pod = object_pod(before);
+    struct str uid = pod->metadata.uid;
+    int32_t priority = priority_of(pod);
+    bool promised = !str_empty(pod->status.nominated_node_name);
+    queue_delete(&e->queue, uid);
+    const struct cache_pod *cp = cache_pod(&e->cache, uid);
+    /* A pod that is being bound keeps its place until the outcome is known. */
+    if (cp && cp->assumed && end_binding(e, uid))
+        return;
+    if (cp) {
+        cache_remove_pod(&e->cache, uid);
+        tell_freed(e, before, NULL);
+    } else if (promised) {
+        tell_freed(e, before, &priority);
+    }
+}
+
+static void pod_assigned(struct engine *e, struct object *before, struct object *after)
+{
+    struct berth_pod *pod = pod_info_new(after, &e->names);
+    const struct cache_pod *known = cache_pod(&e->cache, pod_info_key(pod));
+    bool is_new = !known || known->assumed;
+    queue_delete(&e->queue, pod_info_key(pod));
+    cache_set_pod(&e->cache, pod);
+    pod_info_unref(pod);
+    if (is_new || !before)
+        tell_changes(e, BERTH_RESOURCE_ASSIGNED_POD, BERTH_ACTION_ADD, NULL, after);
+    else
+        tell_changes(e, BERTH_RESOURCE_ASSIGNED_POD,
+                     pod_changes(object_pod(before), object_pod(after)), before, after);
+}
+
+static bool same_version(const struct object *a, const struct object *b)
+{
+    struct str version = object_meta(a)->resource_version;
+    return !str_empty(version) && str_eq(version, object_meta(b)->resource_version);
+}
+
+static void queued_pod_changed(struct engine *e, struct object *before, struct object *after)
+{
+    const struct pod *old = object_pod(before), *new = object_pod(after);
+    struct str promised = old->status.nominated_node_name;
+    int32_t priority = priority_of(old);
+    struct berth_pod *pod = pod_info_new(after, &e->names);
+    queue_update(&e->queue, pod, before, pod_changes(old, new), engine_now(e));
+    pod_info_unref(pod);
+    if (!str_empty(promised) && !str_eq(promised, new->status.nominated_node_name))
+        tell_freed(e, before, &priority);
+}
+
+static void pod_unassigned(struct engine *e, struct object *before, struct object *after)
+{
+    const struct pod *body = object_pod(after);
+    struct str uid = body->metadata.uid;
+    struct profile *profile = engine_profile(e, body->spec.scheduler_name);
+    if (!profile || (before && same_version(before, after)))
+        return;
+    if (cache_pod(&e->cache, uid)) {
+        /* While it is assumed on a node, the binding under way decides; unless it is to go. */
+        bool leaves = body->metadata.deletion_timestamp.set &&
+                      !(before && object_meta(before)->deletion_timestamp.set);
+        if (leaves)
+            end_binding(e, uid);
+        struct berth_pod *pod = pod_info_new(after, &e->names);
+        queue_update(&e->queue, pod, before, 0, engine_now(e));
+        pod_info_unref(pod);
+        return;
+    }
+    if (before && queue_get(&e->queue, uid)) {
+        queued_pod_changed(e, before, after);
+        return;
+    }
+    struct berth_pod *pod = pod_info_new(after, &e->names);
+    if (!queue_get(&e->queue, uid))
+        queue_add(&e->queue, pod, profile, engine_now(e));
+    else
+        queue_update(&e->queue, pod, NULL, BERTH_ACTION_UPDATE_OTHER, engine_now(e));
+    pod_info_unref(pod);
+}
+
+static void pod_changed(struct engine *e, struct object *before, struct object *after)
+{
+    /* Deleted and created anew under the same name, seen as one change. */
+    if (before && after && !str_eq(object_meta(before)->uid, object_meta(after)->uid)) {
+        pod_gone(e, before);
+        before = NULL;
+    }
+    if (!after || is_terminal(object_pod(after)))
+        pod_gone(e, after ? after : before);
+    else if (!str_empty(object_pod(after)->spec.node_name))
+        pod_assigned(e, before, after);
+    else
+        pod_unassigned(e, before, after);
+}
+
+void engine_object_changed(struct engine *e, struct object *before, struct object *after)
+{
+    switch (object_kind(after ? after : before)->id) {
+    case KIND_NODE:
+        node_changed(e, before, after);
+        break;
+    case KIND_POD:
+        pod_changed(e, before, after);
+        break;
+    default:
+        break;
+    }
+    binding_run_ready(e);
+}

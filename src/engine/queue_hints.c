@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * queue_hints.c - which events concern which pods, and the events that pods in flight missed.
+ */
+#include "engine/queue.h"
+
+bool queue_cares(const struct queue *q, const struct cluster_event *event)
+{
+    if (event_is_wildcard(event))
+        return true;
+    for (size_t i = 0; i < q->registrar.events.n; i++) {
+        const struct event_registration *r = &q->registrar.events.v[i];
+        if (event_matches(r->resource, r->actions, event))
+            return true;
+    }
+    return false;
+}
+
+bool queue_gate_cares(const struct queue *q, const struct berth_queued_pod *qp,
+                      const struct cluster_event *event)
+{
+    for (size_t i = 0; i < q->registrar.events.n; i++) {
+        const struct event_registration *r = &q->registrar.events.v[i];
+        if (r->handle == qp->gate && event_matches(r->resource, r->actions, event))
+            return true;
+    }
+    return false;
+}
+
+static bool rejected_by(const struct berth_queued_pod *qp, const struct berth_handle *h)
+{
+    return h->profile == qp->profile &&
+           (plugin_set_has(&qp->rejectors, h->id) || plugin_set_has(&qp->pending, h->id));
+}
+
+static bool nobody_to_blame(const struct berth_queued_pod *qp)
+{
+    return plugin_set_empty(&qp->rejectors) && plugin_set_empty(&qp->pending);
+}
+
+enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth_queued_pod *qp,
+                                       const struct cluster_event *event)
+{
+    if (nobody_to_blame(qp))
+        return QUEUE_AFTER_BACKOFF;
+    if (event_is_wildcard(event)) {
+        /* With an object it is about that very pod. */
+        bool other = event->after && !str_eq(object_meta(event->after)->uid, pod_info_key(qp->pod));
+        return other ? QUEUE_SKIP : QUEUE_AFTER_BACKOFF;
+    }
+    enum queue_strategy strategy = QUEUE_SKIP;
+    for (size_t i = 0; i < q->registrar.events.n; i++) {
+        const struct event_registration *r = &q->registrar.events.v[i];
+        if (!event_matches(r->resource, r->actions, event) || !rejected_by(qp, r->handle))
+            continue;
+        if (r->hint && r->hint(r->handle->self, qp->pod, object_abi(event->before),
+                               object_abi(event->after)) == BERTH_QUEUE_SKIP)
+            continue;
+        if (plugin_set_has(&qp->pending, r->handle->id))
+            return QUEUE_AT_ONCE;
+        strategy = QUEUE_AFTER_BACKOFF;
+        if (plugin_set_empty(&qp->pending))
+            break;
+    }
+    return strategy;
+}
+
+enum queue_strategy queue_strategy_in_flight(const struct queue *q,
+                                             const struct berth_queued_pod *qp)
+{
+    /* No longer in flight: what happened since then is not known, so it is tried again. */
+    if (nobody_to_blame(qp) || qp->place != QUEUE_IN_FLIGHT)
+        return QUEUE_AFTER_BACKOFF;
+    enum queue_strategy strategy = QUEUE_SKIP;
+    for (size_t i = (size_t)(qp->events_from - q->events_base); i < q->events.n; i++) {
+        enum queue_strategy s = queue_strategy_for(q, qp, &q->events.v[i]);
+        if (s == QUEUE_AT_ONCE)
+            return s;
+        strategy = MAX(strategy, s);
+        if (strategy == QUEUE_AFTER_BACKOFF && plugin_set_empty(&qp->pending))
+            break;
+    }
+    return strategy;
+}
+
+/* --- events kept for pods in flight ------------------------------------------------------------ */
+
+void queue_keep_event(struct queue *q, const struct cluster_event *event)
+{
+    if (q->n_in_flight)
+        vec_push(&q->events, event_keep(event));
+}
+
+void queue_enter_flight(struct queue *q, struct berth_queued_pod *qp)
+{
+    qp->events_from = q->events_base + q->events.n;
+    qp->prev_in_flight = q->last_in_flight;
+    qp->next_in_flight = NULL;
+    if (q->last_in_flight)
+        q->last_in_flight->next_in_flight = qp;
+    else
+        q->first_in_flight = qp;
+    q->last_in_flight = qp;
+    q->n_in_flight++;
+}
+
+/* Events older than the first pod in flight concern nobody any more. */
+static void drop_old_events(struct queue *q)
+{
+    uint64_t from =
+        q->first_in_flight ? q->first_in_flight->events_from : q->events_base + q->events.n;
+    size_t n = (size_t)(from - q->events_base);
+    for (size_t i = 0; i < n; i++)
+        event_drop(&q->events.v[i]);
+    if (n && n < q->events.n)
+        memmove(q->events.v, q->events.v + n, (q->events.n - n) * sizeof(*q->events.v));
+    q->events.n -= n;
+    q->events_base = from;
+}
+
+void queue_leave_flight(struct queue *q, struct berth_queued_pod *qp)
+{
+    if (qp->prev_in_flight)
+        qp->prev_in_flight->next_in_flight = qp->next_in_flight;
+    else
+        q->first_in_flight = qp->next_in_flight;
+    if (qp->next_in_flight)
+        qp->next_in_flight->prev_in_flight = qp->prev_in_flight;
+    else
+        q->last_in_flight = qp->prev_in_flight;
+    q->n_in_flight--;
+    drop_old_events(q);
+}
