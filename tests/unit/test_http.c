@@ -439,9 +439,9 @@ static void test_big(void **state)
         assert_int_equal(up.code, 0);
         assert_int_equal(up.received, size);
         assert_int_equal(up.wrong, 0);
-        fetch(&w, get("/stream/33554432"), &down);
+        fetch(&w, get("/stream/12000000"), &down);
         assert_int_equal(down.code, 0);
-        assert_int_equal(down.received, 33554432);
+        assert_int_equal(down.received, 12000000);
         assert_int_equal(down.wrong, 0);
         result_clear(&up);
         result_clear(&down);
@@ -722,15 +722,15 @@ static void test_pause(void **state)
         struct world w;
         struct result paused = {0}, others[5] = {0};
         start(&w, &s);
-        struct http_call *call = send_to(w.client, get("/stream/25000000"), &paused);
+        struct http_call *call = send_to(w.client, get("/stream/10000000"), &paused);
         UNTIL(&w, paused.received > 0);
         http_call_pause(call);
         size_t at = paused.received;
         for (size_t i = 0; i < ARRAY_LEN(others); i++)
-            send_to(w.client, get("/stream/8000000"), &others[i]);
+            send_to(w.client, get("/stream/2000000"), &others[i]);
         for (size_t i = 0; i < ARRAY_LEN(others); i++) {
             UNTIL(&w, others[i].done);
-            assert_int_equal(others[i].received, 8000000);
+            assert_int_equal(others[i].received, 2000000);
             assert_int_equal(others[i].wrong, 0);
             result_clear(&others[i]);
         }
@@ -739,7 +739,7 @@ static void test_pause(void **state)
         http_call_resume(call);
         UNTIL(&w, paused.done);
         assert_int_equal(paused.code, 0);
-        assert_int_equal(paused.received, 25000000);
+        assert_int_equal(paused.received, 10000000);
         assert_int_equal(paused.wrong, 0);
         result_clear(&paused);
         stop(&w);
