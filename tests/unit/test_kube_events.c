@@ -179,7 +179,7 @@ static void test_a_repetition_becomes_a_series(void **state)
     wait_written(3);
     r = fake_api_request(k.api, 1);
     assert_string_equal(r->content_type, "application/strategic-merge-patch+json");
-    assert_memory_equal(r->body, "{\"series\":{\"count\":2,\"lastObservedTime\":\"", 42);
+    assert_memory_equal(r->body, "{\"series\":{\"count\":2,\"lastObservedTime\":\"", 41);
     r = fake_api_request(k.api, 2);
     assert_memory_equal(r->body, "{\"series\":{\"count\":4,", 20);
     /* After its end it is a new event. */
