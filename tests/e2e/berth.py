@@ -5,6 +5,7 @@ The program is the one of the environment variable BERTH; without it build/addre
 memory errors fail the test that made them), else build/berth.
 """
 
+import itertools
 import json
 import os
 import re
@@ -86,6 +87,9 @@ def scheduler_config(c, name, **more):
     return path
 
 
+_started = itertools.count(1)
+
+
 def start(c, *args, name="berth", kubeconfig=None, config=None):
     """`berth scheduler` as system:kube-scheduler, without leader election unless args say so."""
     port = free_port()
@@ -96,8 +100,8 @@ def start(c, *args, name="berth", kubeconfig=None, config=None):
         argv += [f"--config={config}"]
     if config is None and not any("leader-elect" in a for a in args):
         argv += ["--leader-elect=false"]
-    p = Process(name, command() + argv + list(args), os.path.join(c.dir, name + ".log"),
-                env=environment(), cwd=c.dir)
+    log = os.path.join(c.dir, f"{name}.{next(_started)}.log")
+    p = Process(name, command() + argv + list(args), log, env=environment(), cwd=c.dir)
     p.port, p.killed = port, False
     c.children.append(p)
     show_log(p.log)
