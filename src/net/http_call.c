@@ -9,6 +9,49 @@ struct http_fetch {
     void *ctx;
 };
 
+/* --- lists of calls ---------------------------------------------------------------------------- */
+
+void call_list_init(struct call_list *list)
+{
+    list->first = NULL;
+    list->last = &list->first;
+    list->n = 0;
+}
+
+void call_list_append(struct call_list *list, struct http_call *call)
+{
+    call->list = list;
+    call->next = NULL;
+    call->prev = list->last;
+    *list->last = call;
+    list->last = &call->next;
+    list->n++;
+}
+
+void call_list_prepend(struct call_list *list, struct http_call *call)
+{
+    call->list = list;
+    call->next = list->first;
+    call->prev = &list->first;
+    if (list->first)
+        list->first->prev = &call->next;
+    else
+        list->last = &call->next;
+    list->first = call;
+    list->n++;
+}
+
+void call_list_remove(struct http_call *call)
+{
+    struct call_list *list = call->list;
+    *call->prev = call->next;
+    if (call->next)
+        call->next->prev = call->prev;
+    else
+        list->last = call->prev;
+    list->n--;
+}
+
 /* --- the request ------------------------------------------------------------------------------- */
 
 static struct str put(char **at, struct str s)

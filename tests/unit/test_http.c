@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -15,6 +16,7 @@
 
 #include "net/http_client.h"
 #include "net/http_server.h"
+#include "net/transport.h"
 #include "net/url.h"
 
 /* Only a hang takes so long. */
@@ -1371,6 +1373,110 @@ static void test_proxy(void **state)
     }
 }
 
+/* An https proxy: TLS to the client, and whatever goes through it inside. */
+struct tls_tunnel {
+    struct loop_io listen;
+    struct loop *loop;
+    struct tls_config *tls;
+    struct transport *down, *up;
+    struct buf seen;
+    uint16_t target;
+};
+
+static void shim_close(struct transport *t, int code, const struct err *err)
+{
+    struct tls_tunnel *s = t->owner;
+    (void)code, (void)err;
+    s->down = transport_free(s->down);
+    s->up = transport_free(s->up);
+}
+
+static void shim_up_data(struct transport *t, struct str data)
+{
+    struct tls_tunnel *s = t->owner;
+    transport_write(s->down, data.p, data.n);
+}
+
+static const struct transport_ops shim_up_ops = {.on_data = shim_up_data, .on_close = shim_close};
+
+static void shim_down_data(struct transport *t, struct str data)
+{
+    struct tls_tunnel *s = t->owner;
+    if (s->up) {
+        transport_write(s->up, data.p, data.n);
+        return;
+    }
+    buf_add_str(&s->seen, data);
+    if (str_ends(buf_str(&s->seen), STR("\r\n\r\n"))) {
+        transport_write(t, "HTTP/1.0 200 go\r\n\r\n", 19);
+        int fd = connect_to(s->target);
+        fcntl(fd, F_SETFL, O_NONBLOCK);
+        s->up = transport_new(s->loop, fd, NULL, &shim_up_ops, s);
+    }
+}
+
+static const struct transport_ops shim_down_ops = {.on_data = shim_down_data,
+                                                   .on_close = shim_close};
+
+static void shim_accept(struct loop_io *io, unsigned events)
+{
+    struct tls_tunnel *s = CONTAINER_OF(io, struct tls_tunnel, listen);
+    struct tls_conn *tls;
+    (void)events;
+    assert_int_equal(tls_conn_new_server(s->tls, &tls, NULL), 0);
+    s->down =
+        transport_new(s->loop, accept4(io->fd, NULL, NULL, SOCK_NONBLOCK), tls, &shim_down_ops, s);
+}
+
+static void test_https_proxy(void **state)
+{
+    (void)state;
+    EACH_MODE(s)
+    {
+        struct world w;
+        struct canned listener;
+        struct result down = {0}, up = {0};
+        char proxy[100];
+        static char body[200000];
+        for (size_t i = 0; i < sizeof(body); i++)
+            body[i] = pattern(i);
+        start(&w, &s);
+        struct tls_tunnel shim = {.loop = w.loop, .target = http_server_port(w.server)};
+        uint16_t port = canned_start(&listener, w.loop, "");
+        loop_io_stop(&listener.listen);
+        loop_io_init(&shim.listen, w.loop, listener.listen.fd, shim_accept);
+        loop_io_set(&shim.listen, LOOP_READ);
+        struct setting tls = {.mode = TLS_H1};
+        shim.tls = server_tls(&tls);
+        snprintf(proxy, sizeof(proxy), "https://127.0.0.1:%u", port);
+        struct setting via = s;
+        via.client.proxy = proxy;
+        via.client.max_connections = 1;
+        via.client.proxy_tls = client_tls(&tls);
+        struct http_client *client = make_client(&w, &via, shim.target);
+        tls_config_unref(via.client.proxy_tls);
+        send_to(client, get("/stream/1000000"), &down);
+        struct http_request request = {
+            .method = STR("PUT"), .target = STR("/echo"), .body = {body, sizeof(body)}};
+        send_to(client, request, &up);
+        UNTIL(&w, down.done && up.done);
+        if (down.code < 0 || up.code < 0)
+            fail_msg("%s %s", down.err.msg, up.err.msg);
+        assert_int_equal(down.received, 1000000);
+        assert_int_equal(up.received, sizeof(body));
+        assert_int_equal(down.wrong + up.wrong, 0);
+        http_client_free(client);
+        UNTIL(&w, !shim.down);
+        loop_io_stop(&shim.listen);
+        close(shim.listen.fd);
+        buf_release(&shim.seen);
+        tls_config_unref(shim.tls);
+        result_clear(&down);
+        result_clear(&up);
+        stop(&w);
+    }
+}
+
 static void test_proxy_refuses(void **state)
 {
     (void)state;
@@ -1562,6 +1668,7 @@ int main(void)
         cmocka_unit_test(test_connection_limit),
         cmocka_unit_test(test_strange_servers),
         cmocka_unit_test(test_proxy),
+        cmocka_unit_test(test_https_proxy),
         cmocka_unit_test(test_proxy_refuses),
         cmocka_unit_test(test_idle_is_idle),
         cmocka_unit_test(test_keepalive_ping),
