@@ -20,7 +20,7 @@ void h2_want_flush(struct h2_conn *c)
         loop_task_schedule(h2_loop(c), &c->flush);
 }
 
-/* --- out ----------------------------------------------------------------------------------------- */
+/* --- out -------------------------------------------------------------------------------------- */
 
 /* Everything nghttp2 wants to send, in records of a good size. */
 static void send_frames(struct h2_conn *c)
@@ -89,7 +89,7 @@ static void on_flush(struct loop_task *task)
     transport_shutdown(c->base.transport);
 }
 
-/* --- the transport ----------------------------------------------------------------------------- */
+/* --- the transport ---------------------------------------------------------------------------- */
 
 static void on_data(struct transport *t, struct str data)
 {
@@ -125,7 +125,7 @@ static void on_closed(struct transport *t, int code, const struct err *err)
 static const struct transport_ops h2_transport_ops = {
     .on_data = on_data, .on_drain = on_drained, .on_close = on_closed};
 
-/* --- keepalive --------------------------------------------------------------------------------- */
+/* --- keepalive -------------------------------------------------------------------------------- */
 
 static void on_ping_timer(struct loop_timer *timer)
 {
@@ -151,7 +151,7 @@ static void on_ping_timer(struct loop_timer *timer)
     }
 }
 
-/* --- requests and answers ---------------------------------------------------------------------- */
+/* --- requests and answers --------------------------------------------------------------------- */
 
 static void add_nv(struct h2_conn *c, struct str name, struct str value)
 {
@@ -296,7 +296,7 @@ static void h2_drain(struct http_conn *conn)
     h2_want_flush(c);
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void on_reap(struct loop_task *task)
 {

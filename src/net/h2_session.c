@@ -30,7 +30,7 @@ void h2_reset(struct h2_conn *c, int32_t id, uint32_t code)
     h2_want_flush(c);
 }
 
-/* --- heads in ---------------------------------------------------------------------------------- */
+/* --- heads in --------------------------------------------------------------------------------- */
 
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
 {
@@ -122,7 +122,7 @@ static void response_arrived(struct h2_conn *c, struct http_stream *s)
     c->base.events->on_head(s, &c->head);
 }
 
-/* --- the end of the peer's message ------------------------------------------------------------- */
+/* --- the end of the peer's message ------------------------------------------------------------ */
 
 /* Client: the answer is complete, the call is done, whatever is left of the request. */
 static void answer_complete(struct h2_conn *c, struct http_stream *s)
@@ -146,7 +146,7 @@ void h2_remote_end(struct h2_conn *c, struct http_stream *s)
         answer_complete(c, s);
 }
 
-/* --- frames in --------------------------------------------------------------------------------- */
+/* --- frames in -------------------------------------------------------------------------------- */
 
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
 {
@@ -266,7 +266,7 @@ static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, v
     return 0;
 }
 
-/* --- frames out -------------------------------------------------------------------------------- */
+/* --- frames out ------------------------------------------------------------------------------- */
 
 static void drained_some(struct h2_conn *c, struct http_stream *s)
 {
@@ -313,7 +313,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *to, size
 
 const nghttp2_data_provider h2_session_body = {.read_callback = read_body};
 
-/* --- the session ------------------------------------------------------------------------------- */
+/* --- the session ------------------------------------------------------------------------------ */
 
 static void set_callbacks(nghttp2_session_callbacks *callbacks)
 {

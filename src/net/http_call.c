@@ -9,7 +9,7 @@ struct http_fetch {
     void *ctx;
 };
 
-/* --- lists of calls ---------------------------------------------------------------------------- */
+/* --- lists of calls --------------------------------------------------------------------------- */
 
 void call_list_init(struct call_list *list)
 {
@@ -52,7 +52,7 @@ void call_list_remove(struct http_call *call)
     list->n--;
 }
 
-/* --- the request ------------------------------------------------------------------------------- */
+/* --- the request ------------------------------------------------------------------------------ */
 
 static struct str put(char **at, struct str s)
 {
@@ -139,7 +139,7 @@ bool http_call_is_safe(const struct http_call *call)
     return str_is(call->method, "GET") || str_is(call->method, "HEAD");
 }
 
-/* --- time -------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static void on_timer(struct loop_timer *timer)
 {
@@ -170,7 +170,7 @@ void http_call_head_arrived(struct http_call *call)
         loop_timer_stop(&call->timer);
 }
 
-/* --- the end ----------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 void http_call_finish(struct http_call *call, int code, const struct err *err, bool retryable)
 {
@@ -198,7 +198,7 @@ void http_call_resume(struct http_call *call)
     http_stream_resume(&call->stream);
 }
 
-/* --- fetch ------------------------------------------------------------------------------------- */
+/* --- fetch ------------------------------------------------------------------------------------ */
 
 static void fetch_head(void *ctx, int status, const struct http_headers *headers)
 {

@@ -38,7 +38,7 @@ struct http_client {
     bool dead;
 };
 
-/* --- calls ------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static void want_pump(struct http_client *client)
 {
@@ -93,7 +93,7 @@ static void start_call(struct http_call *call, struct client_conn *conn)
     http_conn_request(conn->http, &call->stream, &out);
 }
 
-/* --- events of connections --------------------------------------------------------------------- */
+/* --- events of connections -------------------------------------------------------------------- */
 
 static void on_head(struct http_stream *stream, const struct http_head *head)
 {
@@ -181,7 +181,7 @@ static const struct http_conn_events client_events = {
     .on_conn_close = on_conn_close,
 };
 
-/* --- connections ------------------------------------------------------------------------------- */
+/* --- connections ------------------------------------------------------------------------------ */
 
 static void on_idle(struct loop_timer *timer)
 {
@@ -301,7 +301,7 @@ static void on_pump(struct loop_task *task)
     pump(CONTAINER_OF(task, struct http_client, pump));
 }
 
-/* --- sending ----------------------------------------------------------------------------------- */
+/* --- sending ---------------------------------------------------------------------------------- */
 
 /* What is wrong with a call is told from the loop, as every other end of a call. */
 static void on_refused(struct loop_timer *timer)
@@ -336,7 +336,7 @@ struct http_call *http_client_send(struct http_client *client, const struct http
     return call;
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void fill_defaults(struct http_client_options *o)
 {

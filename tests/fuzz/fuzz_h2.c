@@ -75,7 +75,7 @@ static const struct http_conn_events server_events = {.on_request = on_request,
                                                       .on_drain = on_drain,
                                                       .on_conn_close = on_conn_close};
 
-/* --- the client's side ------------------------------------------------------------------------- */
+/* --- the client's side ------------------------------------------------------------------------ */
 
 static struct http_stream call;
 

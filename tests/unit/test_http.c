@@ -42,7 +42,7 @@ struct world {
         assert_true(cond);                             \
     } while (0)
 
-/* --- the server's side ------------------------------------------------------------------------- */
+/* --- the server's side ------------------------------------------------------------------------ */
 
 static char pattern(size_t i)
 {
@@ -147,7 +147,7 @@ static void handle(void *ctx, struct http_exchange *x)
     }
 }
 
-/* --- the client's side ------------------------------------------------------------------------- */
+/* --- the client's side ------------------------------------------------------------------------ */
 
 struct result {
     bool done, retryable;
@@ -219,7 +219,7 @@ static void result_clear(struct result *r)
     *r = (struct result){0};
 }
 
-/* --- certificates ------------------------------------------------------------------------------ */
+/* --- certificates ----------------------------------------------------------------------------- */
 
 struct pem {
     struct buf cert, key;
@@ -266,7 +266,7 @@ static int drop_pki(void **state)
     return 0;
 }
 
-/* --- worlds ------------------------------------------------------------------------------------ */
+/* --- worlds ----------------------------------------------------------------------------------- */
 
 struct setting {
     enum mode mode;
@@ -359,7 +359,7 @@ static void stop(struct world *w)
 
 #define EACH_MODE(s) for (struct setting s = {0}; s.mode < MODES; s.mode++)
 
-/* --- exchanges --------------------------------------------------------------------------------- */
+/* --- exchanges -------------------------------------------------------------------------------- */
 
 static void test_echo(void **state)
 {
@@ -478,7 +478,7 @@ static void test_many_at_once(void **state)
     }
 }
 
-/* --- TLS --------------------------------------------------------------------------------------- */
+/* --- TLS -------------------------------------------------------------------------------------- */
 
 static void expect_tls_error(struct setting s, const char *text)
 {
@@ -572,7 +572,7 @@ static void test_session_reuse(void **state)
     }
 }
 
-/* --- limits ------------------------------------------------------------------------------------ */
+/* --- limits ----------------------------------------------------------------------------------- */
 
 static void test_stream_limit(void **state)
 {
@@ -714,7 +714,7 @@ static void test_bad_requests(void **state)
     stop(&w);
 }
 
-/* --- flow control ------------------------------------------------------------------------------ */
+/* --- flow control ----------------------------------------------------------------------------- */
 
 static void test_pause(void **state)
 {
@@ -774,7 +774,7 @@ static void test_pause_small(void **state)
     }
 }
 
-/* --- ends before the end ----------------------------------------------------------------------- */
+/* --- ends before the end ---------------------------------------------------------------------- */
 
 static void test_cancel(void **state)
 {
@@ -969,7 +969,7 @@ static void test_no_such_host(void **state)
     stop(&w);
 }
 
-/* --- the server's end -------------------------------------------------------------------------- */
+/* --- the server's end ------------------------------------------------------------------------- */
 
 static void set_flag(void *ctx)
 {
@@ -1077,7 +1077,7 @@ static void test_answer_after_free(void **state)
     }
 }
 
-/* --- clients that misbehave -------------------------------------------------------------------- */
+/* --- clients that misbehave ------------------------------------------------------------------- */
 
 static int connect_to(uint16_t port)
 {
@@ -1135,7 +1135,7 @@ static void test_connection_limit(void **state)
     stop(&w);
 }
 
-/* --- raw servers ------------------------------------------------------------------------------- */
+/* --- raw servers ------------------------------------------------------------------------------ */
 
 /* Accepts one connection after the other, reads a little, says what it was told and closes. */
 struct canned {
@@ -1237,7 +1237,7 @@ static void test_strange_servers(void **state)
     }
 }
 
-/* --- proxies ----------------------------------------------------------------------------------- */
+/* --- proxies ---------------------------------------------------------------------------------- */
 
 /* A proxy for one connection at a time: answers a handshake, then moves bytes both ways. */
 struct tunnel {
@@ -1510,7 +1510,7 @@ static void test_proxy_refuses(void **state)
     }
 }
 
-/* --- quiet ------------------------------------------------------------------------------------- */
+/* --- quiet ------------------------------------------------------------------------------------ */
 
 static int64_t cpu_time(void)
 {
