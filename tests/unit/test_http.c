@@ -833,6 +833,42 @@ static void test_cancel_within(void **state)
     }
 }
 
+static void cancel_self(struct loop_task *task)
+{
+    (void)task;
+    http_call_cancel(self);
+}
+
+static void test_cancel_before_sent(void **state)
+{
+    /* Handed to the connection in this round, taken back before the round's frames go out. */
+    (void)state;
+    EACH_MODE(s)
+    {
+        struct world w;
+        struct result first = {0}, r = {0}, after = {0};
+        struct loop_task task;
+        struct http_client_stats before, stats;
+        s.server.max_streams = 1; /* a stream that is not given back would block the next */
+        s.client.max_connections = 1;
+        start(&w, &s);
+        fetch(&w, get("/echo"), &first);
+        http_client_get_stats(w.client, &before);
+        self = send_to(w.client, get("/hold"), &r);
+        loop_task_init(&task, cancel_self);
+        loop_task_schedule(w.loop, &task);
+        loop_step(w.loop, 0);
+        http_client_get_stats(w.client, &stats);
+        assert_int_equal(stats.requests, before.requests + 1);
+        assert_int_equal(stats.calls, 0);
+        fetch(&w, get("/echo"), &after);
+        assert_int_equal(after.code, 0);
+        assert_false(r.done);
+        UNTIL(&w, w.n_held == 0);
+        stop(&w);
+    }
+}
+
 static void free_in_done(void *ctx, int code, const struct err *err, bool retryable)
 {
     struct world *w = ctx;
@@ -1655,6 +1691,7 @@ int main(void)
         cmocka_unit_test(test_pause_small),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_cancel_within),
+        cmocka_unit_test(test_cancel_before_sent),
         cmocka_unit_test(test_free_within),
         cmocka_unit_test(test_timeouts),
         cmocka_unit_test(test_truncated),
