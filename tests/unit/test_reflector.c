@@ -558,6 +558,29 @@ static void test_informers_sync_together(void **state)
     informers_free(in);
 }
 
+static void test_a_kick_ends_the_wait_for_a_lost_server(void **state)
+{
+    struct reflector_options o = paging();
+
+    (void)state;
+    o.backoff = (struct backoff_options){3600 * NSEC_PER_SEC, 3600 * NSEC_PER_SEC, 1, 0, 0};
+    o.healthy = 3600 * NSEC_PER_SEC;
+    answer_list("limit=500", list_of(pods("a", 1), "10", ""));
+    answer_watch("resourceVersion=10", STR(""));
+    start(o);
+    expect("Aa@1 S ");
+    wait_open(PODS);
+    /* Nothing to wait for: no effect. */
+    reflector_kick(reflector);
+    fake_api_cut(k.api, PODS);
+    answer_watch("resourceVersion=10", fake_frame(&k, "ADDED", fake_pod(&k, "b", 11)));
+    for (int i = 0; i < 20 && count_in_log("Failed to watch") == 0; i++)
+        loop_step(k.loop, 20 * NSEC_PER_MSEC);
+    assert_int_equal(fake_api_count(k.api), 2);
+    reflector_kick(reflector);
+    expect("Ab@11 ");
+}
+
 static bool all_failed(void *ctx)
 {
     (void)ctx;
@@ -613,6 +636,7 @@ int main(void)
         TEST(test_no_busy_loop),
         TEST(test_informers_sync_together),
         TEST(test_informers_complain_with_one_voice),
+        TEST(test_a_kick_ends_the_wait_for_a_lost_server),
     };
 
     return cmocka_run_group_tests_name("reflector", tests, NULL, NULL);
