@@ -20,7 +20,8 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
 from cluster import ApiError, Process, free_port, make_node, make_pod, wait_for  # noqa: E402
 from tap import check, equal, show_log  # noqa: E402
 
-TIMEOUT = 180       # for what takes long on a busy machine under a sanitizer; never a measure
+# For what takes long on a busy machine under a sanitizer; never a measure.
+TIMEOUT = int(os.environ.get("BERTH_TIMEOUT", "180"))
 SANITIZER_FOUND = re.compile(r"(AddressSanitizer|LeakSanitizer|ThreadSanitizer|runtime error:)")
 
 # The plugins that berth runs today, switched on alone: upstream then says and does the same.
