@@ -1154,6 +1154,33 @@ static void test_slow_client(void **state)
     stop(&w);
 }
 
+static void test_slow_reader(void **state)
+{
+    /* A client that takes nothing of its answer loses it; its other calls are not touched. */
+    (void)state;
+    EACH_MODE(s)
+    {
+        struct world w;
+        struct result r = {0}, other = {0};
+        struct http_server_stats stats;
+        s.server.write_timeout = 80 * NSEC_PER_MSEC;
+        start(&w, &s);
+        struct http_call *call = send_to(w.client, get("/stream/50000000"), &r);
+        UNTIL(&w, r.received > 0);
+        http_call_pause(call);
+        UNTIL(&w, (http_server_get_stats(w.server, &stats), stats.exchanges == 0));
+        fetch(&w, get("/echo"), &other);
+        assert_int_equal(other.code, 0);
+        if (!r.done) /* HTTP/2 tells the end of a paused call, HTTP/1.1 does not look */
+            http_call_resume(call);
+        UNTIL(&w, r.done);
+        assert_true(r.code < 0);
+        assert_true(r.received < 50000000);
+        result_clear(&r);
+        stop(&w);
+    }
+}
+
 static void test_connection_limit(void **state)
 {
     (void)state;
@@ -1702,6 +1729,7 @@ int main(void)
         cmocka_unit_test(test_goaway),
         cmocka_unit_test(test_answer_after_free),
         cmocka_unit_test(test_slow_client),
+        cmocka_unit_test(test_slow_reader),
         cmocka_unit_test(test_connection_limit),
         cmocka_unit_test(test_strange_servers),
         cmocka_unit_test(test_proxy),
