@@ -315,7 +315,7 @@ static bool retry_later(struct rest_call *call)
     delay = call->retry_after >= client->options.retry_after_max / client->options.retry_unit
                 ? client->options.retry_after_max
                 : call->retry_after * client->options.retry_unit;
-    log_info(4, "Got a Retry-After response", KV_DURATION("delay", delay),
+    log_info(4, "The server asks to wait", KV_DURATION("delay", delay),
              KV_INT("attempt", call->attempts), KV_STR("url", call->target));
     begin(call, delay);
     return true;

@@ -213,12 +213,16 @@ static void test_streaming_list(void **state)
     expect("Aa@5 Ab@3 ");
     assert_false(reflector_has_synced(reflector));
     assert_int_equal(reflector_resource_version(reflector).n, 0);
+    /* A bookmark that does not end the initial events. */
     fake_api_push(k.api, PODS, fake_bookmark(&k, 6, false));
+    push("MODIFIED", "b", 4);
+    expect("Mb@3>4 ");
+    assert_false(reflector_has_synced(reflector));
     fake_api_push(k.api, PODS, fake_bookmark(&k, 7, true));
     expect("S ");
     assert_true(str_is(reflector_resource_version(reflector), "7"));
     push("MODIFIED", "b", 8);
-    expect("Mb@3>8 ");
+    expect("Mb@4>8 ");
     fake_api_push(k.api, PODS, fake_bookmark(&k, 20, false));
     fake_api_end(k.api, PODS);
     /* Ended in good order: goes on from the bookmark, without listing. */
