@@ -167,7 +167,7 @@ static void on_created(void *ctx, const struct rest_result *result)
     struct lease_elector *e = ctx;
 
     e->call = NULL;
-    attempt_done(e, take_written(e, result, "Failed to create lease"));
+    attempt_done(e, take_written(e, result, "Error initially creating lease lock"));
 }
 
 static void on_got(void *ctx, const struct rest_result *result)
@@ -184,7 +184,7 @@ static void on_got(void *ctx, const struct rest_result *result)
     if (result->code == 0)
         bad.code = rest_result_object(result, &lease, &bad.err);
     if (bad.code < 0) {
-        log_failure(e, "Failed to get lease", &bad);
+        log_failure(e, "Error retrieving lease lock", &bad);
         attempt_done(e, false);
         return;
     }
