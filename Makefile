@@ -63,36 +63,48 @@ deps-test:
 
 # --- building ---------------------------------------------------------------------------------
 
+# One short line a step; make V=1 shows the whole commands.
+Q := $(if $(V),,@)
+step = $(if $(V),,@echo '  $1 $@')
+
 $(BUILD)/%.o: %.c
+	$(call step,CC)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/libberth.a: $(LIB_OBJ)
+	$(call step,AR)
 	@rm -f $@
-	ar rcs $@ $^
+	$(Q)ar rcs $@ $^
 
 $(BUILD)/berth: $(CMD_OBJ) $(BUILD)/libberth.a
-	$(CC) $(ALL_LDFLAGS) -rdynamic $^ $(LIBS) -o $@
+	$(call step,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic $^ $(LIBS) -o $@
 
 $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(TESTLIB_OBJ) $(BUILD)/libberth.a
+	$(call step,LD)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) $^ -lcmocka $(LIBS) -o $@
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ -lcmocka $(LIBS) -o $@
 
 $(BUILD)/berth-bench: $(BUILD)/tests/bench/bench.o $(BUILD)/libberth.a
-	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+	$(call step,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
 # Fuzz targets: everything again by clang, with coverage and the sanitizers.
 FUZZ_CC     := clang-19
 FUZZ_CFLAGS := -std=c17 -O1 -g $(CPPFLAGS) -fsanitize=fuzzer-no-link,address,undefined \
 	-fno-sanitize-recover=all -fno-omit-frame-pointer
 build/fuzz/obj/%.o: %.c
+	$(call step,CC)
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(FUZZ_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -MMD -MP -c $< -o $@
 build/fuzz/libberth.a: $(patsubst %.c,build/fuzz/obj/%.o,$(filter-out $(CMD_SRC),$(SRC)))
+	$(call step,AR)
 	@rm -f $@
-	ar rcs $@ $^
+	$(Q)ar rcs $@ $^
 build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libberth.a
-	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -pthread $^ $(LIBS) -o $@
+	$(call step,LD)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -pthread $^ $(LIBS) -o $@
 
 .SECONDARY:
 -include $(shell find $(BUILD) build/fuzz -name '*.d' 2>/dev/null)

@@ -166,8 +166,8 @@ def beat(name, ended, begin, lines):
     while not ended.wait(HEARTBEAT):
         at = ""
         with contextlib.suppress(IndexError, RuntimeError):
-            files = re.findall(r"\S+\.(?:c|go)\b", lines[-1])
-            at = f", at {files[-1]}" if files else ""
+            step = re.match(r"  (CC|AR|LD) (\S+)", lines[-1])
+            at = f", at {step[2]}" if step else ""
         say(f"        ... {name}: {time.monotonic() - begin:.0f} s{at}")
 
 
@@ -184,7 +184,7 @@ def build(tally, what, *args):
     if done.code == 0:
         tally.ok(f"{what} ({done.seconds:.1f} s)")
         return True
-    errors = [line for line in done.lines if not re.match(r"(gcc|cc|clang\S*|ar|rm|mkdir) ", line)]
+    errors = [line for line in done.lines if not re.match(r"  (CC|AR|LD) ", line)]
     tally.fail(f"{what}: {done.how()}", "\n".join(errors))
     return False
 
@@ -219,7 +219,7 @@ def show_tap(tally, argv, name, timeout, details=False, env=None):
         if m:
             say(f"{'ok' if m[1] == 'ok' else 'not ok':7} {m[2]}")
         elif details and line.strip():
-            say(f"    | {line.strip()}")
+            say(f"    | {line.removeprefix('    ')}")
 
     done = run(argv, name, timeout, env, on_line)
     passed, failed, skipped = count_tap(done.lines)

@@ -234,8 +234,11 @@ static int start(struct scheduler *s, struct err *reterr)
         .max_in_unschedulable = s->max_in_unschedulable,
     };
     r = world_new(&world, &world_callbacks, s, &s->world, reterr);
-    if (r == 0)
-        r = start_serving(s, reterr);
+    if (r < 0)
+        return r;
+    log_info(0, "Starting Kubernetes Scheduler", KV_CSTR("version", "berth " BERTH_VERSION),
+             KV_STR("server", s->kube.server));
+    r = start_serving(s, reterr);
     if (r == 0)
         world_start(s->world);
     return r;
@@ -259,8 +262,6 @@ static int run(struct scheduler *s)
         return cmd_fail(EXIT_FAILED, "%s", err.msg);
     log_set_verbosity((int)s->verbosity);
     log_set_format(strcmp(s->logging_format, "json") == 0 ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
-    log_info(0, "Starting Kubernetes Scheduler", KV_CSTR("version", "berth " BERTH_VERSION),
-             KV_STR("server", s->kube.server));
     int r = start(s, &err);
     if (r == 0)
         loop_run(s->loop);

@@ -17,7 +17,8 @@ static void prepend(struct decode_path *path, struct str s)
         return;
     }
     path->at -= s.n;
-    memcpy(path->text + path->at, s.p, s.n);
+    if (s.p)
+        memcpy(path->text + path->at, s.p, s.n);
 }
 
 void path_field(struct decode_path *path, struct str name)

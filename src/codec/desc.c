@@ -70,8 +70,8 @@ bool field_item_is_zero(const struct field *f, const void *item)
 
 static size_t hash_name(struct str name)
 {
-    unsigned first = (unsigned char)name.p[0], last = (unsigned char)name.p[name.n - 1];
-    unsigned middle = (unsigned char)name.p[name.n / 2];
+    size_t first = (unsigned char)name.p[0], last = (unsigned char)name.p[name.n - 1];
+    size_t middle = (unsigned char)name.p[name.n / 2];
     return (name.n * 5 + first + last * 3 + middle * 7) %
            ARRAY_LEN(((struct type_index *)0)->by_name);
 }
@@ -121,7 +121,7 @@ const struct field *type_find_large(const struct type *type, uint64_t number)
 const struct field *type_find_name(const struct type *type, struct str name)
 {
     const struct type_index *index = type_index_of(type);
-    if (name.n == 0)
+    if (name.n == 0 || !name.p)
         return NULL;
     size_t slot = hash_name(name), i;
     for (; (i = index->by_name[slot]); slot = (slot + 1) % ARRAY_LEN(index->by_name)) {
@@ -216,7 +216,7 @@ static bool resolve(const struct field **field, const char **value, struct str *
 {
     if ((*field)->shape == SHAPE_PTR && *value)
         *value = *(const char *const *)(const void *)*value;
-    while (path->n && path->p[0] == '[') {
+    while (path->n && path->p && path->p[0] == '[') {
         struct str index;
         if (!take_brackets(path, &index) || !index_into(field, value, index))
             return false;
@@ -234,7 +234,7 @@ bool desc_get(const struct type *type, const void *object, struct str path,
         size_t n = MIN(str_find(path, '.'), str_find(path, '['));
         const struct field *f = find_field(type, str_slice(path, 0, n), &at);
         path = str_slice(path, n, path.n);
-        bool indexed = path.n && path.p[0] == '[';
+        bool indexed = path.n && path.p && path.p[0] == '[';
         if (!f || !resolve(&f, &at, &path))
             return false;
         if (path.n == 0) {
@@ -243,7 +243,7 @@ bool desc_get(const struct type *type, const void *object, struct str path,
             return true;
         }
         bool many = f->shape == SHAPE_LIST || f->shape == SHAPE_MAP;
-        if (path.p[0] != '.' || f->kind != FIELD_MESSAGE || (many && !indexed))
+        if (!path.p || path.p[0] != '.' || f->kind != FIELD_MESSAGE || (many && !indexed))
             return false;
         path = str_slice(path, 1, path.n);
         type = f->type;

@@ -5,8 +5,9 @@
  * Purpose:   a type is a C struct and one table of its fields: JSON name, protobuf number, kind,
  *            offset. The table drives JSON in and out, protobuf in and out and access by path, so
  *            that a field is written down twice in all: in the struct and in its row.
- * Ownership: tables are constant data of the program (but for the index, see there). Decoded values
- * and all they point to live in the arena that the decoder was given. Threading: constant; any.
+ * Ownership: tables are constant data of the program, but for the index (see there). Decoded
+ *            values and all they point to live in the arena that the decoder was given.
+ * Threading: constant; any.
  *
  * What a member looks like in C follows from the shape of its field:
  *

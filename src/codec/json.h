@@ -41,7 +41,9 @@ void json_encode(const struct type *type, const void *value, struct buf *out);
 /*
  * Calls on_item with the text of every element of the array at the top-level key "items", and
  * decodes everything else into out by type (whose table has no "items"). One pass, nothing copied:
- * this is how lists of any length are read object by object. A non-zero return of on_item ends it.
+ * this is how lists of any length are read object by object. An item arrives with its brackets
+ * matched and is validated by whoever decodes it. A non-zero return of on_item ends it and comes
+ * back.
  */
 typedef int json_item_fn(void *ctx, struct str item);
 int json_decode_list(struct str text, const struct type *type, struct arena *a, void *out,

@@ -29,7 +29,7 @@ static bool decode_object(struct decoder *d, const struct type *type, char *out)
 
 static bool decode_str(struct decoder *d, struct str *out)
 {
-    struct json_string s;
+    struct json_string s = JSON_STRING_INIT;
     if (!json_string(&d->r, &s))
         return false;
     if (LIKELY(!s.escaped && !s.broken))
@@ -42,7 +42,7 @@ static bool decode_str(struct decoder *d, struct str *out)
 static bool decode_bytes(struct decoder *d, struct str *out)
 {
     const char *where = d->r.at;
-    struct json_string s;
+    struct json_string s = JSON_STRING_INIT;
     if (!json_string(&d->r, &s))
         return false;
     struct str text = json_string_text(&s, d->a);
@@ -130,7 +130,7 @@ static bool decode_custom(struct decoder *d, const struct custom *custom, void *
     struct json_reader *r = &d->r;
     bool quoted = json_peek(r) == '"', whole;
     const char *where = r->at;
-    struct json_string s;
+    struct json_string s = JSON_STRING_INIT;
     struct str text;
     if (quoted) {
         if (!json_string(r, &s))
@@ -151,7 +151,7 @@ static bool decode_custom(struct decoder *d, const struct custom *custom, void *
 
 static bool decode_item(struct decoder *d, const struct field *f, void *out)
 {
-    int64_t value;
+    int64_t value = 0;
     switch ((enum field_kind)f->kind) {
     case FIELD_STR:
         return decode_str(d, out);
@@ -380,7 +380,7 @@ static bool decode_field(struct decoder *d, const struct type *type, size_t *nex
         name = (struct str){f->json, f->json_len};
         member += f->offset;
     } else {
-        struct json_string key;
+        struct json_string key = JSON_STRING_INIT;
         if (!json_string(r, &key))
             return json_fail(r, "expected a field name in quotes");
         name = json_string_text(&key, d->a);

@@ -3,9 +3,10 @@
  * json_private.h - what the JSON files know of each other. Private to codec.
  *
  * Purpose:   a tree is decoded by writing it out and reading the text, so that there is one typed
- *            decoder and not two that must agree. Faults are reported where the source had them:
- * the caller translates an offset of the text into a line. Ownership: as json.h. Threading: as
- * json.h.
+ *            decoder and not two that must agree. Faults are reported where the source had
+ *            them: the caller translates an offset of the text into a line.
+ * Ownership: as json.h.
+ * Threading: as json.h.
  */
 #ifndef BERTH_CODEC_JSON_PRIVATE_H
 #define BERTH_CODEC_JSON_PRIVATE_H

@@ -140,6 +140,7 @@ struct json_string {
     bool escaped; /* holds escapes */
     bool broken;  /* holds bytes that are not UTF-8 (lenient mode only) */
 };
+#define JSON_STRING_INIT {.raw = STR_INIT("")}
 
 bool json_string_rest(struct json_reader *r, const char *begin, struct json_string *ret_string);
 /* Reads the string at r->at. */

@@ -32,7 +32,7 @@ static inline struct masks classify(const char *p)
     __m128i v[4], folded[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
-        v[i] = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i));
+        v[i] = _mm_loadu_si128((const __m128i *)(const void *)(p + (ptrdiff_t)16 * i));
         /* [ and { differ in one bit only, and so do ] and }. */
         folded[i] = _mm_or_si128(v[i], _mm_set1_epi8(0x20));
     }

@@ -15,7 +15,14 @@
 
 #define PROTO_MAX_DEPTH 100
 
-/* -EBADMSG with "pod.spec.containers: truncated at byte 17" and the like on failure. */
+/*
+ * As protobuf demands: unknown fields are skipped, the last of several scalars counts, messages
+ * that come twice merge, lists join, numbers may be packed or not. Strings must be UTF-8. Groups,
+ * which Kubernetes has never used, are refused. Memory is bounded by DECODE_EXPANSION, which also
+ * pays for joining a list that comes in many pieces.
+ *
+ * -EBADMSG with "spec.containers: truncated at byte 17" and the like on failure.
+ */
 int proto_decode(struct str bytes, const struct type *type, struct arena *a, void *out,
                  struct err *reterr) MUST_CHECK;
 void proto_encode(const struct type *type, const void *value, struct buf *out);

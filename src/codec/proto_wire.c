@@ -6,7 +6,7 @@ bool proto_read_varint(struct str bytes, size_t *at, uint64_t *ret_value)
 {
     uint64_t value = 0;
     size_t i = *at;
-    for (int shift = 0; shift < 64 && i < bytes.n; shift += 7) {
+    for (int shift = 0; shift < 64 && i < bytes.n && bytes.p; shift += 7) {
         unsigned char c = (unsigned char)bytes.p[i++];
         value |= (uint64_t)(c & 0x7F) << shift;
         if (c < 0x80) {

@@ -5,7 +5,11 @@
  * Purpose:   reads YAML 1.1 as sigs.k8s.io/yaml does (which scalars are booleans, numbers, null;
  *            keys become strings) and gives a JSON tree, from where the typed decoder goes on. JSON
  *            is YAML, so configuration files of both kinds come through here. Bounded: depth, total
- *            nodes, and what aliases may expand to.
+ *            nodes, and what aliases may expand to. .inf and .nan are refused, JSON has no such
+ *            numbers. Where that library loses data this one does not follow: !!binary that is
+ *            not text, and in strict mode 1 and "1" as keys of one mapping, are refused; a key <<
+ *            is written in quotes. It refuses "\/" and a merge of an alias to a sequence; here
+ *            both are read.
  * Ownership: the tree lives in the arena.
  * Threading: any, one call at a time per arena.
  */

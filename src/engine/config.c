@@ -299,6 +299,7 @@ int config_read(const char *file, struct str text, struct arena *a, struct sched
     }
     if (r < 0)
         return err_prefix(reterr, r, "%s", file);
+    config.file = arena_dup(a, str_of(file)).p;
     *ret = config;
     return 0;
 }

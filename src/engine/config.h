@@ -53,6 +53,7 @@ struct client_connection_config {
 };
 
 struct scheduler_config {
+    const char *file; /* where it was read from, for messages; NULL: nowhere */
     struct str kind, api_version;
     int32_t *parallelism;
     struct leader_election_config leader_election;

@@ -17,8 +17,10 @@ static int make_profiles(struct engine *e, const struct registry *registry, stru
     for (size_t i = 0; i < e->config->profiles.n; i++) {
         struct profile *p;
         int r = profile_new(e, registry, &e->config->profiles.v[i], &p, reterr);
-        if (r < 0)
-            return err_prefix(reterr, r, "profiles[%zu]", i);
+        if (r < 0) {
+            err_prefix(reterr, r, "profiles[%zu]", i);
+            return e->config->file ? err_prefix(reterr, r, "%s", e->config->file) : r;
+        }
         vec_push(&e->profiles, p);
         queue_add_profile(&e->queue, p);
         for (size_t k = 0; k < p->instances.n; k++)

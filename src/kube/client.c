@@ -206,7 +206,7 @@ static int take_cluster(struct kube_config *c, const struct kubeconfig_named_clu
     c->ca_file = k->certificate_authority;
     c->ca_data = k->certificate_authority_data;
     c->insecure = k->insecure_skip_tls_verify;
-    c->proxy_url = k->proxy_url;
+    c->proxy_url = arena_dup(&c->arena, k->proxy_url); /* read as a C string, too */
     /* Another server's name would be the wrong one to check. */
     if (!master)
         c->tls_server_name = k->tls_server_name;

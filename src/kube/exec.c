@@ -13,8 +13,6 @@
 
 #define TOO_MUCH "printed more than %zu bytes"
 
-extern char **environ;
-
 /* --- the credential --------------------------------------------------------------------------- */
 
 struct status {

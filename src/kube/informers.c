@@ -5,6 +5,7 @@ struct informers {
     const struct informers_sink *sink;
     void *ctx;
     size_t n, n_synced;
+    int trouble; /* why the server cannot be reached, as told last; 0: it can */
     struct reflector **reflectors;
 };
 
@@ -27,17 +28,31 @@ static void on_synced(void *ctx, const struct kind *kind)
         in->sink->on_synced(in->ctx);
 }
 
+/* What all reflectors meet alike is told by one of them: no connection, no valid credentials. */
+static bool is_known(void *ctx, const struct rest_result *result)
+{
+    struct informers *in = ctx;
+
+    if (result->status != 0 && result->status != 401)
+        return false;
+    if (in->trouble == result->code)
+        return true;
+    in->trouble = result->code;
+    return false;
+}
+
 static void on_contact(void *ctx, struct reflector *reflector)
 {
     struct informers *in = ctx;
 
+    in->trouble = 0;
     for (size_t i = 0; i < in->n; i++) {
         if (in->reflectors[i] != reflector)
             reflector_kick(in->reflectors[i]);
     }
 }
 
-static const struct reflector_sink reflector_sink = {on_event, on_synced, on_contact};
+static const struct reflector_sink reflector_sink = {on_event, on_synced, on_contact, is_known};
 
 struct informers *informers_new(struct rest_client *client, const struct informer_row *rows,
                                 size_t n, const struct reflector_options *defaults,

@@ -190,7 +190,7 @@ static void on_got(void *ctx, const struct rest_result *result)
     }
     observe_answer(e, lease);
     if (*e->holder && is_valid(e) && !lease_elector_is_leader(e)) {
-        log_info(4, "Lease is held by and has not yet expired", KV_CSTR("lock", e->lock),
+        log_info(4, "Another holds the lease", KV_CSTR("lock", e->lock),
                  KV_CSTR("holder", e->holder));
         attempt_done(e, false);
         return;
@@ -214,8 +214,8 @@ static void on_renewed(void *ctx, const struct rest_result *result)
         attempt_done(e, take_written(e, result, "Failed to update lease"));
         return;
     }
-    log_info(2, "Failed to update lease optimistically, falling back to slow path",
-             KV_CSTR("lock", e->lock), KV_ERR(&result->err));
+    log_info(2, "Lease was not renewed at once, looking at it again", KV_CSTR("lock", e->lock),
+             KV_ERR(&result->err));
     get_lease(e);
 }
 

@@ -58,20 +58,19 @@ void reflector_replaced(struct reflector *r)
 
 /* --- complaints: once per change of message --------------------------------------------------- */
 
-static bool already_told(struct reflector *r, const char *message)
-{
-    if (r->told && strcmp(r->told, message) == 0)
-        return true;
-    free(r->told);
-    r->told = xstrdup(message);
-    return false;
-}
-
 static void complain(struct reflector *r, const struct rest_result *result)
 {
-    if (!already_told(r, result->err.msg))
-        log_error("Failed to watch", KV_STR("type", r->options.kind->resource),
-                  KV_INT("status", result->status), KV_ERR(&result->err));
+    if (r->told && strcmp(r->told, result->err.msg) == 0)
+        return;
+    if (r->sink->is_known && r->sink->is_known(r->ctx, result)) {
+        log_info(2, "Failed to watch", KV_STR("type", r->options.kind->resource),
+                 KV_INT("status", result->status), KV_ERR(&result->err));
+        return;
+    }
+    free(r->told);
+    r->told = xstrdup(result->err.msg);
+    log_error("Failed to watch", KV_STR("type", r->options.kind->resource),
+              KV_INT("status", result->status), KV_ERR(&result->err));
 }
 
 /* The server has answered as it should. */
@@ -125,7 +124,7 @@ void reflector_set_version(struct reflector *r, struct str version)
  * The resource is not served. One line, then it counts as empty and is looked for with a backoff of
  * its own.
  */
-static void not_served(struct reflector *r, const struct rest_result *result)
+void reflector_not_served(struct reflector *r, const struct rest_result *result)
 {
     if (!r->options.optional) {
         complain(r, result);
@@ -143,32 +142,45 @@ static void not_served(struct reflector *r, const struct rest_result *result)
     reflector_try_again(r, false, backoff_next(&r->backoff_missing, reflector_now(r)));
 }
 
-/* Failures that listing and watching share. resume: what is known stays good. */
-void reflector_failed(struct reflector *r, const struct rest_result *result, bool resume)
+/*
+ * No connection, a server in trouble or without its roles yet: what we know is good, go on from
+ * there. A request that it does not understand, or nonsense on the wire: begin anew.
+ */
+void reflector_refused(struct reflector *r, const struct rest_result *result, bool resume)
 {
-    if (result->status == 404) {
-        not_served(r, result);
-        return;
-    }
-    if (result->status == 410) {
-        /* Too old: the next list asks for whatever is newest. */
-        log_info(4, "Watch closed", KV_STR("type", r->options.kind->resource),
-                 KV_ERR(&result->err));
-        r->version_unavailable = true;
-        reflector_try_after_watch(r, false);
-        return;
-    }
     complain(r, result);
     if (result->too_large_resource_version)
         r->version_unavailable = true;
     r->cut_off = result->status == 0;
-    /*
-     * No connection, or a server in trouble: what we know is good, go on from there. A refusal
-     * (401, 403, 400) or nonsense on the wire: begin anew.
-     */
-    resume = resume && (r->cut_off || result->status == 429 || result->status >= 500) &&
-             result->code != -EBADMSG && !result->too_large_resource_version;
+    resume = resume && result->status != 400 && result->status != 422 && result->code != -EBADMSG &&
+             !result->too_large_resource_version;
     reflector_try_again(r, resume, backoff_next(&r->backoff, reflector_now(r)));
+}
+
+/* Failures that listing and watching share. resume: what is known stays good. */
+void reflector_failed(struct reflector *r, const struct rest_result *result, bool resume)
+{
+    switch (result->status) {
+    case 403:
+        if (r->options.optional)
+            reflector_check_served(r, result);
+        else
+            reflector_refused(r, result, resume);
+        break;
+    case 404:
+        reflector_not_served(r, result);
+        break;
+    case 410:
+        /* Too old: the next list asks for whatever is newest. */
+        log_info(4, "Resource version is too old, listing again",
+                 KV_STR("type", r->options.kind->resource), KV_ERR(&result->err));
+        r->version_unavailable = true;
+        reflector_try_after_watch(r, false);
+        break;
+    default:
+        reflector_refused(r, result, resume);
+        break;
+    }
 }
 
 /* --- lifecycle -------------------------------------------------------------------------------- */

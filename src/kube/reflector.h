@@ -32,6 +32,9 @@ struct reflector_sink {
     void (*on_synced)(void *ctx, const struct kind *kind);
     /* The server has answered; see reflector_kick. May be NULL. */
     void (*on_contact)(void *ctx, struct reflector *reflector);
+    /* True: somebody has told of this trouble already, it need not be an error line. May be NULL.
+     */
+    bool (*is_known)(void *ctx, const struct rest_result *result);
 };
 
 /* Zero means the default. Times in ns. */

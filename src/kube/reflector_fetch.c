@@ -115,7 +115,7 @@ static void on_page(void *ctx, const struct rest_result *result)
 /* The watch-list did not work out: pages from now on. */
 static void no_streaming(struct reflector *r, const char *why)
 {
-    log_info(2, "Data couldn't be fetched in watchlist mode. Falling back to regular list.",
+    log_info(2, "No streaming list of this resource; listing in pages",
              KV_STR("type", r->options.kind->resource), KV_CSTR("err", why));
     r->no_streaming = true;
     loop_timer_stop(&r->silence);
@@ -225,7 +225,7 @@ static void on_end(void *ctx, const struct rest_result *result)
         return;
     }
     if (result->code == 0) {
-        log_info(4, "Watch close", KV_STR("type", r->options.kind->resource),
+        log_info(4, "Watch ended", KV_STR("type", r->options.kind->resource),
                  KV_INT("totalItems", r->events));
         reflector_try_after_watch(r, !streaming);
         return;

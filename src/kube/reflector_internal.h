@@ -45,7 +45,8 @@ struct reflector {
     struct backoff backoff, backoff_missing;
     struct rand rand;
     struct loop_timer retry, silence;
-    char *told; /* the last complaint logged; NULL: all is well */
+    struct rest_result forbidden; /* the answer while it is checked; without texts but err's */
+    char *told;                   /* the last complaint logged; NULL: all is well */
 };
 
 static inline int64_t reflector_now(const struct reflector *r)
@@ -69,6 +70,14 @@ void reflector_set_version(struct reflector *r, struct str version);
 void reflector_try_again(struct reflector *r, bool resume, int64_t delay);
 void reflector_try_after_watch(struct reflector *r, bool resume);
 void reflector_failed(struct reflector *r, const struct rest_result *result, bool resume);
+
+/* The server does not serve the resource. */
+void reflector_not_served(struct reflector *r, const struct rest_result *result);
+/* The server does not want: told, and tried again. */
+void reflector_refused(struct reflector *r, const struct rest_result *result, bool resume);
+
+/* reflector_served.c: was a 403 a refusal, or is there nothing to be had? */
+void reflector_check_served(struct reflector *r, const struct rest_result *result);
 
 /* reflector_fetch.c */
 void reflector_try_now(struct reflector *r);

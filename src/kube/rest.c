@@ -151,6 +151,12 @@ struct str rest_target(struct rest_client *client, const struct rest_request *re
     struct str target;
 
     buf_add_str(&out, client->base_path);
+    if (!str_empty(request->path)) {
+        buf_add_str(&out, request->path);
+        target = arena_dup(a, buf_str(&out));
+        buf_release(&out);
+        return target;
+    }
     buf_add_cstr(&out, str_empty(kind->group) ? "/api/" : "/apis/");
     buf_add_str(&out, kind->api_version);
     if (!str_empty(request->namespace)) {

@@ -76,6 +76,7 @@ struct rest_request {
     struct str name;
     struct str subresource; /* "status", "binding" */
     struct str query;       /* without '?', encoded: "limit=500" */
+    struct str path;        /* in place of all above, for what is no resource; answered in JSON */
     /* The body: a value of body_kind (create, update, delete with options), or text (patches). */
     const struct kind *body_kind;
     const void *body;

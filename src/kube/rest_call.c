@@ -46,6 +46,7 @@ struct rest_call *rest_call_new(struct rest_client *client, const struct rest_re
     call->verb = request->verb;
     call->kind = request->kind;
     call->target = rest_target(client, request, watch, &call->arena);
+    call->plain = !str_empty(request->path);
     call->timeout = request->timeout;
     if (call->timeout == 0 && !watch)
         call->timeout = request->verb == REST_LIST ? TIMEOUT_LIST : TIMEOUT_CALL;
@@ -110,18 +111,28 @@ void rest_call_finish(struct rest_call *call, struct rest_result *result)
     call_free(call);
 }
 
+/*
+ * The query is left out: it makes lines long, and those of two tries differ for no reason. What
+ * src/net says begins with the origin, which stands here already.
+ */
 int rest_fail(struct rest_call *call, struct err *reterr, int code, const char *fmt, ...)
 {
-    va_list ap;
+    struct str server = call->client->config->server;
+    size_t base = call->client->base_path.n;
+    struct str origin = str_slice(server, 0, server.n - base);
+    struct str path = str_slice(call->target, 0, str_find(call->target, '?'));
     char text[400];
+    struct str what;
+    va_list ap;
 
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    return err_set(reterr, code, "%s %.*s%.*s: %s", rest_method(call->verb),
-                   STR_ARG(call->client->config->server),
-                   STR_ARG(str_slice(call->target, call->client->base_path.n, call->target.n)),
-                   text);
+    what = str_of(text);
+    if (str_starts(what, origin) && str_starts(str_slice(what, origin.n, what.n), STR(": ")))
+        what = str_slice(what, origin.n + 2, what.n);
+    return err_set(reterr, code, "%s %.*s%.*s: %.*s", rest_method(call->verb), STR_ARG(origin),
+                   STR_ARG(path), STR_ARG(what));
 }
 
 /* --- an attempt ------------------------------------------------------------------------------- */
@@ -178,10 +189,10 @@ static void send_now(struct rest_call *call)
         .max_body = call->verb == REST_LIST ? client->options.max_list : client->options.max_reply,
     };
 
-    call->asked_proto = wants_proto(client, call->kind);
-    vec_push(&headers,
-             HTTP_HEADER("Accept", client->json_only[call->kind->id] ? STR(KUBE_CONTENT_JSON)
-                                                                     : client->config->accept));
+    call->asked_proto = !call->plain && wants_proto(client, call->kind);
+    vec_push(&headers, HTTP_HEADER("Accept", call->plain || client->json_only[call->kind->id]
+                                                 ? STR(KUBE_CONTENT_JSON)
+                                                 : client->config->accept));
     vec_push(&headers, HTTP_HEADER("User-Agent", client->config->user_agent));
     if (call->body.n > 0)
         vec_push(&headers, HTTP_HEADER("Content-Type", rest_body_type(call)));
@@ -304,7 +315,7 @@ static bool retry_later(struct rest_call *call)
     delay = call->retry_after >= client->options.retry_after_max / client->options.retry_unit
                 ? client->options.retry_after_max
                 : call->retry_after * client->options.retry_unit;
-    log_info(4, "Got a Retry-After response", KV_DURATION("delay", delay),
+    log_info(4, "The server asks to wait", KV_DURATION("delay", delay),
              KV_INT("attempt", call->attempts), KV_STR("url", call->target));
     begin(call, delay);
     return true;

@@ -50,6 +50,7 @@ struct rest_call {
     enum rest_verb verb;
     const struct kind *kind, *body_kind;
     struct str target;
+    bool plain; /* no resource: JSON, and nothing is learnt from it */
     struct buf body;
     enum encoding body_encoding;
     int64_t timeout;

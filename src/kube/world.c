@@ -9,6 +9,7 @@
 #include "kube/events.h"
 #include "kube/informers.h"
 #include "kube/lease.h"
+#include "kube/pod_binding.h"
 #include "kube/pod_writes.h"
 
 /* Pods tried before the engine's thread looks at its mail again. */
@@ -35,7 +36,7 @@ struct errand {
     struct errand *next;
     struct world *world;
     struct write write; /* texts and the pod's reference are owned */
-    struct rest_call *call;
+    struct pod_binding *binding;
     struct pod_status_write *status_write;
     struct errand **prev_open; /* in world.open */
     struct errand *next_open;
@@ -318,8 +319,8 @@ static void run_errand(struct world *w, struct errand *e)
         w->open->prev_open = &e->next_open;
     w->open = e;
     if (e->write.kind == WRITE_BINDING)
-        e->call =
-            pod_bind(w->client, object_meta(e->write.pod), e->write.node_name, binding_done, e);
+        e->binding = pod_binding_start(w->client, object_meta(e->write.pod), e->write.node_name,
+                                       binding_done, e);
     else
         write_status(w, e);
 }
@@ -521,7 +522,7 @@ struct world *world_free(struct world *w)
     w->stopping = true;
     end_thread(w);
     while (w->open) {
-        rest_cancel(w->open->call);
+        pod_binding_cancel(w->open->binding);
         pod_status_write_cancel(w->open->status_write);
         free_errand(w->open);
     }

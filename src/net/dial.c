@@ -77,7 +77,7 @@ static void fail(struct dial *d)
     finish(d, NULL);
 }
 
-/* --- TLS and proxy ----------------------------------------------------------------------------- */
+/* --- TLS and proxy ---------------------------------------------------------------------------- */
 
 static void start_tls(struct dial *d, struct tls_config *config, const char *host, uint16_t port)
 {
@@ -170,7 +170,7 @@ static void on_close(struct transport *t, int code, const struct err *err)
 static const struct transport_ops dial_ops = {
     .on_ready = on_ready, .on_data = on_data, .on_close = on_close};
 
-/* --- TCP --------------------------------------------------------------------------------------- */
+/* --- TCP -------------------------------------------------------------------------------------- */
 
 static void start_attempt(struct dial *d);
 

@@ -60,7 +60,7 @@ static void conn_closed(struct h1_conn *c, int code, const struct err *err)
     http_conn_closed(&c->base, code, err);
 }
 
-/* --- in: client -------------------------------------------------------------------------------- */
+/* --- in: client ------------------------------------------------------------------------------- */
 
 static void client_done(struct h1_conn *c, size_t rest)
 {
@@ -100,7 +100,7 @@ static bool client_event(struct h1_conn *c, enum h1_event event, struct str data
     return !c->base.dead && c->base.streams && !c->base.streams->paused;
 }
 
-/* --- in: server -------------------------------------------------------------------------------- */
+/* --- in: server ------------------------------------------------------------------------------- */
 
 static void linger(struct h1_conn *c)
 {
@@ -180,7 +180,7 @@ static bool server_event(struct h1_conn *c, enum h1_event event, struct str data
     return !c->base.dead && c->base.streams && !c->lingering;
 }
 
-/* --- in: both ---------------------------------------------------------------------------------- */
+/* --- in: both --------------------------------------------------------------------------------- */
 
 static void parse_failed(struct h1_conn *c, int code, const struct err *err)
 {
@@ -308,7 +308,7 @@ static void on_closed(struct transport *t, int code, const struct err *err)
 static const struct transport_ops h1_transport_ops = {
     .on_data = on_data, .on_drain = on_drained, .on_close = on_closed};
 
-/* --- out --------------------------------------------------------------------------------------- */
+/* --- out -------------------------------------------------------------------------------------- */
 
 static void add_headers(struct buf *out, const struct http_header *headers, size_t n)
 {
@@ -433,7 +433,7 @@ static void h1_drain(struct http_conn *conn)
         transport_shutdown(conn->transport);
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void on_reap(struct loop_task *task)
 {

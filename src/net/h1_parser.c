@@ -37,7 +37,7 @@ static int refuse(struct err *reterr, const char *why)
     return err_set(reterr, -EPROTO, "not HTTP/1.1: %s", why);
 }
 
-/* --- lines ------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 /* Moves bytes up to and including the next LF into p->line. 1: a line ended; 0: more; negative. */
 static int take_line(struct h1_parser *p, struct str *in, size_t max, struct err *reterr)
@@ -65,7 +65,7 @@ static struct str next_line(struct str *text)
     return line;
 }
 
-/* --- the head ---------------------------------------------------------------------------------- */
+/* --- the head --------------------------------------------------------------------------------- */
 
 static bool parse_version(struct h1_parser *p, struct str text)
 {
@@ -211,7 +211,7 @@ static int take_head(struct h1_parser *p, struct str *in, struct err *reterr)
     }
 }
 
-/* --- the body ---------------------------------------------------------------------------------- */
+/* --- the body --------------------------------------------------------------------------------- */
 
 static struct str take_data(struct h1_parser *p, struct str *in)
 {

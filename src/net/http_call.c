@@ -9,7 +9,50 @@ struct http_fetch {
     void *ctx;
 };
 
-/* --- the request ------------------------------------------------------------------------------- */
+/* --- lists of calls --------------------------------------------------------------------------- */
+
+void call_list_init(struct call_list *list)
+{
+    list->first = NULL;
+    list->last = &list->first;
+    list->n = 0;
+}
+
+void call_list_append(struct call_list *list, struct http_call *call)
+{
+    call->list = list;
+    call->next = NULL;
+    call->prev = list->last;
+    *list->last = call;
+    list->last = &call->next;
+    list->n++;
+}
+
+void call_list_prepend(struct call_list *list, struct http_call *call)
+{
+    call->list = list;
+    call->next = list->first;
+    call->prev = &list->first;
+    if (list->first)
+        list->first->prev = &call->next;
+    else
+        list->last = &call->next;
+    list->first = call;
+    list->n++;
+}
+
+void call_list_remove(struct http_call *call)
+{
+    struct call_list *list = call->list;
+    *call->prev = call->next;
+    if (call->next)
+        call->next->prev = call->prev;
+    else
+        list->last = call->prev;
+    list->n--;
+}
+
+/* --- the request ------------------------------------------------------------------------------ */
 
 static struct str put(char **at, struct str s)
 {
@@ -96,7 +139,7 @@ bool http_call_is_safe(const struct http_call *call)
     return str_is(call->method, "GET") || str_is(call->method, "HEAD");
 }
 
-/* --- time -------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static void on_timer(struct loop_timer *timer)
 {
@@ -127,7 +170,7 @@ void http_call_head_arrived(struct http_call *call)
         loop_timer_stop(&call->timer);
 }
 
-/* --- the end ----------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 void http_call_finish(struct http_call *call, int code, const struct err *err, bool retryable)
 {
@@ -155,7 +198,7 @@ void http_call_resume(struct http_call *call)
     http_stream_resume(&call->stream);
 }
 
-/* --- fetch ------------------------------------------------------------------------------------- */
+/* --- fetch ------------------------------------------------------------------------------------ */
 
 static void fetch_head(void *ctx, int status, const struct http_headers *headers)
 {

@@ -43,6 +43,12 @@ struct call_list {
     size_t n;
 };
 
+void call_list_init(struct call_list *list);
+void call_list_append(struct call_list *list, struct http_call *call);
+void call_list_prepend(struct call_list *list, struct http_call *call);
+/* Off the list that it is on. */
+void call_list_remove(struct http_call *call);
+
 /* Copies the request. Not yet on any list. */
 struct http_call *http_call_new(struct http_client *client, struct loop *loop,
                                 const struct http_request *request, struct str authority);

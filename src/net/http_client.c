@@ -38,50 +38,7 @@ struct http_client {
     bool dead;
 };
 
-/* --- lists of calls ---------------------------------------------------------------------------- */
-
-static void list_init(struct call_list *list)
-{
-    list->first = NULL;
-    list->last = &list->first;
-    list->n = 0;
-}
-
-static void list_append(struct call_list *list, struct http_call *call)
-{
-    call->list = list;
-    call->next = NULL;
-    call->prev = list->last;
-    *list->last = call;
-    list->last = &call->next;
-    list->n++;
-}
-
-static void list_prepend(struct call_list *list, struct http_call *call)
-{
-    call->list = list;
-    call->next = list->first;
-    call->prev = &list->first;
-    if (list->first)
-        list->first->prev = &call->next;
-    else
-        list->last = &call->next;
-    list->first = call;
-    list->n++;
-}
-
-static void list_remove(struct http_call *call)
-{
-    struct call_list *list = call->list;
-    *call->prev = call->next;
-    if (call->next)
-        call->next->prev = call->prev;
-    else
-        list->last = call->prev;
-    list->n--;
-}
-
-/* --- calls ------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static void want_pump(struct http_client *client)
 {
@@ -92,7 +49,7 @@ static void want_pump(struct http_client *client)
 void http_client_forget(struct http_call *call)
 {
     struct http_client *client = call->client;
-    list_remove(call);
+    call_list_remove(call);
     http_stream_detach(&call->stream);
     want_pump(client);
 }
@@ -121,8 +78,8 @@ static struct http_call *call_of(struct http_stream *stream)
 static void start_call(struct http_call *call, struct client_conn *conn)
 {
     struct http_client *client = call->client;
-    list_remove(call);
-    list_append(&client->running, call);
+    call_list_remove(call);
+    call_list_append(&client->running, call);
     call->conn = conn;
     call->stream.body = call->body;
     client->stats.requests++;
@@ -136,7 +93,7 @@ static void start_call(struct http_call *call, struct client_conn *conn)
     http_conn_request(conn->http, &call->stream, &out);
 }
 
-/* --- events of connections --------------------------------------------------------------------- */
+/* --- events of connections -------------------------------------------------------------------- */
 
 static void on_head(struct http_stream *stream, const struct http_head *head)
 {
@@ -167,10 +124,10 @@ static bool try_again(struct http_call *call)
     if (call->retried || !http_call_is_safe(call))
         return false;
     call->retried = true;
-    list_remove(call);
+    call_list_remove(call);
     call->conn = NULL;
     call->stream.body = (struct str){0};
-    list_prepend(&call->client->waiting, call);
+    call_list_prepend(&call->client->waiting, call);
     want_pump(call->client);
     return true;
 }
@@ -181,7 +138,7 @@ static void on_close(struct http_stream *stream, int code, const struct err *err
     bool h1 = call->client->protocol == PROTOCOL_H1;
     if (retryable && h1 && try_again(call))
         return;
-    list_remove(call);
+    call_list_remove(call);
     want_pump(call->client);
     finish_call(call, code, err, retryable && !h1);
 }
@@ -224,7 +181,7 @@ static const struct http_conn_events client_events = {
     .on_conn_close = on_conn_close,
 };
 
-/* --- connections ------------------------------------------------------------------------------- */
+/* --- connections ------------------------------------------------------------------------------ */
 
 static void on_idle(struct loop_timer *timer)
 {
@@ -248,7 +205,7 @@ static void fail_waiting(struct http_client *client, const struct err *err)
     /* Calls that on_done sends wait for the next try: not more than those there are now. */
     for (size_t n = client->waiting.n; n && client->waiting.first; n--) {
         struct http_call *call = client->waiting.first;
-        list_remove(call);
+        call_list_remove(call);
         finish_call(call, err->code, err, true);
     }
     if (client->waiting.first)
@@ -344,7 +301,7 @@ static void on_pump(struct loop_task *task)
     pump(CONTAINER_OF(task, struct http_client, pump));
 }
 
-/* --- sending ----------------------------------------------------------------------------------- */
+/* --- sending ---------------------------------------------------------------------------------- */
 
 /* What is wrong with a call is told from the loop, as every other end of a call. */
 static void on_refused(struct loop_timer *timer)
@@ -368,18 +325,18 @@ struct http_call *http_client_send(struct http_client *client, const struct http
     call->ctx = ctx;
     bool full = client->waiting.n >= client->options.max_waiting;
     if (full || http_call_check(call, NULL) < 0) {
-        list_append(&client->refused, call);
+        call_list_append(&client->refused, call);
         call->timer.fn = on_refused;
         loop_timer_set(&call->timer, 0);
         return call;
     }
-    list_append(&client->waiting, call);
+    call_list_append(&client->waiting, call);
     http_call_start_timer(call, request);
     want_pump(client);
     return call;
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void fill_defaults(struct http_client_options *o)
 {
@@ -474,9 +431,9 @@ int http_client_new(struct loop *loop, const struct http_client_options *options
     client->options = *options;
     fill_defaults(&client->options);
     client->peer_streams = ASSUMED_STREAMS;
-    list_init(&client->waiting);
-    list_init(&client->running);
-    list_init(&client->refused);
+    call_list_init(&client->waiting);
+    call_list_init(&client->running);
+    call_list_init(&client->refused);
     loop_task_init(&client->pump, on_pump);
     loop_task_init(&client->reap, on_reap);
     int r = parse_origin(client, reterr);
@@ -496,7 +453,7 @@ static void cancel_all(struct call_list *list)
     while (list->first) {
         struct http_call *call = list->first;
         struct err err;
-        list_remove(call);
+        call_list_remove(call);
         http_stream_leave(&call->stream);
         err_set(&err, -ECANCELED, "client closed");
         finish_call(call, -ECANCELED, &err, call->conn == NULL);

@@ -105,7 +105,8 @@ struct http_call *http_client_send(struct http_client *client, const struct http
 void http_call_cancel(struct http_call *call);
 /*
  * Stops on_data until http_call_resume; at most one stream window (HTTP/2) or read (HTTP/1.1) is
- * held meanwhile. Other calls go on, also on the same connection.
+ * held meanwhile. Other calls go on, also on the same connection. A failure of the call is told all
+ * the same, by on_done, and what was held is lost with it.
  */
 void http_call_pause(struct http_call *call);
 void http_call_resume(struct http_call *call);

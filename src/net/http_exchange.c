@@ -6,7 +6,7 @@ static struct exchange *inner(const struct http_exchange *x)
     return CONTAINER_OF((struct http_exchange *)(uintptr_t)x, struct exchange, pub);
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct exchange *exchange_new(const struct http_head *head, const struct transport *t,
                               struct str remote, uint64_t max_body)
@@ -79,7 +79,7 @@ void exchange_left(struct exchange *x)
         x->pub.on_gone(&x->pub);
 }
 
-/* --- the request ------------------------------------------------------------------------------- */
+/* --- the request ------------------------------------------------------------------------------ */
 
 void exchange_take(struct exchange *x, struct str data)
 {
@@ -108,7 +108,7 @@ void exchange_reject(struct exchange *x)
     http_stream_end(&x->stream);
 }
 
-/* --- answering --------------------------------------------------------------------------------- */
+/* --- answering -------------------------------------------------------------------------------- */
 
 void http_respond(struct http_exchange *pub, int status, const struct http_header *headers,
                   size_t n, struct str body)

@@ -44,7 +44,7 @@ struct http_server {
     void *stopped_ctx;
 };
 
-/* --- connections ------------------------------------------------------------------------------- */
+/* --- connections ------------------------------------------------------------------------------ */
 
 static void check_stopped(struct http_server *server)
 {
@@ -78,7 +78,7 @@ static void close_conn(struct server_conn *conn, int code)
         remove_conn(conn);
 }
 
-/* --- events of connections --------------------------------------------------------------------- */
+/* --- events of connections -------------------------------------------------------------------- */
 
 static struct exchange *exchange_of(struct http_stream *stream)
 {
@@ -150,7 +150,7 @@ static const struct http_conn_events server_events = {
     .on_conn_close = on_conn_close,
 };
 
-/* --- which protocol ---------------------------------------------------------------------------- */
+/* --- which protocol --------------------------------------------------------------------------- */
 
 static void start_http(struct server_conn *conn, bool h2)
 {
@@ -200,7 +200,7 @@ static void on_early_close(struct transport *t, int code, const struct err *err)
 static const struct transport_ops first_ops = {
     .on_ready = on_ready, .on_data = on_first_data, .on_close = on_early_close};
 
-/* --- accepting --------------------------------------------------------------------------------- */
+/* --- accepting -------------------------------------------------------------------------------- */
 
 static void accept_conn(struct http_server *server, int fd, const union resolve_address *from)
 {
@@ -268,7 +268,7 @@ static void on_accept_again(struct loop_timer *timer)
         loop_io_set(&server->listener, LOOP_READ);
 }
 
-/* --- slow clients ------------------------------------------------------------------------------ */
+/* --- slow clients ----------------------------------------------------------------------------- */
 
 /* Exchanges whose request or answer does not move. True where the connection has to go. */
 static bool sweep_streams(struct server_conn *conn, int64_t now)
@@ -318,7 +318,7 @@ static void on_sweep(struct loop_timer *timer)
         loop_timer_set(timer, server->sweep_interval);
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void fill_defaults(struct http_server_options *o)
 {

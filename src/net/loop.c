@@ -35,7 +35,7 @@ struct loop_handle {
     atomic_uint refs;
 };
 
-/* --- file descriptors -------------------------------------------------------------------------- */
+/* --- file descriptors ------------------------------------------------------------------------- */
 
 void loop_io_init(struct loop_io *io, struct loop *loop, int fd, loop_io_fn *fn)
 {
@@ -70,7 +70,7 @@ void loop_io_stop(struct loop_io *io)
     io->loop = NULL;
 }
 
-/* --- timers ------------------------------------------------------------------------------------ */
+/* --- timers ----------------------------------------------------------------------------------- */
 
 static bool timer_less(const struct heap_node *a, const struct heap_node *b, void *ctx)
 {
@@ -116,7 +116,7 @@ static void run_timers(struct loop *loop)
     }
 }
 
-/* --- tasks ------------------------------------------------------------------------------------- */
+/* --- tasks ------------------------------------------------------------------------------------ */
 
 void loop_task_schedule(struct loop *loop, struct loop_task *task)
 {
@@ -155,7 +155,7 @@ static void run_tasks(struct loop *loop)
     }
 }
 
-/* --- messages from other threads --------------------------------------------------------------- */
+/* --- messages from other threads -------------------------------------------------------------- */
 
 void loop_post(struct loop *loop, loop_post_fn *fn, void *ctx)
 {
@@ -224,7 +224,7 @@ static void handle_detach(struct loop *loop)
     loop_handle_put(loop->handle);
 }
 
-/* --- the loop ---------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 int loop_new(struct loop **ret_loop)
 {

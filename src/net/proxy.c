@@ -79,7 +79,7 @@ static int refused(const struct proxy *p, struct err *reterr, const char *why)
     return err_set(reterr, -ECONNREFUSED, "proxy %.*s: %s", STR_ARG(p->url->host), why);
 }
 
-/* --- HTTP -------------------------------------------------------------------------------------- */
+/* --- HTTP ------------------------------------------------------------------------------------- */
 
 static int on_connect_reply(struct proxy *p, struct err *reterr)
 {
@@ -100,7 +100,7 @@ static int on_connect_reply(struct proxy *p, struct err *reterr)
     return 1;
 }
 
-/* --- SOCKS5 (RFC 1928, 1929) ------------------------------------------------------------------- */
+/* --- SOCKS5 (RFC 1928, 1929) ------------------------------------------------------------------ */
 
 static void socks_request(struct proxy *p, struct buf *out)
 {

@@ -6,7 +6,7 @@
 
 #define PEM_FILE_MAX ((size_t)4 << 20)
 
-/* --- files ------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static int read_pem(const char *path, struct buf *out, struct err *reterr)
 {
@@ -41,7 +41,7 @@ static int pick_pem(struct str text, const char *path, struct buf *store, struct
     return r;
 }
 
-/* --- whom to trust ----------------------------------------------------------------------------- */
+/* --- whom to trust ---------------------------------------------------------------------------- */
 
 static int add_cas(SSL_CTX *ctx, struct str pem, const char *what, bool announce,
                    struct err *reterr)
@@ -95,7 +95,7 @@ static void set_verification(struct tls_config *config)
         SSL_CTX_set_verify(config->ctx, SSL_VERIFY_PEER, accept_any);
 }
 
-/* --- who we are -------------------------------------------------------------------------------- */
+/* --- who we are ------------------------------------------------------------------------------- */
 
 static int use_pair(struct tls_config *config, const struct tls_pair *pair, struct err *reterr)
 {
@@ -160,7 +160,7 @@ int tls_config_swap_certificate(struct tls_config *config, struct str cert_pem, 
     return r;
 }
 
-/* --- sessions ---------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 SSL_SESSION *tls_session_take(struct tls_config *config, const char *server)
 {
@@ -190,7 +190,7 @@ void tls_session_keep(struct tls_config *config, const char *server, SSL_SESSION
     pthread_mutex_unlock(&config->lock);
 }
 
-/* --- making a configuration -------------------------------------------------------------------- */
+/* --- making a configuration ------------------------------------------------------------------- */
 
 /* "h2,http/1.1" as TLS carries it. */
 static int set_alpn(struct tls_config *config, const char *list, struct err *reterr)

@@ -24,7 +24,7 @@ struct tls_conn {
     VEC(struct str) organizations;
 };
 
-/* --- the BIO: memory on both sides, no copy kept ----------------------------------------------- */
+/* --- the BIO: memory on both sides, no copy kept ---------------------------------------------- */
 
 static int bio_read(BIO *bio, char *out, int n)
 {
@@ -84,7 +84,7 @@ static void once(void)
     pthread_once(&done, make_method);
 }
 
-/* --- callbacks of OpenSSL ---------------------------------------------------------------------- */
+/* --- callbacks of OpenSSL --------------------------------------------------------------------- */
 
 static int on_session(SSL *ssl, SSL_SESSION *session)
 {
@@ -111,7 +111,7 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_n,
 
 static int on_verify(int ok, X509_STORE_CTX *ctx);
 
-/* --- making ------------------------------------------------------------------------------------ */
+/* --- making ----------------------------------------------------------------------------------- */
 
 static struct tls_conn *conn_new(struct tls_config *config)
 {
@@ -209,7 +209,7 @@ void tls_conn_refuse_h2(struct tls_conn *conn)
     conn->refuse_h2 = true;
 }
 
-/* --- reasons ----------------------------------------------------------------------------------- */
+/* --- reasons ---------------------------------------------------------------------------------- */
 
 static void add_alt_names(struct buf *out, X509 *cert)
 {
@@ -316,7 +316,7 @@ static int fail(struct tls_conn *conn, struct err *reterr)
     return err_set(reterr, -EPROTO, "%s: TLS: %s", host, tls_reason());
 }
 
-/* --- the peer ---------------------------------------------------------------------------------- */
+/* --- the peer --------------------------------------------------------------------------------- */
 
 static struct str entry_text(const X509_NAME_ENTRY *entry)
 {
@@ -347,7 +347,7 @@ static void read_peer(struct tls_conn *conn)
     conn->has_peer = true;
 }
 
-/* --- bytes ------------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 /* 1: done, 0: wants more, negative: failed. */
 static int handshake(struct tls_conn *conn, struct err *reterr)

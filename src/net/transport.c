@@ -32,7 +32,7 @@ static void closed_errno(struct transport *t, const char *what, int code)
     closed(t, code, &err);
 }
 
-/* --- out --------------------------------------------------------------------------------------- */
+/* --- out -------------------------------------------------------------------------------------- */
 
 /* What tls wrote may have to go through a proxy's TLS as well. */
 static int queue_cipher(struct transport *t, struct str data, struct err *reterr)
@@ -130,7 +130,7 @@ static void flush(struct transport *t)
         update_interest(t);
 }
 
-/* --- in ---------------------------------------------------------------------------------------- */
+/* --- in --------------------------------------------------------------------------------------- */
 
 static void became_ready(struct transport *t)
 {
@@ -250,7 +250,7 @@ static void on_flush(struct loop_task *task)
     flush(CONTAINER_OF(task, struct transport, flush));
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void on_reap(struct loop_task *task)
 {

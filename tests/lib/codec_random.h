@@ -16,9 +16,9 @@
 static struct str random_text(struct rand *r, struct arena *a, size_t size)
 {
     static const char *const pieces[] = {
-        "a",    "b",      "Z",     "0", "-", "\"",     "\\",         "\n",
-        "\t",   "\x01",   "<",     "&", "ä", "\u2028", "日本",       "/",
-        ":",    "# ",     "{",     "]", "'", " ",      "\U0001F600", "kubernetes.io/hostname",
+        "a",    "b",        "Z",     "0", "-", "\"",     "\\",         "\n",
+        "\t",   "\x01",     "<",     "&", "ä", "\u2028", "日本",       "/",
+        ":",    "# ",       "{",     "]", "'", " ",      "\U0001F600", "kubernetes.io/hostname",
         "\x7f", "\xC2\x85", "\uFEFF"};
     struct buf b = BUF_INIT;
     for (size_t n = rand_below(r, 1 + size % 12); n > 0; n--)

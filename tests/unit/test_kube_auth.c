@@ -502,6 +502,39 @@ static void test_certificate_files_are_read_again(void **state)
     auth_free(auth);
 }
 
+static void test_plugin_brings_a_certificate(void **state)
+{
+    struct kubeconfig_exec plugin;
+    struct kube_config config = {.tls = true};
+    struct tls_seen seen = {0};
+    struct waiter w = {0};
+    struct auth *auth;
+    struct err err;
+
+    (void)state;
+    make_certificate("by-plugin");
+    plugin = plugin_of(script("escape() { awk '{printf \"%s\\\\n\", $0}' $1; }\n"
+                              "printf '%s' '" HEAD
+                              "\"status\":{\"clientCertificateData\":\"'\"$(escape cert)\"'\","
+                              "\"clientKeyData\":\"'\"$(escape key)\"'\"}}'\n"));
+    config.exec = &plugin;
+    if (auth_new(loop, &config, &eager, &auth, &err) < 0)
+        fail_msg("%s", err.msg);
+    auth_set_tls_listener(auth, on_tls, &seen);
+    assert_false(auth_ready(auth, &w.wait, on_told));
+    assert_true(fake_run_until(loop, is_told, &w));
+    if (w.code < 0)
+        fail_msg("%s", fake_log_text());
+    assert_int_equal(seen.n, 1);
+    /* The same certificate again is no reason for new connections. */
+    assert_true(auth_reject(auth, auth_generation(auth)));
+    w.told = false;
+    assert_false(auth_ready(auth, &w.wait, on_told));
+    assert_true(fake_run_until(loop, is_told, &w));
+    assert_int_equal(seen.n, 1);
+    auth_free(auth);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -520,6 +553,7 @@ int main(void)
         TEST(test_plugin_is_run_once_for_all_and_again_when_needed),
         TEST(test_waiters_hear_of_failure),
         TEST(test_certificate_files_are_read_again),
+        TEST(test_plugin_brings_a_certificate),
     };
 
     return cmocka_run_group_tests_name("kube_auth", tests, NULL, NULL);

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "fake_kube.h"
 #include "kube/pod_writes.h"
 
 static struct pod_condition conditions[2];
@@ -93,6 +94,76 @@ static void test_nominated_node_name(void **state)
     assert_string_equal(patch(NULL, ""), "{\"status\":{\"nominatedNodeName\":null}}");
 }
 
+/* --- writing it ------------------------------------------------------------------------------- */
+
+struct outcome {
+    bool told;
+    int code, status;
+};
+
+static void on_done(void *ctx, const struct rest_result *result)
+{
+    struct outcome *o = ctx;
+
+    o->told = true;
+    o->code = result->code;
+    o->status = result->status;
+}
+
+static bool is_told(void *ctx)
+{
+    return ((struct outcome *)ctx)->told;
+}
+
+#define STATUS "/api/v1/namespaces/ns/pods/a/status"
+
+static struct outcome write_status(struct fake_kube *k, const char *node)
+{
+    struct str name = str_of(node);
+    struct pod_status_change change = {.pod = &pod, .nominated_node_name = &name};
+    struct outcome o = {0};
+
+    pod.metadata.namespace = STR("ns");
+    pod.metadata.name = STR("a");
+    pod_status_write(k->client, &change, on_done, &o);
+    assert_false(o.told);
+    assert_true(fake_run_until(k->loop, is_told, &o));
+    return o;
+}
+
+static void test_writes_are_retried_four_times_in_all(void **state)
+{
+    struct fake_kube k;
+    struct outcome o;
+
+    (void)state;
+    fake_kube_begin(&k, NULL);
+    fake_api_json(k.api, "PATCH", STATUS, NULL, 409, fake_status(&k, 409, "Conflict", "x").p);
+    fake_api_json(k.api, "PATCH", STATUS, NULL, 500, fake_status(&k, 500, "InternalError", "x").p);
+    fake_api_json(k.api, "PATCH", STATUS, NULL, 200, "{}");
+    o = write_status(&k, "n1");
+    assert_int_equal(o.code, 0);
+    assert_int_equal(fake_api_count(k.api), 3);
+    assert_string_equal(fake_api_request(k.api, 2)->body,
+                        "{\"status\":{\"nominatedNodeName\":\"n1\"}}");
+    /* Refused for good: once. */
+    fake_api_json(k.api, "PATCH", STATUS, NULL, 404, fake_status(&k, 404, "NotFound", "x").p);
+    o = write_status(&k, "n1");
+    assert_int_equal(o.code, -ENOENT);
+    assert_int_equal(fake_api_count(k.api), 4);
+    for (int i = 0; i < 5; i++)
+        fake_api_json(k.api, "PATCH", STATUS, NULL, 503,
+                      fake_status(&k, 503, "ServiceUnavailable", "x").p);
+    o = write_status(&k, "n1");
+    assert_int_equal(o.status, 503);
+    assert_int_equal(fake_api_count(k.api), 8);
+    /* Nothing changes: nothing is sent. */
+    o = write_status(&k, "");
+    assert_int_equal(o.code, 0);
+    assert_int_equal(fake_api_count(k.api), 8);
+    fake_kube_end(&k);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -101,6 +172,7 @@ int main(void)
         TEST(test_a_new_condition_is_written_whole),
         TEST(test_only_what_differs_is_written),
         TEST(test_nominated_node_name),
+        TEST(test_writes_are_retried_four_times_in_all),
     };
 
     return cmocka_run_group_tests_name("kube_pod_writes", tests, NULL, NULL);

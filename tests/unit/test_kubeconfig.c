@@ -163,7 +163,8 @@ static void test_exec_plugin(void **state)
     const char *p =
         file("config", CLUSTER "users: [{name: u, user: {exec: {command: ./plugin, args: [a],"
                                " apiVersion: client.authentication.k8s.io/v1,"
-                               " env: [{name: NAME, value: V}], interactiveMode: Never}}}]\n" CONTEXT);
+                               " env: [{name: NAME, value: V}],"
+                               " interactiveMode: Never}}}]\n" CONTEXT);
     char expected[256];
     struct kube_config c;
     struct err err;

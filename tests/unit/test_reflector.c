@@ -213,12 +213,16 @@ static void test_streaming_list(void **state)
     expect("Aa@5 Ab@3 ");
     assert_false(reflector_has_synced(reflector));
     assert_int_equal(reflector_resource_version(reflector).n, 0);
+    /* A bookmark that does not end the initial events. */
     fake_api_push(k.api, PODS, fake_bookmark(&k, 6, false));
+    push("MODIFIED", "b", 4);
+    expect("Mb@3>4 ");
+    assert_false(reflector_has_synced(reflector));
     fake_api_push(k.api, PODS, fake_bookmark(&k, 7, true));
     expect("S ");
     assert_true(str_is(reflector_resource_version(reflector), "7"));
     push("MODIFIED", "b", 8);
-    expect("Mb@3>8 ");
+    expect("Mb@4>8 ");
     fake_api_push(k.api, PODS, fake_bookmark(&k, 20, false));
     fake_api_end(k.api, PODS);
     /* Ended in good order: goes on from the bookmark, without listing. */
@@ -444,6 +448,33 @@ static void test_a_resource_that_appears_later(void **state)
     expect("Ds@4 ");
 }
 
+/* The server says 403 before it looks whether there is such a resource. */
+static void test_403_of_a_group_that_is_off(void **state)
+{
+    struct reflector_options o = paging();
+
+    (void)state;
+    o.kind = kind_get(KIND_RESOURCE_SLICE);
+    o.optional = true;
+    for (int i = 0; i < 4; i++)
+        fake_api_json(k.api, "GET", SLICES, NULL, 403,
+                      fake_status(&k, 403, "Forbidden", "slices: no").p);
+    /* Served: a refusal. Not served: nothing to be had, twice. In doubt: a refusal. */
+    fake_api_json(k.api, "GET", "/apis/resource.k8s.io/v1", NULL, 200,
+                  "{\"resources\":[{\"name\":\"resourceslices\"}]}");
+    fake_api_json(k.api, "GET", "/apis/resource.k8s.io/v1", NULL, 404, "{}");
+    fake_api_json(k.api, "GET", "/apis/resource.k8s.io/v1", NULL, 200,
+                  "{\"resources\":[{\"name\":\"other\"}]}");
+    fake_api_json(k.api, "GET", "/apis/resource.k8s.io/v1", NULL, 500, "{}");
+    start(o);
+    expect("S ");
+    wait_requests(8);
+    assert_int_equal(count_in_log("slices: no"), 1);
+    assert_int_equal(count_in_log("does not serve this resource"), 1);
+    assert_string_equal(fake_api_request(k.api, 1)->accept, FAKE_JSON);
+    assert_false(rest_is_json_only(k.client, o.kind));
+}
+
 static void test_a_needed_resource_is_waited_for(void **state)
 {
     (void)state;
@@ -531,6 +562,58 @@ static void test_informers_sync_together(void **state)
     informers_free(in);
 }
 
+static void test_a_kick_ends_the_wait_for_a_lost_server(void **state)
+{
+    struct reflector_options o = paging();
+
+    (void)state;
+    o.backoff = (struct backoff_options){3600 * NSEC_PER_SEC, 3600 * NSEC_PER_SEC, 1, 0, 0};
+    o.healthy = 3600 * NSEC_PER_SEC;
+    answer_list("limit=500", list_of(pods("a", 1), "10", ""));
+    answer_watch("resourceVersion=10", STR(""));
+    start(o);
+    expect("Aa@1 S ");
+    wait_open(PODS);
+    /* Nothing to wait for: no effect. */
+    reflector_kick(reflector);
+    fake_api_cut(k.api, PODS);
+    answer_watch("resourceVersion=10", fake_frame(&k, "ADDED", fake_pod(&k, "b", 11)));
+    for (int i = 0; i < 20 && count_in_log("Failed to watch") == 0; i++)
+        loop_step(k.loop, 20 * NSEC_PER_MSEC);
+    assert_int_equal(fake_api_count(k.api), 2);
+    reflector_kick(reflector);
+    expect("Ab@11 ");
+}
+
+static bool all_failed(void *ctx)
+{
+    (void)ctx;
+    return count_in_log("Failed to watch") > 0 && fake_api_count(k.api) >= 6;
+}
+
+static void test_informers_complain_with_one_voice(void **state)
+{
+    static const struct informer_row rows[] = {
+        {.kind = KIND_POD}, {.kind = KIND_NODE}, {.kind = KIND_SERVICE}};
+    static const struct informers_sink all = {.on_event = on_event};
+    static const char *const paths[] = {PODS, NODES, "/api/v1/services"};
+    struct reflector_options o = paging();
+    struct informers *in;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+        fake_api_answer(k.api,
+                        &(struct fake_answer){.path = paths[i],
+                                              .status = 401,
+                                              .body = fake_status(&k, 401, "Unauthorized", "no"),
+                                              .forever = true});
+    in = informers_new(k.client, rows, ARRAY_LEN(rows), &o, &all, NULL);
+    informers_start(in);
+    assert_true(fake_run_until(k.loop, all_failed, NULL));
+    assert_int_equal(count_in_log("Failed to watch"), 1);
+    informers_free(in);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -551,10 +634,13 @@ int main(void)
         TEST(test_events_for_the_unknown),
         TEST(test_403_is_told_once_per_message),
         TEST(test_a_resource_that_appears_later),
+        TEST(test_403_of_a_group_that_is_off),
         TEST(test_a_needed_resource_is_waited_for),
         TEST(test_429_and_500_resume_the_watch),
         TEST(test_no_busy_loop),
         TEST(test_informers_sync_together),
+        TEST(test_informers_complain_with_one_voice),
+        TEST(test_a_kick_ends_the_wait_for_a_lost_server),
     };
 
     return cmocka_run_group_tests_name("reflector", tests, NULL, NULL);

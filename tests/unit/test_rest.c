@@ -422,7 +422,49 @@ static void test_plugin_failure_is_told(void **state)
 
 /* --- bounds ----------------------------------------------------------------------------------- */
 
-static void test_truncated_and_oversized_replies(void **state)
+static bool is_open(void *ctx)
+{
+    return fake_api_is_open(k.api, ctx);
+}
+
+static void send_bind(void)
+{
+    static const struct object_meta pod = {.namespace = STR_INIT("ns"), .name = STR_INIT("a")};
+
+    forget();
+    pod_bind(k.client, &pod, STR("n1"), on_done, &outcome);
+}
+
+/* The body ends before its time: a read is made again, a write fails and says where. */
+static void test_truncated_replies(void **state)
+{
+    struct rest_request request = {
+        .verb = REST_GET, .kind = kind_get(KIND_POD), .namespace = STR("ns"), .name = STR("a")};
+
+    (void)state;
+    fake_api_answer(k.api, &(struct fake_answer){.path = POD "/binding",
+                                                 .manner = FAKE_STREAM,
+                                                 .body = STR("{\"kind\":\"Sta")});
+    send_bind();
+    assert_true(fake_run_until(k.loop, is_open, (void *)(uintptr_t)POD "/binding"));
+    fake_api_cut(k.api, POD "/binding");
+    assert_true(fake_run_until(k.loop, is_told, &outcome));
+    assert_int_equal(outcome.result.code, -ECONNRESET);
+    assert_holds(outcome.result.err.msg, POD "/binding");
+    forget();
+    fake_api_answer(
+        k.api, &(struct fake_answer){.path = POD, .manner = FAKE_STREAM, .body = STR("{\"kind\"")});
+    fake_api_json(k.api, NULL, POD, NULL, 200, fake_pod(&k, "a", 1).p);
+    rest_send(k.client, &request, on_done, &outcome);
+    assert_true(fake_run_until(k.loop, is_open, (void *)(uintptr_t)POD));
+    fake_api_cut(k.api, POD);
+    assert_true(fake_run_until(k.loop, is_told, &outcome));
+    assert_int_equal(outcome.result.code, 0);
+    assert_non_null(outcome.object);
+    forget();
+}
+
+static void test_oversized_replies(void **state)
 {
     struct rest_options options = {.retry_unit = 1, .max_reply = 1000};
     const struct outcome *o;
@@ -508,6 +550,70 @@ static void test_a_callback_may_free_the_client(void **state)
     fake_api_json(k.api, NULL, POD, NULL, 200, "{}");
     rest_send(k.client, &request, free_client, &freed);
     assert_true(fake_run_until(k.loop, is_true, &freed));
+}
+
+/* --- over TLS, which means HTTP/2 --------------------------------------------------------------- */
+
+static void make_ca(struct buf *cert, struct buf *key)
+{
+    struct tls_cert_request request = {.common_name = "ca", .is_ca = true};
+    struct err err;
+
+    if (tls_make_certificate(&request, cert, key, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+/* Serves with a certificate of that CA; the client trusts `trusted`. */
+static void use_tls(struct buf *ca, struct buf *ca_key, struct buf *trusted)
+{
+    struct buf cert = BUF_INIT, key = BUF_INIT;
+    struct tls_cert_request request = {
+        .names = "127.0.0.1", .ca_cert_pem = buf_str(ca), .ca_key_pem = buf_str(ca_key)};
+    struct tls_config *tls;
+    struct err err;
+
+    if (tls_make_certificate(&request, &cert, &key, &err) < 0 ||
+        tls_config_new_server(
+            &(struct tls_options){.cert_pem = buf_str(&cert), .key_pem = buf_str(&key)}, &tls,
+            &err) < 0)
+        fail_msg("%s", err.msg);
+    rest_client_free(k.client);
+    fake_api_free(k.api);
+    k.api = fake_api_new(k.loop, tls);
+    k.config.server = arena_dup(&k.arena, str_of(fake_api_url(k.api)));
+    k.config.tls = true;
+    k.config.ca_data = arena_dup(&k.arena, buf_str(trusted));
+    if (rest_client_new(k.loop, &k.config, NULL, &k.client, &err) < 0)
+        fail_msg("%s", err.msg);
+    tls_config_unref(tls);
+    buf_release(&cert);
+    buf_release(&key);
+}
+
+static void test_tls_is_verified(void **state)
+{
+    struct buf ca = BUF_INIT, ca_key = BUF_INIT, other = BUF_INIT, other_key = BUF_INIT;
+    const struct outcome *o;
+
+    (void)state;
+    make_ca(&ca, &ca_key);
+    make_ca(&other, &other_key);
+    use_tls(&ca, &ca_key, &ca);
+    fake_api_json(k.api, NULL, POD, NULL, 200, fake_pod(&k, "a", 1).p);
+    o = get_pod();
+    if (o->result.code < 0)
+        fail_msg("%s", o->result.err.msg);
+    use_tls(&ca, &ca_key, &other);
+    o = get_pod();
+    assert_int_equal(o->result.code, -EKEYREJECTED);
+    assert_holds(o->result.err.msg, "GET https://127.0.0.1:");
+    assert_holds(o->result.err.msg, "unknown authority");
+    assert_int_equal(fake_api_count(k.api), 0);
+    forget();
+    buf_release(&ca);
+    buf_release(&ca_key);
+    buf_release(&other);
+    buf_release(&other_key);
 }
 
 /* --- watches ---------------------------------------------------------------------------------- */
@@ -737,7 +843,9 @@ int main(void)
         TEST(test_reads_survive_a_lost_connection_and_writes_fail),
         TEST(test_401_reads_the_token_again_once),
         TEST(test_plugin_failure_is_told),
-        TEST(test_truncated_and_oversized_replies),
+        TEST(test_truncated_replies),
+        TEST(test_oversized_replies),
+        TEST(test_tls_is_verified),
         TEST(test_rate_limit_spaces_calls),
         TEST(test_cancel_and_free_are_silent),
         TEST(test_a_callback_may_free_the_client),

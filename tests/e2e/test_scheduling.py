@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A thousand pods on a hundred nodes of a real API server, whatever dies on the way.
+
+The nodes hold exactly what the pods ask for: whoever counts wrongly overcommits one of them. The
+API server's audit log tells who bound which pod and how often.
+"""
+
+import collections
+import json
+import os
+import time
+
+import berth
+from berth import PODS, add_nodes, check, equal, make_node, make_pod, overcommitted, wait_for
+from cluster import Cluster
+from tap import main, note, test
+
+N_NODES, N_PODS = 100, 1000
+USER = "system:kube-scheduler"
+
+
+def cluster():
+    policy = os.path.join(berth.HERE, "audit-policy.yaml")
+    return Cluster(apiserver_args=[f"--audit-policy-file={policy}", "--audit-log-path=audit.log"])
+
+
+def fill(c):
+    """Nodes for ten pods each, and no room for an eleventh."""
+    add_nodes(c, *[make_node(f"node-{i:03}", cpu="1", memory="1000Mi", pods=20)
+                   for i in range(N_NODES)])
+
+
+def the_pods(first=0, last=N_PODS):
+    return [make_pod(f"pod-{i:04}", cpu="100m", memory="100Mi") for i in range(first, last)]
+
+
+def unhurried(c):
+    """Many bindings at once, and seconds for all of them: it can be caught in the act."""
+    return berth.scheduler_config(c, "unhurried", clientConnection={
+        "kubeconfig": c.scheduler_kubeconfig, "qps": 200, "burst": 300})
+
+
+def attempts(c):
+    """Every request for a binding since the last reset: (pod, user, HTTP code)."""
+    found = []
+    with open(os.path.join(c.dir, "audit.log")) as f:
+        for line in f:
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue        # cut off by kill -9
+            found.append((entry["objectRef"]["name"], entry["user"]["username"],
+                          entry["responseStatus"]["code"]))
+    return found
+
+
+def reset(c):
+    try:
+        berth.reset(c)
+    finally:
+        with open(os.path.join(c.dir, "audit.log"), "r+") as f:
+            f.truncate()
+
+
+def wait_count(c, count, timeout=berth.TIMEOUT):
+    """Waits until so many pods are bound. A server that is away counts as none."""
+    def enough():
+        try:
+            return c.bound("default") >= count
+        except Exception:
+            return False
+    wait_for(enough, timeout, what=f"{count} pods bound")
+
+
+def check_all_bound_once(c, allow_lost_entries=0):
+    pods = c.pods()
+    equal(len(pods), N_PODS, "pods")
+    equal([p["metadata"]["name"] for p in pods if not p["spec"].get("nodeName")], [], "lost pods")
+    equal(overcommitted(c), [], "overcommitted nodes")
+    seen = attempts(c)
+    equal({user for _, user, _ in seen}, {USER}, "who bound")
+    successes = collections.Counter(pod for pod, _, code in seen if code == 201)
+    equal([p for p, n in successes.items() if n > 1], [], "pods bound twice")
+    missing = N_PODS - len(successes)
+    check(missing <= allow_lost_entries, f"{missing} pods have no successful binding in the log")
+    return collections.Counter(code for _, _, code in seen)
+
+
+def check_scheduled_events(c):
+    """Every pod has one Scheduled event that names its node as upstream does."""
+    def complete():
+        events = c.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"]
+        return sum(e["reason"] == "Scheduled" for e in events) >= N_PODS and events
+    events = wait_for(complete, berth.TIMEOUT, interval=0.5, what="all Scheduled events")
+    notes = {e["regarding"]["name"]: e["note"] for e in events if e["reason"] == "Scheduled"}
+    for pod in c.pods():
+        name = pod["metadata"]["name"]
+        equal(notes.get(name),
+              f"Successfully assigned default/{name} to {pod['spec']['nodeName']}", name)
+    equal(sum(e["reason"] == "Scheduled" for e in events), N_PODS, "Scheduled events")
+
+
+@test
+def a_thousand_pods_are_bound_once_and_no_node_is_overcommitted(c):
+    fill(c)
+    c.create_many(PODS, the_pods())
+    p = berth.start(c)
+    wait_count(c, N_PODS)
+    codes = check_all_bound_once(c)
+    equal(dict(codes), {201: N_PODS}, "answers to bindings")
+    check_scheduled_events(c)
+    berth.stop(p)
+
+
+@test
+def pods_created_while_it_runs_are_bound(c):
+    p = berth.start(c)
+    fill(c)
+    for first in range(0, N_PODS, 250):
+        c.create_many(PODS, the_pods(first, first + 250))
+    wait_count(c, N_PODS)
+    equal(dict(check_all_bound_once(c)), {201: N_PODS}, "answers to bindings")
+    berth.stop(p)
+
+
+@test
+def killing_the_api_server_mid_way_loses_nothing_and_binds_nothing_twice(c):
+    fill(c)
+    c.create_many(PODS, the_pods())
+    p = berth.start(c, config=unhurried(c))
+    wait_count(c, 200)
+    c.kill_apiserver()
+    before, lines = p.cpu_seconds(), p.text().count("\n")
+    time.sleep(5)       # an interval to measure over, not a wait for something
+    used = p.cpu_seconds() - before
+    note(f"{used:.2f} s of CPU and {p.text().count(chr(10)) - lines} lines in 5 s without a server")
+    check(used < 1, f"busy while the server is down: {used:.2f} s of CPU in 5 s")
+    c.start_apiserver()
+    wait_count(c, N_PODS)
+    note(f"answers to bindings: {dict(check_all_bound_once(c, allow_lost_entries=100))}")
+    check(p.running(), "berth did not survive")
+    lines = p.text().count("\n")
+    check(lines < 2000, f"{lines} lines in the log")
+    berth.stop(p)
+
+
+@test
+def killing_berth_mid_way_loses_nothing_and_binds_nothing_twice(c):
+    fill(c)
+    c.create_many(PODS, the_pods())
+    p = berth.start(c, config=unhurried(c))
+    wait_count(c, 200)
+    berth.kill(p)
+    check(c.bound("default") < N_PODS, "it was through before it was killed")
+    p = berth.start(c, name="berth-2")
+    wait_count(c, N_PODS)
+    check_all_bound_once(c)
+    berth.stop(p)
+
+
+@test
+def two_that_both_believe_to_lead_bind_nothing_twice(c):
+    fill(c)
+    both = [berth.start(c, name=f"berth-{i}") for i in (1, 2)]
+    c.create_many(PODS, the_pods())
+    wait_count(c, N_PODS)
+    seen = collections.Counter(pod for pod, _, code in attempts(c) if code == 201)
+    equal(len(seen), N_PODS, "pods bound")
+    equal(max(seen.values()), 1, "successful bindings of one pod")
+    for p in both:
+        berth.stop(p)
+
+
+if __name__ == "__main__":
+    main(fixture=cluster, after=reset)
