@@ -33,13 +33,14 @@ CMD_SRC  := $(wildcard src/cmd/*.c)
 LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(CMD_SRC),$(SRC)))
 CMD_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(CMD_SRC))
 TESTLIB_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/lib/*.c))
+TESTPLUGIN_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/plugins/*.c))
 UNIT     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all help deps deps-test run test check unit unit-bins fuzz-bins fuzz lint format clean kube \
-	install bench-decode compile_commands.json
+.PHONY: all help deps deps-test run test check unit unit-bins e2e-bins fuzz-bins fuzz lint format \
+	clean kube install bench-decode compile_commands.json
 
 all: $(BUILD)/berth
 
@@ -78,6 +79,11 @@ $(BUILD)/libberth.a: $(LIB_OBJ)
 	$(Q)ar rcs $@ $^
 
 $(BUILD)/berth: $(CMD_OBJ) $(BUILD)/libberth.a
+	$(call step,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic $^ $(LIBS) -o $@
+
+# berth with the plugins of tests/plugins in its registry, for tests/e2e.
+$(BUILD)/berth-test: $(filter-out %/out_of_tree.o,$(CMD_OBJ)) $(TESTPLUGIN_OBJ) $(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic $^ $(LIBS) -o $@
 
@@ -120,6 +126,7 @@ run: deps
 test: deps-test
 	@tests/run.py
 
+e2e-bins: $(BUILD)/berth $(BUILD)/berth-test
 unit-bins: $(UNIT)
 unit: unit-bins
 	@tests/run.py --unit $(BUILD)

@@ -8,6 +8,7 @@
 #include "base/rand.h"
 #include "cmd/cmd.h"
 #include "cmd/flags.h"
+#include "cmd/out_of_tree.h"
 #include "cmd/serving.h"
 #include "engine/config.h"
 #include "kube/world.h"
@@ -24,6 +25,7 @@ struct scheduler {
 
     struct arena arena;
     struct scheduler_config config;
+    struct registry registry;
     struct kube_config kube;
     struct loop *loop;
     struct loop_io signals;
@@ -229,7 +231,7 @@ static int start(struct scheduler *s, struct err *reterr)
         .loop = s->loop,
         .kube = &s->kube,
         .config = &s->config,
-        .registry = &in_tree_registry,
+        .registry = &s->registry,
         .seed = rand_entropy(),
         .max_in_unschedulable = s->max_in_unschedulable,
     };
@@ -262,10 +264,14 @@ static int run(struct scheduler *s)
         return cmd_fail(EXIT_FAILED, "%s", err.msg);
     log_set_verbosity((int)s->verbosity);
     log_set_format(strcmp(s->logging_format, "json") == 0 ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
-    int r = start(s, &err);
+    registry_init(&s->registry, &in_tree_registry);
+    int r = registry_merge(&s->registry, out_of_tree_plugins, &err);
+    if (r == 0)
+        r = start(s, &err);
     if (r == 0)
         loop_run(s->loop);
     end(s);
+    registry_release(&s->registry);
     kube_config_release(&s->kube);
     return r < 0 ? cmd_fail(EXIT_FAILED, "%s", err.msg) : s->exit_code;
 }

@@ -3,6 +3,7 @@
 #include "api/pod.h"
 #include "cmd/cmd.h"
 #include "cmd/flags.h"
+#include "cmd/out_of_tree.h"
 #include "codec/json.h"
 #include "engine/config.h"
 #include "plugins/registry.h"
@@ -108,11 +109,17 @@ static int run(struct simulate *s, char **files, int n)
 {
     struct err err;
     struct sim *sim;
+    struct registry registry;
     if (load(s, files, n, &err) < 0)
         return cmd_fail(EXIT_FAILED, "%s", err.msg);
+    registry_init(&registry, &in_tree_registry);
     struct sim_options options = {
-        .config = &s->config, .registry = &in_tree_registry, .seed = (uint64_t)s->seed};
-    if (sim_new(&options, &sim, &err) < 0)
+        .config = &s->config, .registry = &registry, .seed = (uint64_t)s->seed};
+    int r = registry_merge(&registry, out_of_tree_plugins, &err);
+    if (r == 0)
+        r = sim_new(&options, &sim, &err);
+    registry_release(&registry);
+    if (r < 0)
         return cmd_fail(EXIT_FAILED, "%s", err.msg);
     if (s->scenario.skipped)
         fprintf(stderr, "berth: %zu objects are of kinds that scheduling does not look at\n",

@@ -12,14 +12,6 @@
 
 typedef VEC(struct plugin_ref) ref_list;
 
-const struct berth_plugin *registry_find(const struct registry *r, struct str name)
-{
-    for (size_t i = 0; r->plugins[i]; i++)
-        if (str_is(name, r->plugins[i]->name))
-            return r->plugins[i];
-    return NULL;
-}
-
 static const struct plugin_ref *find_ref(const struct plugin_ref *refs, size_t n, struct str name)
 {
     for (size_t i = 0; i < n; i++)

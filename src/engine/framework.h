@@ -17,6 +17,7 @@
 #include "engine/abi.h"
 #include "engine/config.h"
 #include "engine/point.h"
+#include "engine/registry.h"
 
 struct engine;
 struct profile;
@@ -58,17 +59,6 @@ struct profile {
     handle_list instances;
     handle_list at[POINT_COUNT];
 };
-
-/*
- * What can be enabled: every plugin known to this process, and the multiPoint section that a
- * profile starts from. src/plugins/registry.c has the table of those inside berth.
- */
-struct registry {
-    const struct berth_plugin *const *plugins; /* NULL-ended */
-    const struct plugin_ref *defaults;
-    size_t n_defaults;
-};
-const struct berth_plugin *registry_find(const struct registry *r, struct str name);
 
 /*
  * Builds a profile from its configuration: merges it with the defaults, expands multiPoint, makes

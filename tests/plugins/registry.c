@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table that takes the place of src/cmd/out_of_tree.c in berth-test. */
+#include "cmd/out_of_tree.h"
+#include "test_plugins.h"
+
+const struct berth_plugin *const out_of_tree_plugins[] = {
+    &test_pair_plugin, &test_node_label_plugin, &test_gates_plugin,
+    &test_only_plugin, &test_pause_plugin,      NULL,
+};
