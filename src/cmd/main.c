@@ -15,6 +15,7 @@ struct command {
 static const struct command commands[] = {
     {"scheduler", cmd_scheduler, "schedule the pods of a cluster, in place of kube-scheduler"},
     {"simulate", cmd_simulate, "schedule the pods of manifest files, without a cluster"},
+    {"bench", cmd_bench, "measure the engine alone, without a cluster"},
 };
 
 int cmd_fail(int exit_code, const char *fmt, ...)

@@ -173,6 +173,7 @@ void cache_refresh(struct cache *c)
         return;
     node_tree_list(&c->tree, &c->order);
     c->order_is_old = false;
+    c->node_set++;
 }
 
 /* --- images: which are where, and on how many nodes -------------------------------------------- */

@@ -47,7 +47,7 @@ struct cache {
     struct map images; /* by name, to struct image_state */
     size_t n_assumed;
     uint64_t generation; /* grows with every change */
-    uint64_t node_set;   /* grows when a slot gets a node or loses it */
+    uint64_t node_set;   /* grows when a slot gets a node or loses it, or the order changes */
 };
 
 void cache_init(struct cache *c, struct intern *names);

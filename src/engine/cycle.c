@@ -21,20 +21,25 @@ static void free_state(struct berth_cycle *cycle)
     vec_release(&cycle->state);
 }
 
+static void free_to_activate(struct berth_cycle *cycle)
+{
+    for (size_t i = 0; i < cycle->to_activate.n; i++)
+        pod_info_unref(cycle->to_activate.v[i]);
+    vec_release(&cycle->to_activate);
+}
+
 struct berth_cycle *cycle_free(struct berth_cycle *cycle)
 {
     if (!cycle)
         return NULL;
     free_state(cycle);
-    for (size_t i = 0; i < cycle->to_activate.n; i++)
-        pod_info_unref(cycle->to_activate.v[i]);
-    vec_release(&cycle->to_activate);
+    free_to_activate(cycle);
     vec_release(&cycle->limiters);
     vec_release(&cycle->runs);
-    vec_release(&cycle->order);
     explain_nodes_unref(cycle->names);
     vec_release(&cycle->plugin_scores);
-    bitset_release(&cycle->limit);
+    node_limit_release(&cycle->limit);
+    node_limit_release(&cycle->proposal);
     arena_release(&cycle->arena);
     free(cycle);
     return NULL;
@@ -47,6 +52,8 @@ struct berth_cycle *cycle_clone(const struct berth_cycle *cycle)
     arena_init(&clone->arena, 0);
     clone->state.v = NULL;
     clone->state.n = clone->state.cap = 0;
+    clone->to_activate.v = NULL;
+    clone->to_activate.n = clone->to_activate.cap = 0;
     for (size_t i = 0; i < cycle->state.n; i++) {
         struct cycle_item item = cycle->state.v[i];
         if (item.data && item.clone)
@@ -61,6 +68,7 @@ struct berth_cycle *cycle_clone(const struct berth_cycle *cycle)
 void cycle_free_clone(struct berth_cycle *clone)
 {
     free_state(clone);
+    free_to_activate(clone);
     arena_release(&clone->arena);
     free(clone);
 }
@@ -70,6 +78,13 @@ void cycle_free_clone(struct berth_cycle *clone)
 void cycle_failure_release(struct cycle_failure *failure)
 {
     buf_release(&failure->text);
+}
+
+void cycle_failure_clear(struct cycle_failure *failure)
+{
+    buf_clear(&failure->text);
+    failure->error = false;
+    failure->rejectors = failure->pending = (struct plugin_set){0};
 }
 
 void cycle_failure_error(struct cycle_failure *failure, const char *fmt, ...)
@@ -111,12 +126,26 @@ void cycle_failure_blame(struct cycle_failure *failure, const struct berth_handl
 
 /* --- PreFilter --------------------------------------------------------------------------------- */
 
-/* No node is left that all PreFilter plugins allow. */
-static void fail_limits(struct berth_cycle *cycle, struct cycle_failure *failure)
+static void blame_limiters(const struct berth_cycle *cycle, struct cycle_failure *failure)
 {
     for (size_t i = 0; i < cycle->limiters.n; i++)
         plugin_set_add(&failure->rejectors, cycle->limiters.v[i]->id);
+}
+
+/* The plugin succeeded: what it said about nodes counts. True: some are left. */
+static bool take_proposal(struct berth_cycle *cycle, const struct berth_handle *h,
+                          struct cycle_failure *failure)
+{
+    if (cycle->proposal.set)
+        vec_push(&cycle->limiters, h);
+    node_limit_merge(&cycle->limit, &cycle->proposal);
+    if (!node_limit_empty(&cycle->limit))
+        return true;
+    cycle_failure_clear(failure);
+    blame_limiters(cycle, failure);
     fit_error_limits(cycle, &failure->text);
+    cycle->pre_filter_code = BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+    return false;
 }
 
 /* What one plugin's PreFilter said. True: go on with the next plugin. */
@@ -124,24 +153,23 @@ static bool take_pre_filter(struct berth_cycle *cycle, const struct berth_handle
                             enum berth_code code, struct cycle_failure *failure)
 {
     struct engine *e = cycle->engine;
-    if (code == BERTH_SUCCESS) {
-        bool none = cycle->limited && bitset_count(&cycle->limit) == 0;
-        if (none)
-            fail_limits(cycle, failure);
-        return !none;
-    }
+    if (code == BERTH_SUCCESS)
+        return take_proposal(cycle, h, failure);
+    node_limit_release(&cycle->proposal);
     if (code == BERTH_SKIP) {
         plugin_set_add(&cycle->skip_filter, h->id);
         return true;
     }
-    if (!code_rejects(code)) {
+    /* The last word counts: what others said before is forgotten. */
+    cycle_failure_clear(failure);
+    if (code != BERTH_UNSCHEDULABLE && code != BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE) {
         cycle_failure_status(failure, cycle, &e->status, code, "running PreFilter plugin \"%s\"",
                              h->plugin->name);
         return false;
     }
-    buf_clear(&failure->text);
     cycle_failure_blame(failure, h, code);
     fit_error_pre_filter(cycle, &e->status, &failure->text);
+    cycle->pre_filter_code = code;
     /* The other plugins still prepare what preemption will want to know. */
     return code == BERTH_UNSCHEDULABLE;
 }
@@ -155,13 +183,15 @@ static bool run_pre_filter(struct berth_cycle *cycle, const struct berth_pod *po
     for (size_t i = 0; i < list->n; i++) {
         const struct berth_handle *h = list->v[i];
         status_clear(&e->status);
-        cycle->running = h;
+        cycle->in_pre_filter = true;
         enum berth_code code = h->plugin->pre_filter(h->self, cycle, pod, &e->status);
-        cycle->running = NULL;
+        cycle->in_pre_filter = false;
         if (!take_pre_filter(cycle, h, code, failure))
             return false;
     }
-    return failure->text.n == 0;
+    if (cycle->pre_filter_code != BERTH_SUCCESS)
+        blame_limiters(cycle, failure);
+    return cycle->pre_filter_code == BERTH_SUCCESS;
 }
 
 /* --- PostFilter -------------------------------------------------------------------------------- */
@@ -176,6 +206,8 @@ static void run_post_filter(struct berth_cycle *cycle, const struct berth_pod *p
     failure->keep_nomination = list->n > 0;
     for (size_t i = 0; i < list->n; i++) {
         const struct berth_handle *h = list->v[i];
+        bool before = cycle->nominated;
+        cycle->nominated = false;
         status_clear(&e->status);
         enum berth_code code = h->plugin->post_filter(h->self, cycle, pod, &e->status);
         /* The last word of these counts alone; the others' reasons add up. */
@@ -183,8 +215,10 @@ static void run_post_filter(struct berth_cycle *cycle, const struct berth_pod *p
             !code_rejects(code)) {
             buf_clear(&text);
             status_write(&e->status, &e->reasons, &text);
+            cycle->nominated &= code == BERTH_SUCCESS || code_rejects(code);
             break;
         }
+        cycle->nominated |= before;
         if (text.n && e->status.n)
             buf_add_cstr(&text, ", ");
         status_write(&e->status, &e->reasons, &text);
@@ -240,18 +274,24 @@ static void make_room(struct berth_cycle *cycle)
 static void apply_limits(struct berth_cycle *cycle)
 {
     struct engine *e = cycle->engine;
-    if (cycle->limited) {
+    if (cycle->limit.set) {
         struct berth_node **nodes =
             arena_array(&cycle->arena, struct berth_node *, e->cache.order.n);
+        uint32_t *order = arena_array(&cycle->arena, uint32_t, e->cache.order.n);
         size_t n = 0;
         for (size_t i = 0; i < e->cache.order.n; i++)
-            if (bitset_get(&cycle->limit, e->cache.order.v[i]->slot))
+            if (node_limit_allows(&cycle->limit, e->cache.order.v[i]->slot)) {
+                order[n] = e->cache.order.v[i]->slot;
                 nodes[n++] = e->cache.order.v[i];
+            }
         cycle->nodes = nodes;
+        cycle->order = order;
         cycle->n_nodes = n;
     }
-    cycle->start = e->next_start_node % cycle->n_nodes;
-    cycle->slots = arena_array(&cycle->arena, uint32_t, cycle->n_nodes);
+    /* Where only nodes are allowed that there are not, none is left. */
+    cycle->start = cycle->n_nodes ? e->next_start_node % cycle->n_nodes : 0;
+    /* The promised node may lie outside of what is allowed. */
+    cycle->slots = arena_array(&cycle->arena, uint32_t, MAX(cycle->n_nodes, (size_t)1));
 }
 
 /* The node that the pod was promised goes first: if it fits, no other is looked at. */
@@ -265,8 +305,10 @@ static bool try_nominated(struct berth_cycle *cycle, const struct berth_pod *pod
         cycle_filter_node(cycle, pod, node, &e->status, &plugin) != BERTH_SUCCESS)
         return false;
     vec_push(&cycle->runs, (struct verdict_run){1, VERDICT_NOBODY, BERTH_SUCCESS, 0});
-    vec_push(&cycle->order, node->slot);
     cycle->slots[cycle->n_slots++] = node->slot;
+    cycle->order = cycle->slots;
+    cycle->n_nodes = 1;
+    cycle->start = 0;
     return true;
 }
 
@@ -280,8 +322,10 @@ static bool find_nodes(struct berth_cycle *cycle, const struct berth_pod *pod,
         return true;
     if (!cycle_filter(cycle, pod, failure))
         return false;
-    if (cycle->n_slots == 0)
+    if (cycle->n_slots == 0) {
+        blame_limiters(cycle, failure);
         fit_error_write(cycle, &failure->text);
+    }
     return cycle->n_slots > 0;
 }
 

@@ -12,8 +12,7 @@
 #define BERTH_ENGINE_CYCLE_H
 
 #include "base/arena.h"
-#include "base/bitset.h"
-#include "engine/node_tree.h"
+#include "engine/node_limit.h"
 #include "engine/queue.h"
 #include "engine/status.h"
 
@@ -37,8 +36,8 @@ struct verdict_run {
 /* What one plugin thought of the feasible nodes, in the order of slots. */
 struct plugin_scores {
     const struct berth_handle *handle;
-    int64_t *raw;
-    int64_t *normalized;
+    int64_t *raw;        /* before normalising; NULL where the plugin does not normalise */
+    uint8_t *normalized; /* 0 … 100 */
 };
 
 struct berth_cycle {
@@ -47,12 +46,14 @@ struct berth_cycle {
     struct arena arena;
     VEC(struct cycle_item) state;              /* by key - 1 */
     struct plugin_set skip_filter, skip_score; /* coupled points of plugins that said Skip */
-    const struct berth_handle *running;        /* the plugin whose PreFilter runs */
 
     /* The node-subset results of PreFilter, intersected. */
-    bool limited;
-    struct bitset limit; /* by slot */
+    struct node_limit limit;
     VEC(const struct berth_handle *) limiters;
+    bool in_pre_filter;
+    struct node_limit proposal; /* of the plugin that runs; counts if it succeeds */
+    /* What PreFilter thinks of every node alike; Success: they are looked at one by one. */
+    enum berth_code pre_filter_code;
 
     /* The nodes that are candidates, counted from where this attempt begins to look. */
     struct berth_node *const *nodes;
@@ -60,9 +61,9 @@ struct berth_cycle {
     struct berth_columns columns;
 
     /* What became of them. By slot, since nodes may be gone when the binding has ended. */
-    struct explain_nodes *names;  /* who was in which slot */
-    VEC(uint32_t) order;          /* nodes looked at */
-    VEC(struct verdict_run) runs; /* verdicts over order */
+    struct explain_nodes *names;  /* who was in which slot, and the order of all nodes */
+    VEC(struct verdict_run) runs; /* of the nodes looked at, from `start` on */
+    const uint32_t *order;        /* where only some were candidates: their slots, else NULL */
     uint32_t *slots;              /* feasible nodes, in order */
     int64_t *scores;              /* their totals */
     size_t n_slots, n_failed;
@@ -95,6 +96,8 @@ struct berth_node *cycle_run(struct berth_cycle *cycle, const struct berth_pod *
                              struct cycle_failure *failure);
 
 void cycle_failure_release(struct cycle_failure *failure);
+/* As if nothing had failed. */
+void cycle_failure_clear(struct cycle_failure *failure);
 /* Fills failure with an error in printf's manner. */
 void cycle_failure_error(struct cycle_failure *failure, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* The same, ending in what the plugin said. */

@@ -47,7 +47,8 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     };
     queue_init(&e->queue, &queue, &e->status);
     workers_init(&e->workers, e->ports.pool);
-    explain_init(&e->explain, EXPLAIN_MAX_BYTES);
+    size_t explain_bytes = options->explain_bytes ? options->explain_bytes : EXPLAIN_MAX_BYTES;
+    explain_init(&e->explain, options->no_explain ? 0 : explain_bytes);
     int r = make_profiles(e, options->registry, reterr);
     if (r < 0) {
         engine_free(e);

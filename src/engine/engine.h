@@ -21,6 +21,8 @@ struct engine_options {
     struct ports ports;
     uint64_t seed;
     int64_t max_in_unschedulable; /* ns; 0: five minutes */
+    size_t explain_bytes;         /* for records of attempts; 0: EXPLAIN_MAX_BYTES */
+    bool no_explain;              /* keep none: for measuring what they cost */
 };
 
 int engine_new(const struct engine_options *options, struct engine **ret_engine,

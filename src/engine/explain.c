@@ -6,7 +6,9 @@
 struct explain_nodes {
     size_t refs, n;
     uint64_t generation; /* cache.node_set */
-    struct str names[];  /* by slot; texts behind them */
+    uint32_t *order;     /* slots of all nodes in their order */
+    size_t n_order;
+    struct str names[]; /* by slot; order and texts behind them */
 };
 
 void explain_init(struct explain *x, size_t max_bytes)
@@ -46,13 +48,18 @@ void explain_release(struct explain *x)
 
 static struct explain_nodes *make_nodes(const struct cache *cache)
 {
-    size_t n = cache->columns.n, bytes = 0;
+    size_t n = cache->columns.n, n_order = cache->order.n, bytes = 0;
     for (size_t i = 0; i < n; i++)
         if (cache->columns.nodes[i])
             bytes += strlen(cache->columns.nodes[i]->name);
-    struct explain_nodes *nodes = xmalloc(sizeof(*nodes) + n * sizeof(struct str) + bytes);
-    *nodes = (struct explain_nodes){.refs = 1, .n = n, .generation = cache->node_set};
-    char *text = (char *)&nodes->names[n];
+    struct explain_nodes *nodes =
+        xmalloc(sizeof(*nodes) + n * sizeof(struct str) + n_order * sizeof(uint32_t) + bytes);
+    *nodes = (struct explain_nodes){
+        .refs = 1, .n = n, .generation = cache->node_set, .n_order = n_order};
+    nodes->order = (uint32_t *)&nodes->names[n];
+    for (size_t i = 0; i < n_order; i++)
+        nodes->order[i] = cache->order.v[i]->slot;
+    char *text = (char *)&nodes->order[n_order];
     for (size_t i = 0; i < n; i++) {
         struct str name = str_of(cache->columns.nodes[i] ? cache->columns.nodes[i]->name : "");
         memcpy(text, name.p, name.n);
@@ -72,9 +79,13 @@ struct explain_nodes *explain_nodes_ref(struct explain *x, const struct cache *c
     return x->nodes;
 }
 
-struct str explain_node_name(const struct explain_record *r, uint32_t slot)
+struct str explain_node_name(const struct explain_record *r, size_t i)
 {
-    return r->nodes && slot < r->nodes->n ? r->nodes->names[slot] : STR("");
+    if (!r->nodes || !r->n_candidates)
+        return STR("");
+    size_t at = (r->start + i) % r->n_candidates;
+    uint32_t slot = r->order ? r->order[at] : r->nodes->order[at];
+    return slot < r->nodes->n ? r->nodes->names[slot] : STR("");
 }
 
 /* --- recording --------------------------------------------------------------------------------- */
@@ -103,14 +114,12 @@ static struct str put_str(struct layout *l, struct str s)
 static void put_score(struct layout *l, const struct plugin_scores *from, size_t n,
                       struct explain_score *to)
 {
-    bool normalizes = from->raw != from->normalized;
-    int64_t *raw = normalizes ? put(l, from->raw, n * sizeof(int64_t), _Alignof(int64_t)) : NULL;
-    uint8_t *normalized = put(l, NULL, n, 1);
-    if (!to)
-        return;
-    for (size_t i = 0; i < n; i++)
-        normalized[i] = (uint8_t)from->normalized[i];
-    *to = (struct explain_score){from->handle->id, from->handle->weight, raw, normalized};
+    size_t n_raw = from->raw ? n * sizeof(int64_t) : 0;
+    int64_t *raw = put(l, from->raw, n_raw, _Alignof(int64_t));
+    uint8_t *normalized = put(l, from->normalized, n, 1);
+    if (to)
+        *to = (struct explain_score){from->handle->id, from->handle->weight, from->raw ? raw : NULL,
+                                     normalized};
 }
 
 /* Both passes run through here, so that they cannot disagree. */
@@ -120,8 +129,9 @@ static void put_record(struct layout *l, const struct explain_result *res, struc
     const struct object_meta *meta = &res->queued->pod->pod->metadata;
     const struct cycle_failure *f = res->failure;
     put(l, NULL, sizeof(*r), _Alignof(struct explain_record));
-    r->order = put(l, c->order.v, c->order.n * sizeof(uint32_t), _Alignof(uint32_t));
-    r->slots = put(l, c->slots, c->n_slots * sizeof(uint32_t), _Alignof(uint32_t));
+    size_t n_order = c->order ? c->n_nodes : 0;
+    uint32_t *order = put(l, c->order, n_order * sizeof(uint32_t), _Alignof(uint32_t));
+    r->order = c->order ? order : NULL;
     r->runs = put(l, c->runs.v, c->runs.n * sizeof(*c->runs.v), _Alignof(struct verdict_run));
     r->scores = put(l, NULL, c->plugin_scores.n * sizeof(struct explain_score),
                     _Alignof(struct explain_score));
@@ -141,6 +151,8 @@ struct explain_record *explain_add(struct explain *x, const struct explain_resul
     const struct berth_cycle *c = res->cycle;
     struct explain_record scratch;
     struct layout count = {0};
+    if (!x->max_bytes)
+        return NULL;
     put_record(&count, res, &scratch);
     if (count.size > x->max_bytes)
         return NULL;
@@ -161,9 +173,9 @@ struct explain_record *explain_add(struct explain *x, const struct explain_resul
     if (r->nodes)
         r->nodes->refs++;
     r->n_all = c->engine->cache.tree.n_nodes;
-    r->n_order = c->order.n;
     r->n_runs = c->runs.n;
-    r->n_slots = c->n_slots;
+    r->n_candidates = c->n_nodes;
+    r->start = c->start;
     r->n_scores = c->plugin_scores.n;
     x->bytes += r->size;
     vec_push(&x->ring, r);

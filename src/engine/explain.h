@@ -43,14 +43,13 @@ struct explain_record {
     struct str nominated_node;
 
     struct explain_nodes *nodes;
-    size_t n_all;    /* nodes of the cluster */
-    uint32_t *order; /* slots of the nodes looked at; NULL: all passed and stand in slots */
-    size_t n_order;
-    struct verdict_run *runs; /* over order */
+    size_t n_all; /* nodes of the cluster */
+    /* The nodes looked at: candidate start, start + 1, … as far as the runs reach. */
+    uint32_t *order; /* slots of the candidates; NULL: all nodes in their order */
+    size_t n_candidates, start;
+    struct verdict_run *runs;
     size_t n_runs;
-    uint32_t *slots; /* feasible nodes */
-    size_t n_slots;
-    struct explain_score *scores;
+    struct explain_score *scores; /* of the nodes that passed, in the same order */
     size_t n_scores;
 };
 
@@ -79,8 +78,8 @@ struct explain_record *explain_add(struct explain *x, const struct explain_resul
 /* The names of the current node set; one reference more. */
 struct explain_nodes *explain_nodes_ref(struct explain *x, const struct cache *cache);
 void explain_nodes_unref(struct explain_nodes *nodes); /* NULL is fine */
-/* The name that the slot had at the time. */
-struct str explain_node_name(const struct explain_record *record, uint32_t slot);
+/* The name of the i-th node that was looked at. */
+struct str explain_node_name(const struct explain_record *record, size_t i);
 
 /*
  * Appends the records of a pod (empty name: of all pods), oldest first, as one JSON object a line.

@@ -52,9 +52,9 @@ static void write_nodes(const struct engine *e, const struct explain_record *r, 
     key(out, "nodes");
     buf_add_char(out, '[');
     for (size_t i = 0; i < r->n_runs; i++)
-        for (uint32_t k = 0; k < r->runs[i].n && at < r->n_order; k++, at++) {
+        for (uint32_t k = 0; k < r->runs[i].n; k++, at++) {
             buf_add_cstr(out, at ? ",{\"name\":" : "{\"name\":");
-            json_write_str(out, explain_node_name(r, r->order[at]));
+            json_write_str(out, explain_node_name(r, at));
             write_verdict(e, &r->runs[i], out);
             buf_add_char(out, '}');
         }
@@ -82,14 +82,18 @@ static void write_node_scores(const struct engine *e, const struct explain_recor
 
 static void write_scores(const struct engine *e, const struct explain_record *r, struct buf *out)
 {
+    size_t at = 0, passed = 0;
     key(out, "feasible");
     buf_add_char(out, '[');
-    for (size_t i = 0; i < r->n_slots; i++) {
-        buf_add_cstr(out, i ? ",{\"name\":" : "{\"name\":");
-        json_write_str(out, explain_node_name(r, r->slots[i]));
-        write_node_scores(e, r, i, out);
-        buf_add_char(out, '}');
-    }
+    for (size_t i = 0; i < r->n_runs; i++)
+        for (uint32_t k = 0; k < r->runs[i].n; k++, at++) {
+            if (r->runs[i].code != BERTH_SUCCESS)
+                continue;
+            buf_add_cstr(out, passed ? ",{\"name\":" : "{\"name\":");
+            json_write_str(out, explain_node_name(r, at));
+            write_node_scores(e, r, passed++, out);
+            buf_add_char(out, '}');
+        }
     buf_add_char(out, ']');
 }
 

@@ -66,6 +66,18 @@ static bool has_nominated(const struct engine *e, const struct berth_pod *pod,
     return false;
 }
 
+/* What AddPod said becomes the whole text: no filter is to blame. */
+static void tell_add_pod(const struct berth_cycle *cycle, const struct berth_handle *h,
+                         enum berth_code code, struct berth_status *status)
+{
+    struct cycle_failure failure = {0};
+    cycle_failure_status(&failure, cycle, status, code, "running AddPod on PreFilter plugin \"%s\"",
+                         h->plugin->name);
+    status_clear(status);
+    status_add_text(status, buf_str(&failure.text));
+    cycle_failure_release(&failure);
+}
+
 /* Tells the plugins' cycle state that `other` is on the node as well. */
 static enum berth_code run_add_pod(struct berth_cycle *cycle, const struct berth_pod *pod,
                                    const struct berth_pod *other, const struct berth_node *node,
@@ -80,7 +92,8 @@ static enum berth_code run_add_pod(struct berth_cycle *cycle, const struct berth
         status_clear(status);
         enum berth_code code = h->plugin->add_pod(h->self, cycle, pod, other, node, status);
         if (code != BERTH_SUCCESS) {
-            *ret_plugin = h;
+            tell_add_pod(cycle, h, code, status);
+            *ret_plugin = NULL;
             return BERTH_ERROR;
         }
     }
@@ -134,6 +147,19 @@ struct window {
     struct cycle_failure *failure;
 };
 
+/* A plugin broke. Without a plugin the status says it all. */
+static void fail(struct window *w, const struct berth_handle *plugin, enum berth_code code,
+                 const struct berth_status *status)
+{
+    if (plugin) {
+        cycle_failure_status(w->failure, w->cycle, status, code, "running \"%s\" filter plugin",
+                             plugin->plugin->name);
+        return;
+    }
+    cycle_failure_error(w->failure, "%s", "");
+    status_write(status, &w->cycle->engine->reasons, &w->failure->text);
+}
+
 static struct verdict *verdict_at(const struct window *w, size_t i)
 {
     return &w->cycle->engine->verdicts[cycle_node(w->cycle, i)->slot];
@@ -157,7 +183,7 @@ static void filter_item(const struct window *w, struct worker *worker, size_t i)
     if (worker->status.n == 1 && worker->status.reasons[0] && code_rejects(code))
         v->reason = worker->status.reasons[0];
     else
-        worker_keep(worker, i);
+        worker_keep(worker, i, code);
 }
 
 static void filter_items(void *ctx, size_t worker, size_t from, size_t to)
@@ -168,16 +194,14 @@ static void filter_items(void *ctx, size_t worker, size_t from, size_t to)
 }
 
 /* The first node, in order, on which a plugin broke decides what is told. */
-static void resolve_kept(void *ctx, size_t item, const struct berth_status *status)
+static void resolve_kept(void *ctx, const struct kept_status *kept)
 {
     struct window *w = ctx;
     struct engine *e = w->cycle->engine;
-    struct verdict *v = verdict_at(w, item);
-    if (code_rejects(v->code))
-        v->reason = status_reason(status, &e->reasons);
+    if (code_rejects(kept->code))
+        verdict_at(w, kept->item)->reason = status_reason(&kept->status, &e->reasons);
     else if (!w->failure->error)
-        cycle_failure_status(w->failure, w->cycle, status, v->code, "running \"%s\" filter plugin",
-                             w->handle->plugin->name);
+        fail(w, w->handle, kept->code, &kept->status);
 }
 
 static bool filter_one_by_one(struct window *w)
@@ -198,22 +222,32 @@ static bool filter_batch(struct window *w)
                                        .feasible = w->feasible.words,
                                        .codes = e->batch_codes,
                                        .reasons = e->batch_reasons};
+    for (size_t i = w->from; i < w->to; i++) {
+        uint32_t slot = cycle_node(w->cycle, i)->slot;
+        e->batch_codes[slot] = BERTH_SUCCESS;
+        e->batch_reasons[slot] = 0;
+    }
     status_clear(&e->status);
     enum berth_code code =
         w->handle->plugin->filter_many(w->handle->self, w->cycle, w->pod, &batch, &e->status);
     if (code != BERTH_SUCCESS) {
-        cycle_failure_status(w->failure, w->cycle, &e->status, code, "running \"%s\" filter plugin",
-                             w->handle->plugin->name);
+        fail(w, w->handle, code, &e->status);
         return false;
     }
     for (size_t i = w->from; i < w->to; i++) {
         uint32_t slot = cycle_node(w->cycle, i)->slot;
         struct verdict *v = &e->verdicts[slot];
+        if (v->code != BERTH_SUCCESS)
+            bitset_unset(&w->feasible, slot); /* nobody brings it back into the race */
         if (v->code != BERTH_SUCCESS || bitset_get(&w->feasible, slot))
             continue;
         *v = (struct verdict){.code = e->batch_codes[slot],
                               .plugin = w->handle->id,
                               .reason = e->batch_reasons[slot]};
+        if (!code_rejects(v->code)) {
+            fail(w, w->handle, v->code, &e->status);
+            return false;
+        }
     }
     return true;
 }
@@ -233,8 +267,7 @@ static bool filter_promised(struct window *w)
         if (code == BERTH_SUCCESS)
             continue;
         if (!code_rejects(code)) {
-            cycle_failure_status(w->failure, w->cycle, &e->status, code,
-                                 "running \"%s\" filter plugin", plugin->plugin->name);
+            fail(w, plugin, code, &e->status);
             return false;
         }
         bitset_unset(&w->feasible, node->slot);
@@ -287,7 +320,6 @@ static bool close_window(struct window *w, size_t want)
         uint32_t slot = cycle_node(cycle, i)->slot;
         const struct verdict *v = &e->verdicts[slot];
         add_run(cycle, v);
-        vec_push(&cycle->order, slot);
         if (v->code == BERTH_SUCCESS) {
             cycle->slots[cycle->n_slots++] = slot;
             if (cycle->n_slots == want) {

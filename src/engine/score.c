@@ -31,40 +31,47 @@ static bool run_pre_score(struct berth_cycle *cycle, const struct berth_pod *pod
 struct scoring {
     struct berth_cycle *cycle;
     const struct berth_pod *pod;
-    const struct berth_handle *handle;
-    int64_t *scores;
+    struct plugin_scores *to; /* the plugin at work, and where its scores go */
     struct cycle_failure *failure;
 };
 
 static void score_items(void *ctx, size_t worker, size_t from, size_t to)
 {
     const struct scoring *s = ctx;
+    const struct berth_handle *h = s->to->handle;
     struct engine *e = s->cycle->engine;
     struct worker *w = &e->workers.v[worker];
     for (size_t i = from; i < to; i++) {
         const struct berth_node *node = e->cache.columns.nodes[s->cycle->slots[i]];
         status_clear(&w->status);
-        enum berth_code code = s->handle->plugin->score(s->handle->self, s->cycle, s->pod, node,
-                                                        &s->scores[i], &w->status);
+        enum berth_code code =
+            h->plugin->score(h->self, s->cycle, s->pod, node, &s->to->raw[i], &w->status);
         if (code != BERTH_SUCCESS)
-            worker_keep(w, i);
+            worker_keep(w, i, code);
     }
 }
 
-static void resolve_kept(void *ctx, size_t item, const struct berth_status *status)
+static void fail(const struct scoring *s, const struct berth_status *status, enum berth_code code,
+                 const char *what)
 {
-    (void)item;
+    cycle_failure_status(s->failure, s->cycle, status, code,
+                         "running %s: plugin \"%s\" failed with", what,
+                         s->to->handle->plugin->name);
+}
+
+static void resolve_kept(void *ctx, const struct kept_status *kept)
+{
     const struct scoring *s = ctx;
     if (!s->failure->error)
-        cycle_failure_status(s->failure, s->cycle, status, BERTH_ERROR,
-                             "running Score plugins: plugin \"%s\" failed with",
-                             s->handle->plugin->name);
+        fail(s, &kept->status, kept->code, "Score plugins");
 }
 
 static bool score_nodes(struct scoring *s)
 {
+    const struct berth_handle *h = s->to->handle;
     struct engine *e = s->cycle->engine;
-    if (!s->handle->plugin->score_many) {
+    s->to->raw = s->to->normalized = arena_array(&s->cycle->arena, int64_t, s->cycle->n_slots);
+    if (!h->plugin->score_many) {
         workers_run(&e->workers, s->cycle->n_slots, score_items, s);
         workers_take_kept(&e->workers, resolve_kept, s);
         return !s->failure->error;
@@ -72,78 +79,69 @@ static bool score_nodes(struct scoring *s)
     struct berth_score_batch batch = {.columns = &s->cycle->columns,
                                       .slots = s->cycle->slots,
                                       .n = s->cycle->n_slots,
-                                      .scores = s->scores};
+                                      .scores = s->to->raw};
     status_clear(&e->status);
-    enum berth_code code =
-        s->handle->plugin->score_many(s->handle->self, s->cycle, s->pod, &batch, &e->status);
+    enum berth_code code = h->plugin->score_many(h->self, s->cycle, s->pod, &batch, &e->status);
     if (code != BERTH_SUCCESS)
-        resolve_kept(s, 0, &e->status);
+        fail(s, &e->status, code, "Score plugins");
     return code == BERTH_SUCCESS;
 }
 
-static bool normalize(const struct scoring *s)
+static bool normalize(struct scoring *s)
 {
+    const struct berth_handle *h = s->to->handle;
     struct engine *e = s->cycle->engine;
-    if (!s->handle->plugin->normalize)
+    size_t n = s->cycle->n_slots;
+    if (!h->plugin->normalize)
         return true;
+    /* What came before normalising is kept for the explanation. */
+    s->to->normalized = arena_array(&s->cycle->arena, int64_t, n);
+    memcpy(s->to->normalized, s->to->raw, n * sizeof(int64_t));
     status_clear(&e->status);
-    enum berth_code code =
-        s->handle->plugin->normalize(s->handle->self, s->cycle, s->pod, s->cycle->slots, s->scores,
-                                     s->cycle->n_slots, &e->status);
+    enum berth_code code = h->plugin->normalize(h->self, s->cycle, s->pod, s->cycle->slots,
+                                                s->to->normalized, n, &e->status);
     if (code != BERTH_SUCCESS)
-        cycle_failure_status(s->failure, s->cycle, &e->status, code,
-                             "running Normalize on Score plugins: plugin \"%s\" failed with",
-                             s->handle->plugin->name);
+        fail(s, &e->status, code, "Normalize on Score plugins");
     return code == BERTH_SUCCESS;
 }
 
 /* Adds the weighted scores to the totals, provided that they are what they should be. */
-static bool add_up(const struct scoring *s)
+static bool add_up(struct scoring *s)
 {
+    const struct berth_handle *h = s->to->handle;
+    const int64_t *scores = s->to->normalized;
     for (size_t i = 0; i < s->cycle->n_slots; i++) {
-        if (s->scores[i] < 0 || s->scores[i] > MAX_NODE_SCORE) {
+        if (scores[i] < 0 || scores[i] > MAX_NODE_SCORE) {
             cycle_failure_error(s->failure,
                                 "applying score defaultWeights on Score plugins: plugin \"%s\" "
                                 "returns an invalid score %lld, it should in the range of [0, %d] "
                                 "after normalizing",
-                                s->handle->plugin->name, (long long)s->scores[i], MAX_NODE_SCORE);
+                                h->plugin->name, (long long)scores[i], MAX_NODE_SCORE);
             return false;
         }
-        s->cycle->scores[i] += s->scores[i] * s->handle->weight;
+        s->cycle->scores[i] += scores[i] * h->weight;
     }
-    return true;
-}
-
-static bool run_score_plugin(struct berth_cycle *cycle, const struct berth_handle *h,
-                             const struct berth_pod *pod, struct cycle_failure *failure)
-{
-    struct plugin_scores ps = {.handle = h,
-                               .raw = arena_array(&cycle->arena, int64_t, cycle->n_slots)};
-    struct scoring s = {cycle, pod, h, ps.raw, failure};
-    if (!score_nodes(&s))
-        return false;
-    ps.normalized = ps.raw;
-    if (h->plugin->normalize) {
-        /* What came before normalising is kept for the explanation. */
-        ps.normalized = arena_array(&cycle->arena, int64_t, cycle->n_slots);
-        memcpy(ps.normalized, ps.raw, cycle->n_slots * sizeof(int64_t));
-        s.scores = ps.normalized;
-    }
-    if (!normalize(&s) || !add_up(&s))
-        return false;
-    vec_push(&cycle->plugin_scores, ps);
     return true;
 }
 
 bool cycle_score(struct berth_cycle *cycle, const struct berth_pod *pod,
                  struct cycle_failure *failure)
 {
+    /* All plugins score before any normalises: a plugin that breaks is told before one that errs. */
+    static bool (*const steps[])(struct scoring *) = {score_nodes, normalize, add_up};
     const handle_list *list = &cycle->profile->at[POINT_SCORE];
-    if (!run_pre_score(cycle, pod, failure))
-        return false;
+    struct scoring s = {.cycle = cycle, .pod = pod, .failure = failure};
+    bool ok = run_pre_score(cycle, pod, failure);
     for (size_t i = 0; i < list->n; i++)
-        if (!plugin_set_has(&cycle->skip_score, list->v[i]->id) &&
-            !run_score_plugin(cycle, list->v[i], pod, failure))
-            return false;
-    return true;
+        if (!plugin_set_has(&cycle->skip_score, list->v[i]->id))
+            vec_push(&cycle->plugin_scores, (struct plugin_scores){.handle = list->v[i]});
+    for (size_t k = 0; ok && k < ARRAY_LEN(steps); k++)
+        for (size_t i = 0; ok && i < cycle->plugin_scores.n; i++) {
+            s.to = &cycle->plugin_scores.v[i];
+            ok = steps[k](&s);
+        }
+    /* Scores that do not make a decision are not told. */
+    if (!ok)
+        vec_clear(&cycle->plugin_scores);
+    return ok;
 }
