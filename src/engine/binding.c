@@ -2,6 +2,7 @@
 #include "engine/binding.h"
 
 #include "base/time.h"
+#include "engine/fit_error.h"
 #include "engine/internal.h"
 
 static void run_unreserve(struct berth_op *op)
@@ -13,15 +14,24 @@ static void run_unreserve(struct berth_op *op)
                                           abi_str(op->node_name));
 }
 
-static void free_op(struct berth_op *op)
+/* No answer to what was asked before counts from now on. */
+static void forget_answers(struct berth_op *op)
 {
     struct engine *e = op->engine;
-    if (op->write_id)
-        map_del(&e->ops_by_write, write_key(&op->write_id));
-    map_del(&e->ops_by_pod, pod_info_key(op->pod));
     for (size_t i = 0; op->ready && i < e->ready_ops.n; i++)
         if (e->ready_ops.v[i] == op)
             e->ready_ops.v[i] = NULL;
+    op->ready = op->answered = false;
+    if (op->write_id)
+        map_del(&e->ops_by_write, write_key(&op->write_id));
+    op->write_id = 0;
+}
+
+static void free_op(struct berth_op *op)
+{
+    struct engine *e = op->engine;
+    forget_answers(op);
+    map_del(&e->ops_by_pod, pod_info_key(op->pod));
     vec_swap_remove(&e->ops, op->index);
     if (op->index < e->ops.n)
         e->ops.v[op->index]->index = op->index;
@@ -86,10 +96,9 @@ static void failed(struct berth_op *op, const struct cycle_failure *failure)
     struct cluster_event event = {.resource = BERTH_RESOURCE_ASSIGNED_POD,
                                   .action = BERTH_ACTION_DELETE,
                                   .before = op->pod->object};
-    /* What failed within the cycle itself was seen by nobody. */
-    bool within_cycle = op->point == POINT_PERMIT && !op->holds;
     run_unreserve(op);
-    bool forgotten = cache_forget(&e->cache, pod_info_key(op->pod)) && !within_cycle;
+    /* What failed within the scheduling cycle itself was seen by nobody. */
+    bool forgotten = cache_forget(&e->cache, pod_info_key(op->pod)) && op->after_cycle;
     if (forgotten && failure->error)
         queue_event(&e->queue, &event, engine_now(e));
     if (!failure->error)
@@ -100,32 +109,37 @@ static void failed(struct berth_op *op, const struct cycle_failure *failure)
     free_op(op);
 }
 
-/* A plugin said no, or broke: both end the binding, with upstream's words. */
+/*
+ * A plugin said no, or broke, with engine.status for its reasons: both end the binding, with
+ * upstream's words. Permit is the last point at which a pod may be called unschedulable; who says
+ * no after it is not asked when the pod may be tried again.
+ */
 static void failed_at(struct berth_op *op, enum point point, const struct berth_handle *by,
-                      enum berth_code code, struct str reason)
+                      enum berth_code code)
 {
+    struct engine *e = op->engine;
     struct cycle_failure failure = {0};
-    if (code_rejects(code)) {
+    if (!code_rejects(code)) {
+        cycle_failure_status(&failure, op->cycle, &e->status, code, "running %s plugin \"%s\"",
+                             point_table[point].name, by->plugin->name);
+    } else if (point == POINT_PRE_BIND || point == POINT_BIND) {
+        status_write(&e->status, &e->reasons, &failure.text);
+    } else {
         if (by)
             cycle_failure_blame(&failure, by, code);
-        buf_add_printf(&failure.text, "0/1 nodes are available: 1 %.*s.", STR_ARG(reason));
-    } else {
-        cycle_failure_error(&failure, "running %s plugin \"%s\": %.*s", point_table[point].name,
-                            by ? by->plugin->name : "", STR_ARG(reason));
+        fit_error_one_node(&e->status, &e->reasons, &failure.text);
     }
     failed(op, &failure);
     cycle_failure_release(&failure);
 }
 
-static void failed_with_status(struct berth_op *op, enum point point, const struct berth_handle *by,
-                               enum berth_code code)
+/* The answer that came by itself, as if it had been a plugin's status. */
+static void take_reason(struct berth_op *op)
 {
-    struct engine *e = op->engine;
-    buf_clear(&op->reason);
-    status_write(&e->status, &e->reasons, &op->reason);
-    if (!op->reason.n)
-        buf_add_printf(&op->reason, "status %s (%d) without a reason", code_name(code), (int)code);
-    failed_at(op, point, by, code, buf_str(&op->reason));
+    struct berth_status *status = &op->engine->status;
+    status_clear(status);
+    if (op->reason.n)
+        status_add_text(status, buf_str(&op->reason));
 }
 
 /* --- PreBind and Bind -------------------------------------------------------------------------- */
@@ -143,26 +157,38 @@ static enum berth_code call_plugin(struct berth_op *op, const struct berth_handl
 static const struct berth_handle *next_plugin(struct berth_op *op)
 {
     const struct profile *p = op->cycle->profile;
-    if (op->point == POINT_PRE_BIND && op->plugin >= p->at[POINT_PRE_BIND].n) {
+    const handle_list *pre_bind = &p->at[POINT_PRE_BIND];
+    while (op->point == POINT_PRE_BIND && op->plugin < pre_bind->n &&
+           plugin_set_has(&op->skip_pre_bind, pre_bind->v[op->plugin]->id))
+        op->plugin++;
+    if (op->point == POINT_PRE_BIND && op->plugin >= pre_bind->n) {
         op->point = POINT_BIND;
         op->plugin = 0;
     }
     return op->plugin < p->at[op->point].n ? p->at[op->point].v[op->plugin] : NULL;
 }
 
-/* What the plugin asked last has answered. True: go on with the next one. */
-static bool take_answer(struct berth_op *op, const struct berth_handle *h)
+/* What the plugin asked last said, reasons in engine.status. True: go on with the next one. */
+static bool take_code(struct berth_op *op, const struct berth_handle *h, enum berth_code code)
 {
-    op->answered = false;
-    if (op->code == BERTH_SKIP || (op->code == BERTH_SUCCESS && op->point == POINT_PRE_BIND)) {
+    forget_answers(op);
+    if (code == (op->point == POINT_BIND ? BERTH_SKIP : BERTH_SUCCESS)) {
         op->plugin++;
         return true;
     }
-    if (op->code == BERTH_SUCCESS)
+    if (code == BERTH_SUCCESS)
         bound(op);
     else
-        failed_at(op, op->point, h, op->code, buf_str(&op->reason));
+        failed_at(op, op->point, h, code);
     return false;
+}
+
+static void failed_unbound(struct berth_op *op)
+{
+    struct cycle_failure failure = {0};
+    cycle_failure_error(&failure, "every Bind plugin skipped the pod");
+    failed(op, &failure);
+    cycle_failure_release(&failure);
 }
 
 /* Asks plugin after plugin until one needs time or the binding has ended. */
@@ -175,18 +201,18 @@ static void advance(struct berth_op *op)
         enum berth_code code = call_plugin(op, h, &e->status);
         if (code == BERTH_ASYNC)
             return; /* the answer puts it on the ready list */
-        op->code = code;
-        buf_clear(&op->reason);
-        status_write(&e->status, &e->reasons, &op->reason);
-        if (!take_answer(op, h))
+        if (!take_code(op, h, code))
             return;
     }
-    failed_at(op, POINT_BIND, NULL, BERTH_ERROR, STR("every Bind plugin skipped the pod"));
+    failed_unbound(op);
 }
 
 void binding_write(struct berth_op *op, const struct berth_pod *pod, struct str node_name)
 {
     struct engine *e = op->engine;
+    /* Only the last write of a plugin that writes twice is waited for. */
+    if (op->write_id)
+        map_del(&e->ops_by_write, write_key(&op->write_id));
     op->write_id = ++e->next_write_id;
     map_put(&e->ops_by_write, write_key(&op->write_id), op);
     struct write write = {.kind = WRITE_BINDING,
@@ -217,7 +243,8 @@ void binding_answer(struct berth_op *op, const struct berth_handle *by, enum ber
 static void end_permit(struct berth_op *op)
 {
     if (op->code != BERTH_SUCCESS) {
-        failed_at(op, POINT_PERMIT, op->answered_by, op->code, buf_str(&op->reason));
+        take_reason(op);
+        failed_at(op, POINT_PERMIT, op->answered_by, op->code);
         return;
     }
     op->holds = false;
@@ -231,9 +258,12 @@ static void end_permit(struct berth_op *op)
 static void go_on(struct berth_op *op)
 {
     op->ready = false;
-    if (op->point == POINT_PERMIT)
+    if (op->point == POINT_PERMIT) {
         end_permit(op);
-    else if (take_answer(op, op->cycle->profile->at[op->point].v[op->plugin]))
+        return;
+    }
+    take_reason(op);
+    if (take_code(op, op->cycle->profile->at[op->point].v[op->plugin], op->code))
         advance(op);
 }
 
@@ -250,7 +280,7 @@ void binding_run_ready(struct engine *e)
 
 bool binding_allow(struct berth_op *op, const struct berth_handle *by)
 {
-    for (size_t i = 0; op->holds && i < op->waiting.waits.n; i++) {
+    for (size_t i = 0; op->holds && !op->answered && i < op->waiting.waits.n; i++) {
         if (op->waiting.waits.v[i].handle != by)
             continue;
         vec_swap_remove(&op->waiting.waits, i);
@@ -294,9 +324,12 @@ int64_t binding_expire(struct engine *e, int64_t now)
 {
     for (size_t i = 0; i < e->ops.n; i++) {
         struct berth_op *op = e->ops.v[i];
+        const struct permit_wait *first = NULL;
         for (size_t k = 0; op->holds && !op->answered && k < op->waiting.waits.n; k++)
-            if (op->waiting.waits.v[k].deadline <= now)
-                expire(op, &op->waiting.waits.v[k]);
+            if (!first || op->waiting.waits.v[k].deadline < first->deadline)
+                first = &op->waiting.waits.v[k];
+        if (first && first->deadline <= now)
+            expire(op, first);
     }
     return binding_next_deadline(e);
 }
@@ -315,13 +348,27 @@ static bool run_permit(struct berth_op *op)
         if (code == BERTH_SUCCESS)
             continue;
         if (code != BERTH_WAIT) {
-            failed_with_status(op, POINT_PERMIT, h, code);
+            failed_at(op, POINT_PERMIT, h, code);
             return false;
         }
         timeout = MAX((int64_t)0, MIN(timeout, PERMIT_MAX_WAIT));
         vec_push(&op->waiting.waits, (struct permit_wait){h, timeout, engine_now(e) + timeout});
     }
     return true;
+}
+
+static void failed_pre_flight(struct berth_op *op, const struct berth_handle *h,
+                              enum berth_code code)
+{
+    struct cycle_failure failure = {0};
+    if (code == BERTH_ERROR)
+        cycle_failure_status(&failure, op->cycle, &op->engine->status, code,
+                             "running PreBindPreFlight \"%s\"", h->plugin->name);
+    else
+        cycle_failure_error(&failure, "PreBindPreFlight %s returned \"%s\", which is unsupported",
+                            h->plugin->name, code_name(code));
+    failed(op, &failure);
+    cycle_failure_release(&failure);
 }
 
 /* Will any PreBind plugin have work to do? False: the binding has ended. */
@@ -338,10 +385,12 @@ static bool run_pre_flight(struct berth_op *op, bool *ret_work)
                 ? h->plugin->pre_bind_preflight(h->self, op->cycle, op->pod, abi_str(op->node_name),
                                                 &e->status)
                 : BERTH_SUCCESS;
-        if (code == BERTH_SUCCESS)
+        if (code == BERTH_SUCCESS) {
             *ret_work = true;
-        else if (code != BERTH_SKIP) {
-            failed_with_status(op, POINT_PRE_BIND, h, code);
+        } else if (code == BERTH_SKIP) {
+            plugin_set_add(&op->skip_pre_bind, h->id);
+        } else {
+            failed_pre_flight(op, h, code);
             return false;
         }
     }
@@ -376,7 +425,7 @@ static bool run_reserve(struct berth_op *op)
             h->plugin->reserve(h->self, op->cycle, op->pod, abi_str(op->node_name), &e->status);
         if (code == BERTH_SUCCESS)
             continue;
-        failed_with_status(op, POINT_RESERVE, h, code);
+        failed_at(op, POINT_RESERVE, h, code);
         return false;
     }
     return true;
@@ -411,6 +460,7 @@ void binding_start(struct engine *e, struct berth_queued_pod *queued, struct ber
     if (!run_reserve(op) || !run_permit(op))
         return;
     activate_pods(op);
+    op->after_cycle = true;
     if (!run_pre_flight(op, &work))
         return;
     op->holds = op->waiting.waits.n > 0;

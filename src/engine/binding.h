@@ -40,7 +40,9 @@ struct berth_op {
     size_t index; /* in engine.ops */
 
     struct berth_waiting_pod waiting;
-    bool holds; /* Permit holds it */
+    bool holds;       /* Permit holds it */
+    bool after_cycle; /* the scheduling cycle is over: others have seen it on its node */
+    struct plugin_set skip_pre_bind; /* PreBind plugins that will have nothing to do */
 
     enum point point;  /* POINT_PERMIT, then POINT_PRE_BIND, POINT_BIND */
     size_t plugin;     /* index in the profile's list at that point */

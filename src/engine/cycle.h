@@ -36,6 +36,7 @@ struct verdict_run {
 /* What one plugin thought of the feasible nodes, in the order of slots. */
 struct plugin_scores {
     const struct berth_handle *handle;
+    int64_t *scores;     /* as the plugin has them, checked or not */
     int64_t *raw;        /* before normalising; NULL where the plugin does not normalise */
     uint8_t *normalized; /* 0 … 100 */
 };

@@ -71,7 +71,7 @@ static void count_verdicts(const struct berth_cycle *cycle, struct tallies *t, s
             count_reason(t, reasons_at(reasons, run->reason, k), run->n);
     }
     size_t outside = cycle->engine->cache.order.n - cycle->n_nodes;
-    if (outside && cycle->limited)
+    if (outside && cycle->limit.set)
         count_reason(t, limit_reason(cycle, a), outside);
 }
 
@@ -80,25 +80,43 @@ static void write_head(const struct berth_cycle *cycle, struct buf *out)
     buf_add_printf(out, "0/%zu nodes are available:", cycle->engine->cache.order.n);
 }
 
+/* Appends " 3 Insufficient cpu, 1 x." and ends the tallies. */
+static void write_tallies(struct tallies *t, struct arena *a, struct buf *out)
+{
+    for (size_t i = 0; i < t->rows.n; i++)
+        t->rows.v[i].line =
+            arena_printf(a, "%zu %.*s", t->rows.v[i].count, STR_ARG(t->rows.v[i].reason));
+    if (t->rows.n)
+        qsort(t->rows.v, t->rows.n, sizeof(*t->rows.v), by_line);
+    for (size_t i = 0; i < t->rows.n; i++)
+        buf_add_printf(out, "%s %.*s", i ? "," : "", STR_ARG(t->rows.v[i].line));
+    if (t->rows.n)
+        buf_add_char(out, '.');
+    vec_release(&t->rows);
+    map_release(&t->by_reason);
+}
+
 void fit_error_write(const struct berth_cycle *cycle, struct buf *out)
 {
     struct tallies t = {0};
     struct arena a;
     arena_init(&a, 0);
     count_verdicts(cycle, &t, &a);
-    for (size_t i = 0; i < t.rows.n; i++)
-        t.rows.v[i].line =
-            arena_printf(&a, "%zu %.*s", t.rows.v[i].count, STR_ARG(t.rows.v[i].reason));
-    if (t.rows.n)
-        qsort(t.rows.v, t.rows.n, sizeof(*t.rows.v), by_line);
-
     write_head(cycle, out);
-    for (size_t i = 0; i < t.rows.n; i++)
-        buf_add_printf(out, "%s %.*s", i ? "," : "", STR_ARG(t.rows.v[i].line));
-    if (t.rows.n)
-        buf_add_char(out, '.');
-    vec_release(&t.rows);
-    map_release(&t.by_reason);
+    write_tallies(&t, &a, out);
+    arena_release(&a);
+}
+
+void fit_error_one_node(const struct berth_status *status, struct reasons *reasons, struct buf *out)
+{
+    struct tallies t = {0};
+    struct arena a;
+    berth_reason reason = status_reason(status, reasons);
+    arena_init(&a, 0);
+    for (size_t i = 0; i < reasons_count(reasons, reason); i++)
+        count_reason(&t, reasons_at(reasons, reason, i), 1);
+    buf_add_cstr(out, "0/1 nodes are available:");
+    write_tallies(&t, &a, out);
     arena_release(&a);
 }
 

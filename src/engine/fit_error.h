@@ -16,6 +16,9 @@ void fit_error_write(const struct berth_cycle *cycle, struct buf *out);
 /* A PreFilter plugin turned the pod down before any node was looked at. */
 void fit_error_pre_filter(const struct berth_cycle *cycle, const struct berth_status *status,
                           struct buf *out);
+/* The node that had been chosen was refused by Reserve or Permit. */
+void fit_error_one_node(const struct berth_status *status, struct reasons *reasons,
+                        struct buf *out);
 /* PreFilter plugins allow no node in common. */
 void fit_error_limits(const struct berth_cycle *cycle, struct buf *out);
 

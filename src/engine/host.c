@@ -64,23 +64,8 @@ static void *host_cycle_alloc(struct berth_cycle *cycle, size_t size)
 
 static void host_limit_nodes(struct berth_cycle *cycle, const struct berth_str *names, size_t n)
 {
-    const struct cache *cache = &cycle->engine->cache;
-    struct bitset allowed;
-    bitset_init(&allowed, cycle->columns.n);
-    for (size_t i = 0; i < n; i++) {
-        const struct berth_node *node = cache_node(cache, str_abi(names[i]));
-        if (node)
-            bitset_set(&allowed, node->slot);
-    }
-    if (cycle->limited) {
-        bitset_and(&cycle->limit, &allowed);
-        bitset_release(&allowed);
-    } else {
-        cycle->limit = allowed;
-        cycle->limited = true;
-    }
-    if (cycle->running)
-        vec_push(&cycle->limiters, cycle->running);
+    if (cycle->in_pre_filter)
+        node_limit_to(&cycle->proposal, &cycle->engine->cache, &cycle->arena, names, n);
 }
 
 static const struct berth_columns *host_columns(const struct berth_cycle *cycle)
@@ -97,11 +82,12 @@ static const struct berth_node *host_node_by_name(struct berth_handle *h, struct
 static enum berth_code host_node_verdict(const struct berth_cycle *cycle,
                                          const struct berth_node *node)
 {
-    if (cycle->limited && !bitset_get(&cycle->limit, node->slot))
+    if (cycle->pre_filter_code != BERTH_SUCCESS)
+        return cycle->pre_filter_code;
+    if (!node->object || !node_limit_allows(&cycle->limit, node->slot))
         return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
     /* The attempt under way: verdicts are those of its filters. */
-    return cycle->runs.n ? (enum berth_code)cycle->engine->verdicts[node->slot].code
-                         : BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+    return (enum berth_code)cycle->engine->verdicts[node->slot].code;
 }
 
 static void host_nominate(struct berth_cycle *cycle, struct berth_str node_name)

@@ -45,7 +45,7 @@ static void score_items(void *ctx, size_t worker, size_t from, size_t to)
         const struct berth_node *node = e->cache.columns.nodes[s->cycle->slots[i]];
         status_clear(&w->status);
         enum berth_code code =
-            h->plugin->score(h->self, s->cycle, s->pod, node, &s->to->raw[i], &w->status);
+            h->plugin->score(h->self, s->cycle, s->pod, node, &s->to->scores[i], &w->status);
         if (code != BERTH_SUCCESS)
             worker_keep(w, i, code);
     }
@@ -70,7 +70,7 @@ static bool score_nodes(struct scoring *s)
 {
     const struct berth_handle *h = s->to->handle;
     struct engine *e = s->cycle->engine;
-    s->to->raw = s->to->normalized = arena_array(&s->cycle->arena, int64_t, s->cycle->n_slots);
+    s->to->scores = arena_array(&s->cycle->arena, int64_t, s->cycle->n_slots);
     if (!h->plugin->score_many) {
         workers_run(&e->workers, s->cycle->n_slots, score_items, s);
         workers_take_kept(&e->workers, resolve_kept, s);
@@ -79,7 +79,7 @@ static bool score_nodes(struct scoring *s)
     struct berth_score_batch batch = {.columns = &s->cycle->columns,
                                       .slots = s->cycle->slots,
                                       .n = s->cycle->n_slots,
-                                      .scores = s->to->raw};
+                                      .scores = s->to->scores};
     status_clear(&e->status);
     enum berth_code code = h->plugin->score_many(h->self, s->cycle, s->pod, &batch, &e->status);
     if (code != BERTH_SUCCESS)
@@ -95,11 +95,11 @@ static bool normalize(struct scoring *s)
     if (!h->plugin->normalize)
         return true;
     /* What came before normalising is kept for the explanation. */
-    s->to->normalized = arena_array(&s->cycle->arena, int64_t, n);
-    memcpy(s->to->normalized, s->to->raw, n * sizeof(int64_t));
+    s->to->raw = arena_array(&s->cycle->arena, int64_t, n);
+    memcpy(s->to->raw, s->to->scores, n * sizeof(int64_t));
     status_clear(&e->status);
     enum berth_code code = h->plugin->normalize(h->self, s->cycle, s->pod, s->cycle->slots,
-                                                s->to->normalized, n, &e->status);
+                                                s->to->scores, n, &e->status);
     if (code != BERTH_SUCCESS)
         fail(s, &e->status, code, "Normalize on Score plugins");
     return code == BERTH_SUCCESS;
@@ -109,7 +109,8 @@ static bool normalize(struct scoring *s)
 static bool add_up(struct scoring *s)
 {
     const struct berth_handle *h = s->to->handle;
-    const int64_t *scores = s->to->normalized;
+    const int64_t *scores = s->to->scores;
+    s->to->normalized = arena_array(&s->cycle->arena, uint8_t, s->cycle->n_slots);
     for (size_t i = 0; i < s->cycle->n_slots; i++) {
         if (scores[i] < 0 || scores[i] > MAX_NODE_SCORE) {
             cycle_failure_error(s->failure,
@@ -119,6 +120,7 @@ static bool add_up(struct scoring *s)
                                 h->plugin->name, (long long)scores[i], MAX_NODE_SCORE);
             return false;
         }
+        s->to->normalized[i] = (uint8_t)scores[i];
         s->cycle->scores[i] += scores[i] * h->weight;
     }
     return true;
@@ -127,7 +129,7 @@ static bool add_up(struct scoring *s)
 bool cycle_score(struct berth_cycle *cycle, const struct berth_pod *pod,
                  struct cycle_failure *failure)
 {
-    /* All plugins score before any normalises: a plugin that breaks is told before one that errs. */
+    /* All score before any normalises: that one broke is told rather than that one is off range. */
     static bool (*const steps[])(struct scoring *) = {score_nodes, normalize, add_up};
     const handle_list *list = &cycle->profile->at[POINT_SCORE];
     struct scoring s = {.cycle = cycle, .pod = pod, .failure = failure};

@@ -27,9 +27,9 @@ void workers_run(struct workers *w, size_t n, pool_fn *fn, void *ctx)
         fn(ctx, 0, 0, n);
 }
 
-void worker_keep(struct worker *w, size_t item)
+void worker_keep(struct worker *w, size_t item, enum berth_code code)
 {
-    struct kept_status kept = {.item = item, .status = w->status};
+    struct kept_status kept = {.item = item, .code = code, .status = w->status};
     /* The texts go with it; the worker starts with empty ones. */
     status_init(&w->status);
     vec_push(&w->kept, kept);
@@ -52,7 +52,7 @@ void workers_take_kept(struct workers *w, workers_kept_fn *fn, void *ctx)
     if (all.n)
         qsort(all.v, all.n, sizeof(*all.v), by_item);
     for (size_t i = 0; i < all.n; i++) {
-        fn(ctx, all.v[i].item, &all.v[i].status);
+        fn(ctx, &all.v[i]);
         status_release(&all.v[i].status);
     }
     vec_release(&all);

@@ -20,6 +20,7 @@
 
 struct kept_status {
     size_t item;
+    enum berth_code code;
     struct berth_status status;
 };
 
@@ -39,9 +40,9 @@ void workers_release(struct workers *w);
 /* fn over [0, n), on all threads where that pays. */
 void workers_run(struct workers *w, size_t n, pool_fn *fn, void *ctx);
 /* Keeps a copy of the worker's status for this item. */
-void worker_keep(struct worker *w, size_t item);
+void worker_keep(struct worker *w, size_t item, enum berth_code code);
 /* Hands every kept status to fn in order of items, then forgets them. */
-typedef void workers_kept_fn(void *ctx, size_t item, const struct berth_status *status);
+typedef void workers_kept_fn(void *ctx, const struct kept_status *kept);
 void workers_take_kept(struct workers *w, workers_kept_fn *fn, void *ctx);
 
 #endif
