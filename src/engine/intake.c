@@ -137,6 +137,8 @@ static void pod_unassigned(struct engine *e, struct object *before, struct objec
             end_binding(e, uid);
         struct berth_pod *pod = pod_info_new(after, &e->names);
         queue_update(&e->queue, pod, before, 0, engine_now(e));
+        /* Its room is counted on the node; a promise would count it once more. */
+        nominator_remove(&e->queue.nominator, uid);
         pod_info_unref(pod);
         return;
     }

@@ -2,7 +2,8 @@
 """berth in end-to-end tests: started on a cluster, looked at from outside, ended cleanly.
 
 The program is the one of the environment variable BERTH; without it build/address/berth (leaks and
-memory errors fail the test that made them), else build/berth.
+memory errors fail the test that made them), else build/berth. berth-test, which has the plugins of
+tests/plugins as well, is found in the same way by BERTH_TEST.
 """
 
 import itertools
@@ -33,20 +34,20 @@ PROFILES = [{"schedulerName": "default-scheduler", "percentageOfNodesToScore": 1
              "plugins": PLUGINS}]
 
 
-def program():
-    given = os.environ.get("BERTH")
+def find_program(name):
+    given = os.environ.get(name.upper().replace("-", "_"))
     if given:
         return os.path.abspath(given)
-    for path in ("build/address/berth", "build/berth"):
+    for path in ("build/address/" + name, "build/" + name):
         if os.access(os.path.join(ROOT, path), os.X_OK):
             return os.path.join(ROOT, path)
-    sys.exit("berth is not built: run make first")
+    sys.exit(f"{name} is not built: run make e2e-bins first")
 
 
-def command():
+def command(program="berth"):
     """argv of berth. The sanitizers of gcc 12 want addresses as they were on older kernels."""
     plain = subprocess.run(["setarch", "-R", "true"], stderr=subprocess.DEVNULL).returncode
-    return ([] if plain else ["setarch", "-R"]) + [program()]
+    return ([] if plain else ["setarch", "-R"]) + [find_program(program)]
 
 
 def environment():
@@ -65,9 +66,9 @@ class Done:
         self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
 
 
-def run(*args, input=None, timeout=TIMEOUT, env=None):
+def run(*args, input=None, timeout=TIMEOUT, env=None, program="berth"):
     """berth with these arguments, to its end; a sanitizer that complains fails the test."""
-    done = Done(subprocess.run(command() + [str(a) for a in args], input=input, timeout=timeout,
+    done = Done(subprocess.run(command(program) + [str(a) for a in args], input=input, timeout=timeout,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                errors="replace", env={**environment(), **(env or {})}))
     check(not SANITIZER_FOUND.search(done.err), done.err)
@@ -91,7 +92,7 @@ def scheduler_config(c, name, **more):
 _started = itertools.count(1)
 
 
-def start(c, *args, name="berth", kubeconfig=None, config=None):
+def start(c, *args, name="berth", kubeconfig=None, config=None, program="berth"):
     """`berth scheduler` as system:kube-scheduler, without leader election unless args say so."""
     port = free_port()
     argv = ["scheduler", f"--secure-port={port}", "--bind-address=127.0.0.1"]
@@ -102,7 +103,7 @@ def start(c, *args, name="berth", kubeconfig=None, config=None):
     if config is None and not any("leader-elect" in a for a in args):
         argv += ["--leader-elect=false"]
     log = os.path.join(c.dir, f"{name}.{next(_started)}.log")
-    p = Process(name, command() + argv + list(args), log, env=environment(), cwd=c.dir)
+    p = Process(name, command(program) + argv + list(args), log, env=environment(), cwd=c.dir)
     p.port, p.killed = port, False
     c.children.append(p)
     show_log(p.log)

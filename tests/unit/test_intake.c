@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the cluster tells about pods that are on their way to a node. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "engine/internal.h"
+#include "puppet.h"
+
+static size_t most_pods; /* that Filter has seen on a node */
+
+static void watch_filter(struct puppet_call *call)
+{
+    if (call->point == PUPPET_FILTER)
+        most_pods = MAX(most_pods, call->puppet->host->node_pod_count(call->node));
+    if (call->point == PUPPET_PERMIT)
+        call->code = most_pods ? BERTH_SUCCESS : BERTH_WAIT;
+}
+
+/* The nominated node that is written while Permit holds a pod comes back from the watch. */
+static void a_pod_held_in_permit_counts_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    puppet_clear();
+    struct puppet *p = puppet_add("Watch", AT(FILTER) | AT(ADD_POD) | AT(PERMIT));
+    p->timeout = 60 * NSEC_PER_SEC;
+    p->hook = watch_filter;
+    most_pods = 0;
+    puppet_scene(&f, 1);
+    fixture_add(&f, puppet_pod("held", 0, ""));
+    fixture_schedule(&f);
+    assert_int_equal(engine_get_stats(f.engine).assumed_pods, 1);
+    fixture_update(&f, puppet_pod("held", 0, ""), puppet_pod("held", 0, "n0"));
+    fixture_add(&f, puppet_pod("other", 0, ""));
+    fixture_settle(&f);
+    assert_int_equal(most_pods, 1);
+    assert_on(&f, "other", "n0");
+    fixture_release(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pod_held_in_permit_counts_once),
+    };
+    return cmocka_run_group_tests_name("intake", tests, NULL, NULL);
+}
