@@ -3,6 +3,8 @@
  * host.c - the services that plugins are given (struct berth_host), over the engine's own structs.
  */
 #include "engine/internal.h"
+#include "engine/placement.h"
+#include "engine/signature.h"
 
 /* --- log, reasons ------------------------------------------------------------------------------
  */
@@ -318,6 +320,41 @@ static int64_t host_queued_since(const struct berth_queued_pod *q)
     return q->timestamp;
 }
 
+/* --- signatures, pod groups -------------------------------------------------------------------- */
+
+static void host_sign(struct berth_signature *s, struct berth_str part)
+{
+    buf_add_printf(s->out, "%zu:", part.n);
+    buf_add_str(s->out, str_abi(part));
+}
+
+static struct berth_str host_pod_group_name(const struct berth_pod_group *g)
+{
+    return abi_str(object_meta(g->object)->name);
+}
+
+static struct berth_value host_pod_group_field(const struct berth_pod_group *g,
+                                               struct berth_str path)
+{
+    return read_path(g->object, path);
+}
+
+static void host_placement_add(struct berth_placements *out, struct berth_str name,
+                               const struct berth_str *node_names, size_t n)
+{
+    placement_add(out, str_abi(name), node_names, n);
+}
+
+static size_t host_placement_nodes(const struct berth_placement *p)
+{
+    return p->n;
+}
+
+static const struct berth_node *host_placement_node(const struct berth_placement *p, size_t i)
+{
+    return i < p->n ? p->nodes[i] : NULL;
+}
+
 const struct berth_host engine_host = {
     .abi = BERTH_ABI,
     .struct_size = sizeof(struct berth_host),
@@ -361,4 +398,10 @@ const struct berth_host engine_host = {
     .object_field = host_object_field,
     .queued_pod = host_queued_pod,
     .queued_since = host_queued_since,
+    .sign = host_sign,
+    .pod_group_name = host_pod_group_name,
+    .pod_group_field = host_pod_group_field,
+    .placement_add = host_placement_add,
+    .placement_nodes = host_placement_nodes,
+    .placement_node = host_placement_node,
 };
