@@ -12,16 +12,57 @@
 /* --- making and ending -------------------------------------------------------------------------
  */
 
+static struct str sort_args(const struct engine *e, size_t profile, const char *plugin)
+{
+    const struct profile_config *config = &e->config->profiles.v[profile];
+    for (size_t i = 0; i < config->plugin_config.n; i++)
+        if (str_is(config->plugin_config.v[i].name, plugin))
+            return config->plugin_config.v[i].args;
+    return STR("");
+}
+
+/* There is one queue: all profiles have to agree on its order. */
+static int check_queue_sort(const struct engine *e, size_t i, struct err *reterr)
+{
+    const struct profile *p = e->profiles.v[i];
+    const char *sort = p->at[POINT_QUEUE_SORT].v[0]->plugin->name;
+    const char *first = e->profiles.v[0]->at[POINT_QUEUE_SORT].v[0]->plugin->name;
+    if (strcmp(sort, first) != 0)
+        return err_set(reterr, -EINVAL,
+                       "different queue sort plugins for profile \"%.*s\": \"%s\", first: \"%s\"",
+                       STR_ARG(p->scheduler_name), sort, first);
+    if (!str_eq(sort_args(e, i, sort), sort_args(e, 0, sort)))
+        return err_set(reterr, -EINVAL, "different queue sort plugin args for profile \"%.*s\"",
+                       STR_ARG(p->scheduler_name));
+    return 0;
+}
+
+static int make_profile(struct engine *e, const struct registry *registry, size_t i,
+                        struct err *reterr)
+{
+    struct profile *p;
+    int r = profile_new(e, registry, &e->config->profiles.v[i], &p, reterr);
+    if (r < 0)
+        return r;
+    if (engine_profile(e, p->scheduler_name)) {
+        r = err_set(reterr, -EINVAL, "duplicate profile with scheduler name \"%.*s\"",
+                    STR_ARG(p->scheduler_name));
+        profile_free(p);
+        return r;
+    }
+    vec_push(&e->profiles, p);
+    return check_queue_sort(e, i, reterr);
+}
+
 static int make_profiles(struct engine *e, const struct registry *registry, struct err *reterr)
 {
     for (size_t i = 0; i < e->config->profiles.n; i++) {
-        struct profile *p;
-        int r = profile_new(e, registry, &e->config->profiles.v[i], &p, reterr);
+        int r = make_profile(e, registry, i, reterr);
         if (r < 0) {
             err_prefix(reterr, r, "profiles[%zu]", i);
             return e->config->file ? err_prefix(reterr, r, "%s", e->config->file) : r;
         }
-        vec_push(&e->profiles, p);
+        struct profile *p = e->profiles.v[i];
         queue_add_profile(&e->queue, p);
         for (size_t k = 0; k < p->instances.n; k++)
             e->handles[p->instances.v[k]->id] = p->instances.v[k];

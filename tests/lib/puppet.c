@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "puppet.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
 #include "engine/internal.h"
 #include "plugins/registry.h"
 
@@ -44,7 +49,7 @@ static struct {
 
 static void say(const struct puppet *p, struct berth_status *status, const char *reason)
 {
-    if (reason && status)
+    if (reason && *reason && status)
         p->host->status_text(status, abi_str(str_of(reason)));
 }
 
@@ -59,8 +64,9 @@ static enum berth_code play(struct puppet_call *call)
     call->score = p->score;
     call->timeout = p->timeout;
     if (call->code != BERTH_SUCCESS && call->code != BERTH_SKIP) {
-        say(p, call->status, p->reason);
-        say(p, call->status, p->second_reason);
+        const char *instead = p->reason_at[call->point];
+        say(p, call->status, instead ? instead : p->reason);
+        say(p, call->status, instead ? NULL : p->second_reason);
     }
     if (p->hook)
         p->hook(call);
@@ -344,8 +350,8 @@ const struct registry *puppet_registry(void)
     stage.plugins[n] = NULL;
     for (size_t i = 0; i < n; i++)
         stage.defaults[i] = (struct plugin_ref){.name = str_of(stage.plugins[i]->name)};
-    stage.registry = (struct registry){
-        .plugins = stage.plugins, .defaults = stage.defaults, .n_defaults = n};
+    stage.registry =
+        (struct registry){.plugins = stage.plugins, .defaults = stage.defaults, .n_defaults = n};
     return &stage.registry;
 }
 
@@ -357,6 +363,33 @@ void puppet_scene(struct fixture *f, size_t nodes)
         snprintf(name, sizeof(name), "n%zu", i);
         fixture_add(f, fixture_node(name, "4", "8Gi"));
     }
+}
+
+struct object *puppet_pod(const char *name, int priority, const char *nominated)
+{
+    return fixture_object(
+        KIND_POD,
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"},"
+        "\"spec\":{\"schedulerName\":\"default-scheduler\",\"priority\":%d},"
+        "\"status\":{\"nominatedNodeName\":\"%s\"}}",
+        name, name, priority, nominated);
+}
+
+void assert_told(struct fixture *f, const char *pod, const char *reason, const char *message)
+{
+    const struct fixture_write *w = fixture_last(f, WRITE_POD_STATUS, pod);
+    assert_non_null(w);
+    assert_string_equal(w->message, message);
+    assert_string_equal(w->reason, reason);
+}
+
+void assert_on(const struct fixture *f, const char *pod, const char *node)
+{
+    const char *got = fixture_node_of(f, pod);
+    if (!node)
+        assert_null(got);
+    else if (!got || strcmp(got, node) != 0)
+        fail_msg("%s is on %s, expected %s", pod, got ? got : "no node", node);
 }
 
 const char *puppet_calls(unsigned points)

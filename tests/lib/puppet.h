@@ -61,9 +61,10 @@ struct puppet {
     const struct berth_host *host;
     struct berth_handle *handle; /* in the profile made last */
 
-    enum berth_code code[PUPPET_POINTS]; /* what it answers; Bind starts with Skip */
-    const char *reason, *second_reason;  /* said beside any code but Success and Skip */
-    const char *limit[4];                /* pre_filter: only these nodes, up to NULL */
+    enum berth_code code[PUPPET_POINTS];  /* what it answers; Bind starts with Skip */
+    const char *reason, *second_reason;   /* said beside any code but Success and Skip */
+    const char *reason_at[PUPPET_POINTS]; /* said instead; "": nothing */
+    const char *limit[4];                 /* pre_filter: only these nodes, up to NULL */
     int64_t score;
     int64_t timeout;
     void (*hook)(struct puppet_call *call); /* has the last word */
@@ -78,6 +79,13 @@ const struct registry *puppet_registry(void);
 
 /* An engine with the puppets and nodes n0, n1, … */
 void puppet_scene(struct fixture *f, size_t nodes);
+/* A pod of this priority that was promised a node ("": none); uid is the name. */
+struct object *puppet_pod(const char *name, int priority, const char *nominated);
+
+/* The pod's condition was last set to this. reason: "Unschedulable" or "SchedulerError". */
+void assert_told(struct fixture *f, const char *pod, const char *reason, const char *message);
+/* It is bound there; NULL: nowhere. */
+void assert_on(const struct fixture *f, const char *pod, const char *node);
 
 /* The calls at these points so far, as "A.Filter(n0) B.Reserve"; valid until the next call. */
 const char *puppet_calls(unsigned points);
