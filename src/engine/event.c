@@ -60,7 +60,7 @@ void event_drop(struct cluster_event *e)
 
 static bool covers_resource(enum berth_resource registered, enum berth_resource happened)
 {
-    if (registered == happened)
+    if (registered == happened || registered == BERTH_RESOURCE_ALL)
         return true;
     return registered == BERTH_RESOURCE_POD &&
            (happened == BERTH_RESOURCE_ASSIGNED_POD || happened == BERTH_RESOURCE_UNSCHEDULED_POD);
@@ -68,7 +68,7 @@ static bool covers_resource(enum berth_resource registered, enum berth_resource 
 
 bool event_matches(enum berth_resource resource, unsigned actions, const struct cluster_event *e)
 {
-    if (resource == BERTH_RESOURCE_ALL)
+    if (resource == BERTH_RESOURCE_ALL && actions == BERTH_ACTION_ALL)
         return true;
     /* An update of no known kind reaches only those who asked for updates of any kind. */
     return covers_resource(resource, e->resource) && (actions & e->action) && e->action <= actions;

@@ -7,6 +7,8 @@
 /* Backoffs end on whole seconds, so that pods of one second are ordered by QueueSort. */
 #define BACKOFF_WINDOW      NSEC_PER_SEC
 #define UNSCHEDULABLE_FLUSH (30 * NSEC_PER_SEC)
+/* Longer than any process lives, and far enough from the end of time to be added to it. */
+#define MAX_BACKOFF (INT64_MAX / 4)
 
 static const struct cluster_event pod_added = {.resource = BERTH_RESOURCE_UNSCHEDULED_POD,
                                                .action = BERTH_ACTION_ADD};
@@ -42,6 +44,8 @@ static bool backoff_less(const struct heap_node *a, const struct heap_node *b, v
 void queue_init(struct queue *q, const struct queue_options *options, struct berth_status *scratch)
 {
     *q = (struct queue){.options = *options, .scratch = scratch};
+    q->options.initial_backoff = MIN(options->initial_backoff, MAX_BACKOFF);
+    q->options.max_backoff = MIN(options->max_backoff, MAX_BACKOFF);
     heap_init(&q->active, active_less, q);
     heap_init(&q->backoff, backoff_less, q);
     heap_init(&q->error_backoff, backoff_less, q);
@@ -137,6 +141,8 @@ static void leave_place(struct queue *q, struct berth_queued_pod *qp)
 static void move_to(struct queue *q, struct berth_queued_pod *qp, enum queue_place place,
                     int64_t now)
 {
+    if (place == QUEUE_UNSCHEDULABLE && qp->place == place)
+        return; /* still held by a gate: the tick under way is its tick */
     leave_place(q, qp);
     qp->place = place;
     switch (place) {
@@ -237,7 +243,9 @@ void queue_add(struct queue *q, struct berth_pod *pod, struct profile *profile, 
     qp->timestamp = now;
     map_put(&q->by_key, pod_info_key(pod), qp);
     place(q, qp, QUEUE_AT_ONCE, &pod_added, now);
-    nominator_set(&q->nominator, pod, pod->pod->status.nominated_node_name);
+    /* What a gate holds reserves nothing. */
+    if (qp->place == QUEUE_ACTIVE)
+        nominator_set(&q->nominator, pod, pod->pod->status.nominated_node_name);
 }
 
 struct berth_queued_pod *queue_get(const struct queue *q, struct str key)
@@ -250,7 +258,9 @@ static void replace_pod(struct queue *q, struct berth_queued_pod *qp, struct ber
     struct berth_pod *old = qp->pod;
     qp->pod = pod_info_ref(pod);
     map_put(&q->by_key, pod_info_key(pod), qp); /* the key's bytes are the new object's now */
-    nominator_update(&q->nominator, old, pod);
+    /* While it is out, whoever has it decides on its promise: assumed, it would count twice. */
+    if (qp->place != QUEUE_IN_FLIGHT && qp->place != QUEUE_BINDING)
+        nominator_update(&q->nominator, old, pod);
     pod_info_unref(old);
 }
 
@@ -432,14 +442,20 @@ static void flush_backoff(struct queue *q, struct heap *heap, int64_t now)
 static void flush_unschedulable(struct queue *q, int64_t now)
 {
     struct cluster_event event = labelled(EVENT_UNSCHEDULABLE_TIMEOUT);
+    bool any = false;
     for (size_t i = q->unschedulable.n; i-- > 0;) {
         struct berth_queued_pod *qp = q->unschedulable.v[i];
-        if (now - qp->timestamp <= q->options.max_in_unschedulable ||
-            (qp->gate && !queue_gate_cares(q, qp, &event)))
+        if (now - qp->timestamp <= q->options.max_in_unschedulable)
+            continue;
+        any = true;
+        if (qp->gate && !queue_gate_cares(q, qp, &event))
             continue;
         qp->was_flushed = true;
         place(q, qp, QUEUE_AFTER_BACKOFF, &event, now);
     }
+    /* An event like any other: upstream's pods in flight are told of it, too. */
+    if (any)
+        queue_keep_event(q, &event);
 }
 
 void queue_flush(struct queue *q, int64_t now)
