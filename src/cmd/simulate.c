@@ -12,7 +12,7 @@
 struct simulate {
     const char *config_file, *output;
     int64_t seed;
-    bool help;
+    bool explain, help;
     struct arena arena;
     struct scheduler_config config;
     struct scenario scenario;
@@ -23,7 +23,13 @@ static const char usage[] =
     "would run. No cluster is needed and nothing is written. Files are YAML or JSON, for instance\n"
     "what `kubectl get nodes,pods -A -o json` prints; \"-\" reads standard input.\n"
     "\nUsage: berth simulate [FLAGS] FILE...\n"
+    "\nWith --explain it prints every attempt instead, one JSON object a line: the verdict of "
+    "which\n"
+    "plugin on which node and why, and all scores.\n"
     "\nExample: berth simulate examples/scenario.yaml\n";
+
+/* All attempts of a scenario of thousands of pods and nodes; a running scheduler keeps fewer. */
+#define EXPLAIN_BYTES ((size_t)1 << 30)
 
 static int load(struct simulate *s, char **files, int n, struct err *reterr)
 {
@@ -105,6 +111,14 @@ static void print_json(const struct sim *sim)
     buf_release(&out);
 }
 
+static void print_explanations(const struct sim *sim)
+{
+    struct buf out = BUF_INIT;
+    engine_explain(sim->engine, STR(""), STR(""), &out);
+    fwrite(out.p, 1, out.n, stdout);
+    buf_release(&out);
+}
+
 static int run(struct simulate *s, char **files, int n)
 {
     struct err err;
@@ -113,8 +127,10 @@ static int run(struct simulate *s, char **files, int n)
     if (load(s, files, n, &err) < 0)
         return cmd_fail(EXIT_FAILED, "%s", err.msg);
     registry_init(&registry, &in_tree_registry);
-    struct sim_options options = {
-        .config = &s->config, .registry = &registry, .seed = (uint64_t)s->seed};
+    struct sim_options options = {.config = &s->config,
+                                  .registry = &registry,
+                                  .seed = (uint64_t)s->seed,
+                                  .explain_bytes = s->explain ? EXPLAIN_BYTES : 0};
     int r = registry_merge(&registry, out_of_tree_plugins, &err);
     if (r == 0)
         r = sim_new(&options, &sim, &err);
@@ -126,7 +142,9 @@ static int run(struct simulate *s, char **files, int n)
                 s->scenario.skipped);
     sim_load(sim, &s->scenario);
     sim_run(sim);
-    if (strcmp(s->output, "json") == 0)
+    if (s->explain)
+        print_explanations(sim);
+    else if (strcmp(s->output, "json") == 0)
         print_json(sim);
     else
         print_table(sim);
@@ -141,6 +159,8 @@ int cmd_simulate(int argc, char **argv)
         {"Simulate", "config", '\0', FLAG_STR, &s.config_file, "FILE",
          "a KubeSchedulerConfiguration", false},
         {NULL, "output", 'o', FLAG_STR, &s.output, "FORMAT", "table or json", false},
+        {NULL, "explain", '\0', FLAG_BOOL, &s.explain, NULL,
+         "print why: every attempt with its verdicts and scores", false},
         {NULL, "seed", '\0', FLAG_INT, &s.seed, "N", "of the scheduler's random choices", false},
         {NULL, "help", 'h', FLAG_BOOL, &s.help, NULL, "this text", false},
     };

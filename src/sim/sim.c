@@ -54,6 +54,7 @@ int sim_new(const struct sim_options *options, struct sim **ret_sim, struct err 
         .config = options->config,
         .registry = options->registry,
         .seed = options->seed,
+        .explain_bytes = options->explain_bytes,
         .ports = {.ctx = sim, .now = port_now, .submit = port_submit, .decided = port_decided},
     };
     int r = engine_new(&engine, &sim->engine, reterr);

@@ -34,6 +34,7 @@ struct sim_options {
     const struct scheduler_config *config;
     const struct registry *registry;
     uint64_t seed;
+    size_t explain_bytes; /* see engine_options */
 };
 
 int sim_new(const struct sim_options *options, struct sim **ret_sim, struct err *reterr) MUST_CHECK;
