@@ -60,9 +60,16 @@ void reflector_replaced(struct reflector *r)
 
 static void complain(struct reflector *r, const struct rest_result *result)
 {
-    if (r->told && strcmp(r->told, result->err.msg) == 0)
+    bool known = false;
+    bool common = result->status == 0 || result->status == 401;
+
+    if (common && r->sink->is_known) {
+        /* What all reflectors meet alike: repeated, but not by each of them. */
+        known = r->sink->is_known(r->ctx, result);
+    } else if (r->told && strcmp(r->told, result->err.msg) == 0) {
         return;
-    if (r->sink->is_known && r->sink->is_known(r->ctx, result)) {
+    }
+    if (known) {
         log_info(2, "Failed to watch", KV_STR("type", r->options.kind->resource),
                  KV_INT("status", result->status), KV_ERR(&result->err));
         return;

@@ -32,7 +32,9 @@ struct reflector_sink {
     void (*on_synced)(void *ctx, const struct kind *kind);
     /* The server has answered; see reflector_kick. May be NULL. */
     void (*on_contact)(void *ctx, struct reflector *reflector);
-    /* True: somebody has told of this trouble already, it need not be an error line. May be NULL.
+    /*
+     * No connection, or no valid credentials: true where somebody has told of it just now, so that
+     * it need not be an error line. May be NULL: then it is told once per change of message.
      */
     bool (*is_known)(void *ctx, const struct rest_result *result);
 };

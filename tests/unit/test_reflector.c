@@ -379,7 +379,7 @@ static void test_nonsense_in_the_list_is_tried_again(void **state)
     answer_watch("resourceVersion=12", STR(""));
     start(paging());
     expect("Aa@2 S ");
-    assert_int_equal(count_in_log("list of pods"), 1);
+    assert_int_equal(count_in_log("/api/v1/pods: list: "), 1);
 }
 
 static void test_events_for_the_unknown(void **state)
