@@ -264,6 +264,22 @@ static void test_streaming_refused_falls_back_to_pages(void **state)
     assert_int_equal(fake_api_unexpected(k.api), 0);
 }
 
+/* Anything else than a refusal of streaming itself: pages now, and streaming the next time. */
+static void test_streaming_that_fails_is_made_up_by_pages(void **state)
+{
+    (void)state;
+    answer_watch("sendInitialEvents", STR("{\"kind\":\"PodList\"}"));
+    fake_api_json(k.api, "GET", PODS, "limit=500", 403,
+                  fake_status(&k, 403, "Forbidden", "cannot list").p);
+    answer_watch("sendInitialEvents",
+                 joined(fake_frame(&k, "ADDED", fake_pod(&k, "a", 1)), fake_bookmark(&k, 5, true)));
+    start(quick);
+    expect("Aa@1 S ");
+    assert_int_equal(count_in_log("cannot list"), 1);
+    assert_int_equal(count_in_log("Failed to watch"), 1);
+    assert_int_equal(fake_api_count(k.api), 3);
+}
+
 static void test_streaming_without_end_falls_back_to_pages(void **state)
 {
     struct reflector_options o = quick;
@@ -623,6 +639,7 @@ int main(void)
         TEST(test_streaming_list),
         TEST(test_protobuf_throughout),
         TEST(test_streaming_refused_falls_back_to_pages),
+        TEST(test_streaming_that_fails_is_made_up_by_pages),
         TEST(test_streaming_without_end_falls_back_to_pages),
         TEST(test_410_within_the_watch),
         TEST(test_410_at_the_watchs_begin),
