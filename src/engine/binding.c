@@ -37,8 +37,7 @@ void binding_abandon(struct berth_op *op)
     free_op(op);
 }
 
-/* --- ends --------------------------------------------------------------------------------------
- */
+/* --- ends ------------------------------------------------------------------------------------- */
 
 static void bound(struct berth_op *op)
 {
@@ -98,8 +97,7 @@ static void failed_at_plugin(struct berth_op *op, enum point point, const char *
     cycle_failure_release(&failure);
 }
 
-/* --- steps -------------------------------------------------------------------------------------
- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 static enum berth_code call_plugin(struct berth_op *op, const struct berth_handle *h,
                                    struct berth_status *status)

@@ -40,8 +40,7 @@ void cache_release(struct cache *c)
     free_columns(&c->columns);
 }
 
-/* --- columns -----------------------------------------------------------------------------------
- */
+/* --- columns ---------------------------------------------------------------------------------- */
 
 static void grow_columns(struct cache_columns *k)
 {
@@ -127,8 +126,7 @@ void cache_get_columns(const struct cache *c, struct berth_columns *ret_columns)
     };
 }
 
-/* --- nodes -------------------------------------------------------------------------------------
- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 struct berth_node *cache_node(const struct cache *c, struct str name)
 {
@@ -181,8 +179,7 @@ void cache_remove_node(struct cache *c, struct str name)
     drop_if_empty(c, node);
 }
 
-/* --- pods --------------------------------------------------------------------------------------
- */
+/* --- pods ------------------------------------------------------------------------------------- */
 
 struct cache_pod *cache_pod(const struct cache *c, struct str uid)
 {

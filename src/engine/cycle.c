@@ -75,8 +75,7 @@ static void fail_with_status(struct berth_cycle *cycle, struct cycle_failure *fa
         buf_add_printf(text, "status %s (%d) without a reason", code_name(code), (int)code);
 }
 
-/* --- PreFilter ---------------------------------------------------------------------------------
- */
+/* --- PreFilter -------------------------------------------------------------------------------- */
 
 static void note_rejector(struct cycle_failure *failure, const struct berth_handle *h,
                           enum berth_code code)
@@ -116,8 +115,7 @@ static bool run_pre_filter(struct berth_cycle *cycle, const struct berth_pod *po
     return true;
 }
 
-/* --- Filter ------------------------------------------------------------------------------------
- */
+/* --- Filter ----------------------------------------------------------------------------------- */
 
 static size_t nodes_to_find(const struct berth_cycle *cycle, size_t all)
 {
@@ -267,8 +265,7 @@ static bool find_feasible(struct berth_cycle *cycle, const struct berth_pod *pod
     return ok;
 }
 
-/* --- Score -------------------------------------------------------------------------------------
- */
+/* --- Score ------------------------------------------------------------------------------------ */
 
 static bool run_pre_score(struct berth_cycle *cycle, const struct berth_pod *pod,
                           struct cycle_failure *failure)
@@ -370,8 +367,7 @@ static uint32_t best_slot(const struct berth_cycle *cycle)
     return cycle->slots[best];
 }
 
-/* --- the cycle ---------------------------------------------------------------------------------
- */
+/* --- the cycle -------------------------------------------------------------------------------- */
 
 static void make_room(struct berth_cycle *cycle)
 {

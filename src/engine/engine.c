@@ -10,8 +10,7 @@
 
 #define DEFAULT_MAX_IN_UNSCHEDULABLE (5 * 60 * NSEC_PER_SEC)
 
-/* --- making and ending -------------------------------------------------------------------------
- */
+/* --- making and ending ------------------------------------------------------------------------ */
 
 static int make_profiles(struct engine *e, const struct registry *registry, struct err *reterr)
 {
@@ -80,8 +79,7 @@ struct engine *engine_free(struct engine *e)
     return NULL;
 }
 
-/* --- names -------------------------------------------------------------------------------------
- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 int engine_plugin_id(struct engine *e, struct str name)
 {
@@ -111,8 +109,7 @@ struct profile *engine_profile(const struct engine *e, struct str scheduler_name
     return NULL;
 }
 
-/* --- what happened: nodes ----------------------------------------------------------------------
- */
+/* --- what happened: nodes --------------------------------------------------------------------- */
 
 static void node_changed(struct engine *e, struct object *before, struct object *after)
 {
@@ -132,8 +129,7 @@ static void node_changed(struct engine *e, struct object *before, struct object 
         queue_event(&e->queue, &event, before, after, now);
 }
 
-/* --- what happened: pods -----------------------------------------------------------------------
- */
+/* --- what happened: pods ---------------------------------------------------------------------- */
 
 static bool is_terminal(const struct pod *pod)
 {
@@ -224,8 +220,7 @@ void engine_object_changed(struct engine *e, struct object *before, struct objec
     }
 }
 
-/* --- what happened: writes and time ------------------------------------------------------------
- */
+/* --- what happened: writes and time ----------------------------------------------------------- */
 
 void engine_write_done(struct engine *e, uint64_t id, const struct write_result *result)
 {
@@ -246,8 +241,7 @@ int64_t engine_next_wake(const struct engine *e)
     return queue_next_flush(&e->queue);
 }
 
-/* --- what to do --------------------------------------------------------------------------------
- */
+/* --- what to do ------------------------------------------------------------------------------- */
 
 void engine_tell_decision(struct engine *e, const struct decision *decision)
 {

@@ -4,8 +4,7 @@
  */
 #include "engine/internal.h"
 
-/* --- log, reasons ------------------------------------------------------------------------------
- */
+/* --- log, reasons ----------------------------------------------------------------------------- */
 
 static void host_log(struct berth_handle *h, int level, struct berth_str message)
 {
@@ -29,8 +28,7 @@ static void host_status_text(struct berth_status *status, struct berth_str text)
     status_add_text(status, str_abi(text));
 }
 
-/* --- cycle state -------------------------------------------------------------------------------
- */
+/* --- cycle state ------------------------------------------------------------------------------ */
 
 static berth_state_key host_state_key(struct berth_handle *h, struct berth_str name)
 {
@@ -59,8 +57,7 @@ static void *host_cycle_alloc(struct berth_cycle *cycle, size_t size)
     return arena_alloc(&cycle->arena, size, _Alignof(max_align_t));
 }
 
-/* --- nodes of a cycle --------------------------------------------------------------------------
- */
+/* --- nodes of a cycle ------------------------------------------------------------------------- */
 
 static void host_limit_nodes(struct berth_cycle *cycle, const struct berth_str *names, size_t n)
 {
@@ -101,8 +98,7 @@ static enum berth_code host_node_verdict(const struct berth_cycle *cycle,
                                          : BERTH_SUCCESS;
 }
 
-/* --- events, bindings --------------------------------------------------------------------------
- */
+/* --- events, bindings ------------------------------------------------------------------------- */
 
 static void host_register_event(struct berth_registrar *r, enum berth_resource resource,
                                 unsigned actions, berth_hint_fn *hint)
@@ -124,8 +120,7 @@ static void host_op_done(struct berth_op *op, enum berth_code code, struct berth
     binding_answer(op, code, str_abi(reason));
 }
 
-/* --- reading by path ---------------------------------------------------------------------------
- */
+/* --- reading by path -------------------------------------------------------------------------- */
 
 static struct berth_value value_of(const struct field *field, const void *value)
 {
@@ -200,8 +195,7 @@ static struct berth_value host_object_field(const struct berth_object *object,
     return read_path(object_of_abi(object), path);
 }
 
-/* --- reading pods and nodes --------------------------------------------------------------------
- */
+/* --- reading pods and nodes ------------------------------------------------------------------- */
 
 static struct berth_str host_pod_namespace(const struct berth_pod *pod)
 {
@@ -277,8 +271,7 @@ static const struct berth_pod *host_node_pod(const struct berth_node *node, size
     return i < node->pods.n ? node->pods.v[i] : NULL;
 }
 
-/* --- the queue ---------------------------------------------------------------------------------
- */
+/* --- the queue -------------------------------------------------------------------------------- */
 
 static const struct berth_pod *host_queued_pod(const struct berth_queued_pod *q)
 {

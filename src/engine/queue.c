@@ -73,8 +73,7 @@ void queue_add_profile(struct queue *q, struct profile *profile)
     }
 }
 
-/* --- places ------------------------------------------------------------------------------------
- */
+/* --- places ----------------------------------------------------------------------------------- */
 
 static void leave_place(struct queue *q, struct berth_queued_pod *qp)
 {
@@ -185,8 +184,7 @@ static void release(struct queue *q, struct berth_queued_pod *qp, int64_t now)
         activate(q, qp, now);
 }
 
-/* --- pods come and go --------------------------------------------------------------------------
- */
+/* --- pods come and go ------------------------------------------------------------------------- */
 
 void queue_add(struct queue *q, struct berth_pod *pod, struct profile *profile, int64_t now)
 {
@@ -308,8 +306,7 @@ void queue_delete(struct queue *q, struct str key)
     free_queued(qp);
 }
 
-/* --- attempts ----------------------------------------------------------------------------------
- */
+/* --- attempts --------------------------------------------------------------------------------- */
 
 struct berth_queued_pod *queue_pop(struct queue *q, int64_t now)
 {
@@ -355,8 +352,7 @@ void queue_requeue(struct queue *q, struct berth_queued_pod *qp, int64_t now)
     enter_place(q, qp, broke ? QUEUE_ERROR_BACKOFF : QUEUE_UNSCHEDULABLE, now);
 }
 
-/* --- time --------------------------------------------------------------------------------------
- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static void flush_backoff(struct queue *q, struct heap *heap, int64_t now)
 {

@@ -68,7 +68,7 @@ struct world {
     struct errand *outbox, **outbox_end; /* engine's thread only */
 };
 
-/* --- the engine's thread: out ------------------------------------------------------------------ */
+/* --- the engine's thread: out ----------------------------------------------------------------- */
 
 static int64_t port_now(void *ctx)
 {
@@ -168,7 +168,7 @@ static void flush_outbox(struct world *w)
     loop_post(w->loop, run_batch, batch);
 }
 
-/* --- the engine's thread: in ------------------------------------------------------------------- */
+/* --- the engine's thread: in ------------------------------------------------------------------ */
 
 static void free_letter(struct letter *l)
 {
@@ -233,7 +233,7 @@ static void *engine_main(void *arg)
     return NULL;
 }
 
-/* --- the loop's thread: writes ----------------------------------------------------------------- */
+/* --- the loop's thread: writes ---------------------------------------------------------------- */
 
 static void post_letter(struct world *w, struct letter letter)
 {
@@ -338,7 +338,7 @@ static void run_batch(void *ctx)
     }
 }
 
-/* --- the loop's thread: what is seen ----------------------------------------------------------- */
+/* --- the loop's thread: what is seen ---------------------------------------------------------- */
 
 static void on_event(void *ctx, enum watch_event_type type, struct object *old,
                      struct object *object)
@@ -378,7 +378,7 @@ static const struct informer_row informer_rows[] = {
     {.kind = KIND_POD, .field_selector = "status.phase!=Succeeded,status.phase!=Failed"},
 };
 
-/* --- leader election --------------------------------------------------------------------------- */
+/* --- leader election -------------------------------------------------------------------------- */
 
 static void on_started_leading(void *ctx)
 {
@@ -428,7 +428,7 @@ static int make_elector(struct world *w, struct err *reterr)
     return lease_elector_new(w->client, &options, &lease_callbacks, w, &w->elector, reterr);
 }
 
-/* --- making and ending ------------------------------------------------------------------------- */
+/* --- making and ending ------------------------------------------------------------------------ */
 
 static int make_parts(struct world *w, const struct world_options *o, struct err *reterr)
 {

@@ -17,7 +17,7 @@ void scenario_release(struct scenario *s)
     vec_release(&s->objects);
 }
 
-/* --- what an API server fills in --------------------------------------------------------------- */
+/* --- what an API server fills in -------------------------------------------------------------- */
 
 static void default_meta(struct scenario *s, const struct kind *kind, struct object_meta *meta,
                          struct arena *a)
@@ -58,7 +58,7 @@ static void fill_in(struct scenario *s, struct object *o)
         default_node(body);
 }
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static struct str text_member(const struct json_value *v, struct str key)
 {

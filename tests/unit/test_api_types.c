@@ -66,8 +66,7 @@ static void free_str(struct str s)
     free((void *)(uintptr_t)s.p);
 }
 
-/* --- rows against upstream's .proto ------------------------------------------------------------
- */
+/* --- rows against upstream's .proto ----------------------------------------------------------- */
 
 /* One line: message, field, number, type, label. */
 struct proto_field {
@@ -397,8 +396,7 @@ static void test_random_objects_survive_both_codecs(void **state UNUSED)
     }
 }
 
-/* --- what upstream encoded ---------------------------------------------------------------------
- */
+/* --- what upstream encoded -------------------------------------------------------------------- */
 
 struct type_meta {
     struct str kind, api_version;

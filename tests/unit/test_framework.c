@@ -11,7 +11,7 @@
 #include "engine/internal.h"
 #include "engine_fixture.h"
 
-/* --- plugins that only have a name and a place --------------------------------------------------- */
+/* --- plugins that only have a name and a place ------------------------------------------------ */
 
 static bool any_less(void *self, const struct berth_queued_pod *a, const struct berth_queued_pod *b)
 {
@@ -80,7 +80,7 @@ static const struct plugin_ref defaults[] = {
 };
 static const struct registry registry = {plugins, defaults, ARRAY_LEN(defaults)};
 
-/* --- helpers ------------------------------------------------------------------------------------ */
+/* --- helpers ---------------------------------------------------------------------------------- */
 
 #define CONFIG_HEAD \
     "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
@@ -134,7 +134,7 @@ static void assert_refused(const char *profiles_yaml, const char *message)
     arena_release(&arena);
 }
 
-/* --- rules -------------------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 static void defaults_come_in_their_order(void **state)
 {
