@@ -245,8 +245,7 @@ static void format_json(struct buf *out, const struct log_site *site, const char
     buf_add_cstr(out, "}\n");
 }
 
-/* -----------------------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* One write(2), so that lines of several threads do not mix; a short one is carried on. */
 static void write_all(int fd, struct str line)
