@@ -290,8 +290,12 @@ struct object *reflector_get(struct reflector *r, struct str namespace, struct s
 
 void reflector_kick(struct reflector *r)
 {
-    if (r->cut_off && loop_timer_pending(&r->retry)) {
-        backoff_reset(&r->backoff);
-        loop_timer_set(&r->retry, 0);
-    }
+    int64_t now = reflector_now(r);
+
+    /* Seldom: two that lose their connections in turn must not drive each other round. */
+    if (!r->cut_off || !loop_timer_pending(&r->retry) ||
+        (r->kicked_at && now - r->kicked_at < r->options.backoff.max))
+        return;
+    r->kicked_at = now;
+    loop_timer_set(&r->retry, 0);
 }

@@ -134,8 +134,6 @@ static void on_open(void *ctx)
 {
     struct reflector *r = ctx;
 
-    if (r->sink->on_contact)
-        r->sink->on_contact(r->ctx, r);
     if (r->state == REFLECTOR_STREAMING)
         loop_timer_set(&r->silence, r->options.streaming_silence);
 }

@@ -599,6 +599,49 @@ static void test_a_kick_ends_the_wait_for_a_lost_server(void **state)
     assert_int_equal(fake_api_count(k.api), 2);
     reflector_kick(reflector);
     expect("Ab@11 ");
+    /* Lost again: another kick so soon has no effect. */
+    fake_api_cut(k.api, PODS);
+    for (int i = 0; i < 5; i++) {
+        loop_step(k.loop, NSEC_PER_MSEC);
+        reflector_kick(reflector);
+    }
+    assert_int_equal(fake_api_count(k.api), 3);
+}
+
+static bool several_requests(void *ctx)
+{
+    (void)ctx;
+    return fake_api_count(k.api) >= 4;
+}
+
+/* Two that get a head each time and then nothing: they must not drive each other round. */
+static void test_no_busy_loop_of_two(void **state)
+{
+    static const struct informer_row rows[] = {{.kind = KIND_POD}, {.kind = KIND_NODE}};
+    static const struct informers_sink all = {.on_event = on_event};
+    struct reflector_options o = quick;
+    struct informers *in;
+    int64_t end;
+
+    (void)state;
+    o.backoff = (struct backoff_options){3600 * NSEC_PER_SEC, 3600 * NSEC_PER_SEC, 1, 0, 0};
+    for (int i = 0; i < 2; i++)
+        fake_api_answer(k.api, &(struct fake_answer){.path = i ? NODES : PODS,
+                                                     .manner = FAKE_STREAM,
+                                                     .body = STR("{\"type\":"),
+                                                     .forever = true});
+    in = informers_new(k.client, rows, ARRAY_LEN(rows), &o, &all, NULL);
+    informers_start(in);
+    end = time_mono() + 100 * NSEC_PER_MSEC;
+    while (time_mono() < end && !several_requests(NULL)) {
+        loop_step(k.loop, NSEC_PER_MSEC);
+        if (fake_api_is_open(k.api, PODS))
+            fake_api_cut(k.api, PODS);
+        if (fake_api_is_open(k.api, NODES))
+            fake_api_cut(k.api, NODES);
+    }
+    assert_int_equal(fake_api_count(k.api), 2);
+    informers_free(in);
 }
 
 static bool all_failed(void *ctx)
@@ -658,6 +701,7 @@ int main(void)
         TEST(test_informers_sync_together),
         TEST(test_informers_complain_with_one_voice),
         TEST(test_a_kick_ends_the_wait_for_a_lost_server),
+        TEST(test_no_busy_loop_of_two),
     };
 
     return cmocka_run_group_tests_name("reflector", tests, NULL, NULL);
