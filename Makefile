@@ -12,10 +12,9 @@ CC    := gcc
 endif
 
 # Packages of Debian 12. `make deps` and `make deps-test` install what is missing of them.
-DEPS_BUILD := gcc libc6-dev pkg-config libssl-dev libnghttp2-dev libyaml-dev
-DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang-19 libclang-rt-19-dev clang-format-19 \
-	clang-tidy-19 shellcheck python3 python3-venv openssl curl ca-certificates nghttp2-client \
-	nghttp2-server
+DEPS_BUILD := gcc libc6-dev libssl-dev libnghttp2-dev libyaml-dev
+DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang-19 libclang-rt-19-dev llvm-19 \
+	clang-format-19 clang-tidy-19 shellcheck python3 python3-venv openssl curl ca-certificates
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion \
 	-Wpointer-arith -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wimplicit-fallthrough -Werror

@@ -247,6 +247,12 @@ def sanitizer_env():
             for name, value in SANITIZERS.items()}
 
 
+def clang_symbolizer():
+    """For lines and names in the reports of a program built by clang; gcc's needs none."""
+    path = shutil.which("llvm-symbolizer-19")
+    return {"ASAN_SYMBOLIZER_PATH": path} if path else {}
+
+
 def fixed_addresses():
     """The sanitizers of gcc 12 do not start where a kernel randomizes addresses as newer ones do;
     setarch -R turns that off for one program. Some containers forbid it: then without."""
@@ -319,7 +325,7 @@ def fuzz(tally, name, seconds):
         before = set(glob.glob(os.path.join(ROOT, prefix) + "*"))
         done = run([program, corpus, f"-max_total_time={seconds}", "-rss_limit_mb=2048",
                     "-timeout=20", "-print_final_stats=1", f"-artifact_prefix={prefix}"],
-                   f"fuzz_{name}", seconds + 300, sanitizer_env())
+                   f"fuzz_{name}", seconds + 300, sanitizer_env() | clang_symbolizer())
     if done.code == 0:
         runs = re.search(r"stat::number_of_executed_units:\s*(\d+)", done.output)
         cover = re.findall(r"\bcov: (\d+)", done.output)

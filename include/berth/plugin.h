@@ -77,8 +77,7 @@ typedef uint32_t berth_reason;
 /* Number of a cycle-state key, from berth_host.state_key. */
 typedef uint32_t berth_state_key;
 
-/* --- cluster events and queueing hints ---------------------------------------------------------
- */
+/* --- cluster events and queueing hints -------------------------------------------------------- */
 
 enum berth_resource {
     BERTH_RESOURCE_POD, /* matches the two below */
@@ -129,8 +128,7 @@ typedef enum berth_hint berth_hint_fn(void *self, const struct berth_pod *pod,
                                       const struct berth_object *before,
                                       const struct berth_object *after);
 
-/* --- columns: all nodes at once ------------------------------------------------------------------
- */
+/* --- columns: all nodes at once --------------------------------------------------------------- */
 
 /*
  * Node state, one array per property. Index: a node's slot, 0 … n - 1. Slots without a node
@@ -164,8 +162,7 @@ struct berth_score_batch {
     int64_t *scores; /* out, in the order of slots */
 };
 
-/* --- the host ------------------------------------------------------------------------------------
- */
+/* --- the host --------------------------------------------------------------------------------- */
 
 enum berth_value_kind {
     BERTH_VALUE_ABSENT,
@@ -281,8 +278,7 @@ struct berth_host {
     const struct berth_node *(*placement_node)(const struct berth_placement *p, size_t i);
 };
 
-/* --- the plugin ----------------------------------------------------------------------------------
- */
+/* --- the plugin ------------------------------------------------------------------------------- */
 
 /* Why create failed, in one line. */
 struct berth_error {

@@ -32,8 +32,7 @@ void log_set_fd(int fd)
     atomic_store_explicit(&output_fd, fd, memory_order_relaxed);
 }
 
-/* --- quoting -----------------------------------------------------------------------------------
- */
+/* --- quoting ---------------------------------------------------------------------------------- */
 
 /*
  * Does a character show as itself? Go escapes what is no letter, mark, number, punctuation, symbol
@@ -116,8 +115,7 @@ static struct str bounded(struct str s)
     return str_slice(s, 0, LOG_VALUE_MAX);
 }
 
-/* --- text --------------------------------------------------------------------------------------
- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 /* One line: ="…". Several: each behind a tab, between "=<" and " >". */
 static void add_text(struct buf *out, struct str value)
@@ -188,8 +186,7 @@ static void format_text(struct buf *out, const struct log_site *site, const char
     buf_add_char(out, '\n');
 }
 
-/* --- JSON --------------------------------------------------------------------------------------
- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static void add_json_value(struct buf *out, const struct log_kv *kv)
 {
@@ -248,8 +245,7 @@ static void format_json(struct buf *out, const struct log_site *site, const char
     buf_add_cstr(out, "}\n");
 }
 
-/* -----------------------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* One write(2), so that lines of several threads do not mix; a short one is carried on. */
 static void write_all(int fd, struct str line)

@@ -32,8 +32,7 @@ struct metrics {
     VEC(struct metric_family *) families; /* in order of name */
 };
 
-/* --- making ------------------------------------------------------------------------------------
- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 struct metrics *metrics_new(void)
 {
@@ -100,8 +99,7 @@ struct metric_family *metrics_add(struct metrics *m, const struct metric_desc *d
     return f;
 }
 
-/* --- series ------------------------------------------------------------------------------------
- */
+/* --- series ----------------------------------------------------------------------------------- */
 
 /* values in the order in which they are written, as in struct metric. */
 static int values_cmp(const struct str *a, const struct str *b, size_t n)
@@ -206,8 +204,7 @@ struct metric *metric_with(struct metric_family *f, const struct str *values)
     return s;
 }
 
-/* --- updating ----------------------------------------------------------------------------------
- */
+/* --- updating --------------------------------------------------------------------------------- */
 
 static void add_to(_Atomic double *target, double delta)
 {
@@ -260,8 +257,7 @@ double metric_value(const struct metric *s)
     return (double)count;
 }
 
-/* --- writing -----------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void add_escaped(struct buf *out, struct str s, bool quotes)
 {

@@ -52,8 +52,7 @@ int timestamp_cmp(struct timestamp a, struct timestamp b)
     return (a.nsec > b.nsec) - (a.nsec < b.nsec);
 }
 
-/* --- the calendar: Gregorian, before its introduction as well, with a year 0 --------------------
- */
+/* --- the calendar: Gregorian, before its introduction as well, with a year 0 ------------------ */
 
 struct date {
     int64_t year;
@@ -104,8 +103,7 @@ static struct date date_of_days(int64_t days)
     return (struct date){.year = cycles * 400 + year, .month = month, .day = (int)day + 1};
 }
 
-/* --- RFC 3339 ----------------------------------------------------------------------------------
- */
+/* --- RFC 3339 --------------------------------------------------------------------------------- */
 
 static bool is_digit(struct str s, size_t i)
 {
@@ -221,8 +219,7 @@ void timestamp_format(struct timestamp t, int digits, struct buf *out)
     buf_add_char(out, 'Z');
 }
 
-/* --- durations ---------------------------------------------------------------------------------
- */
+/* --- durations -------------------------------------------------------------------------------- */
 
 #define DURATION_LIMIT ((uint64_t)1 << 63)
 

@@ -24,7 +24,7 @@ static const char usage[] =
     "once. Prints pods per second of CPU time, best and median of several runs.\n"
     "\nUsage: berth bench engine [FLAGS]\n";
 
-/* --- a world in which every binding succeeds --------------------------------------------------- */
+/* --- a world in which every binding succeeds -------------------------------------------------- */
 
 struct bench_world {
     int64_t now;
@@ -51,7 +51,7 @@ static void answer_bindings(struct bench_world *w, struct engine *engine)
     vec_clear(&w->bindings);
 }
 
-/* --- runs -------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 static int64_t cpu_time(void)
 {
@@ -125,7 +125,7 @@ static int run_engine(struct bench *b)
     return EXIT_DONE;
 }
 
-/* --- objects ----------------------------------------------------------------------------------- */
+/* --- objects ---------------------------------------------------------------------------------- */
 
 static int add_object(struct bench *b, enum kind_id kind, struct str json, struct err *reterr)
 {

@@ -43,7 +43,7 @@ static const char usage[] =
     "  berth scheduler --kubeconfig ~/.kube/config\n"
     "  berth scheduler --config /etc/kubernetes/scheduler-config.yaml\n";
 
-/* --- configuration ----------------------------------------------------------------------------- */
+/* --- configuration ---------------------------------------------------------------------------- */
 
 /* Flags given on the command line win over the file. */
 static void apply_leader_flags(struct scheduler *s, const struct flag *flags, size_t n)
@@ -111,7 +111,7 @@ static int load_kube(struct scheduler *s, struct err *reterr)
     return r;
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void finish(struct scheduler *s, int exit_code)
 {

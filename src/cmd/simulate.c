@@ -55,7 +55,7 @@ static int load(struct simulate *s, char **files, int n, struct err *reterr)
     return 0;
 }
 
-/* --- output ------------------------------------------------------------------------------------ */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static struct str full_name(const struct sim_pod *pod, struct arena *a)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/decode.h"
 
-/* --- path ------------------------------------------------------------------------------------ */
+/* --- path ------------------------------------------------------------------------------------- */
 
 static void prepend(struct decode_path *path, struct str s)
 {
@@ -46,7 +46,7 @@ void path_key(struct decode_path *path, struct str key)
     prepend(path, STR("["));
 }
 
-/* --- scratch --------------------------------------------------------------------------------- */
+/* --- scratch ---------------------------------------------------------------------------------- */
 
 #define SCRATCH_CHUNK ((size_t)64 << 10)
 #define SCRATCH_ALIGN ((size_t)16)
@@ -93,7 +93,7 @@ static void *scratch_take(struct scratch *s, size_t size)
     return p;
 }
 
-/* --- gather ---------------------------------------------------------------------------------- */
+/* --- gather ----------------------------------------------------------------------------------- */
 
 struct gather_segment {
     struct gather_segment *next;
@@ -150,7 +150,7 @@ void *gather_end(struct gather *g, struct arena *a, size_t align)
     return items;
 }
 
-/* --- maps ------------------------------------------------------------------------------------ */
+/* --- maps ------------------------------------------------------------------------------------- */
 
 const struct field *entry_key(const struct type *entry)
 {

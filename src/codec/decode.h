@@ -13,7 +13,7 @@
 
 #include "codec/desc.h"
 
-/* --- the path, built from its end while the decoder unwinds ---------------------------------- */
+/* --- the path, built from its end while the decoder unwinds ----------------------------------- */
 
 struct decode_path {
     size_t at; /* the path is text[at …] */
@@ -32,7 +32,7 @@ static inline struct str path_str(const struct decode_path *path)
     return (struct str){path->text + path->at, sizeof(path->text) - path->at};
 }
 
-/* --- memory ---------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 /* What the structs decoded from n bytes may take; see DECODE_EXPANSION. */
 static inline size_t decode_budget(size_t n)

@@ -66,7 +66,7 @@ bool field_item_is_zero(const struct field *f, const void *item)
     return false;
 }
 
-/* --- the index ------------------------------------------------------------------------------- */
+/* --- the index -------------------------------------------------------------------------------- */
 
 static size_t hash_name(struct str name)
 {

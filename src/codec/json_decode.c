@@ -25,7 +25,7 @@ static const char too_big[] = "would take too much memory for its size";
 static bool decode_member(struct decoder *d, const struct field *f, void *member);
 static bool decode_object(struct decoder *d, const struct type *type, char *out);
 
-/* --- scalars --------------------------------------------------------------------------------- */
+/* --- scalars ---------------------------------------------------------------------------------- */
 
 static bool decode_str(struct decoder *d, struct str *out)
 {
@@ -147,7 +147,7 @@ static bool decode_custom(struct decoder *d, const struct custom *custom, void *
     return true;
 }
 
-/* --- one value ------------------------------------------------------------------------------- */
+/* --- one value -------------------------------------------------------------------------------- */
 
 static bool decode_item(struct decoder *d, const struct field *f, void *out)
 {
@@ -178,7 +178,7 @@ static bool decode_item(struct decoder *d, const struct field *f, void *out)
     return false;
 }
 
-/* --- lists and maps -------------------------------------------------------------------------- */
+/* --- lists and maps --------------------------------------------------------------------------- */
 
 static bool gather_list(struct decoder *d, const struct field *f, struct gather *g)
 {
@@ -258,7 +258,7 @@ static bool decode_list(struct decoder *d, const struct field *f, struct any_lis
     return true;
 }
 
-/* --- fields and objects ---------------------------------------------------------------------- */
+/* --- fields and objects ----------------------------------------------------------------------- */
 
 static bool decode_ptr(struct decoder *d, const struct field *f, void **member)
 {
@@ -408,7 +408,7 @@ static bool decode_object(struct decoder *d, const struct type *type, char *out)
     return true;
 }
 
-/* --- entry points ---------------------------------------------------------------------------- */
+/* --- entry points ----------------------------------------------------------------------------- */
 
 static void decoder_init(struct decoder *d, struct str text, unsigned flags, struct arena *a)
 {
@@ -463,7 +463,7 @@ int json_decode(struct str text, const struct type *type, unsigned flags, struct
     return json_decode_located(text, &target, a, NULL, NULL, reterr);
 }
 
-/* --- lists, item by item --------------------------------------------------------------------- */
+/* --- lists, item by item ---------------------------------------------------------------------- */
 
 struct list_reader {
     json_item_fn *on_item;

@@ -9,7 +9,7 @@
 #include "codec/json_reader.h"
 #include "codec/utf8.h"
 
-/* --- strings --------------------------------------------------------------------------------- */
+/* --- strings ---------------------------------------------------------------------------------- */
 
 /* Bytes that stand for themselves. Those from 0x80 are looked at as code points. */
 static bool is_plain(unsigned char c)
@@ -63,7 +63,7 @@ void json_write_str(struct buf *out, struct str s)
     buf_add_char(out, '"');
 }
 
-/* --- scalars --------------------------------------------------------------------------------- */
+/* --- scalars ---------------------------------------------------------------------------------- */
 
 void json_write_double(struct buf *out, double value)
 {
@@ -88,7 +88,7 @@ static void write_raw(struct buf *out, struct str text)
     buf_add_str(out, json_skip(&r) && json_finish(&r) ? text : STR("null"));
 }
 
-/* --- objects --------------------------------------------------------------------------------- */
+/* --- objects ---------------------------------------------------------------------------------- */
 
 static bool write_fields(struct buf *out, const struct type *type, const char *value, bool first);
 

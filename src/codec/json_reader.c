@@ -19,7 +19,7 @@ void json_reader_locate(const struct json_reader *r, size_t *ret_line, size_t *r
     *ret_column = column;
 }
 
-/* --- strings --------------------------------------------------------------------------------- */
+/* --- strings ---------------------------------------------------------------------------------- */
 
 /* Four hex digits at p; -1 where they are not. */
 static int hex4(const char *p, const char *end)
@@ -150,7 +150,7 @@ struct str json_string_decoded(const struct json_string *s, struct arena *a)
     return (struct str){out, (size_t)(to - out)};
 }
 
-/* --- other tokens ---------------------------------------------------------------------------- */
+/* --- other tokens ----------------------------------------------------------------------------- */
 
 static const char *digits(const char *p, const char *end)
 {
@@ -206,7 +206,7 @@ bool json_finish(struct json_reader *r)
     return true;
 }
 
-/* --- skipping -------------------------------------------------------------------------------- */
+/* --- skipping --------------------------------------------------------------------------------- */
 
 static bool skip_object(struct json_reader *r)
 {

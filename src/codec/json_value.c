@@ -70,7 +70,7 @@ const struct json_member *json_drop_duplicates(struct json_value *v, bool refuse
     return NULL;
 }
 
-/* --- parsing --------------------------------------------------------------------------------- */
+/* --- parsing ---------------------------------------------------------------------------------- */
 
 struct parser {
     struct json_reader r;
@@ -235,7 +235,7 @@ int json_parse(struct str text, unsigned flags, struct arena *a, struct json_val
     return ret;
 }
 
-/* --- writing --------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* Which line of the source the text from offset on came from. */
 struct mark {
@@ -299,7 +299,7 @@ void json_write(const struct json_value *v, struct buf *out)
     write_value(&w, v);
 }
 
-/* --- reading --------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 const struct json_value *json_get(const struct json_value *v, struct str key)
 {
@@ -362,7 +362,7 @@ bool json_value_equal(const struct json_value *a, const struct json_value *b)
     return false;
 }
 
-/* --- typed ----------------------------------------------------------------------------------- */
+/* --- typed ------------------------------------------------------------------------------------ */
 
 static size_t line_of(const void *ctx, size_t offset)
 {

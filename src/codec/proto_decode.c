@@ -40,7 +40,7 @@ static bool fail(struct decoder *d, const char *where, const char *problem)
 
 static bool decode_message(struct decoder *d, const struct type *type, struct str bytes, char *out);
 
-/* --- the wire -------------------------------------------------------------------------------- */
+/* --- the wire --------------------------------------------------------------------------------- */
 
 static bool read_varint_slow(struct decoder *d, struct cursor *c, uint64_t *ret_value)
 {
@@ -99,7 +99,7 @@ static bool skip(struct decoder *d, struct cursor *c, unsigned wire)
     return true;
 }
 
-/* --- values ---------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static enum proto_wire wire_of(const struct field *f)
 {
@@ -191,7 +191,7 @@ static bool decode_item(struct decoder *d, struct cursor *c, const struct field 
     return true;
 }
 
-/* --- lists and maps -------------------------------------------------------------------------- */
+/* --- lists and maps --------------------------------------------------------------------------- */
 
 /* Room for n more items behind those the list has; the new ones are zeroed. */
 static bool extend(struct decoder *d, const struct field *f, struct any_list *list, size_t n)
@@ -275,7 +275,7 @@ static bool decode_packed(struct decoder *d, struct cursor *c, const struct fiel
     return run.at == run.end || fail(d, run.at, truncated);
 }
 
-/* --- messages -------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static bool decode_ptr(struct decoder *d, struct cursor *c, const struct field *f, void **member)
 {
@@ -339,7 +339,7 @@ static bool decode_message(struct decoder *d, const struct type *type, struct st
     return true;
 }
 
-/* --- entry points ---------------------------------------------------------------------------- */
+/* --- entry points ----------------------------------------------------------------------------- */
 
 static void decoder_init(struct decoder *d, struct str bytes, struct arena *a)
 {

@@ -61,7 +61,7 @@ static bool next_event(struct loader *l, yaml_event_t *ret_event)
 
 static bool load(struct loader *l, const yaml_event_t *e, int depth, struct json_value *out);
 
-/* --- scalars --------------------------------------------------------------------------------- */
+/* --- scalars ---------------------------------------------------------------------------------- */
 
 static struct str scalar_text(const yaml_event_t *e)
 {
@@ -162,7 +162,7 @@ static bool load_scalar(struct loader *l, const yaml_event_t *e, struct json_val
     }
 }
 
-/* --- anchors --------------------------------------------------------------------------------- */
+/* --- anchors ---------------------------------------------------------------------------------- */
 
 /* Opens an anchor; its index, or -1 where the node has none. */
 static ssize_t open_anchor(struct loader *l, const yaml_event_t *e)
@@ -214,7 +214,7 @@ static bool load_alias(struct loader *l, const yaml_event_t *e, int depth, struc
     return count_nodes(l, e, anchor->nodes);
 }
 
-/* --- collections ----------------------------------------------------------------------------- */
+/* --- collections ------------------------------------------------------------------------------ */
 
 static bool gather_sequence(struct loader *l, int depth, struct gather *g)
 {
@@ -377,7 +377,7 @@ static bool load_mapping(struct loader *l, yaml_mark_t mark, int depth, struct j
                 twice->key.p);
 }
 
-/* --- nodes and documents --------------------------------------------------------------------- */
+/* --- nodes and documents ---------------------------------------------------------------------- */
 
 static bool load(struct loader *l, const yaml_event_t *e, int depth, struct json_value *out)
 {

@@ -7,7 +7,7 @@
 
 #include "base/num.h"
 
-/* --- words ----------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *word;
@@ -75,7 +75,7 @@ static bool find_word(struct str text, struct yaml_scalar *ret_scalar)
     return false;
 }
 
-/* --- numbers --------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static bool to_unsigned(const char *digits, unsigned base, uint64_t *ret_value)
 {
@@ -168,7 +168,7 @@ static bool to_real(const char *text, struct yaml_scalar *ret_scalar)
     return isfinite(value);
 }
 
-/* --- times ----------------------------------------------------------------------------------- */
+/* --- times ------------------------------------------------------------------------------------ */
 
 /* One or two digits (exact: two) of at most max, then the character `after` unless that is NUL. */
 static bool take_number(const char **p, bool exact, int max, char after, int *ret_value)
@@ -231,7 +231,7 @@ static bool is_timestamp(const char *p)
     return (c == 'T' || c == 't') && take_clock(&p) && take_zone(&p) && *p == '\0';
 }
 
-/* --- all ------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 /* Longer than any number that is not mostly underscores or zeros. */
 #define NUMBER_MAX 400

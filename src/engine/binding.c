@@ -64,7 +64,7 @@ static void activate_pods(struct berth_op *op)
     vec_clear(&op->cycle->to_activate);
 }
 
-/* --- ends -------------------------------------------------------------------------------------- */
+/* --- ends ------------------------------------------------------------------------------------- */
 
 static void bound(struct berth_op *op)
 {
@@ -142,7 +142,7 @@ static void take_reason(struct berth_op *op)
         status_add_text(status, buf_str(&op->reason));
 }
 
-/* --- PreBind and Bind -------------------------------------------------------------------------- */
+/* --- PreBind and Bind ------------------------------------------------------------------------- */
 
 static enum berth_code call_plugin(struct berth_op *op, const struct berth_handle *h,
                                    struct berth_status *status)
@@ -223,7 +223,7 @@ void binding_write(struct berth_op *op, const struct berth_pod *pod, struct str 
     e->ports.submit(e->ports.ctx, &write);
 }
 
-/* --- answers ----------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 void binding_answer(struct berth_op *op, const struct berth_handle *by, enum berth_code code,
                     struct str reason)
@@ -276,7 +276,7 @@ void binding_run_ready(struct engine *e)
     vec_clear(&e->ready_ops);
 }
 
-/* --- Permit ------------------------------------------------------------------------------------ */
+/* --- Permit ----------------------------------------------------------------------------------- */
 
 bool binding_allow(struct berth_op *op, const struct berth_handle *by)
 {
@@ -409,7 +409,7 @@ static void tell_nomination(struct berth_op *op)
     e->ports.submit(e->ports.ctx, &write);
 }
 
-/* --- the beginning ----------------------------------------------------------------------------- */
+/* --- the beginning ---------------------------------------------------------------------------- */
 
 /* True where all agreed; else the binding has ended. */
 static bool run_reserve(struct berth_op *op)

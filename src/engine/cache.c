@@ -48,8 +48,7 @@ void cache_release(struct cache *c)
     free_columns(&c->columns);
 }
 
-/* --- columns -----------------------------------------------------------------------------------
- */
+/* --- columns ---------------------------------------------------------------------------------- */
 
 static void grow_columns(struct cache_columns *k)
 {
@@ -135,8 +134,7 @@ void cache_get_columns(const struct cache *c, struct berth_columns *ret_columns)
     };
 }
 
-/* --- nodes -------------------------------------------------------------------------------------
- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 struct berth_node *cache_node(const struct cache *c, struct str name)
 {
@@ -176,7 +174,7 @@ void cache_refresh(struct cache *c)
     c->node_set++;
 }
 
-/* --- images: which are where, and on how many nodes -------------------------------------------- */
+/* --- images: which are where, and on how many nodes ------------------------------------------- */
 
 static void drop_images(struct cache *c, struct berth_node *node)
 {
@@ -230,7 +228,7 @@ static void set_images(struct cache *c, struct berth_node *node)
     vec_release(&old.images);
 }
 
-/* --- nodes come and go ------------------------------------------------------------------------- */
+/* --- nodes come and go ------------------------------------------------------------------------ */
 
 void cache_set_node(struct cache *c, struct object *object)
 {
@@ -262,8 +260,7 @@ void cache_remove_node(struct cache *c, struct str name)
     drop_if_empty(c, node);
 }
 
-/* --- pods --------------------------------------------------------------------------------------
- */
+/* --- pods ------------------------------------------------------------------------------------- */
 
 struct cache_pod *cache_pod(const struct cache *c, struct str uid)
 {

@@ -113,8 +113,7 @@ static const struct field scheduler_config_fields[] = {
 const struct type scheduler_config_type =
     TYPE(KIND, struct scheduler_config, scheduler_config_fields);
 
-/* --- defaults ----------------------------------------------------------------------------------
- */
+/* --- defaults --------------------------------------------------------------------------------- */
 
 #define SET_DEFAULT(a, ptr, value)                                                  \
     do {                                                                            \
@@ -182,8 +181,7 @@ void config_default(struct scheduler_config *config, struct arena *a)
     fill_defaults(config, a);
 }
 
-/* --- validation --------------------------------------------------------------------------------
- */
+/* --- validation ------------------------------------------------------------------------------- */
 
 static int validate_leader_election(const struct leader_election_config *le, struct err *reterr)
 {
@@ -260,8 +258,7 @@ int config_validate(const struct scheduler_config *c, struct err *reterr)
     return r;
 }
 
-/* --- reading -----------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static struct str text_member(const struct json_value *doc, struct str key)
 {

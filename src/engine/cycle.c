@@ -73,7 +73,7 @@ void cycle_free_clone(struct berth_cycle *clone)
     free(clone);
 }
 
-/* --- failures ---------------------------------------------------------------------------------- */
+/* --- failures --------------------------------------------------------------------------------- */
 
 void cycle_failure_release(struct cycle_failure *failure)
 {
@@ -124,7 +124,7 @@ void cycle_failure_blame(struct cycle_failure *failure, const struct berth_handl
         plugin_set_add(&failure->rejectors, h->id);
 }
 
-/* --- PreFilter --------------------------------------------------------------------------------- */
+/* --- PreFilter -------------------------------------------------------------------------------- */
 
 static void blame_limiters(const struct berth_cycle *cycle, struct cycle_failure *failure)
 {
@@ -194,7 +194,7 @@ static bool run_pre_filter(struct berth_cycle *cycle, const struct berth_pod *po
     return cycle->pre_filter_code == BERTH_SUCCESS;
 }
 
-/* --- PostFilter -------------------------------------------------------------------------------- */
+/* --- PostFilter ------------------------------------------------------------------------------- */
 
 /* Appends what the plugins have to say about making room. */
 static void run_post_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
@@ -232,7 +232,7 @@ static void run_post_filter(struct berth_cycle *cycle, const struct berth_pod *p
     }
 }
 
-/* --- the choice -------------------------------------------------------------------------------- */
+/* --- the choice ------------------------------------------------------------------------------- */
 
 /*
  * The highest total. Among equals upstream takes what comes to the top of a binary heap built from
@@ -258,7 +258,7 @@ static uint32_t best_slot(struct berth_cycle *cycle)
     return cycle->slots[heap[0]];
 }
 
-/* --- the cycle --------------------------------------------------------------------------------- */
+/* --- the cycle -------------------------------------------------------------------------------- */
 
 static void make_room(struct berth_cycle *cycle)
 {

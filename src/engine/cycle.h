@@ -108,7 +108,7 @@ void cycle_failure_status(struct cycle_failure *failure, const struct berth_cycl
 void cycle_failure_blame(struct cycle_failure *failure, const struct berth_handle *h,
                          enum berth_code code);
 
-/* --- parts: filter.c and score.c ---------------------------------------------------------------- */
+/* --- parts: filter.c and score.c -------------------------------------------------------------- */
 
 /* Fills slots and runs. False where a plugin broke. */
 bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,

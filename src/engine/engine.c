@@ -9,8 +9,7 @@
 
 #define DEFAULT_MAX_IN_UNSCHEDULABLE (5 * 60 * NSEC_PER_SEC)
 
-/* --- making and ending -------------------------------------------------------------------------
- */
+/* --- making and ending ------------------------------------------------------------------------ */
 
 static struct str sort_args(const struct engine *e, size_t profile, const char *plugin)
 {
@@ -132,8 +131,7 @@ struct engine *engine_free(struct engine *e)
     return NULL;
 }
 
-/* --- names -------------------------------------------------------------------------------------
- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 int engine_plugin_id(struct engine *e, struct str name)
 {
@@ -163,8 +161,7 @@ struct profile *engine_profile(const struct engine *e, struct str scheduler_name
     return NULL;
 }
 
-/* --- what happened: writes and time ------------------------------------------------------------
- */
+/* --- what happened: writes and time ----------------------------------------------------------- */
 
 void engine_write_done(struct engine *e, uint64_t id, const struct write_result *result)
 {
@@ -189,8 +186,7 @@ int64_t engine_next_wake(const struct engine *e)
     return MIN(queue_next_flush(&e->queue), binding_next_deadline(e));
 }
 
-/* --- what to do --------------------------------------------------------------------------------
- */
+/* --- what to do ------------------------------------------------------------------------------- */
 
 void engine_make_verdicts(struct engine *e, size_t n)
 {

@@ -44,7 +44,7 @@ void explain_release(struct explain *x)
     explain_nodes_unref(x->nodes);
 }
 
-/* --- names of nodes ---------------------------------------------------------------------------- */
+/* --- names of nodes --------------------------------------------------------------------------- */
 
 static struct explain_nodes *make_nodes(const struct cache *cache)
 {
@@ -88,7 +88,7 @@ struct str explain_node_name(const struct explain_record *r, size_t i)
     return slot < r->nodes->n ? r->nodes->names[slot] : STR("");
 }
 
-/* --- recording --------------------------------------------------------------------------------- */
+/* --- recording -------------------------------------------------------------------------------- */
 
 /* Where the parts of a record go: counted first, then placed. */
 struct layout {

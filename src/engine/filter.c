@@ -29,7 +29,7 @@ static size_t nodes_to_find(const struct berth_cycle *cycle)
     return MAX(all * percentage / 100, (size_t)MIN_FEASIBLE_NODES);
 }
 
-/* --- one node ---------------------------------------------------------------------------------- */
+/* --- one node --------------------------------------------------------------------------------- */
 
 static enum berth_code run_filters(const struct berth_cycle *cycle, const struct berth_pod *pod,
                                    const struct berth_node *node, struct berth_status *status,
@@ -135,7 +135,7 @@ enum berth_code cycle_filter_node(struct berth_cycle *cycle, const struct berth_
     return run_filters(cycle, pod, node, status, ret_plugin);
 }
 
-/* --- a window ---------------------------------------------------------------------------------- */
+/* --- a window --------------------------------------------------------------------------------- */
 
 /* Candidates [from, to). */
 struct window {

@@ -48,8 +48,7 @@ static void merge_multi_point(const struct registry *registry, const struct plug
     }
 }
 
-/* --- instances ---------------------------------------------------------------------------------
- */
+/* --- instances -------------------------------------------------------------------------------- */
 
 static struct berth_handle *find_instance(const struct profile *p, struct str name)
 {
@@ -123,8 +122,7 @@ static int add_instances(struct profile *p, struct engine *engine, const struct 
     return r;
 }
 
-/* --- points ------------------------------------------------------------------------------------
- */
+/* --- points ----------------------------------------------------------------------------------- */
 
 static bool list_has(const handle_list *list, const struct berth_handle *h)
 {

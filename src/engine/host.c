@@ -6,8 +6,7 @@
 #include "engine/placement.h"
 #include "engine/signature.h"
 
-/* --- log, reasons ------------------------------------------------------------------------------
- */
+/* --- log, reasons ----------------------------------------------------------------------------- */
 
 static void host_log(struct berth_handle *h, int level, struct berth_str message)
 {
@@ -31,8 +30,7 @@ static void host_status_text(struct berth_status *status, struct berth_str text)
     status_add_text(status, str_abi(text));
 }
 
-/* --- cycle state -------------------------------------------------------------------------------
- */
+/* --- cycle state ------------------------------------------------------------------------------ */
 
 static berth_state_key host_state_key(struct berth_handle *h, struct berth_str name)
 {
@@ -61,8 +59,7 @@ static void *host_cycle_alloc(struct berth_cycle *cycle, size_t size)
     return arena_alloc(&cycle->arena, size, _Alignof(max_align_t));
 }
 
-/* --- nodes of a cycle --------------------------------------------------------------------------
- */
+/* --- nodes of a cycle ------------------------------------------------------------------------- */
 
 static void host_limit_nodes(struct berth_cycle *cycle, const struct berth_str *names, size_t n)
 {
@@ -104,8 +101,7 @@ static void host_activate(struct berth_cycle *cycle, const struct berth_pod *pod
     vec_push(&cycle->to_activate, pod_info_ref((struct berth_pod *)(uintptr_t)pod));
 }
 
-/* --- events, bindings --------------------------------------------------------------------------
- */
+/* --- events, bindings ------------------------------------------------------------------------- */
 
 static void host_register_event(struct berth_registrar *r, enum berth_resource resource,
                                 unsigned actions, berth_hint_fn *hint)
@@ -127,7 +123,7 @@ static void host_op_done(struct berth_op *op, enum berth_code code, struct berth
     binding_answer(op, NULL, code, str_abi(reason));
 }
 
-/* --- pods held in permit ----------------------------------------------------------------------- */
+/* --- pods held in permit ---------------------------------------------------------------------- */
 
 static void host_waiting_pods(struct berth_handle *h,
                               void (*fn)(void *ctx, struct berth_waiting_pod *w), void *ctx)
@@ -154,8 +150,7 @@ static bool host_waiting_reject(struct berth_handle *h, struct berth_waiting_pod
     return binding_reject(w->op, h, str_abi(reason));
 }
 
-/* --- reading by path ---------------------------------------------------------------------------
- */
+/* --- reading by path -------------------------------------------------------------------------- */
 
 static struct berth_value value_of(const struct field *field, const void *value)
 {
@@ -230,8 +225,7 @@ static struct berth_value host_object_field(const struct berth_object *object,
     return read_path(object_of_abi(object), path);
 }
 
-/* --- reading pods and nodes --------------------------------------------------------------------
- */
+/* --- reading pods and nodes ------------------------------------------------------------------- */
 
 static struct berth_str host_pod_namespace(const struct berth_pod *pod)
 {
@@ -307,8 +301,7 @@ static const struct berth_pod *host_node_pod(const struct berth_node *node, size
     return i < node->pods.n ? node->pods.v[i] : NULL;
 }
 
-/* --- the queue ---------------------------------------------------------------------------------
- */
+/* --- the queue -------------------------------------------------------------------------------- */
 
 static const struct berth_pod *host_queued_pod(const struct berth_queued_pod *q)
 {
@@ -320,7 +313,7 @@ static int64_t host_queued_since(const struct berth_queued_pod *q)
     return q->timestamp;
 }
 
-/* --- signatures, pod groups -------------------------------------------------------------------- */
+/* --- signatures, pod groups ------------------------------------------------------------------- */
 
 static void host_sign(struct berth_signature *s, struct berth_str part)
 {

@@ -22,7 +22,7 @@ static void tell_changes(struct engine *e, enum berth_resource resource, unsigne
     }
 }
 
-/* --- nodes ------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static void node_changed(struct engine *e, struct object *before, struct object *after)
 {
@@ -38,7 +38,7 @@ static void node_changed(struct engine *e, struct object *before, struct object 
     tell_changes(e, BERTH_RESOURCE_NODE, actions, before, after);
 }
 
-/* --- pods -------------------------------------------------------------------------------------- */
+/* --- pods ------------------------------------------------------------------------------------- */
 
 static bool is_terminal(const struct pod *pod)
 {

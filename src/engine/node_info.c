@@ -53,7 +53,7 @@ void node_info_set_object(struct berth_node *node, struct object *object)
     arena_release(&scratch);
 }
 
-/* --- pods -------------------------------------------------------------------------------------- */
+/* --- pods ------------------------------------------------------------------------------------- */
 
 static void count_resources(struct berth_node *node, const struct berth_pod *pod, int64_t sign)
 {

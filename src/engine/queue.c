@@ -109,7 +109,7 @@ void queue_add_profile(struct queue *q, struct profile *profile)
     }
 }
 
-/* --- places ------------------------------------------------------------------------------------ */
+/* --- places ----------------------------------------------------------------------------------- */
 
 static void leave_place(struct queue *q, struct berth_queued_pod *qp)
 {
@@ -233,7 +233,7 @@ static void place(struct queue *q, struct berth_queued_pod *qp, enum queue_strat
     move_to(q, qp, to, now);
 }
 
-/* --- pods come and go -------------------------------------------------------------------------- */
+/* --- pods come and go ------------------------------------------------------------------------- */
 
 void queue_add(struct queue *q, struct berth_pod *pod, struct profile *profile, int64_t now)
 {
@@ -321,7 +321,7 @@ void queue_delete(struct queue *q, struct str key)
     free_queued(qp);
 }
 
-/* --- attempts ---------------------------------------------------------------------------------- */
+/* --- attempts --------------------------------------------------------------------------------- */
 
 struct berth_queued_pod *queue_pop(struct queue *q, int64_t now)
 {
@@ -404,7 +404,7 @@ void queue_activate(struct queue *q, struct str key, int64_t now)
     }
 }
 
-/* --- events ------------------------------------------------------------------------------------ */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static bool is_meant(const struct berth_queued_pod *qp, const struct cluster_event *event)
 {
@@ -428,7 +428,7 @@ void queue_event(struct queue *q, const struct cluster_event *event, int64_t now
     queue_keep_event(q, event);
 }
 
-/* --- time -------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static void flush_backoff(struct queue *q, struct heap *heap, int64_t now)
 {

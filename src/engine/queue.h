@@ -120,7 +120,7 @@ int64_t queue_next_flush(const struct queue *q);
 /* True where queue_pop would give a pod. */
 bool queue_ready(const struct queue *q);
 
-/* --- for queue.c and queue_hints.c --- */
+/* --- for queue.c and queue_hints.c ------------------------------------------------------------ */
 
 enum queue_strategy { QUEUE_SKIP, QUEUE_AFTER_BACKOFF, QUEUE_AT_ONCE };
 /* What the event means for a pod that its plugins turned down. */

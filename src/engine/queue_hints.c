@@ -83,7 +83,7 @@ enum queue_strategy queue_strategy_in_flight(const struct queue *q,
     return strategy;
 }
 
-/* --- events kept for pods in flight ------------------------------------------------------------ */
+/* --- events kept for pods in flight ----------------------------------------------------------- */
 
 void queue_keep_event(struct queue *q, const struct cluster_event *event)
 {

@@ -26,7 +26,7 @@ static bool run_pre_score(struct berth_cycle *cycle, const struct berth_pod *pod
     return true;
 }
 
-/* --- one plugin over all feasible nodes -------------------------------------------------------- */
+/* --- one plugin over all feasible nodes ------------------------------------------------------- */
 
 struct scoring {
     struct berth_cycle *cycle;

@@ -33,7 +33,7 @@ int auth_new(struct loop *loop, const struct kube_config *config,
              struct err *reterr) MUST_CHECK;
 struct auth *auth_free(struct auth *auth); /* NULL is fine; returns NULL */
 
-/* --- asking --------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 struct auth_wait;
 typedef void auth_wait_fn(struct auth_wait *wait, int code, const struct err *err);
@@ -62,7 +62,7 @@ uint64_t auth_generation(const struct auth *auth);
  */
 bool auth_reject(struct auth *auth, uint64_t generation) MUST_CHECK;
 
-/* --- TLS ------------------------------------------------------------------------------------ */
+/* --- TLS -------------------------------------------------------------------------------------- */
 
 /* The configuration for new connections, borrowed; NULL for http. */
 struct tls_config *auth_tls(struct auth *auth);

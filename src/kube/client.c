@@ -6,6 +6,8 @@
 #include "base/log.h"
 #include "codec/json_value.h"
 #include "kube/file.h"
+#include "net/tls.h"
+#include "net/url.h"
 
 #define EXEC_EXTENSION "client.authentication.k8s.io/exec"
 
@@ -353,7 +355,9 @@ static int settle_server(struct kube_config *c, struct err *reterr)
     struct str s = c->server;
     bool wants_tls = !str_empty(c->ca_file) || !str_empty(c->ca_data) || c->insecure ||
                      !str_empty(c->cert_file) || !str_empty(c->cert_data);
+    struct url url;
     size_t cut;
+    int r;
 
     if (str_search(s, STR("://")) == s.n)
         s = arena_printf(&c->arena, "%s://%.*s", wants_tls ? "https" : "http", STR_ARG(s));
@@ -365,11 +369,9 @@ static int settle_server(struct kube_config *c, struct err *reterr)
     if ((!c->tls && !str_starts(s, STR("http://"))) || s.n <= (c->tls ? 8u : 7u))
         return err_set(reterr, -EINVAL, "%.*s: server: \"%.*s\" is not an http or https URL",
                        STR_ARG(c->source), STR_ARG(c->server));
-    for (size_t i = 0; i < s.n; i++) {
-        if ((unsigned char)s.p[i] <= ' ' || s.p[i] == 0x7f)
-            return err_set(reterr, -EINVAL, "%.*s: server: the URL holds a space or control byte",
-                           STR_ARG(c->source));
-    }
+    r = url_parse(s, &url, reterr);
+    if (r < 0)
+        return err_prefix(reterr, r, "%.*s: server", STR_ARG(c->source));
     c->server = arena_dup(&c->arena, s);
     return 0;
 }
@@ -405,6 +407,28 @@ static void settle_content(struct kube_config *c, const struct kube_config_optio
     );
 }
 
+/* Certificates that stand in the kubeconfig itself are tried out, so that the field can be named.
+ */
+static int try_certificates(const struct kube_config *c, struct err *reterr)
+{
+    struct tls_options options = {.ca_pem = c->ca_data};
+    const char *field = "certificate-authority-data";
+    struct tls_config *tls = NULL;
+    struct err err;
+    int r = 0;
+
+    if (!str_empty(c->ca_data))
+        r = tls_config_new_client(&options, &tls, &err);
+    tls = tls_config_unref(tls);
+    if (r == 0 && !str_empty(c->cert_data) && !str_empty(c->key_data)) {
+        options = (struct tls_options){.cert_pem = c->cert_data, .key_pem = c->key_data};
+        r = tls_config_new_client(&options, &tls, &err);
+        tls_config_unref(tls);
+        field = r < 0 && strstr(err.msg, "key") ? "client-key-data" : "client-certificate-data";
+    }
+    return r < 0 ? err_set(reterr, r, "%.*s: %s: %s", STR_ARG(c->source), field, err.msg) : 0;
+}
+
 int kube_config_load(struct kube_config *config, const struct kube_config_options *options,
                      struct err *reterr)
 {
@@ -418,12 +442,14 @@ int kube_config_load(struct kube_config *config, const struct kube_config_option
         config->server = arena_dup(&config->arena, str_of(options->master));
     if (r == 0)
         r = settle_server(config, reterr);
+    if (r == 0 && !config->tls)
+        drop_credentials(config);
+    if (r == 0 && config->tls)
+        r = try_certificates(config, reterr);
     if (r < 0) {
         kube_config_release(config);
         return r;
     }
-    if (!config->tls)
-        drop_credentials(config);
     settle_content(config, options);
     return 0;
 }

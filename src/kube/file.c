@@ -23,7 +23,7 @@ static int read_all(int fd, const char *path, size_t max, struct buf *out, struc
             return 0;
         total += (size_t)n;
         if (total > max)
-            return err_set(reterr, -EFBIG, "%s: more than %zu bytes", path, max);
+            return err_set(reterr, -EFBIG, "%s: too large, more than %zu bytes", path, max);
         buf_add(out, chunk, (size_t)n);
     }
 }

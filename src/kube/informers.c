@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kube/informers.h"
 
+#define TELL_INTERVAL (5 * NSEC_PER_SEC)
+
 struct informers {
     const struct informers_sink *sink;
     void *ctx;
     size_t n, n_synced;
+    struct loop *loop;
     int trouble; /* why the server cannot be reached, as told last; 0: it can */
+    int64_t told_at;
     struct reflector **reflectors;
 };
 
@@ -28,16 +32,15 @@ static void on_synced(void *ctx, const struct kind *kind)
         in->sink->on_synced(in->ctx);
 }
 
-/* What all reflectors meet alike is told by one of them: no connection, no valid credentials. */
+/* What all reflectors meet alike is told by one of them, now and then. */
 static bool is_known(void *ctx, const struct rest_result *result)
 {
     struct informers *in = ctx;
 
-    if (result->status != 0 && result->status != 401)
-        return false;
-    if (in->trouble == result->code)
+    if (in->trouble == result->code && loop_now(in->loop) - in->told_at < TELL_INTERVAL)
         return true;
     in->trouble = result->code;
+    in->told_at = loop_now(in->loop);
     return false;
 }
 
@@ -63,6 +66,7 @@ struct informers *informers_new(struct rest_client *client, const struct informe
     in->sink = sink;
     in->ctx = ctx;
     in->n = n;
+    in->loop = rest_client_loop(client);
     in->reflectors = xcalloc(MAX(n, 1), sizeof(struct reflector *));
     for (size_t i = 0; i < n; i++) {
         struct reflector_options options = defaults ? *defaults : (struct reflector_options){0};

@@ -5,7 +5,7 @@
 #include "codec/yaml.h"
 #include "kube/file.h"
 
-/* --- the file's format ----------------------------------------------------------------------- */
+/* --- the file's format ------------------------------------------------------------------------ */
 
 #define C struct kubeconfig_extension
 static const struct field extension_fields[] = {
@@ -131,7 +131,7 @@ static const struct field config_fields[] = {
 static const struct type config_type = TYPE("Config", C, config_fields);
 #undef C
 
-/* --- lifecycle and lookup -------------------------------------------------------------------- */
+/* --- lifecycle and lookup --------------------------------------------------------------------- */
 
 void kubeconfig_init(struct kubeconfig *kc)
 {
@@ -171,7 +171,7 @@ const struct kubeconfig_named_context *kubeconfig_context(const struct kubeconfi
     FIND(kc->contexts, name);
 }
 
-/* --- merging --------------------------------------------------------------------------------- */
+/* --- merging ---------------------------------------------------------------------------------- */
 
 /* Makes a file name absolute against the directory of the kubeconfig it stands in. */
 static void resolve(struct kubeconfig *kc, const char *origin, struct str *path)

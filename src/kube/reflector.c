@@ -60,9 +60,16 @@ void reflector_replaced(struct reflector *r)
 
 static void complain(struct reflector *r, const struct rest_result *result)
 {
-    if (r->told && strcmp(r->told, result->err.msg) == 0)
+    bool known = false;
+    bool common = result->status == 0 || result->status == 401;
+
+    if (common && r->sink->is_known) {
+        /* What all reflectors meet alike: repeated, but not by each of them. */
+        known = r->sink->is_known(r->ctx, result);
+    } else if (r->told && strcmp(r->told, result->err.msg) == 0) {
         return;
-    if (r->sink->is_known && r->sink->is_known(r->ctx, result)) {
+    }
+    if (known) {
         log_info(2, "Failed to watch", KV_STR("type", r->options.kind->resource),
                  KV_INT("status", result->status), KV_ERR(&result->err));
         return;
@@ -283,8 +290,12 @@ struct object *reflector_get(struct reflector *r, struct str namespace, struct s
 
 void reflector_kick(struct reflector *r)
 {
-    if (r->cut_off && loop_timer_pending(&r->retry)) {
-        backoff_reset(&r->backoff);
-        loop_timer_set(&r->retry, 0);
-    }
+    int64_t now = reflector_now(r);
+
+    /* Seldom: two that lose their connections in turn must not drive each other round. */
+    if (!r->cut_off || !loop_timer_pending(&r->retry) ||
+        (r->kicked_at && now - r->kicked_at < r->options.backoff.max))
+        return;
+    r->kicked_at = now;
+    loop_timer_set(&r->retry, 0);
 }

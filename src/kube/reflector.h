@@ -30,9 +30,11 @@ struct reflector_sink {
                      struct object *object);
     /* Once: all that the server had at one point in time has been told. May be NULL. */
     void (*on_synced)(void *ctx, const struct kind *kind);
-    /* The server has answered; see reflector_kick. May be NULL. */
+    /* The server has sent something that makes sense; see reflector_kick. May be NULL. */
     void (*on_contact)(void *ctx, struct reflector *reflector);
-    /* True: somebody has told of this trouble already, it need not be an error line. May be NULL.
+    /*
+     * No connection, or no valid credentials: true where somebody has told of it just now, so that
+     * it need not be an error line. May be NULL: then it is told once per change of message.
      */
     bool (*is_known)(void *ctx, const struct rest_result *result);
 };
@@ -76,7 +78,7 @@ struct object *reflector_get(struct reflector *reflector, struct str namespace, 
 
 /*
  * Somebody else has reached the server: a reflector that waits because it could not tries again
- * now and not when its backoff ends.
+ * now and not when its backoff ends; once in a while only.
  */
 void reflector_kick(struct reflector *reflector);
 

@@ -92,7 +92,7 @@ static void on_page(void *ctx, const struct rest_result *result)
     }
     bad.code = rest_result_list(result, on_listed, r, &list, &bad.err);
     if (bad.code < 0) {
-        err_prefix(&bad.err, bad.code, "list of %.*s", STR_ARG(r->options.kind->resource));
+        err_prefix(&bad.err, bad.code, "GET %.*s: list", STR_ARG(result->url));
         reflector_failed(r, &bad, false);
         return;
     }
@@ -134,9 +134,26 @@ static void on_open(void *ctx)
 {
     struct reflector *r = ctx;
 
-    reflector_contact(r);
     if (r->state == REFLECTOR_STREAMING)
         loop_timer_set(&r->silence, r->options.streaming_silence);
+}
+
+/*
+ * What to do when a streaming list did not come to its end. Refused by a server that does not know
+ * it: pages from now on. Any other answer: pages this time, which also tells better what is wrong.
+ * No answer, or one that asks for patience or another version: the same again.
+ */
+static bool fall_back(struct reflector *r, const struct rest_result *result)
+{
+    if (result->status == 400 || result->status == 405 || result->status == 422) {
+        no_streaming(r, result->err.msg);
+        return true;
+    }
+    if (result->status == 0 || result->status == 429 || result->status == 410 ||
+        result->too_large_resource_version)
+        return false;
+    start_list(r);
+    return true;
 }
 
 static void on_bookmark(struct reflector *r, const struct object_meta *meta)
@@ -167,6 +184,8 @@ static void on_error_event(struct reflector *r, const struct object *object)
     result.code = rest_status_errno(result.status, status->reason);
     err_set(&result.err, result.code, "%.*s", STR_ARG(status->message));
     r->call = rest_cancel(r->call);
+    if (r->state == REFLECTOR_STREAMING && fall_back(r, &result))
+        return;
     reflector_failed(r, &result, r->state == REFLECTOR_WATCHING);
 }
 
@@ -179,7 +198,9 @@ static void on_event(void *ctx, const struct watch_event *event)
         on_error_event(r, event->object);
         return;
     }
-    r->events++;
+    /* The first event and not the head of the answer: that may be followed by nonsense. */
+    if (r->events++ == 0)
+        reflector_contact(r);
     if (streaming)
         loop_timer_set(&r->silence, r->options.streaming_silence);
     switch (event->type) {
@@ -206,13 +227,6 @@ static void on_event(void *ctx, const struct watch_event *event)
         reflector_set_version(r, object_meta(event->object)->resource_version);
 }
 
-/* Refused by a server that does not know, or cannot do, a streaming list. */
-static bool is_streaming_refused(const struct rest_result *result)
-{
-    return result->status == 400 || result->status == 405 || result->status == 422 ||
-           (result->status >= 500 && result->status != 503 && !result->too_large_resource_version);
-}
-
 static void on_end(void *ctx, const struct rest_result *result)
 {
     struct reflector *r = ctx;
@@ -220,14 +234,12 @@ static void on_end(void *ctx, const struct rest_result *result)
 
     r->call = NULL;
     loop_timer_stop(&r->silence);
-    if (streaming && is_streaming_refused(result)) {
-        no_streaming(r, result->err.msg);
+    if (streaming && fall_back(r, result))
         return;
-    }
     if (result->code == 0) {
         log_info(4, "Watch ended", KV_STR("type", r->options.kind->resource),
                  KV_INT("totalItems", r->events));
-        reflector_try_after_watch(r, !streaming);
+        reflector_try_after_watch(r, true);
         return;
     }
     /* A connection that broke after a good while: straight back, the next failure is told. */

@@ -36,7 +36,8 @@ struct reflector {
     bool no_streaming;         /* refused by the server, or not wanted */
     bool resume;               /* the next try is a watch, not a list */
     bool synced, missing;
-    bool cut_off; /* waiting because the server could not be reached */
+    bool cut_off;      /* waiting because the server could not be reached */
+    int64_t kicked_at; /* out of that wait; 0: never */
 
     int64_t began; /* the watch in progress */
     size_t events; /* of it */

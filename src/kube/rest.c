@@ -103,6 +103,13 @@ bool rest_is_json_only(const struct rest_client *client, const struct kind *kind
     return client->json_only[kind->id];
 }
 
+struct str rest_origin(const struct rest_client *client)
+{
+    struct str server = client->config->server;
+
+    return str_slice(server, 0, server.n - client->base_path.n);
+}
+
 /* --- requests --------------------------------------------------------------------------------- */
 
 struct verb {

@@ -92,6 +92,7 @@ struct rest_result {
     int status; /* HTTP's; 0: no answer at all */
     /* The server's own message, or "METHOD URL: what went wrong". */
     struct err err;
+    struct str url;    /* without query */
     struct str reason; /* of the server's Status: "NotFound", "Conflict", …; may be empty */
     bool too_large_resource_version; /* a Status with that cause: the server is behind */
     const struct kind *kind;

@@ -100,6 +100,8 @@ struct rest_call *rest_cancel(struct rest_call *call)
 void rest_call_finish(struct rest_call *call, struct rest_result *result)
 {
     result->kind = call->kind;
+    result->url = arena_printf(&call->arena, "%.*s%.*s", STR_ARG(rest_origin(call->client)),
+                               STR_ARG(str_slice(call->target, 0, str_find(call->target, '?'))));
     result->encoding = call->encoding;
     result->object_flags = call->object_flags;
     detach(call);
@@ -117,9 +119,7 @@ void rest_call_finish(struct rest_call *call, struct rest_result *result)
  */
 int rest_fail(struct rest_call *call, struct err *reterr, int code, const char *fmt, ...)
 {
-    struct str server = call->client->config->server;
-    size_t base = call->client->base_path.n;
-    struct str origin = str_slice(server, 0, server.n - base);
+    struct str origin = rest_origin(call->client);
     struct str path = str_slice(call->target, 0, str_find(call->target, '?'));
     char text[400];
     struct str what;
@@ -159,7 +159,7 @@ static void on_head(void *ctx, int status, const struct http_headers *headers)
         call->client->json_only[call->kind->id] = true;
     if (is_watch(call) && status == 200) {
         call->stream.open = true;
-        if (call->stream.handlers->on_open)
+        if (call->stream.handlers->on_open && call->encoding_known)
             call->stream.handlers->on_open(call->ctx);
     }
 }

@@ -82,6 +82,8 @@ struct rest_call {
 };
 
 /* rest.c */
+/* The server's URL without its path. */
+struct str rest_origin(const struct rest_client *client);
 struct str rest_target(struct rest_client *client, const struct rest_request *request, bool watch,
                        struct arena *a);
 const char *rest_method(enum rest_verb verb);

@@ -2,6 +2,7 @@
 #include "kube/world.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include "api/pod.h"
 #include "base/log.h"
@@ -63,12 +64,13 @@ struct world {
     pthread_t thread;
     bool thread_runs;
     struct mailbox letters;
+    struct pool *pool; /* helps the engine's thread to filter and score */
     struct engine *engine;
     bool may_schedule;                   /* engine's thread only */
     struct errand *outbox, **outbox_end; /* engine's thread only */
 };
 
-/* --- the engine's thread: out ------------------------------------------------------------------ */
+/* --- the engine's thread: out ----------------------------------------------------------------- */
 
 static int64_t port_now(void *ctx)
 {
@@ -168,7 +170,7 @@ static void flush_outbox(struct world *w)
     loop_post(w->loop, run_batch, batch);
 }
 
-/* --- the engine's thread: in ------------------------------------------------------------------- */
+/* --- the engine's thread: in ------------------------------------------------------------------ */
 
 static void free_letter(struct letter *l)
 {
@@ -233,7 +235,7 @@ static void *engine_main(void *arg)
     return NULL;
 }
 
-/* --- the loop's thread: writes ----------------------------------------------------------------- */
+/* --- the loop's thread: writes ---------------------------------------------------------------- */
 
 static void post_letter(struct world *w, struct letter letter)
 {
@@ -342,7 +344,7 @@ static void run_batch(void *ctx)
     }
 }
 
-/* --- the loop's thread: what is seen ----------------------------------------------------------- */
+/* --- the loop's thread: what is seen ---------------------------------------------------------- */
 
 static void on_event(void *ctx, enum watch_event_type type, struct object *old,
                      struct object *object)
@@ -382,7 +384,7 @@ static const struct informer_row informer_rows[] = {
     {.kind = KIND_POD, .field_selector = "status.phase!=Succeeded,status.phase!=Failed"},
 };
 
-/* --- leader election --------------------------------------------------------------------------- */
+/* --- leader election -------------------------------------------------------------------------- */
 
 static void on_started_leading(void *ctx)
 {
@@ -432,10 +434,18 @@ static int make_elector(struct world *w, struct err *reterr)
     return lease_elector_new(w->client, &options, &lease_callbacks, w, &w->elector, reterr);
 }
 
-/* --- making and ending ------------------------------------------------------------------------- */
+/* --- making and ending ------------------------------------------------------------------------ */
+
+/* As many threads as the configuration wants and the machine has. */
+static struct pool *make_pool(const struct scheduler_config *config)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return pool_new((size_t)MAX(1, MIN((long)*config->parallelism, cores)));
+}
 
 static int make_parts(struct world *w, const struct world_options *o, struct err *reterr)
 {
+    w->pool = make_pool(o->config);
     struct engine_options engine = {
         .config = o->config,
         .registry = o->registry,
@@ -445,7 +455,8 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
                   .now = port_now,
                   .submit = port_submit,
                   .decided = port_decided,
-                  .log = port_log},
+                  .log = port_log,
+                  .pool = w->pool},
     };
     int r = mailbox_init(&w->letters, false);
     if (r < 0)
@@ -542,6 +553,7 @@ struct world *world_free(struct world *w)
         e = next;
     }
     engine_free(w->engine);
+    pool_free(w->pool);
     mailbox_release(&w->letters);
     free(w);
     return NULL;

@@ -111,8 +111,7 @@ void http_call_cancel(struct http_call *call);
 void http_call_pause(struct http_call *call);
 void http_call_resume(struct http_call *call);
 
-/* --- the whole answer at once ------------------------------------------------------------------
- */
+/* --- the whole answer at once ----------------------------------------------------------------- */
 
 struct http_response {
     int status;
@@ -129,8 +128,7 @@ typedef void http_fetch_fn(void *ctx, int code, struct http_response *response,
 struct http_call *http_client_fetch(struct http_client *client, const struct http_request *request,
                                     http_fetch_fn *fn, void *ctx);
 
-/* --- what a client is doing, for tests and metrics ---------------------------------------------
- */
+/* --- what a client is doing, for tests and metrics -------------------------------------------- */
 
 struct http_client_stats {
     size_t connections;        /* open or being dialled */

@@ -98,8 +98,7 @@ struct http_server_stats {
 };
 void http_server_get_stats(const struct http_server *server, struct http_server_stats *ret_stats);
 
-/* --- answering ---------------------------------------------------------------------------------
- */
+/* --- answering -------------------------------------------------------------------------------- */
 
 /* Headers and body are copied. Not content-length, connection, transfer-encoding: they are ours. */
 void http_respond(struct http_exchange *x, int status, const struct http_header *headers, size_t n,

@@ -19,8 +19,7 @@
 
 struct loop;
 
-/* --- file descriptors --------------------------------------------------------------------------
- */
+/* --- file descriptors ------------------------------------------------------------------------- */
 
 enum loop_event { LOOP_READ = 1, LOOP_WRITE = 2 };
 
@@ -45,8 +44,7 @@ void loop_io_set(struct loop_io *io, unsigned events);
 /* Ends watching; fn is not called again, not even for events already fetched. Call before close. */
 void loop_io_stop(struct loop_io *io);
 
-/* --- timers ------------------------------------------------------------------------------------
- */
+/* --- timers ----------------------------------------------------------------------------------- */
 
 struct loop_timer;
 typedef void loop_timer_fn(struct loop_timer *timer);
@@ -68,8 +66,7 @@ static inline bool loop_timer_pending(const struct loop_timer *timer)
     return heap_contains(&timer->node);
 }
 
-/* --- tasks: once, before the loop waits again --------------------------------------------------
- */
+/* --- tasks: once, before the loop waits again ------------------------------------------------- */
 
 struct loop_task;
 typedef void loop_task_fn(struct loop_task *task);
@@ -88,8 +85,7 @@ static inline void loop_task_init(struct loop_task *task, loop_task_fn *fn)
 void loop_task_schedule(struct loop *loop, struct loop_task *task);
 void loop_task_cancel(struct loop *loop, struct loop_task *task);
 
-/* --- the loop ----------------------------------------------------------------------------------
- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 int loop_new(struct loop **ret_loop) MUST_CHECK;
 /*
@@ -129,8 +125,7 @@ enum loop_scratch {
 };
 struct buf *loop_scratch(struct loop *loop, enum loop_scratch which);
 
-/* --- loops seen from threads that may outlive them ---------------------------------------------
- */
+/* --- loops seen from threads that may outlive them -------------------------------------------- */
 
 /*
  * A handle by which a helper thread posts to a loop that may be gone by then; used for name lookup,

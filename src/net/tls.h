@@ -88,8 +88,7 @@ struct tls_cert_request {
 int tls_make_certificate(const struct tls_cert_request *request, struct buf *cert_pem,
                          struct buf *key_pem, struct err *reterr) MUST_CHECK;
 
-/* --- one connection ----------------------------------------------------------------------------
- */
+/* --- one connection --------------------------------------------------------------------------- */
 
 /* The subject of a verified client certificate, as Kubernetes reads it: user and groups. */
 struct tls_peer {

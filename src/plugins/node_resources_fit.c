@@ -11,8 +11,7 @@
 #define MAX_SCORE        100
 #define MAX_INSUFFICIENT 32
 
-/* --- arguments ---------------------------------------------------------------------------------
- */
+/* --- arguments -------------------------------------------------------------------------------- */
 
 struct resource_weight {
     struct str name;
@@ -137,8 +136,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     return 0;
 }
 
-/* --- filter ------------------------------------------------------------------------------------
- */
+/* --- filter ----------------------------------------------------------------------------------- */
 
 /* What a node lacks. */
 struct shortage {
@@ -267,8 +265,7 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
     return BERTH_SUCCESS;
 }
 
-/* --- score: LeastAllocated ---------------------------------------------------------------------
- */
+/* --- score: LeastAllocated -------------------------------------------------------------------- */
 
 /* What the pod adds to the resource, and what the node has and has given away. */
 static void amounts_of(const struct berth_pod *pod, const struct berth_node *node, struct str name,
@@ -316,8 +313,7 @@ static enum berth_code score(void *ctx, const struct berth_cycle *cycle,
     return BERTH_SUCCESS;
 }
 
-/* --- queueing hints ----------------------------------------------------------------------------
- */
+/* --- queueing hints --------------------------------------------------------------------------- */
 
 /* Does the change leave anything that the pod asks for freer than before? */
 static bool freed_by_resize(const struct berth_pod *pod, const struct pod *old,

@@ -31,8 +31,7 @@ static bool tolerates(const struct pod *pod)
     return tolerations_tolerate(list, &cordoned, false);
 }
 
-/* --- queueing hints ----------------------------------------------------------------------------
- */
+/* --- queueing hints --------------------------------------------------------------------------- */
 
 static enum berth_hint after_node_change(void *self, const struct berth_pod *pod,
                                          const struct berth_object *before,
@@ -67,8 +66,7 @@ static void events(void *ctx, struct berth_registrar *r)
                          after_pod_change);
 }
 
-/* --- filter ------------------------------------------------------------------------------------
- */
+/* --- filter ----------------------------------------------------------------------------------- */
 
 static enum berth_code filter(void *ctx, const struct berth_cycle *cycle,
                               const struct berth_pod *pod, const struct berth_node *node,

@@ -15,9 +15,10 @@ void scenario_release(struct scenario *s)
     for (size_t i = 0; i < s->objects.n; i++)
         object_unref(s->objects.v[i]);
     vec_release(&s->objects);
+    map_release(&s->names);
 }
 
-/* --- what an API server fills in --------------------------------------------------------------- */
+/* --- what an API server fills in -------------------------------------------------------------- */
 
 static void default_meta(struct scenario *s, const struct kind *kind, struct object_meta *meta,
                          struct arena *a)
@@ -58,12 +59,32 @@ static void fill_in(struct scenario *s, struct object *o)
         default_node(body);
 }
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static struct str text_member(const struct json_value *v, struct str key)
 {
     const struct json_value *member = json_get(v, key);
     return member && member->kind == JSON_STRING ? member->text : STR("");
+}
+
+/* Takes the reference, on success. */
+static int add(struct scenario *s, struct object *o, struct err *reterr)
+{
+    const struct kind *kind = object_kind(o);
+    if (kind->has_metadata && str_empty(object_meta(o)->name))
+        return err_set(reterr, -EINVAL, "metadata.name: required");
+    fill_in(s, o);
+    if (kind->has_metadata) {
+        const struct object_meta *meta = object_meta(o);
+        struct str name = arena_printf(object_arena(o), "%.*s %.*s/%.*s", STR_ARG(kind->kind),
+                                       STR_ARG(meta->namespace), STR_ARG(meta->name));
+        if (map_get(&s->names, name))
+            return err_set(reterr, -EEXIST, "metadata.name: there is a \"%.*s\" already",
+                           STR_ARG(meta->name));
+        map_put(&s->names, name, o);
+    }
+    vec_push(&s->objects, o);
+    return 0;
 }
 
 static int read_object(struct scenario *s, const struct json_value *doc, struct err *reterr)
@@ -74,20 +95,14 @@ static int read_object(struct scenario *s, const struct json_value *doc, struct 
         s->skipped++;
         return 0;
     }
-    struct buf text = BUF_INIT;
-    struct object *o;
-    json_write(doc, &text);
-    struct wire wire = {.kind = kind, .encoding = ENCODING_JSON};
-    int r = object_decode(&wire, buf_str(&text), &o, reterr);
-    buf_release(&text);
-    if (r < 0)
-        return err_prefix(reterr, r, "%.*s", STR_ARG(kind_name));
-    if (kind->has_metadata && str_empty(object_meta(o)->name)) {
+    struct object *o = object_new(kind->id);
+    int r = json_value_decode(doc, kind->type, 0, object_arena(o), object_body_mut(o), reterr);
+    if (r == 0)
+        r = add(s, o, reterr);
+    if (r < 0) {
         object_unref(o);
-        return err_set(reterr, -EINVAL, "%.*s: metadata.name: required", STR_ARG(kind_name));
+        return err_prefix(reterr, r, "%.*s", STR_ARG(kind_name));
     }
-    fill_in(s, o);
-    vec_push(&s->objects, o);
     return 0;
 }
 

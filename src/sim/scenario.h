@@ -12,11 +12,13 @@
 #define BERTH_SIM_SCENARIO_H
 
 #include "api/object.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "codec/json_value.h"
 
 struct scenario {
     VEC(struct object *) objects; /* in the order of the files */
+    struct map names;             /* "Pod default/web" → its object */
     uint64_t next_uid;
     size_t skipped; /* objects of kinds that berth does not know */
 };

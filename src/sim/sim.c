@@ -13,7 +13,7 @@ struct sim_binding {
     char *node;
 };
 
-/* --- ports ------------------------------------------------------------------------------------- */
+/* --- ports ------------------------------------------------------------------------------------ */
 
 static int64_t port_now(void *ctx)
 {
@@ -45,7 +45,7 @@ static void port_decided(void *ctx, const struct decision *d)
         pod->node = str_dup(d->node_name);
 }
 
-/* --- making and ending ------------------------------------------------------------------------- */
+/* --- making and ending ------------------------------------------------------------------------ */
 
 int sim_new(const struct sim_options *options, struct sim **ret_sim, struct err *reterr)
 {
@@ -101,7 +101,7 @@ void sim_load(struct sim *sim, const struct scenario *scenario)
     }
 }
 
-/* --- running ----------------------------------------------------------------------------------- */
+/* --- running ---------------------------------------------------------------------------------- */
 
 /* The pod as the API server would show it after the binding. */
 static struct object *bound_pod(const struct object *pod, const char *node)

@@ -52,7 +52,7 @@ def count_log(p, pattern):
 
 def wait_held(p, name):
     """The pod waits in Permit; gives the node that is kept for it."""
-    return wait_log(p, rf"{name} waits for node ([a-z0-9-]+)")[1]
+    return wait_log(p, rf'"{name} waits for node ([a-z0-9-]+)"')[1]
 
 
 def see_all(c, name):
@@ -150,7 +150,7 @@ def the_node_is_nominated_while_a_pod_waits_in_permit(c):
     equal(row[-4:-1], ["<none>", "<none>", node], "IP, NODE, NOMINATED NODE of kubectl get pod")
     # The update of its own status does not disturb it.
     see_all(c, "later")
-    equal(count_log(p, "a waits for node"), 1, "attempts")
+    equal(count_log(p, '"a waits for node'), 1, "attempts")
     add_pods(c, pair("b", "x"))
     equal(wait_bound(c, "a"), node, "node")
 
@@ -250,13 +250,13 @@ def other_changes_of_a_node_leave_the_pod_where_it_is(c):
     add_pods(c, make_pod("p", labels={"wants": "disk"}))
     wait_unschedulable(c, "p")
     c.patch(f"{NODES}/n0", {"metadata": {"labels": {"colour": "red"}}})
-    wait_log(p, "hint for p: skip")
+    wait_log(p, '"hint for p: skip"')
     # Not even asked: the plugin has not registered for these.
     c.patch(f"{NODES}/n0", {"metadata": {"annotations": {"disk": "yes"}}})
     c.patch(f"{NODES}/n0/status", {"status": {"allocatable": {"cpu": "16"},
                                               "capacity": {"cpu": "16"}}})
     see_all(c, "later")
-    equal(count_log(p, "hint for p: skip"), 1, "times the hint was asked")
+    equal(count_log(p, '"hint for p: skip"'), 1, "times the hint was asked")
     equal(count_log(p, 'Unable to schedule pod.*"default/p"'), 1, "attempts")
     equal(node_of(c, "p"), None, "node")
     c.kubectl("label", "node", "n0", "disk=fast")
@@ -282,7 +282,7 @@ def a_gated_pod_is_not_tried_before_it_is_released(c):
     p = start(c)
     add_nodes(c, make_node("n0"))
     add_pods(c, make_pod("p", gates=["test.berth/a", "test.berth/b"]))
-    wait_log(p, "p: gated")
+    wait_log(p, '"p: gated"')
     c.patch(f"{PODS}/p", {"spec": {"schedulingGates": [{"name": "test.berth/b"}]}})
     see_all(c, "later")
     equal(node_of(c, "p"), None, "node while one gate is left")
@@ -305,8 +305,8 @@ def gated_pods_that_are_deleted_or_left_gated_are_no_burden(c):
     p = start(c)
     add_nodes(c, make_node("n0"))
     add_pods(c, make_pod("p", gates=["test.berth/a"]), make_pod("q", gates=["test.berth/a"]))
-    wait_log(p, "p: gated")
-    wait_log(p, "q: gated")
+    wait_log(p, '"p: gated"')
+    wait_log(p, '"q: gated"')
     delete_pod(c, "p")
     add_pods(c, make_pod("p"))
     equal(wait_bound(c, "p"), "n0", "node of a namesake without gates")
@@ -369,7 +369,7 @@ def a_pod_that_another_scheduler_binds_first_is_let_go(c):
     p = start(c)
     add_nodes(c, make_node("n0", cpu="4"), make_node("n1", cpu="4"))
     add_pods(c, make_pod("p", cpu="3", labels={"pause": "yes"}))
-    chosen = wait_log(p, r"p pauses before node (n\d)")[1]
+    chosen = wait_log(p, r'"p pauses before node (n\d)"')[1]
     other = {"n0": "n1", "n1": "n0"}[chosen]
     bind_by_hand(c, "p", other)
     with open(go_file(c), "w"):
@@ -379,7 +379,7 @@ def a_pod_that_another_scheduler_binds_first_is_let_go(c):
     equal(node_of(c, "p"), other, "node, as the other has decided")
     equal(count_log(p, 'Successfully bound pod.*"default/p"'), 0, "bindings by berth")
     equal(events_of(c, "p", "Scheduled"), [], "Scheduled events by berth")
-    equal(count_log(p, "p pauses"), 1, "attempts")
+    equal(count_log(p, '"p pauses'), 1, "attempts")
 
 
 @test
@@ -404,7 +404,7 @@ def a_pod_deleted_right_before_it_is_bound_is_let_go(c):
     p = start(c)
     add_nodes(c, make_node("n0", cpu="4"))
     add_pods(c, make_pod("p", cpu="3", labels={"pause": "yes"}))
-    wait_log(p, "p pauses before node n0")
+    wait_log(p, '"p pauses before node n0"')
     delete_pod(c, "p")
     with open(go_file(c), "w"):
         pass

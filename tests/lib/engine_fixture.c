@@ -73,7 +73,7 @@ void fixture_release(struct fixture *f)
     arena_release(&f->arena);
 }
 
-/* --- objects ----------------------------------------------------------------------------------- */
+/* --- objects ---------------------------------------------------------------------------------- */
 
 struct object *fixture_object(enum kind_id kind, const char *fmt, ...)
 {
@@ -116,7 +116,7 @@ struct object *fixture_node(const char *name, const char *cpu, const char *memor
                           name, name, cpu, memory);
 }
 
-/* --- what happens ------------------------------------------------------------------------------ */
+/* --- what happens ----------------------------------------------------------------------------- */
 
 void fixture_add(struct fixture *f, struct object *o)
 {

@@ -12,7 +12,7 @@
 #include "engine_fixture.h"
 #include "plugins/registry.h"
 
-/* --- a plugin that does as it is told -------------------------------------------------------------- */
+/* --- a plugin that does as it is told --------------------------------------------------------- */
 
 static struct {
     const struct berth_host *host;
@@ -157,7 +157,7 @@ static void assert_fails(struct fixture *f, const char *message, const char *rea
     fixture_release(f);
 }
 
-/* --- rules ------------------------------------------------------------------------------------------ */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 static void pre_filter_may_reject(void **state)
 {

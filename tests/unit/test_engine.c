@@ -33,7 +33,7 @@ static void assert_waits(struct fixture *f, const char *pod, const char *message
     assert_string_equal(condition->message, message);
 }
 
-/* --- placing ----------------------------------------------------------------------------------- */
+/* --- placing ---------------------------------------------------------------------------------- */
 
 static void binds_to_the_emptier_node(void **state)
 {
@@ -125,7 +125,7 @@ static void profiles_serve_their_own_pods(void **state)
     fixture_release(&f);
 }
 
-/* --- texts ------------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 static void reasons_are_counted_and_sorted(void **state)
 {
@@ -188,7 +188,7 @@ static void a_long_note_is_cut_the_condition_is_not(void **state)
     fixture_release(&f);
 }
 
-/* --- being made schedulable -------------------------------------------------------------------- */
+/* --- being made schedulable ------------------------------------------------------------------- */
 
 static void a_new_node_helps_at_once(void **state)
 {
@@ -286,7 +286,7 @@ static void waiting_too_long_is_trying_again(void **state)
     fixture_release(&f);
 }
 
-/* --- bindings that go wrong -------------------------------------------------------------------- */
+/* --- bindings that go wrong ------------------------------------------------------------------- */
 
 static void a_refused_binding_gives_the_room_back_and_is_tried_again(void **state)
 {
@@ -398,7 +398,7 @@ static void a_pod_made_anew_under_its_name_is_another_pod(void **state)
     fixture_release(&f);
 }
 
-/* --- nodes that come late and go early --------------------------------------------------------- */
+/* --- nodes that come late and go early -------------------------------------------------------- */
 
 static void pods_may_come_before_their_node(void **state)
 {
@@ -431,7 +431,7 @@ static void pods_may_outlive_their_node(void **state)
     fixture_release(&f);
 }
 
-/* --- properties -------------------------------------------------------------------------------- */
+/* --- properties ------------------------------------------------------------------------------- */
 
 /* A random life of a small cluster; everything it did goes to *log. */
 struct life {

@@ -11,7 +11,7 @@
 #include "engine/internal.h"
 #include "engine_fixture.h"
 
-/* --- plugins that only have a name and a place --------------------------------------------------- */
+/* --- plugins that only have a name and a place ------------------------------------------------ */
 
 static bool any_less(void *self, const struct berth_queued_pod *a, const struct berth_queued_pod *b)
 {
@@ -80,7 +80,7 @@ static const struct plugin_ref defaults[] = {
 };
 static const struct registry registry = {plugins, defaults, ARRAY_LEN(defaults)};
 
-/* --- helpers ------------------------------------------------------------------------------------ */
+/* --- helpers ---------------------------------------------------------------------------------- */
 
 #define CONFIG_HEAD \
     "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
@@ -123,7 +123,7 @@ static void assert_refused(const char *profiles_yaml, const char *message)
     struct buf text = BUF_INIT;
     arena_init(&arena, 0);
     buf_add_printf(&text, CONFIG_HEAD "%s", profiles_yaml);
-    int r = config_read("test", buf_str(&text), &arena, &config, &err);
+    int r = config_read("f.yaml", buf_str(&text), &arena, &config, &err);
     if (r == 0)
         r = engine_new(&(struct engine_options){.config = &config, .registry = &registry}, &engine,
                        &err);
@@ -134,7 +134,7 @@ static void assert_refused(const char *profiles_yaml, const char *message)
     arena_release(&arena);
 }
 
-/* --- rules -------------------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 static void defaults_come_in_their_order(void **state)
 {
@@ -201,25 +201,27 @@ static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
     assert_refused("- plugins: {multiPoint: {enabled: [{name: Nobody}]}}\n",
-                   "profiles[0]: plugin \"Nobody\" does not exist");
+                   "f.yaml: profiles[0]: plugin \"Nobody\" does not exist");
     assert_refused("- plugins: {filter: {enabled: [{name: Nobody}]}}\n",
-                   "profiles[0]: plugin \"Nobody\" does not exist");
+                   "f.yaml: profiles[0]: plugin \"Nobody\" does not exist");
     assert_refused("- plugins: {score: {enabled: [{name: C}]}}\n",
-                   "profiles[0]: plugin \"C\" does not extend Score plugin");
+                   "f.yaml: profiles[0]: plugin \"C\" does not extend Score plugin");
     assert_refused("- plugins: {filter: {enabled: [{name: C}, {name: C}]}}\n",
-                   "profiles[0]: plugin \"C\" already registered as \"Filter\"");
+                   "f.yaml: profiles[0]: plugin \"C\" already registered as \"Filter\"");
     assert_refused("- plugins: {multiPoint: {enabled: [{name: C}, {name: C}]}}\n",
-                   "profiles[0]: plugin \"C\" already registered as \"Filter\"");
+                   "f.yaml: profiles[0]: plugin \"C\" already registered as \"Filter\"");
     assert_refused("- plugins: {multiPoint: {enabled: [{name: Broken}]}}\n",
-                   "profiles[0]: initializing plugin \"Broken\": no such luck");
+                   "f.yaml: profiles[0]: initializing plugin \"Broken\": no such luck");
     assert_refused("- plugins: {multiPoint: {enabled: [{name: Alien}]}}\n",
-                   "profiles[0]: plugin \"Alien\" was built for ABI 99, this berth has 1");
-    assert_refused("- plugins: {multiPoint: {enabled: [{name: OtherSort}]}}\n",
-                   "profiles[0]: only one queue sort plugin required for profile with scheduler "
-                   "name \"default-scheduler\", but got 2");
-    assert_refused("- plugins: {multiPoint: {disabled: [{name: Binder}]}}\n",
-                   "profiles[0]: at least one bind plugin is needed for profile with scheduler "
-                   "name \"default-scheduler\"");
+                   "f.yaml: profiles[0]: plugin \"Alien\" was built for ABI 99, this berth has 1");
+    assert_refused(
+        "- plugins: {multiPoint: {enabled: [{name: OtherSort}]}}\n",
+        "f.yaml: profiles[0]: only one queue sort plugin required for profile with scheduler "
+        "name \"default-scheduler\", but got 2");
+    assert_refused(
+        "- plugins: {multiPoint: {disabled: [{name: Binder}]}}\n",
+        "f.yaml: profiles[0]: at least one bind plugin is needed for profile with scheduler "
+        "name \"default-scheduler\"");
 }
 
 int main(void)

@@ -340,8 +340,7 @@ static void test_large_map(void **state)
     arena_release(&a);
 }
 
-/* --- lists item by item ------------------------------------------------------------------------
- */
+/* --- lists item by item ----------------------------------------------------------------------- */
 
 struct items {
     struct buf seen;
@@ -397,8 +396,7 @@ static void test_list(void **state)
     }
 }
 
-/* --- streams -----------------------------------------------------------------------------------
- */
+/* --- streams ---------------------------------------------------------------------------------- */
 
 /* Fed in pieces of every size, a stream falls into the same values. */
 static bool scan_in_pieces(struct rand *r, size_t size, void *ctx)

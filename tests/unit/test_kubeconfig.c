@@ -10,8 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/rand.h"
+#include "codec/base64.h"
 #include "kube/client.h"
+#include "net/tls.h"
 
 /* --- files of a test -------------------------------------------------------------------------- */
 
@@ -75,32 +76,56 @@ static void refuse(const char *text, const char *a, const char *b)
 
 /* --- one file --------------------------------------------------------------------------------- */
 
+/* A certificate and its key, and both in base64. */
+static struct buf cert, key, cert_data, key_data;
+
+static void make_certificate(void)
+{
+    struct tls_cert_request request = {.common_name = "me", .is_ca = true};
+    struct err err;
+
+    if (tls_make_certificate(&request, &cert, &key, &err) < 0)
+        fail_msg("%s", err.msg);
+    base64_encode(buf_str(&cert), &cert_data);
+    base64_encode(buf_str(&key), &key_data);
+}
+
+static void release_certificate(void)
+{
+    buf_release(&cert);
+    buf_release(&key);
+    buf_release(&cert_data);
+    buf_release(&key_data);
+}
+
 static void test_inline_data_and_token(void **state)
 {
-    const char *p = file("config", "apiVersion: v1\nkind: Config\n"
-                                   "preferences: {}\nextensions: []\nunknown-field: 7\n"
-                                   "clusters:\n- name: k\n  cluster:\n"
-                                   "    server: https://10.0.0.1:6443/prefix/?x=1\n"
-                                   "    certificate-authority-data: Q0EK\n"
-                                   "    tls-server-name: other\n    disable-compression: true\n"
-                                   "    proxy-url: http://proxy:3128\n"
-                                   "users:\n- name: u\n  user:\n    token: abc\n"
-                                   "    client-certificate-data: Q0VSVAo=\n"
-                                   "    client-key-data: S0VZCg==\n"
-                                   "    as: bob\n    as-uid: '7'\n    as-groups: [a, b]\n"
-                                   "    as-user-extra: {k: [v, w]}\n"
-                                   "contexts:\n- name: c\n"
-                                   "  context: {cluster: k, user: u, namespace: ns}\n"
-                                   "current-context: c\n");
+    struct buf text = BUF_INIT;
     struct kube_config c;
     struct err err;
 
     (void)state;
-    assert_int_equal(load(&c, p, &err), 0);
+    make_certificate();
+    buf_add_printf(&text,
+                   "apiVersion: v1\nkind: Config\npreferences: {}\nextensions: []\n"
+                   "unknown-field: 7\nclusters:\n- name: k\n  cluster:\n"
+                   "    server: https://10.0.0.1:6443/prefix/?x=1\n"
+                   "    certificate-authority-data: %s\n"
+                   "    tls-server-name: other\n    disable-compression: true\n"
+                   "    proxy-url: http://proxy:3128\n"
+                   "users:\n- name: u\n  user:\n    token: abc\n"
+                   "    client-certificate-data: %s\n    client-key-data: %s\n"
+                   "    as: bob\n    as-uid: '7'\n    as-groups: [a, b]\n"
+                   "    as-user-extra: {k: [v, w]}\n"
+                   "contexts:\n- name: c\n  context: {cluster: k, user: u, namespace: ns}\n"
+                   "current-context: c\n",
+                   buf_cstr(&cert_data), buf_cstr(&cert_data), buf_cstr(&key_data));
+    if (load(&c, file("config", buf_cstr(&text)), &err) < 0)
+        fail_msg("%s", err.msg);
     ASSERT_STR(c.server, "https://10.0.0.1:6443/prefix");
-    ASSERT_STR(c.ca_data, "CA\n");
-    ASSERT_STR(c.cert_data, "CERT\n");
-    ASSERT_STR(c.key_data, "KEY\n");
+    ASSERT_STR(c.ca_data, buf_cstr(&cert));
+    ASSERT_STR(c.cert_data, buf_cstr(&cert));
+    ASSERT_STR(c.key_data, buf_cstr(&key));
     ASSERT_STR(c.tls_server_name, "other");
     ASSERT_STR(c.proxy_url, "http://proxy:3128");
     ASSERT_STR(c.token, "abc");
@@ -115,6 +140,36 @@ static void test_inline_data_and_token(void **state)
     assert_true(str_starts(c.user_agent, STR("berth/v")));
     assert_true(c.tls);
     kube_config_release(&c);
+    buf_release(&text);
+    release_certificate();
+}
+
+static void refuse_data(const char *ca, const char *crt, const char *k, const char *field)
+{
+    struct buf text = BUF_INIT;
+
+    buf_add_printf(&text,
+                   "clusters: [{name: k, cluster: {server: 'https://h',"
+                   " certificate-authority-data: %s}}]\n"
+                   "users: [{name: u, user: {client-certificate-data: %s,"
+                   " client-key-data: %s}}]\n" CONTEXT,
+                   ca, crt, k);
+    refuse(buf_cstr(&text), field, "");
+    buf_release(&text);
+}
+
+static void test_bad_certificates_are_named_by_their_field(void **state)
+{
+    const char *good, *good_key, *bad = "bm9uc2Vuc2U=";
+
+    (void)state;
+    make_certificate();
+    good = buf_cstr(&cert_data);
+    good_key = buf_cstr(&key_data);
+    refuse_data(bad, good, good_key, ": certificate-authority-data: ");
+    refuse_data(good, bad, good_key, ": client-certificate-data: ");
+    refuse_data(good, good, bad, ": client-key-data: ");
+    release_certificate();
 }
 
 static void test_paths_are_relative_to_their_file(void **state)
@@ -341,6 +396,9 @@ static void test_master_overrides(void **state)
     kube_config_release(&c);
     o.master = "https://a b";
     assert_int_not_equal(kube_config_load(&c, &o, &err), 0);
+    o.master = "https://a:99999";
+    assert_int_not_equal(kube_config_load(&c, &o, &err), 0);
+    assert_non_null(strstr(err.msg, "--master: server: "));
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
@@ -349,6 +407,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_inline_data_and_token),
+        TEST(test_bad_certificates_are_named_by_their_field),
         TEST(test_paths_are_relative_to_their_file),
         TEST(test_credentials_do_not_travel_in_clear_text),
         TEST(test_exec_plugin),

@@ -220,8 +220,7 @@ static void test_references_from_threads(void **state UNUSED)
     assert_null(object_unref(NULL));
 }
 
-/* --- what goes out ------------------------------------------------------------------------------
- */
+/* --- what goes out ---------------------------------------------------------------------------- */
 
 static void test_event_as_the_server_takes_it(void **state UNUSED)
 {
@@ -285,8 +284,7 @@ static void test_binding_and_lease(void **state UNUSED)
     buf_release(&out);
 }
 
-/* --- what comes in ------------------------------------------------------------------------------
- */
+/* --- what comes in ---------------------------------------------------------------------------- */
 
 static void test_status_with_details(void **state UNUSED)
 {
@@ -366,8 +364,7 @@ static void test_raw_extension(void **state UNUSED)
     buf_release(&out);
 }
 
-/* --- lists ---------------------------------------------------------------------------------------
- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 struct names {
     char text[64];
@@ -447,8 +444,7 @@ static void test_proto_list(void **state UNUSED)
     buf_release(&out);
 }
 
-/* --- watch events
- * --------------------------------------------------------------------------------- */
+/* --- watch events ----------------------------------------------------------------------------- */
 
 static void test_json_watch(void **state UNUSED)
 {
@@ -509,8 +505,7 @@ static void test_proto_watch(void **state UNUSED)
     buf_release(&frame);
 }
 
-/* --- kinds
- * ------------------------------------------------------------------------------------------ */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
 /* "CSINode" to "csinodes", the way all resources of the API are named. */
 static void check_resource(const struct kind *kind)

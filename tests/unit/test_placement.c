@@ -14,7 +14,7 @@
 #include "engine_fixture.h"
 #include "plugins/registry.h"
 
-/* --- a plugin that signs, proposes and scores ---------------------------------------------------- */
+/* --- a plugin that signs, proposes and scores ------------------------------------------------- */
 
 static struct {
     const struct berth_host *host;
@@ -108,7 +108,7 @@ static void begin(struct fixture *f)
     fixture_add(f, fixture_node("c", "4", "8Gi"));
 }
 
-/* --- signatures ---------------------------------------------------------------------------------- */
+/* --- signatures ------------------------------------------------------------------------------- */
 
 static bool signature_of(struct fixture *f, const char *app, struct buf *out)
 {
@@ -155,7 +155,7 @@ static void a_plugin_that_cannot_sign_makes_pods_unsignable(void **state)
     fixture_release(&f);
 }
 
-/* --- placements ---------------------------------------------------------------------------------- */
+/* --- placements ------------------------------------------------------------------------------- */
 
 struct trial {
     struct fixture f;

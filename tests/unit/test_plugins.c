@@ -23,7 +23,7 @@ static struct berth_handle *instance(const struct fixture *f, const char *name)
     return NULL;
 }
 
-/* --- LeastAllocated ----------------------------------------------------------------------------- */
+/* --- LeastAllocated --------------------------------------------------------------------------- */
 
 static int64_t score_of(struct fixture *f, struct object *pod_object, const char *node_name)
 {
@@ -147,7 +147,7 @@ static void ignored_resources_are_not_looked_at(void **state)
     fixture_release(&f);
 }
 
-/* --- batch and single forms agree ---------------------------------------------------------------- */
+/* --- batch and single forms agree ------------------------------------------------------------- */
 
 static void add_random_nodes(struct fixture *f, struct rand *r, size_t n)
 {

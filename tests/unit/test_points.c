@@ -12,7 +12,7 @@
 #include "engine/internal.h"
 #include "puppet.h"
 
-/* --- PreEnqueue -------------------------------------------------------------------------------- */
+/* --- PreEnqueue ------------------------------------------------------------------------------- */
 
 static void pre_enqueue_all_must_agree(void **state)
 {
@@ -62,7 +62,7 @@ static void pre_enqueue_is_asked_again_when_its_event_comes(void **state)
     fixture_release(&f);
 }
 
-/* --- QueueSort --------------------------------------------------------------------------------- */
+/* --- QueueSort -------------------------------------------------------------------------------- */
 
 static void queue_sort_orders_the_pods_of_all_profiles(void **state)
 {
@@ -139,7 +139,7 @@ static void profiles_must_agree_on_the_queue_sort(void **state)
                   "\"a\"");
 }
 
-/* --- PreFilter --------------------------------------------------------------------------------- */
+/* --- PreFilter -------------------------------------------------------------------------------- */
 
 struct pre_filter_case {
     const char *name;
@@ -354,7 +354,7 @@ static void nodes_outside_of_the_subset_are_counted(void **state)
     fixture_release(&f);
 }
 
-/* --- PostFilter -------------------------------------------------------------------------------- */
+/* --- PostFilter ------------------------------------------------------------------------------- */
 
 static enum berth_code seen_verdicts[3];
 
@@ -543,7 +543,7 @@ static void post_filter_does_not_run_where_something_broke(void **state)
     fixture_release(&f);
 }
 
-/* --- events and hints through the whole engine ------------------------------------------------- */
+/* --- events and hints through the whole engine ------------------------------------------------ */
 
 static struct object *labelled_node(const char *name, const char *label)
 {
@@ -606,7 +606,7 @@ static void pending_pods_do_not_wait_out_their_backoff(void **state)
     }
 }
 
-/* --- profiles ---------------------------------------------------------------------------------- */
+/* --- profiles --------------------------------------------------------------------------------- */
 
 static void profiles_have_plugins_of_their_own(void **state)
 {

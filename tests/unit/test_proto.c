@@ -114,8 +114,7 @@ static void test_properties(void **state)
     assert_true(prop_run("proto damage", 5000, survives_damage, NULL));
 }
 
-/* --- bytes as they come ------------------------------------------------------------------------
- */
+/* --- bytes as they come ----------------------------------------------------------------------- */
 
 #define BYTES(lit) STR_INIT(lit)
 
@@ -191,8 +190,7 @@ static void test_wire(void **state)
     }
 }
 
-/* --- bounds ------------------------------------------------------------------------------------
- */
+/* --- bounds ----------------------------------------------------------------------------------- */
 
 static int decode_quietly(struct str bytes, size_t *ret_memory)
 {
@@ -244,8 +242,7 @@ static void test_memory_is_bounded(void **state)
     }
 }
 
-/* --- lists and envelopes ------------------------------------------------------------------------
- */
+/* --- lists and envelopes ---------------------------------------------------------------------- */
 
 static int on_item(void *ctx, struct str item)
 {

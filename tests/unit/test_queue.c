@@ -15,7 +15,7 @@
 #include "prop.h"
 #include "queue_model.h"
 
-/* --- a queue with plugins that do as they are told ---------------------------------------------- */
+/* --- a queue with plugins that do as they are told -------------------------------------------- */
 
 enum plugin_number {
     SORT,
@@ -340,7 +340,7 @@ static void wait_out(struct bench *b)
     (void)state;    \
     bench_init(&b)
 
-/* --- order and time ----------------------------------------------------------------------------- */
+/* --- order and time --------------------------------------------------------------------------- */
 
 static void pods_come_in_the_order_of_queue_sort(void **state)
 {
@@ -413,7 +413,7 @@ static void attempts_are_counted_by_pop(void **state)
     bench_release(&b);
 }
 
-/* --- backoff ------------------------------------------------------------------------------------ */
+/* --- backoff ---------------------------------------------------------------------------------- */
 
 static void backoff_doubles_up_to_its_maximum(void **state)
 {
@@ -577,7 +577,7 @@ static void a_backoff_that_is_over_sends_to_active_at_once(void **state)
     bench_release(&b);
 }
 
-/* --- the longest stay ---------------------------------------------------------------------------- */
+/* --- the longest stay ------------------------------------------------------------------------- */
 
 static void an_over_long_stay_ends_at_the_next_tick(void **state)
 {
@@ -638,7 +638,7 @@ static void pods_in_flight_learn_of_the_end_of_long_stays(void **state)
     bench_release(&b);
 }
 
-/* --- gates --------------------------------------------------------------------------------------- */
+/* --- gates ------------------------------------------------------------------------------------ */
 
 static void assert_asked(struct bench *b, const int *gates, size_t n)
 {
@@ -728,7 +728,7 @@ static void a_broken_pod_that_was_gated_backs_off_with_the_rejected(void **state
     bench_release(&b);
 }
 
-/* --- hints --------------------------------------------------------------------------------------- */
+/* --- hints ------------------------------------------------------------------------------------ */
 
 static void hints_decide_where_a_pod_goes(void **state)
 {
@@ -879,7 +879,7 @@ static void an_event_may_be_meant_for_some_pods(void **state)
     bench_release(&b);
 }
 
-/* --- in flight ----------------------------------------------------------------------------------- */
+/* --- in flight -------------------------------------------------------------------------------- */
 
 static void events_during_flight_are_asked_when_the_pod_comes_back(void **state)
 {
@@ -986,7 +986,7 @@ static void a_bound_pod_is_forgotten(void **state)
     bench_release(&b);
 }
 
-/* --- update -------------------------------------------------------------------------------------- */
+/* --- update ----------------------------------------------------------------------------------- */
 
 /* Puts pod 0 there; its rejector is OnPodLabel where it has one. */
 static void bring_to(struct bench *b, enum queue_place place)
@@ -1095,7 +1095,7 @@ static void an_update_during_flight_counts_when_the_pod_comes_back(void **state)
     bench_release(&b);
 }
 
-/* --- delete -------------------------------------------------------------------------------------- */
+/* --- delete ----------------------------------------------------------------------------------- */
 
 static void a_pod_is_deleted_where_it_is(void **state)
 {
@@ -1137,7 +1137,7 @@ static void a_pod_deleted_while_it_was_bound_is_done_with(void **state)
     bench_release(&b);
 }
 
-/* --- activate ------------------------------------------------------------------------------------ */
+/* --- activate --------------------------------------------------------------------------------- */
 
 static void a_pod_is_activated_where_it_is(void **state)
 {
@@ -1184,7 +1184,7 @@ static void a_gate_holds_an_activated_pod(void **state)
     bench_release(&b);
 }
 
-/* --- nominated pods ------------------------------------------------------------------------------ */
+/* --- nominated pods --------------------------------------------------------------------------- */
 
 #define UNPROMISED 0
 #define ON_N1      2 /* versions whose status names that node */
@@ -1250,7 +1250,7 @@ static void a_deleted_pods_nomination_goes(void **state)
     }
 }
 
-/* --- random streams beside the model ------------------------------------------------------------- */
+/* --- random streams beside the model ---------------------------------------------------------- */
 
 /* A pod that is out, as both sides know it. */
 struct out {

@@ -264,6 +264,22 @@ static void test_streaming_refused_falls_back_to_pages(void **state)
     assert_int_equal(fake_api_unexpected(k.api), 0);
 }
 
+/* Anything else than a refusal of streaming itself: pages now, and streaming the next time. */
+static void test_streaming_that_fails_is_made_up_by_pages(void **state)
+{
+    (void)state;
+    answer_watch("sendInitialEvents", STR("{\"kind\":\"PodList\"}"));
+    fake_api_json(k.api, "GET", PODS, "limit=500", 403,
+                  fake_status(&k, 403, "Forbidden", "cannot list").p);
+    answer_watch("sendInitialEvents",
+                 joined(fake_frame(&k, "ADDED", fake_pod(&k, "a", 1)), fake_bookmark(&k, 5, true)));
+    start(quick);
+    expect("Aa@1 S ");
+    assert_int_equal(count_in_log("cannot list"), 1);
+    assert_int_equal(count_in_log("Failed to watch"), 1);
+    assert_int_equal(fake_api_count(k.api), 3);
+}
+
 static void test_streaming_without_end_falls_back_to_pages(void **state)
 {
     struct reflector_options o = quick;
@@ -379,7 +395,7 @@ static void test_nonsense_in_the_list_is_tried_again(void **state)
     answer_watch("resourceVersion=12", STR(""));
     start(paging());
     expect("Aa@2 S ");
-    assert_int_equal(count_in_log("list of pods"), 1);
+    assert_int_equal(count_in_log("/api/v1/pods: list: "), 1);
 }
 
 static void test_events_for_the_unknown(void **state)
@@ -583,6 +599,49 @@ static void test_a_kick_ends_the_wait_for_a_lost_server(void **state)
     assert_int_equal(fake_api_count(k.api), 2);
     reflector_kick(reflector);
     expect("Ab@11 ");
+    /* Lost again: another kick so soon has no effect. */
+    fake_api_cut(k.api, PODS);
+    for (int i = 0; i < 5; i++) {
+        loop_step(k.loop, NSEC_PER_MSEC);
+        reflector_kick(reflector);
+    }
+    assert_int_equal(fake_api_count(k.api), 3);
+}
+
+static bool several_requests(void *ctx)
+{
+    (void)ctx;
+    return fake_api_count(k.api) >= 4;
+}
+
+/* Two that get a head each time and then nothing: they must not drive each other round. */
+static void test_no_busy_loop_of_two(void **state)
+{
+    static const struct informer_row rows[] = {{.kind = KIND_POD}, {.kind = KIND_NODE}};
+    static const struct informers_sink all = {.on_event = on_event};
+    struct reflector_options o = quick;
+    struct informers *in;
+    int64_t end;
+
+    (void)state;
+    o.backoff = (struct backoff_options){3600 * NSEC_PER_SEC, 3600 * NSEC_PER_SEC, 1, 0, 0};
+    for (int i = 0; i < 2; i++)
+        fake_api_answer(k.api, &(struct fake_answer){.path = i ? NODES : PODS,
+                                                     .manner = FAKE_STREAM,
+                                                     .body = STR("{\"type\":"),
+                                                     .forever = true});
+    in = informers_new(k.client, rows, ARRAY_LEN(rows), &o, &all, NULL);
+    informers_start(in);
+    end = time_mono() + 100 * NSEC_PER_MSEC;
+    while (time_mono() < end && !several_requests(NULL)) {
+        loop_step(k.loop, NSEC_PER_MSEC);
+        if (fake_api_is_open(k.api, PODS))
+            fake_api_cut(k.api, PODS);
+        if (fake_api_is_open(k.api, NODES))
+            fake_api_cut(k.api, NODES);
+    }
+    assert_int_equal(fake_api_count(k.api), 2);
+    informers_free(in);
 }
 
 static bool all_failed(void *ctx)
@@ -623,6 +682,7 @@ int main(void)
         TEST(test_streaming_list),
         TEST(test_protobuf_throughout),
         TEST(test_streaming_refused_falls_back_to_pages),
+        TEST(test_streaming_that_fails_is_made_up_by_pages),
         TEST(test_streaming_without_end_falls_back_to_pages),
         TEST(test_410_within_the_watch),
         TEST(test_410_at_the_watchs_begin),
@@ -641,6 +701,7 @@ int main(void)
         TEST(test_informers_sync_together),
         TEST(test_informers_complain_with_one_voice),
         TEST(test_a_kick_ends_the_wait_for_a_lost_server),
+        TEST(test_no_busy_loop_of_two),
     };
 
     return cmocka_run_group_tests_name("reflector", tests, NULL, NULL);

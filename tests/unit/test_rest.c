@@ -552,7 +552,7 @@ static void test_a_callback_may_free_the_client(void **state)
     assert_true(fake_run_until(k.loop, is_true, &freed));
 }
 
-/* --- over TLS, which means HTTP/2 --------------------------------------------------------------- */
+/* --- over TLS, which means HTTP/2 ------------------------------------------------------------- */
 
 static void make_ca(struct buf *cert, struct buf *key)
 {

@@ -12,7 +12,7 @@
 #include "json_random.h"
 #include "prop.h"
 
-/* --- what sigs.k8s.io/yaml v1.6.0 makes of odd documents ---------------------------------------- */
+/* --- what sigs.k8s.io/yaml v1.6.0 makes of odd documents -------------------------------------- */
 
 static const struct {
     const char *in, *json; /* NULL: refused */
@@ -336,7 +336,7 @@ static void test_documents_table(void **state)
     }
 }
 
-/* --- what it makes of JSON ------------------------------------------------------------------------- */
+/* --- what it makes of JSON -------------------------------------------------------------------- */
 
 static const struct {
     const char *json, *yaml;
@@ -560,7 +560,7 @@ static void test_write(void **state)
     }
 }
 
-/* --- properties ---------------------------------------------------------------------------------- */
+/* --- properties ------------------------------------------------------------------------------- */
 
 static bool round_trip(struct rand *r, size_t size, void *ctx)
 {
@@ -620,7 +620,7 @@ static void test_properties(void **state)
     assert_true(prop_run("yaml reads json", 500, reads_json, NULL));
 }
 
-/* --- documents, lines, bounds --------------------------------------------------------------------- */
+/* --- documents, lines, bounds ----------------------------------------------------------------- */
 
 static void test_documents(void **state)
 {

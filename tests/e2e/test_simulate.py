@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""berth simulate: manifests in, placements out; no cluster."""
+
+import json
+import os
+import tempfile
+
+import berth
+from berth import ROOT, check, equal, make_node, make_pod
+from tap import contains, main, test
+
+
+def simulate(*args, **more):
+    return berth.run("simulate", *args, timeout=60, **more)
+
+
+def file(d, name, content):
+    """A file with this text, or these objects as a stream of documents; gives its path."""
+    if not isinstance(content, (str, bytes)):
+        content = "\n---\n".join(json.dumps(o) for o in content)
+    path = os.path.join(d, name)
+    with open(path, "w" if isinstance(content, str) else "wb") as f:
+        f.write(content)
+    return path
+
+
+def placements(d, objects, *args):
+    done = simulate("-o", "json", *args, file(d, "scenario.json", objects))
+    equal(done.code, 0, f"exit code; it said {done.err!r}")
+    return {f"{p['namespace']}/{p['name']}": p for p in json.loads(done.out)}
+
+
+def refused(d, name, content, *parts):
+    path = file(d, name, content)
+    done = simulate(path)
+    equal((done.code, done.out), (1, ""), f"exit code and output; it said {done.err!r}")
+    equal(done.err.count("\n"), 1, f"lines in {done.err!r}")
+    contains(done.err, path, *parts)
+
+
+@test
+def the_example_is_placed(d):
+    done = simulate(os.path.join(ROOT, "examples", "scenario.yaml"))
+    equal((done.code, done.err), (0, ""), "exit code and standard error")
+    contains(done.out, "POD", "NODE", " pods placed\n")
+
+
+@test
+def pods_go_where_they_fit(d):
+    got = placements(d, [make_node("small", cpu="1"), make_node("big", cpu="8"),
+                         make_pod("a", cpu="2"), make_pod("b", cpu="20")])
+    equal(got["default/a"]["node"], "big", "node of a")
+    equal((got["default/b"]["node"], got["default/b"]["message"]),
+          ("", "0/2 nodes are available: 2 Insufficient cpu."), "b")
+
+
+@test
+def the_same_input_gives_the_same_output(d):
+    path = file(d, "same", [make_node(f"n{i}") for i in range(20)]
+                + [make_pod(f"p{i}") for i in range(200)])
+    outs = {simulate("--seed=7", path).out for _ in range(3)}
+    equal(len(outs), 1, "different outputs")
+
+
+@test
+def standard_input_lists_and_several_files_are_read(d):
+    nodes = {"apiVersion": "v1", "kind": "List", "items": [make_node("n0")]}
+    pods = {"apiVersion": "v1", "kind": "PodList", "items": [make_pod("p")]}
+    done = simulate("-o", "json", file(d, "nodes.json", [nodes]), "-", input=json.dumps(pods))
+    equal((done.code, done.err), (0, ""), "exit code and standard error")
+    equal(json.loads(done.out)[0]["node"], "n0", "node")
+
+
+@test
+def an_empty_file_has_no_pods(d):
+    for text in ("", "---\n---\n", "# nothing\n"):
+        done = simulate(file(d, "empty.yaml", text))
+        equal((done.code, done.err), (0, ""), f"{text!r}: exit code and standard error")
+        contains(done.out, "0 of 0 pods placed")
+        equal(json.loads(simulate("-o", "json", file(d, "empty.yaml", text)).out), [], "JSON")
+
+
+@test
+def files_that_cannot_be_read_are_named(d):
+    for path in (os.path.join(d, "nothing"), d):
+        done = simulate(path)
+        equal((done.code, done.err.count("\n")), (1, 1), "exit code and lines")
+        contains(done.err, path)
+
+
+@test
+def files_that_are_no_manifests_are_named(d):
+    refused(d, "unclosed.yaml", "a: [\n", "line 2")
+    refused(d, "scalar.yaml", "hello\n", ":1")
+    refused(d, "list.yaml", "- a\n- b\n", ":1")
+    refused(d, "binary.yaml", b"\x00\xff" * 1000)
+    refused(d, "kindless.yaml", "metadata: {name: x}\n", "kind")
+    refused(d, "items.yaml", "apiVersion: v1\nkind: List\nitems: 3\n", "items")
+    refused(d, "deep.yaml", "[" * 100000)
+
+
+@test
+def mistakes_are_told_with_line_object_and_field(d):
+    refused(d, "nameless.yaml", "\n\napiVersion: v1\nkind: Pod\n", ":3", "Pod", "metadata.name")
+    refused(d, "type.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: 3}\n", ":1", "Node",
+            "metadata.name", "expected a string")
+    refused(d, "second.json", [make_node("a"), make_pod("p", cpu="much")], ":3", "Pod",
+            "spec.containers[0].resources.requests[cpu]", "quantit")
+    refused(d, "items.json", [{"apiVersion": "v1", "kind": "List", "items": [
+        make_node("a"), {"apiVersion": "v1", "kind": "Pod"}]}], "items[1]", "metadata.name")
+
+
+@test
+def a_mistake_is_told_with_its_own_line(d):
+    refused(d, "position.yaml", "apiVersion: v1\nkind: Node\nmetadata:\n  name: 3\n",
+            "line 4: metadata.name: expected a string")
+
+
+@test
+def kinds_that_do_not_matter_are_counted(d):
+    done = simulate(file(d, "kinds", [make_node("n0"), make_pod("p"),
+                                      {"apiVersion": "example.com/v1", "kind": "Widget"}]))
+    equal(done.code, 0, "exit code")
+    contains(done.err, "1 objects are of kinds that scheduling does not look at")
+
+
+@test
+def huge_numbers_are_survived(d):
+    got = placements(d, [make_node("n0", cpu="9" * 40, memory="9" * 40 + "Ei"),
+                         make_pod("big", cpu="9" * 30), make_pod("bigger", memory="9" * 60),
+                         make_pod("tiny", cpu="1n", memory="1m")])
+    equal(got["default/tiny"]["node"], "n0", "node of tiny")
+
+
+@test
+def negative_numbers_are_survived(d):
+    got = placements(d, [make_node("n0", cpu="-4"), make_node("n1"), make_pod("p", cpu="-3"),
+                         make_pod("q", cpu="1", memory="-1Gi")])
+    equal(got["default/q"]["node"], "n1", "node of q")
+
+
+@test
+def an_object_that_comes_twice_is_named(d):
+    refused(d, "pods.json", [make_pod("p"), make_pod("p")], ":3", "Pod", "metadata.name", '"p"')
+    refused(d, "nodes.json", [make_node("a"), make_node("b"), make_node("a")], ":5", '"a"')
+    got = placements(d, [make_node("a"), make_pod("a"), make_pod("a", ns="other")])
+    equal(sorted(got), ["default/a", "other/a"], "the same name elsewhere is another pod")
+
+
+@test
+def pods_of_other_schedulers_and_bound_ones_are_left_alone(d):
+    got = placements(d, [make_node("n0", cpu="4"), make_pod("mine", cpu="3"),
+                         make_pod("other", scheduler_name="other"),
+                         make_pod("there", cpu="2", node_name="n0")])
+    equal(got["default/mine"]["node"], "", "the node is half full already")
+    equal(got["default/other"]["node"], "", "node of the other scheduler's pod")
+
+
+@test
+def wrong_flags_exit_with_2(d):
+    for args in (["--nonsense"], ["-o", "xml", "x"], [], ["--seed=x", "x"]):
+        done = simulate(*args)
+        equal((done.code, done.err.count("\n")), (2, 1), f"{args}: exit code and lines")
+
+
+@test
+def a_configuration_is_used_and_its_mistakes_are_told(d):
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    good = file(d, "good.json", [{**head, "profiles": [
+        {"schedulerName": "other", "plugins": berth.PLUGINS}]}])
+    got = placements(d, [make_node("n0"), make_pod("a", scheduler_name="other"), make_pod("b")],
+                     "--config", good)
+    equal((got["default/a"]["node"], got["default/b"]["node"]), ("n0", ""), "nodes")
+    for bad, field in (({"profilez": []}, "profilez"), ({"profiles": [{"plugins": {"filter": {
+            "enabled": [{"name": "Nonsense"}]}}}]}, "Nonsense")):
+        path = file(d, "bad.json", [{**head, **bad}])
+        done = simulate("--config", path, file(d, "empty.yaml", ""))
+        equal((done.code, done.err.count("\n")), (1, 1), "exit code and lines")
+        contains(done.err, path, field)
+
+
+if __name__ == "__main__":
+    main(fixture=lambda: tempfile.TemporaryDirectory(prefix="berth-simulate-"))
