@@ -45,7 +45,7 @@ static struct {
     struct registry registry;
 } stage;
 
-/* --- being called ------------------------------------------------------------------------------ */
+/* --- being called ----------------------------------------------------------------------------- */
 
 static void say(const struct puppet *p, struct berth_status *status, const char *reason)
 {
@@ -292,7 +292,7 @@ static void post_bind(void *self, struct berth_cycle *cycle, const struct berth_
     play(&call);
 }
 
-/* --- the stage --------------------------------------------------------------------------------- */
+/* --- the stage -------------------------------------------------------------------------------- */
 
 void puppet_clear(void)
 {
