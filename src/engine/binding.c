@@ -183,6 +183,61 @@ static bool take_code(struct berth_op *op, const struct berth_handle *h, enum be
     return false;
 }
 
+/* Waits for the outcome of what is about to be asked for; gives its id. */
+static uint64_t expect_answer(struct berth_op *op)
+{
+    struct engine *e = op->engine;
+    /* Only the last write of a plugin that writes twice is waited for. */
+    if (op->write_id)
+        map_del(&e->ops_by_write, write_key(&op->write_id));
+    op->write_id = ++e->next_write_id;
+    map_put(&e->ops_by_write, write_key(&op->write_id), op);
+    return op->write_id;
+}
+
+/* Extenders that bind do so instead of the plugins. True: one has been asked. */
+static bool ask_extender(struct berth_op *op)
+{
+    struct engine *e = op->engine;
+    while (op->point == POINT_BIND && op->next_extender < e->extenders.n) {
+        const struct engine_extender *x = &e->extenders.v[op->next_extender++];
+        if (!x->spec.binds || !extender_is_interested(&x->spec, op->pod->pod))
+            continue;
+        struct extender_call call = {.id = expect_answer(op),
+                                     .verb = EXTENDER_BIND,
+                                     .pod = op->pod->object,
+                                     .node_names = &op->node_name,
+                                     .n_nodes = 1};
+        op->at_extender = true;
+        engine_call_extender(e, x, &call);
+        return true;
+    }
+    return false;
+}
+
+/* What the extender said. True: go on with the next one. */
+static bool take_extender(struct berth_op *op)
+{
+    const struct engine_extender *x = &op->engine->extenders.v[op->next_extender - 1];
+    op->at_extender = false;
+    forget_answers(op);
+    if (op->code == BERTH_SUCCESS) {
+        bound(op);
+        return false;
+    }
+    if (x->spec.ignorable) {
+        engine_log_extender(op->engine, x, 0,
+                            "skipped this extender, which is ignorable and did not bind",
+                            buf_str(&op->reason));
+        return true;
+    }
+    struct cycle_failure failure = {0};
+    cycle_failure_error(&failure, "%s", buf_cstr(&op->reason));
+    failed(op, &failure);
+    cycle_failure_release(&failure);
+    return false;
+}
+
 static void failed_unbound(struct berth_op *op)
 {
     struct cycle_failure failure = {0};
@@ -197,6 +252,8 @@ static void advance(struct berth_op *op)
     struct engine *e = op->engine;
     const struct berth_handle *h;
     while ((h = next_plugin(op))) {
+        if (ask_extender(op))
+            return;
         status_clear(&e->status);
         enum berth_code code = call_plugin(op, h, &e->status);
         if (code == BERTH_ASYNC)
@@ -210,13 +267,8 @@ static void advance(struct berth_op *op)
 void binding_write(struct berth_op *op, const struct berth_pod *pod, struct str node_name)
 {
     struct engine *e = op->engine;
-    /* Only the last write of a plugin that writes twice is waited for. */
-    if (op->write_id)
-        map_del(&e->ops_by_write, write_key(&op->write_id));
-    op->write_id = ++e->next_write_id;
-    map_put(&e->ops_by_write, write_key(&op->write_id), op);
     struct write write = {.kind = WRITE_BINDING,
-                          .id = op->write_id,
+                          .id = expect_answer(op),
                           .pod = pod->object,
                           .scheduler_name = op->cycle->profile->scheduler_name,
                           .node_name = node_name};
@@ -237,6 +289,16 @@ void binding_answer(struct berth_op *op, const struct berth_handle *by, enum ber
     buf_add_str(&op->reason, reason);
     op->ready = true;
     vec_push(&op->engine->ready_ops, op);
+}
+
+void binding_extender_done(struct engine *e, uint64_t id, const struct extender_result *result)
+{
+    struct berth_op *op = map_get(&e->ops_by_write, write_key(&id));
+    if (!op || !op->at_extender)
+        return;
+    map_del(&e->ops_by_write, write_key(&id));
+    op->write_id = 0;
+    binding_answer(op, NULL, str_empty(result->error) ? BERTH_SUCCESS : BERTH_ERROR, result->error);
 }
 
 /* Out of Permit, one way or the other. */
@@ -260,6 +322,11 @@ static void go_on(struct berth_op *op)
     op->ready = false;
     if (op->point == POINT_PERMIT) {
         end_permit(op);
+        return;
+    }
+    if (op->at_extender) {
+        if (take_extender(op))
+            advance(op);
         return;
     }
     take_reason(op);

@@ -44,9 +44,11 @@ struct berth_op {
     bool after_cycle; /* the scheduling cycle is over: others have seen it on its node */
     struct plugin_set skip_pre_bind; /* PreBind plugins that will have nothing to do */
 
-    enum point point;  /* POINT_PERMIT, then POINT_PRE_BIND, POINT_BIND */
-    size_t plugin;     /* index in the profile's list at that point */
-    uint64_t write_id; /* the write it waits for; 0: none */
+    enum point point;     /* POINT_PERMIT, then POINT_PRE_BIND, POINT_BIND */
+    size_t plugin;        /* index in the profile's list at that point */
+    uint64_t write_id;    /* the write or extender call it waits for; 0: none */
+    size_t next_extender; /* POINT_BIND: the next to ask whether it binds */
+    bool at_extender;     /* the one before that has been asked */
 
     /* The answer it waits for, once it has come. */
     bool answered, ready; /* ready: on engine.ready_ops */
@@ -65,6 +67,10 @@ void binding_answer(struct berth_op *op, const struct berth_handle *by, enum ber
 void binding_run_ready(struct engine *engine);
 /* Writes the binding to the API; the outcome becomes the op's answer. */
 void binding_write(struct berth_op *op, const struct berth_pod *pod, struct str node_name);
+
+/* The answer of an extender that binds. */
+void binding_extender_done(struct engine *engine, uint64_t id,
+                           const struct extender_result *result);
 
 /* A plugin no longer holds the pod. False where it did not. */
 bool binding_allow(struct berth_op *op, const struct berth_handle *by);

@@ -38,6 +38,7 @@ struct berth_cycle *cycle_free(struct berth_cycle *cycle)
     vec_release(&cycle->runs);
     explain_nodes_unref(cycle->names);
     vec_release(&cycle->plugin_scores);
+    vec_release(&cycle->extender_scores);
     node_limit_release(&cycle->limit);
     node_limit_release(&cycle->proposal);
     arena_release(&cycle->arena);
@@ -89,8 +90,8 @@ void cycle_failure_clear(struct cycle_failure *failure)
 
 void cycle_failure_error(struct cycle_failure *failure, const char *fmt, ...)
 {
+    cycle_failure_clear(failure);
     failure->error = true;
-    buf_clear(&failure->text);
     va_list ap;
     va_start(ap, fmt);
     buf_add_vprintf(&failure->text, fmt, ap);
@@ -102,8 +103,8 @@ void cycle_failure_status(struct cycle_failure *failure, const struct berth_cycl
                           ...)
 {
     struct buf *text = &failure->text;
+    cycle_failure_clear(failure);
     failure->error = true;
-    buf_clear(text);
     va_list ap;
     va_start(ap, fmt);
     buf_add_vprintf(text, fmt, ap);
@@ -232,33 +233,7 @@ static void run_post_filter(struct berth_cycle *cycle, const struct berth_pod *p
     }
 }
 
-/* --- the choice ------------------------------------------------------------------------------- */
-
-/*
- * The highest total. Among equals upstream takes what comes to the top of a binary heap built from
- * the list, and so do we: the same sift-down over the same list.
- */
-static uint32_t best_slot(struct berth_cycle *cycle)
-{
-    size_t n = cycle->n_slots;
-    uint32_t *heap = arena_array(&cycle->arena, uint32_t, n);
-    const int64_t *score = cycle->scores;
-    for (size_t i = 0; i < n; i++)
-        heap[i] = (uint32_t)i;
-    for (size_t top = n / 2; top-- > 0;)
-        for (size_t at = top, child; (child = 2 * at + 1) < n; at = child) {
-            if (child + 1 < n && score[heap[child + 1]] > score[heap[child]])
-                child++;
-            if (score[heap[child]] <= score[heap[at]])
-                break;
-            uint32_t swap = heap[at];
-            heap[at] = heap[child];
-            heap[child] = swap;
-        }
-    return cycle->slots[heap[0]];
-}
-
-/* --- the cycle -------------------------------------------------------------------------------- */
+/* --- the stages ------------------------------------------------------------------------------- */
 
 static void make_room(struct berth_cycle *cycle)
 {
@@ -266,7 +241,7 @@ static void make_room(struct berth_cycle *cycle)
     cache_get_columns(&e->cache, &cycle->columns);
     engine_make_verdicts(e, cycle->columns.n);
     cycle->nodes = e->cache.order.v;
-    cycle->n_nodes = e->cache.order.n;
+    cycle->n_nodes = cycle->n_all = e->cache.order.n;
     cycle->names = explain_nodes_ref(&e->explain, &e->cache);
 }
 
@@ -294,8 +269,27 @@ static void apply_limits(struct berth_cycle *cycle)
     cycle->slots = arena_array(&cycle->arena, uint32_t, MAX(cycle->n_nodes, (size_t)1));
 }
 
-/* The node that the pod was promised goes first: if it fits, no other is looked at. */
-static bool try_nominated(struct berth_cycle *cycle, const struct berth_pod *pod)
+bool cycle_begin(struct berth_cycle *cycle, const struct berth_pod *pod,
+                 struct cycle_failure *failure)
+{
+    struct engine *e = cycle->engine;
+    cache_refresh(&e->cache);
+    if (e->cache.order.n == 0) {
+        /* No plugin is to blame and no hint can help: retried after a backoff. */
+        buf_add_cstr(&failure->text, "no nodes available to schedule pods");
+        return false;
+    }
+    make_room(cycle);
+    if (run_pre_filter(cycle, pod, failure)) {
+        apply_limits(cycle);
+        return true;
+    }
+    if (!failure->error)
+        run_post_filter(cycle, pod, failure);
+    return false;
+}
+
+bool cycle_try_promised(struct berth_cycle *cycle, const struct berth_pod *pod)
 {
     struct engine *e = cycle->engine;
     struct str name = pod->pod->status.nominated_node_name;
@@ -306,48 +300,63 @@ static bool try_nominated(struct berth_cycle *cycle, const struct berth_pod *pod
         return false;
     vec_push(&cycle->runs, (struct verdict_run){1, VERDICT_NOBODY, BERTH_SUCCESS, 0});
     cycle->slots[cycle->n_slots++] = node->slot;
-    cycle->order = cycle->slots;
+    uint32_t *order = arena_array(&cycle->arena, uint32_t, 1);
+    *order = node->slot;
+    cycle->order = order;
     cycle->n_nodes = 1;
     cycle->start = 0;
     return true;
 }
 
-static bool find_nodes(struct berth_cycle *cycle, const struct berth_pod *pod,
-                       struct cycle_failure *failure)
+void cycle_unfit(struct berth_cycle *cycle, const struct berth_pod *pod,
+                 struct cycle_failure *failure)
 {
-    if (!run_pre_filter(cycle, pod, failure))
-        return false;
-    apply_limits(cycle);
-    if (try_nominated(cycle, pod))
-        return true;
-    if (!cycle_filter(cycle, pod, failure))
-        return false;
-    if (cycle->n_slots == 0) {
-        blame_limiters(cycle, failure);
-        fit_error_write(cycle, &failure->text);
-    }
-    return cycle->n_slots > 0;
+    blame_limiters(cycle, failure);
+    fit_error_write(cycle, &failure->text);
+    if (cycle->resumed)
+        cycle_restore_verdicts(cycle);
+    run_post_filter(cycle, pod, failure);
 }
 
-struct berth_node *cycle_run(struct berth_cycle *cycle, const struct berth_pod *pod,
-                             struct cycle_failure *failure)
+void cycle_resume(struct berth_cycle *cycle)
 {
     struct engine *e = cycle->engine;
     cache_refresh(&e->cache);
-    if (e->cache.order.n == 0) {
-        /* No plugin is to blame and no hint can help: retried after a backoff. */
-        buf_add_cstr(&failure->text, "no nodes available to schedule pods");
-        return NULL;
-    }
-    make_room(cycle);
-    if (!find_nodes(cycle, pod, failure)) {
-        if (!failure->error)
-            run_post_filter(cycle, pod, failure);
-        return NULL;
-    }
-    cycle->scores = arena_array(&cycle->arena, int64_t, cycle->n_slots);
-    if (cycle->n_slots > 1 && !cycle_score(cycle, pod, failure))
-        return NULL;
-    cycle->chosen = best_slot(cycle);
-    return e->cache.columns.nodes[cycle->chosen];
+    cache_get_columns(&e->cache, &cycle->columns);
+    engine_make_verdicts(e, cycle->columns.n);
+    cycle->nodes = NULL; /* were the cache's, and are looked at in filters only */
+    cycle->resumed = true;
+}
+
+/* --- the choice ------------------------------------------------------------------------------- */
+
+static bool is_better(const struct berth_cycle *cycle, uint32_t a, uint32_t b)
+{
+    if (cycle->scores[a] != cycle->scores[b])
+        return cycle->scores[a] > cycle->scores[b];
+    return cycle->ties && cycle->ties[a] > cycle->ties[b];
+}
+
+/*
+ * The highest total. Among equals upstream takes what comes to the top of a binary heap built from
+ * the list, and so do we: the same sift-down over the same list.
+ */
+struct berth_node *cycle_choose(struct berth_cycle *cycle)
+{
+    size_t n = cycle->n_slots;
+    uint32_t *heap = arena_array(&cycle->arena, uint32_t, n);
+    for (size_t i = 0; i < n; i++)
+        heap[i] = (uint32_t)i;
+    for (size_t top = n / 2; top-- > 0;)
+        for (size_t at = top, child; (child = 2 * at + 1) < n; at = child) {
+            if (child + 1 < n && is_better(cycle, heap[child + 1], heap[child]))
+                child++;
+            if (!is_better(cycle, heap[child], heap[at]))
+                break;
+            uint32_t swap = heap[at];
+            heap[at] = heap[child];
+            heap[child] = swap;
+        }
+    cycle->chosen = cycle->slots[heap[0]];
+    return cycle->engine->cache.columns.nodes[cycle->chosen];
 }

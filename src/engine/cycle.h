@@ -41,6 +41,14 @@ struct plugin_scores {
     uint8_t *normalized; /* 0 … 100 */
 };
 
+/* What one extender gave the feasible nodes, in the order of slots. */
+struct extender_scores {
+    size_t extender; /* index in engine.extenders */
+    int64_t *scores; /* as it said, not weighted; NULL: it did not answer */
+};
+
+struct verdict;
+
 struct berth_cycle {
     struct engine *engine;
     struct profile *profile;
@@ -59,6 +67,7 @@ struct berth_cycle {
     /* The nodes that are candidates, counted from where this attempt begins to look. */
     struct berth_node *const *nodes;
     size_t n_nodes, start;
+    size_t n_all; /* nodes of the cluster when it began */
     struct berth_columns columns;
 
     /* What became of them. By slot, since nodes may be gone when the binding has ended. */
@@ -69,6 +78,9 @@ struct berth_cycle {
     int64_t *scores;              /* their totals */
     size_t n_slots, n_failed;
     VEC(struct plugin_scores) plugin_scores;
+    VEC(struct extender_scores) extender_scores;
+    uint64_t *ties;  /* decide among equal totals, the highest wins; NULL: nothing does */
+    bool resumed;    /* extenders were asked: the cluster may have changed since it began */
     uint32_t chosen; /* slot */
 
     struct str nominated_node; /* by PostFilter; in the arena */
@@ -92,9 +104,33 @@ struct berth_cycle *cycle_free(struct berth_cycle *cycle);
 struct berth_cycle *cycle_clone(const struct berth_cycle *cycle);
 void cycle_free_clone(struct berth_cycle *clone);
 
-/* The chosen node, or NULL with *failure filled. */
-struct berth_node *cycle_run(struct berth_cycle *cycle, const struct berth_pod *pod,
-                             struct cycle_failure *failure);
+/*
+ * The stages, in their order; attempt.c strings them together. Where one gives false the attempt is
+ * over and *failure says why.
+ */
+/* PreFilter, and which nodes it leaves to look at. */
+bool cycle_begin(struct berth_cycle *cycle, const struct berth_pod *pod,
+                 struct cycle_failure *failure);
+/* The node that the pod was promised: if it fits, no other is looked at. */
+bool cycle_try_promised(struct berth_cycle *cycle, const struct berth_pod *pod);
+/* Fills slots and runs. */
+bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
+                  struct cycle_failure *failure);
+/* No node is left: says so in *failure, and what PostFilter can do about it. */
+void cycle_unfit(struct berth_cycle *cycle, const struct berth_pod *pod,
+                 struct cycle_failure *failure);
+/* Scores the feasible nodes. */
+bool cycle_score(struct berth_cycle *cycle, const struct berth_pod *pod,
+                 struct cycle_failure *failure);
+struct berth_node *cycle_choose(struct berth_cycle *cycle);
+
+/* Between stages others may have had their say; the columns are taken anew. */
+void cycle_resume(struct berth_cycle *cycle);
+/* Whether the i-th feasible node is still where it was. */
+bool cycle_still_there(const struct berth_cycle *cycle, size_t i);
+struct str cycle_feasible_name(const struct berth_cycle *cycle, size_t i);
+/* A verdict for each feasible node: those that are refused no longer are. */
+void cycle_narrow(struct berth_cycle *cycle, const struct verdict *verdicts);
 
 void cycle_failure_release(struct cycle_failure *failure);
 /* As if nothing had failed. */
@@ -110,9 +146,6 @@ void cycle_failure_blame(struct cycle_failure *failure, const struct berth_handl
 
 /* --- parts: filter.c and score.c -------------------------------------------------------------- */
 
-/* Fills slots and runs. False where a plugin broke. */
-bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
-                  struct cycle_failure *failure);
 /*
  * All filters on one node, with nominated pods counted as upstream does: with them, and if there
  * were any once more without. *ret_plugin: who refused.
@@ -120,9 +153,8 @@ bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
 enum berth_code cycle_filter_node(struct berth_cycle *cycle, const struct berth_pod *pod,
                                   struct berth_node *node, struct berth_status *status,
                                   const struct berth_handle **ret_plugin);
-/* Scores the feasible nodes. False where a plugin broke. */
-bool cycle_score(struct berth_cycle *cycle, const struct berth_pod *pod,
-                 struct cycle_failure *failure);
+/* For PostFilter after extenders had their say: what was said of every node, by slot. */
+void cycle_restore_verdicts(struct berth_cycle *cycle);
 /* The i-th candidate. */
 static inline struct berth_node *cycle_node(const struct berth_cycle *cycle, size_t i)
 {

@@ -20,6 +20,74 @@ static struct str sort_args(const struct engine *e, size_t profile, const char *
     return STR("");
 }
 
+/* --- extenders -------------------------------------------------------------------------------- */
+
+static int add_extender(struct engine *e, const struct engine_options *options, size_t i,
+                        struct err *reterr)
+{
+    const struct extender *spec = &options->extenders[i];
+    int id = engine_plugin_id(e, spec->name);
+    if (id < 0)
+        return err_set(reterr, id, "extender \"%.*s\": too many plugins and extenders",
+                       STR_ARG(spec->name));
+    vec_push(&e->extenders, (struct engine_extender){*spec, i, (uint16_t)id});
+    return 0;
+}
+
+/* Those that matter are asked first. */
+static int make_extenders(struct engine *e, const struct engine_options *options,
+                          struct err *reterr)
+{
+    int r = 0;
+    if (!options->n_extenders)
+        return 0;
+    if (!options->ports.call_extender)
+        return err_set(reterr, -EINVAL, "there are extenders and nobody to call them");
+    for (int ignorable = 0; ignorable < 2; ignorable++)
+        for (size_t i = 0; r == 0 && i < options->n_extenders; i++)
+            if (options->extenders[i].ignorable == (ignorable == 1))
+                r = add_extender(e, options, i, reterr);
+    return r;
+}
+
+/*
+ * The plugin that pods blame when extenders turned nodes down. It does nothing; having no word on
+ * events, it is told of all of them.
+ */
+static int add_extender_plugin(struct engine *e, struct profile *p, struct err *reterr)
+{
+    static const struct berth_plugin plugin = {.name = EXTENDER_PLUGIN};
+    int id = engine_plugin_id(e, STR(EXTENDER_PLUGIN));
+    if (id < 0)
+        return err_set(reterr, id, "too many plugins and extenders");
+    struct berth_handle *h = xnew(struct berth_handle);
+    *h = (struct berth_handle){
+        .plugin = &plugin, .engine = e, .profile = p, .id = (uint16_t)id, .weight = 1};
+    vec_push(&p->instances, h);
+    e->extender_plugin = h->id;
+    return 0;
+}
+
+void engine_call_extender(struct engine *e, const struct engine_extender *x,
+                          struct extender_call *call)
+{
+    call->extender = x->given;
+    e->ports.call_extender(e->ports.ctx, call);
+}
+
+void engine_log_extender(struct engine *e, const struct engine_extender *x, int level,
+                         const char *text, struct str error)
+{
+    struct buf message = BUF_INIT;
+    if (!e->ports.log)
+        return;
+    buf_add_printf(&message, "%s: %.*s", text, STR_ARG(error));
+    e->ports.log(e->ports.ctx, level, x->spec.name, buf_str(&message));
+    buf_release(&message);
+}
+
+/* --- profiles --------------------------------------------------------------------------------- */
+
 /* There is one queue: all profiles have to agree on its order. */
 static int check_queue_sort(const struct engine *e, size_t i, struct err *reterr)
 {
@@ -57,6 +125,8 @@ static int make_profiles(struct engine *e, const struct registry *registry, stru
 {
     for (size_t i = 0; i < e->config->profiles.n; i++) {
         int r = make_profile(e, registry, i, reterr);
+        if (r == 0 && e->extenders.n)
+            r = add_extender_plugin(e, e->profiles.v[i], reterr);
         if (r < 0) {
             err_prefix(reterr, r, "profiles[%zu]", i);
             return e->config->file ? err_prefix(reterr, r, "%s", e->config->file) : r;
@@ -89,7 +159,9 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     workers_init(&e->workers, e->ports.pool);
     size_t explain_bytes = options->explain_bytes ? options->explain_bytes : EXPLAIN_MAX_BYTES;
     explain_init(&e->explain, options->no_explain ? 0 : explain_bytes);
-    int r = make_profiles(e, options->registry, reterr);
+    int r = make_extenders(e, options, reterr);
+    if (r == 0)
+        r = make_profiles(e, options->registry, reterr);
     if (r < 0) {
         engine_free(e);
         return r;
@@ -102,6 +174,7 @@ struct engine *engine_free(struct engine *e)
 {
     if (!e)
         return NULL;
+    attempt_release(e);
     while (e->ops.n)
         binding_abandon(vec_last(&e->ops));
     vec_release(&e->ops);
@@ -118,6 +191,7 @@ struct engine *engine_free(struct engine *e)
     for (size_t i = 0; i < e->profiles.n; i++)
         profile_free(e->profiles.v[i]);
     vec_release(&e->profiles);
+    vec_release(&e->extenders);
     for (size_t i = 0; i < e->plugin_names.n; i++)
         free((char *)e->plugin_names.v[i].p);
     vec_release(&e->plugin_names);
@@ -170,6 +244,13 @@ void engine_write_done(struct engine *e, uint64_t id, const struct write_result 
         return;
     op->write_id = 0;
     binding_answer(op, NULL, write_ok(result) ? BERTH_SUCCESS : BERTH_ERROR, result->message);
+    binding_run_ready(e);
+}
+
+void engine_extender_done(struct engine *e, uint64_t id, const struct extender_result *result)
+{
+    if (!attempt_answer(e, id, result))
+        binding_extender_done(e, id, result);
     binding_run_ready(e);
 }
 
@@ -305,6 +386,8 @@ static void skip_deleting(struct engine *e, struct berth_queued_pod *queued)
 bool engine_schedule_one(struct engine *e)
 {
     int64_t started = engine_now(e);
+    if (attempt_is_suspended(e))
+        return false;
     struct berth_queued_pod *queued = queue_pop(&e->queue, started);
     if (!queued)
         return false;
@@ -312,16 +395,7 @@ bool engine_schedule_one(struct engine *e)
         skip_deleting(e, queued);
         return true;
     }
-    struct berth_cycle *cycle = cycle_new(e, queued->profile);
-    struct cycle_failure failure = {0};
-    struct berth_node *node = cycle_run(cycle, queued->pod, &failure);
-    if (node) {
-        binding_start(e, queued, cycle, node, started);
-    } else {
-        engine_attempt_failed(e, queued, &failure, started, cycle);
-        cycle_free(cycle);
-    }
-    cycle_failure_release(&failure);
+    attempt_start(e, queued, started);
     binding_run_ready(e);
     return true;
 }

@@ -19,6 +19,8 @@ struct engine_options {
     const struct scheduler_config *config;
     const struct registry *registry;
     struct ports ports;
+    const struct extender *extenders; /* copied; their texts are not */
+    size_t n_extenders;
     uint64_t seed;
     int64_t max_in_unschedulable; /* ns; 0: five minutes */
     size_t explain_bytes;         /* for records of attempts; 0: EXPLAIN_MAX_BYTES */
@@ -36,11 +38,16 @@ struct engine *engine_free(struct engine *engine);
 void engine_object_changed(struct engine *engine, struct object *before, struct object *after);
 /* The outcome of the write with this id. */
 void engine_write_done(struct engine *engine, uint64_t id, const struct write_result *result);
+/* The answer to the extender call with this id. Every call wants one, be it an error. */
+void engine_extender_done(struct engine *engine, uint64_t id, const struct extender_result *result);
 /* Time has passed: flushes queues. To be called at engine_next_wake, harmless at any time. */
 void engine_tick(struct engine *engine);
 /* When the engine next wants to be ticked; INT64_MAX: only when something happens. */
 int64_t engine_next_wake(const struct engine *engine);
-/* Takes one pod off the queue and tries to place it. False where no pod is ready. */
+/*
+ * Takes one pod off the queue and tries to place it. False where no pod is ready, or the one tried
+ * last still waits for extenders.
+ */
 bool engine_schedule_one(struct engine *engine);
 
 /*

@@ -79,13 +79,22 @@ struct explain_nodes *explain_nodes_ref(struct explain *x, const struct cache *c
     return x->nodes;
 }
 
+struct str explain_nodes_name(const struct explain_nodes *nodes, uint32_t slot)
+{
+    return slot < nodes->n ? nodes->names[slot] : STR("");
+}
+
+uint32_t explain_nodes_slot(const struct explain_nodes *nodes, size_t i)
+{
+    return nodes->order[i];
+}
+
 struct str explain_node_name(const struct explain_record *r, size_t i)
 {
     if (!r->nodes || !r->n_candidates)
         return STR("");
     size_t at = (r->start + i) % r->n_candidates;
-    uint32_t slot = r->order ? r->order[at] : r->nodes->order[at];
-    return slot < r->nodes->n ? r->nodes->names[slot] : STR("");
+    return explain_nodes_name(r->nodes, r->order ? r->order[at] : r->nodes->order[at]);
 }
 
 /* --- recording -------------------------------------------------------------------------------- */
@@ -122,6 +131,15 @@ static void put_score(struct layout *l, const struct plugin_scores *from, size_t
                                      normalized};
 }
 
+static void put_extender_score(struct layout *l, const struct berth_cycle *c,
+                               const struct extender_scores *from, struct explain_score *to)
+{
+    const struct engine_extender *x = &c->engine->extenders.v[from->extender];
+    int64_t *raw = put(l, from->scores, c->n_slots * sizeof(int64_t), _Alignof(int64_t));
+    if (to)
+        *to = (struct explain_score){x->id, x->spec.weight, raw, NULL};
+}
+
 /* Both passes run through here, so that they cannot disagree. */
 static void put_record(struct layout *l, const struct explain_result *res, struct explain_record *r)
 {
@@ -133,10 +151,15 @@ static void put_record(struct layout *l, const struct explain_result *res, struc
     uint32_t *order = put(l, c->order, n_order * sizeof(uint32_t), _Alignof(uint32_t));
     r->order = c->order ? order : NULL;
     r->runs = put(l, c->runs.v, c->runs.n * sizeof(*c->runs.v), _Alignof(struct verdict_run));
-    r->scores = put(l, NULL, c->plugin_scores.n * sizeof(struct explain_score),
-                    _Alignof(struct explain_score));
-    for (size_t i = 0; i < c->plugin_scores.n; i++)
+    size_t n_plugins = c->plugin_scores.n;
+    r->n_scores = n_plugins + c->extender_scores.n;
+    r->scores =
+        put(l, NULL, r->n_scores * sizeof(struct explain_score), _Alignof(struct explain_score));
+    for (size_t i = 0; i < n_plugins; i++)
         put_score(l, &c->plugin_scores.v[i], c->n_slots, l->at ? &r->scores[i] : NULL);
+    for (size_t i = 0; i < c->extender_scores.n; i++)
+        put_extender_score(l, c, &c->extender_scores.v[i],
+                           l->at ? &r->scores[n_plugins + i] : NULL);
     r->namespace = put_str(l, meta->namespace);
     r->name = put_str(l, meta->name);
     r->uid = put_str(l, meta->uid);
@@ -172,11 +195,10 @@ struct explain_record *explain_add(struct explain *x, const struct explain_resul
     r->nodes = c->names;
     if (r->nodes)
         r->nodes->refs++;
-    r->n_all = c->engine->cache.tree.n_nodes;
+    r->n_all = c->n_all;
     r->n_runs = c->runs.n;
     r->n_candidates = c->n_nodes;
     r->start = c->start;
-    r->n_scores = c->plugin_scores.n;
     x->bytes += r->size;
     vec_push(&x->ring, r);
     while (x->bytes > x->max_bytes)

@@ -24,8 +24,8 @@ enum explain_outcome { EXPLAIN_BOUND, EXPLAIN_UNSCHEDULABLE, EXPLAIN_ERROR };
 struct explain_score {
     uint16_t plugin;
     int64_t weight;
-    int64_t *raw; /* NULL: the same as normalized */
-    uint8_t *normalized;
+    int64_t *raw;        /* NULL: the same as normalized */
+    uint8_t *normalized; /* NULL: an extender's, which may say any number */
 };
 
 /* One attempt, in one piece of memory. */
@@ -78,6 +78,10 @@ struct explain_record *explain_add(struct explain *x, const struct explain_resul
 /* The names of the current node set; one reference more. */
 struct explain_nodes *explain_nodes_ref(struct explain *x, const struct cache *cache);
 void explain_nodes_unref(struct explain_nodes *nodes); /* NULL is fine */
+/* Who was in this slot; empty: nobody. */
+struct str explain_nodes_name(const struct explain_nodes *nodes, uint32_t slot);
+/* The slot of the i-th of all nodes. */
+uint32_t explain_nodes_slot(const struct explain_nodes *nodes, size_t i);
 /* The name of the i-th node that was looked at. */
 struct str explain_node_name(const struct explain_record *record, size_t i);
 

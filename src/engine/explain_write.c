@@ -68,12 +68,15 @@ static void write_node_scores(const struct engine *e, const struct explain_recor
     key(out, "plugins");
     for (size_t k = 0; k < r->n_scores; k++) {
         const struct explain_score *s = &r->scores[k];
-        int64_t weighted = s->normalized[i] * s->weight;
-        total += weighted;
+        /* Of ten, or whatever the extender took for that; it must not upset the sum. */
+        int64_t normalized = s->normalized ? s->normalized[i] : extender_weighted(s->raw[i], 1);
+        int64_t weighted =
+            s->normalized ? normalized * s->weight : extender_weighted(s->raw[i], s->weight);
+        total = (int64_t)((uint64_t)total + (uint64_t)weighted);
         buf_add_cstr(out, k ? ",{\"name\":" : "[{\"name\":");
         json_write_str(out, e->plugin_names.v[s->plugin]);
-        buf_add_printf(out, ",\"raw\":%lld,\"normalized\":%u,\"weight\":%lld,\"weighted\":%lld}",
-                       (long long)(s->raw ? s->raw[i] : s->normalized[i]), s->normalized[i],
+        buf_add_printf(out, ",\"raw\":%lld,\"normalized\":%lld,\"weight\":%lld,\"weighted\":%lld}",
+                       (long long)(s->raw ? s->raw[i] : normalized), (long long)normalized,
                        (long long)s->weight, (long long)weighted);
     }
     buf_add_cstr(out, r->n_scores ? "]" : "[]");

@@ -14,12 +14,20 @@
 #define MIN_FEASIBLE_PERCENTAGE 5
 #define FILTER_WINDOW           256
 
+static bool extenders_choose(const struct engine *e)
+{
+    for (size_t i = 0; i < e->extenders.n; i++)
+        if (e->extenders.v[i].spec.filters || e->extenders.v[i].spec.prioritizes)
+            return true;
+    return false;
+}
+
 static size_t nodes_to_find(const struct berth_cycle *cycle)
 {
     const struct profile *p = cycle->profile;
     size_t all = cycle->n_nodes, percentage = (size_t)p->percentage_of_nodes_to_score;
-    /* Nothing will be scored: the first node will do. */
-    if (p->at[POINT_SCORE].n == 0)
+    /* Nothing will be scored or taken away: the first node will do. */
+    if (p->at[POINT_SCORE].n == 0 && !extenders_choose(cycle->engine))
         return 1;
     if (all < MIN_FEASIBLE_NODES || percentage >= 100)
         return all;
@@ -302,13 +310,13 @@ static void open_window(struct window *w)
     }
 }
 
-static void add_run(struct berth_cycle *cycle, const struct verdict *v)
+static void add_run(struct berth_cycle *cycle, const struct verdict *v, uint32_t n)
 {
     struct verdict_run *last = cycle->runs.n ? &vec_last(&cycle->runs) : NULL;
     if (last && last->plugin == v->plugin && last->code == v->code && last->reason == v->reason)
-        last->n++;
+        last->n += n;
     else
-        vec_push(&cycle->runs, (struct verdict_run){1, v->plugin, v->code, v->reason});
+        vec_push(&cycle->runs, (struct verdict_run){n, v->plugin, v->code, v->reason});
 }
 
 /* Takes the verdicts in order until `want` feasible nodes are found. True: that is enough. */
@@ -319,7 +327,7 @@ static bool close_window(struct window *w, size_t want)
     for (size_t i = w->from; i < w->to; i++) {
         uint32_t slot = cycle_node(cycle, i)->slot;
         const struct verdict *v = &e->verdicts[slot];
-        add_run(cycle, v);
+        add_run(cycle, v, 1);
         if (v->code == BERTH_SUCCESS) {
             cycle->slots[cycle->n_slots++] = slot;
             if (cycle->n_slots == want) {
@@ -353,4 +361,91 @@ bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
     bitset_release(&w.feasible);
     e->next_start_node = (e->next_start_node + w.to) % e->cache.order.n;
     return ok;
+}
+
+/* --- after the filters ------------------------------------------------------------------------ */
+
+struct str cycle_feasible_name(const struct berth_cycle *cycle, size_t i)
+{
+    return explain_nodes_name(cycle->names, cycle->slots[i]);
+}
+
+bool cycle_still_there(const struct berth_cycle *cycle, size_t i)
+{
+    const struct cache_columns *columns = &cycle->engine->cache.columns;
+    const struct berth_node *node = columns->nodes[cycle->slots[i]];
+    return node && node->object && str_eq(str_of(node->name), cycle_feasible_name(cycle, i));
+}
+
+/* Everything that is known of feasible node `from` becomes that of `to`. */
+static void move_feasible(struct berth_cycle *cycle, size_t from, size_t to)
+{
+    cycle->slots[to] = cycle->slots[from];
+    if (cycle->scores)
+        cycle->scores[to] = cycle->scores[from];
+    if (cycle->ties)
+        cycle->ties[to] = cycle->ties[from];
+    for (size_t i = 0; i < cycle->plugin_scores.n; i++) {
+        struct plugin_scores *s = &cycle->plugin_scores.v[i];
+        s->normalized[to] = s->normalized[from];
+        if (s->raw)
+            s->raw[to] = s->raw[from];
+    }
+    for (size_t i = 0; i < cycle->extender_scores.n; i++) {
+        int64_t *scores = cycle->extender_scores.v[i].scores;
+        if (scores)
+            scores[to] = scores[from];
+    }
+}
+
+static void narrow_runs(struct berth_cycle *cycle, const struct verdict *verdicts)
+{
+    struct verdict_run *old = cycle->runs.v;
+    size_t n = cycle->runs.n, at = 0;
+    cycle->runs.v = NULL;
+    cycle->runs.n = cycle->runs.cap = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct verdict v = {old[i].code, old[i].plugin, old[i].reason};
+        if (v.code != BERTH_SUCCESS)
+            add_run(cycle, &v, old[i].n);
+        else
+            for (uint32_t k = 0; k < old[i].n; k++)
+                add_run(cycle, &verdicts[at++], 1);
+    }
+    free(old);
+}
+
+void cycle_narrow(struct berth_cycle *cycle, const struct verdict *verdicts)
+{
+    size_t left = 0;
+    narrow_runs(cycle, verdicts);
+    for (size_t i = 0; i < cycle->n_slots; i++) {
+        if (verdicts[i].code != BERTH_SUCCESS)
+            continue;
+        if (left != i)
+            move_feasible(cycle, i, left);
+        left++;
+    }
+    cycle->n_failed += cycle->n_slots - left;
+    cycle->n_slots = left;
+}
+
+void cycle_restore_verdicts(struct berth_cycle *cycle)
+{
+    struct engine *e = cycle->engine;
+    size_t at = cycle->start;
+    /* Nodes that nobody looked at, or that have come since, are no case for preemption. */
+    for (size_t slot = 0; slot < cycle->columns.n; slot++)
+        e->verdicts[slot] = (struct verdict){.code = BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE,
+                                             .plugin = VERDICT_NOBODY};
+    for (size_t i = 0; i < cycle->runs.n; i++) {
+        const struct verdict_run *run = &cycle->runs.v[i];
+        for (uint32_t k = 0; k < run->n; k++, at++) {
+            uint32_t slot = cycle->order ? cycle->order[at % cycle->n_nodes]
+                                         : explain_nodes_slot(cycle->names, at % cycle->n_nodes);
+            const struct berth_node *node = e->cache.columns.nodes[slot];
+            if (node && str_eq(str_of(node->name), explain_nodes_name(cycle->names, slot)))
+                e->verdicts[slot] = (struct verdict){run->code, run->plugin, run->reason};
+        }
+    }
 }

@@ -62,22 +62,29 @@ static struct str limit_reason(const struct berth_cycle *cycle, struct arena *a)
     return reason;
 }
 
+/* Gone by an extender's word, without a reason: upstream has no status of such a node. */
+static bool is_silent(const struct berth_cycle *cycle, const struct verdict_run *run)
+{
+    return !run->reason && run->plugin != VERDICT_NOBODY && !cycle->engine->handles[run->plugin];
+}
+
 static void count_verdicts(const struct berth_cycle *cycle, struct tallies *t, struct arena *a)
 {
     const struct reasons *reasons = &cycle->engine->reasons;
+    size_t outside = cycle->n_all;
     for (size_t i = 0; i < cycle->runs.n; i++) {
         const struct verdict_run *run = &cycle->runs.v[i];
+        outside -= is_silent(cycle, run) ? 0 : run->n;
         for (size_t k = 0; k < reasons_count(reasons, run->reason); k++)
             count_reason(t, reasons_at(reasons, run->reason, k), run->n);
     }
-    size_t outside = cycle->engine->cache.order.n - cycle->n_nodes;
     if (outside && cycle->limit.set)
         count_reason(t, limit_reason(cycle, a), outside);
 }
 
 static void write_head(const struct berth_cycle *cycle, struct buf *out)
 {
-    buf_add_printf(out, "0/%zu nodes are available:", cycle->engine->cache.order.n);
+    buf_add_printf(out, "0/%zu nodes are available:", cycle->n_all);
 }
 
 /* Appends " 3 Insufficient cpu, 1 x." and ends the tallies. */

@@ -10,6 +10,7 @@
 #define BERTH_ENGINE_INTERNAL_H
 
 #include "base/rand.h"
+#include "engine/attempt.h"
 #include "engine/binding.h"
 #include "engine/cache.h"
 #include "engine/cycle.h"
@@ -26,6 +27,13 @@ struct verdict {
     berth_reason reason;
 };
 
+/* An extender, in its place among the others. */
+struct engine_extender {
+    struct extender spec;
+    size_t given; /* its index in engine_options.extenders */
+    uint16_t id;  /* its name's, as if it were a plugin: for verdicts and scores */
+};
+
 struct engine {
     struct ports ports;
     const struct scheduler_config *config;
@@ -39,12 +47,15 @@ struct engine {
     VEC(struct str) plugin_names;                              /* index: plugin id */
     const struct berth_handle *handles[FRAMEWORK_MAX_PLUGINS]; /* any instance, by plugin id */
     VEC(struct str) state_keys;                                /* index: key - 1; texts owned */
-    VEC(struct berth_op *) ops;                                /* bindings under way */
-    struct map ops_by_write;          /* those that wait for a write, by its id */
+    VEC(struct engine_extender) extenders;                     /* ignorable ones last */
+    uint16_t extender_plugin;                                  /* id of EXTENDER_PLUGIN */
+    struct attempt attempt;
+    VEC(struct berth_op *) ops;       /* bindings under way */
+    struct map ops_by_write;          /* those that wait for a write or an extender, by its id */
     struct map ops_by_pod;            /* by UID */
     VEC(struct berth_op *) ready_ops; /* answered, to go on; NULL: ended meanwhile */
-    uint64_t next_write_id;
-    size_t next_start_node; /* where the next cycle begins to look */
+    uint64_t next_write_id;           /* of extender calls, too */
+    size_t next_start_node;           /* where the next cycle begins to look */
 
     /* Scratch for cycles, by slot; see engine_make_verdicts. */
     struct verdict *verdicts;
@@ -71,6 +82,12 @@ static inline int64_t engine_now(const struct engine *engine)
     return engine->ports.now(engine->ports.ctx);
 }
 
+/* Asks an extender about these nodes, under the id given. */
+void engine_call_extender(struct engine *engine, const struct engine_extender *extender,
+                          struct extender_call *call);
+/* Something about an extender that nobody is told otherwise. */
+void engine_log_extender(struct engine *engine, const struct engine_extender *extender, int level,
+                         const char *text, struct str error);
 /* The attempt failed: tells the user and puts the pod back. Takes queued over. */
 void engine_attempt_failed(struct engine *engine, struct berth_queued_pod *queued,
                            const struct cycle_failure *failure, int64_t started,

@@ -15,6 +15,7 @@
 #include "api/object.h"
 #include "base/pool.h"
 #include "base/str.h"
+#include "engine/extender.h"
 
 /* A write that should be made. */
 enum write_kind {
@@ -68,6 +69,8 @@ struct ports {
     void *ctx;
     int64_t (*now)(void *ctx); /* monotonic ns; virtual in a simulation */
     void (*submit)(void *ctx, const struct write *write);
+    /* Asks an extender; the answer must not come before this returns. NULL: there are none. */
+    void (*call_extender)(void *ctx, const struct extender_call *call);
     void (*decided)(void *ctx, const struct decision *decision);              /* may be NULL */
     void (*log)(void *ctx, int level, struct str plugin, struct str message); /* may be NULL */
     struct pool *pool; /* for filter and score; NULL: none */

@@ -133,6 +133,7 @@ bool cycle_score(struct berth_cycle *cycle, const struct berth_pod *pod,
     static bool (*const steps[])(struct scoring *) = {score_nodes, normalize, add_up};
     const handle_list *list = &cycle->profile->at[POINT_SCORE];
     struct scoring s = {.cycle = cycle, .pod = pod, .failure = failure};
+    cycle->scores = arena_array(&cycle->arena, int64_t, cycle->n_slots);
     bool ok = run_pre_score(cycle, pod, failure);
     for (size_t i = 0; i < list->n; i++)
         if (!plugin_set_has(&cycle->skip_score, list->v[i]->id))

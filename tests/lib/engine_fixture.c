@@ -38,7 +38,32 @@ static void port_decided(void *ctx, const struct decision *d)
                                 : xasprintf("%.*s: %.*s", STR_ARG(name), STR_ARG(d->message)));
 }
 
-void fixture_init(struct fixture *f, const char *config, const struct registry *registry)
+static void port_call_extender(void *ctx, const struct extender_call *call)
+{
+    struct fixture *f = ctx;
+    struct buf nodes = BUF_INIT;
+    for (size_t i = 0; i < call->n_nodes; i++) {
+        if (call->nodes)
+            assert_true(str_eq(object_meta(call->nodes[i])->name, call->node_names[i]));
+        buf_add_printf(&nodes, "%s%.*s", i ? " " : "", STR_ARG(call->node_names[i]));
+    }
+    vec_push(&f->calls, (struct fixture_call){.id = call->id,
+                                              .extender = call->extender,
+                                              .verb = call->verb,
+                                              .pod = object_ref(call->pod),
+                                              .nodes = str_dup(buf_str(&nodes))});
+    buf_release(&nodes);
+}
+
+static void port_log(void *ctx, int level, struct str plugin, struct str message)
+{
+    struct fixture *f = ctx;
+    (void)level;
+    vec_push(&f->logs, xasprintf("%.*s: %.*s", STR_ARG(plugin), STR_ARG(message)));
+}
+
+static void init(struct fixture *f, const char *config, const struct registry *registry,
+                 const struct extender *extenders, size_t n_extenders)
 {
     struct err err = {0};
     *f = (struct fixture){.now = 1000 * NSEC_PER_SEC};
@@ -50,10 +75,28 @@ void fixture_init(struct fixture *f, const char *config, const struct registry *
         .config = &f->config,
         .registry = registry ? registry : &in_tree_registry,
         .seed = 7,
-        .ports = {.ctx = f, .now = port_now, .submit = port_submit, .decided = port_decided},
+        .extenders = extenders,
+        .n_extenders = n_extenders,
+        .ports = {.ctx = f,
+                  .now = port_now,
+                  .submit = port_submit,
+                  .call_extender = port_call_extender,
+                  .decided = port_decided,
+                  .log = port_log},
     };
     if (engine_new(&options, &f->engine, &err) < 0)
         fail_msg("%s", err.msg);
+}
+
+void fixture_init(struct fixture *f, const char *config, const struct registry *registry)
+{
+    init(f, config, registry, NULL, 0);
+}
+
+void fixture_init_extenders(struct fixture *f, const struct registry *registry,
+                            const struct extender *extenders, size_t n)
+{
+    init(f, NULL, registry, extenders, n);
 }
 
 void fixture_release(struct fixture *f)
@@ -67,6 +110,14 @@ void fixture_release(struct fixture *f)
         free(w->message);
     }
     vec_release(&f->writes);
+    for (size_t i = 0; i < f->calls.n; i++) {
+        object_unref(f->calls.v[i].pod);
+        free(f->calls.v[i].nodes);
+    }
+    vec_release(&f->calls);
+    for (size_t i = 0; i < f->logs.n; i++)
+        free(f->logs.v[i]);
+    vec_release(&f->logs);
     for (size_t i = 0; i < f->decisions.n; i++)
         free(f->decisions.v[i]);
     vec_release(&f->decisions);
@@ -202,6 +253,24 @@ void fixture_answer(struct fixture *f, struct fixture_write *w, int status, cons
         engine_object_changed(f->engine, before, after);
     object_unref(before);
     object_unref(after);
+    f->now++;
+}
+
+struct fixture_call *fixture_call(struct fixture *f)
+{
+    for (size_t i = 0; i < f->calls.n; i++)
+        if (!f->calls.v[i].answered)
+            return &f->calls.v[i];
+    return NULL;
+}
+
+void fixture_extender_done(struct fixture *f, struct fixture_call *call,
+                           const struct extender_result *result)
+{
+    assert_non_null(call);
+    assert_false(call->answered);
+    call->answered = true;
+    engine_extender_done(f->engine, call->id, result);
     f->now++;
 }
 

@@ -24,18 +24,33 @@ struct fixture_write {
     bool answered;
 };
 
+/* What an extender was asked. */
+struct fixture_call {
+    uint64_t id;
+    size_t extender;
+    enum extender_verb verb;
+    struct object *pod;
+    char *nodes; /* "n0 n1" */
+    bool answered;
+};
+
 struct fixture {
     struct engine *engine;
     struct arena arena;
     struct scheduler_config config;
     int64_t now;
     VEC(struct fixture_write) writes;
+    VEC(struct fixture_call) calls;
+    VEC(char *) logs;      /* "plugin: message" */
     VEC(char *) decisions; /* "ns/pod -> node" or "ns/pod: message" */
 };
 
 /* config: YAML text of a KubeSchedulerConfiguration, or NULL for the defaults. Fails the test on
  * error. registry NULL: the in-tree one. */
 void fixture_init(struct fixture *f, const char *config, const struct registry *registry);
+/* The same with extenders, whose calls wait to be answered. */
+void fixture_init_extenders(struct fixture *f, const struct registry *registry,
+                            const struct extender *extenders, size_t n);
 void fixture_release(struct fixture *f);
 
 /* Objects by printf of JSON; kind and apiVersion may be left out. One reference for the caller. */
@@ -62,6 +77,10 @@ struct fixture_write *fixture_binding(struct fixture *f, const char *pod);
 struct fixture_write *fixture_last(struct fixture *f, enum write_kind kind, const char *pod);
 /* Answers it. 201 also brings the pod back from the watch as bound. */
 void fixture_answer(struct fixture *f, struct fixture_write *w, int status, const char *message);
+/* The oldest call that nobody has answered; NULL: none. */
+struct fixture_call *fixture_call(struct fixture *f);
+void fixture_extender_done(struct fixture *f, struct fixture_call *call,
+                           const struct extender_result *result);
 /* Schedules, and answers all bindings with 201, until nothing happens any more. */
 void fixture_settle(struct fixture *f);
 /* The node of the last successful binding of the pod; NULL: none. */

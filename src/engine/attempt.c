@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/attempt.h"
+
+#include "engine/internal.h"
+
+#define MESSAGE_MAX 1024
+#define VANISHED    "node(s) went away while extenders were asked"
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* Gives back what the attempt owned; its pod and cycle are somebody else's from now on. */
+static void forget(struct attempt *a)
+{
+    cycle_failure_release(&a->failure);
+    pod_info_unref(a->pod);
+    vec_clear(&a->asks);
+    a->queued = NULL;
+}
+
+void attempt_drop(struct engine *e)
+{
+    struct attempt *a = &e->attempt;
+    if (!a->queued)
+        return;
+    cycle_free(a->cycle);
+    queue_done(&e->queue, a->queued);
+    forget(a);
+}
+
+void attempt_release(struct engine *e)
+{
+    attempt_drop(e);
+    vec_release(&e->attempt.asks);
+}
+
+bool attempt_is_suspended(struct engine *e)
+{
+    if (e->attempt.queued && e->attempt.queued->deleted)
+        attempt_drop(e);
+    return e->attempt.queued != NULL;
+}
+
+static void failed(struct engine *e)
+{
+    struct attempt *a = &e->attempt;
+    engine_attempt_failed(e, a->queued, &a->failure, a->started, a->cycle);
+    cycle_free(a->cycle);
+    forget(a);
+}
+
+static void unfit(struct engine *e)
+{
+    struct attempt *a = &e->attempt;
+    cycle_unfit(a->cycle, a->pod, &a->failure);
+    failed(e);
+}
+
+static void choose(struct engine *e)
+{
+    struct attempt *a = &e->attempt;
+    struct berth_node *node = cycle_choose(a->cycle);
+    binding_start(e, a->queued, a->cycle, node, a->started);
+    forget(a);
+}
+
+/* --- asking extenders ------------------------------------------------------------------------- */
+
+static bool is_interested(const struct attempt *a, const struct engine_extender *x)
+{
+    return extender_is_interested(&x->spec, a->pod->pod);
+}
+
+/* About all nodes that are feasible by now. */
+static void ask(struct engine *e, size_t extender, enum extender_verb verb)
+{
+    struct attempt *a = &e->attempt;
+    struct berth_cycle *cycle = a->cycle;
+    size_t n = cycle->n_slots;
+    struct str *names = arena_array(&cycle->arena, struct str, n);
+    struct object **nodes = arena_array(&cycle->arena, struct object *, n);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = cycle_feasible_name(cycle, i);
+        nodes[i] = e->cache.columns.nodes[cycle->slots[i]]->object;
+    }
+    struct extender_call call = {.id = ++e->next_write_id,
+                                 .verb = verb,
+                                 .pod = a->pod->object,
+                                 .node_names = names,
+                                 .nodes = nodes,
+                                 .n_nodes = n};
+    vec_push(&a->asks, (struct extender_ask){call.id, extender, verb});
+    engine_call_extender(e, &e->extenders.v[extender], &call);
+}
+
+/* The names of the feasible nodes, to their index + 1. */
+static void index_names(const struct berth_cycle *cycle, struct map *ret_map)
+{
+    *ret_map = (struct map)MAP_INIT;
+    for (size_t i = 0; i < cycle->n_slots; i++)
+        map_put(ret_map, cycle_feasible_name(cycle, i), (void *)(uintptr_t)(i + 1));
+}
+
+/* SIZE_MAX: no such node was asked about. */
+static size_t index_of(const struct map *map, struct str name)
+{
+    return (size_t)(uintptr_t)map_get(map, name) - 1;
+}
+
+/* The feasible nodes for which `verdicts` does not say Success are out, as are those gone since. */
+static void narrow(struct engine *e, struct verdict *verdicts)
+{
+    struct attempt *a = &e->attempt;
+    struct berth_cycle *cycle = a->cycle;
+    size_t before = cycle->n_slots;
+    for (size_t i = 0; i < before; i++)
+        if (verdicts[i].code == BERTH_SUCCESS && !cycle_still_there(cycle, i))
+            verdicts[i] = (struct verdict){BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, e->extender_plugin,
+                                           reasons_text(&e->reasons, STR(VANISHED))};
+    cycle_narrow(cycle, verdicts);
+    if (cycle->n_slots < before)
+        plugin_set_add(&a->failure.rejectors, e->extender_plugin);
+}
+
+static struct verdict *new_verdicts(struct berth_cycle *cycle)
+{
+    struct verdict *v = arena_array(&cycle->arena, struct verdict, cycle->n_slots);
+    for (size_t i = 0; i < cycle->n_slots; i++)
+        v[i] = (struct verdict){.plugin = VERDICT_NOBODY};
+    return v;
+}
+
+/* --- prioritize ------------------------------------------------------------------------------- */
+
+static void add_extender_scores(struct berth_cycle *cycle)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < cycle->extender_scores.n; k++) {
+        struct extender_scores row = cycle->extender_scores.v[k];
+        int64_t weight = cycle->engine->extenders.v[row.extender].spec.weight;
+        if (!row.scores)
+            continue;
+        for (size_t i = 0; i < cycle->n_slots; i++)
+            cycle->scores[i] = (int64_t)((uint64_t)cycle->scores[i] +
+                                         (uint64_t)extender_weighted(row.scores[i], weight));
+        cycle->extender_scores.v[n++] = row;
+    }
+    cycle->extender_scores.n = n;
+}
+
+/* Every answer is in. */
+static void end_scoring(struct engine *e)
+{
+    struct attempt *a = &e->attempt;
+    struct berth_cycle *cycle = a->cycle;
+    if (cycle->resumed)
+        narrow(e, new_verdicts(cycle));
+    if (cycle->n_slots == 0) {
+        unfit(e);
+        return;
+    }
+    add_extender_scores(cycle);
+    /* Only what extenders have scored, be it with nothing, has a lot in a tie. */
+    for (size_t i = 0; i < cycle->n_slots; i++)
+        if (cycle->ties[i])
+            cycle->ties[i] = rand_u64(&e->rand);
+    choose(e);
+}
+
+static void mark_scored(struct berth_cycle *cycle)
+{
+    for (size_t i = 0; i < cycle->n_slots; i++)
+        cycle->ties[i] = 1;
+}
+
+static void ask_scores(struct engine *e)
+{
+    struct attempt *a = &e->attempt;
+    struct berth_cycle *cycle = a->cycle;
+    cycle->ties = arena_array(&cycle->arena, uint64_t, cycle->n_slots);
+    for (size_t i = 0; i < e->extenders.n; i++) {
+        const struct engine_extender *x = &e->extenders.v[i];
+        if (!is_interested(a, x))
+            continue;
+        if (!x->spec.prioritizes) {
+            mark_scored(cycle); /* as if it had given every node a 0 */
+            continue;
+        }
+        vec_push(&cycle->extender_scores, (struct extender_scores){.extender = i});
+        ask(e, i, EXTENDER_PRIORITIZE);
+    }
+    if (!a->asks.n)
+        end_scoring(e);
+}
+
+static void score(struct engine *e)
+{
+    struct attempt *a = &e->attempt;
+    if (a->cycle->n_slots == 1)
+        choose(e);
+    else if (!cycle_score(a->cycle, a->pod, &a->failure))
+        failed(e);
+    else if (e->extenders.n)
+        ask_scores(e);
+    else
+        choose(e);
+}
+
+/* Nodes that it was not asked about are passed over; who is named twice gets both. */
+static void read_scores(struct berth_cycle *cycle, const struct extender_result *result,
+                        struct extender_scores *row)
+{
+    struct map names;
+    index_names(cycle, &names);
+    row->scores = arena_array(&cycle->arena, int64_t, cycle->n_slots);
+    for (size_t k = 0; k < result->n_scores; k++) {
+        size_t i = index_of(&names, result->scores[k].node_name);
+        if (i == SIZE_MAX)
+            continue;
+        row->scores[i] = (int64_t)((uint64_t)row->scores[i] + (uint64_t)result->scores[k].score);
+        cycle->ties[i] = 1;
+    }
+    map_release(&names);
+}
+
+static void take_scores(struct engine *e, size_t extender, const struct extender_result *result)
+{
+    struct attempt *a = &e->attempt;
+    struct berth_cycle *cycle = a->cycle;
+    if (!str_empty(result->error))
+        engine_log_extender(e, &e->extenders.v[extender], 5,
+                            "no scores by this extender, which failed", result->error);
+    else
+        for (size_t k = 0; k < cycle->extender_scores.n; k++)
+            if (cycle->extender_scores.v[k].extender == extender)
+                read_scores(cycle, result, &cycle->extender_scores.v[k]);
+    if (!a->asks.n)
+        end_scoring(e);
+}
+
+/* --- filter ----------------------------------------------------------------------------------- */
+
+/* On to the next extender that filters, or beyond. */
+static void ask_filters(struct engine *e)
+{
+    struct attempt *a = &e->attempt;
+    while (a->next_extender < e->extenders.n && a->cycle->n_slots) {
+        size_t i = a->next_extender++;
+        const struct engine_extender *x = &e->extenders.v[i];
+        if (!x->spec.filters || !is_interested(a, x))
+            continue;
+        ask(e, i, EXTENDER_FILTER);
+        return;
+    }
+    if (a->cycle->n_slots)
+        score(e);
+    else
+        unfit(e);
+}
+
+static void filter(struct engine *e)
+{
+    struct attempt *a = &e->attempt;
+    if (!cycle_begin(a->cycle, a->pod, &a->failure)) {
+        failed(e);
+        return;
+    }
+    a->on_promised = !a->promise_failed && cycle_try_promised(a->cycle, a->pod);
+    a->next_extender = 0;
+    if (a->on_promised || cycle_filter(a->cycle, a->pod, &a->failure))
+        ask_filters(e);
+    else
+        failed(e);
+}
+
+/*
+ * Extenders do not want the promised node: all nodes are looked at, in a new cycle, since what
+ * PreFilter prepared for the old one is about the cluster as it was.
+ */
+static void filter_all(struct engine *e)
+{
+    struct attempt *a = &e->attempt;
+    struct profile *profile = a->cycle->profile;
+    cycle_free(a->cycle);
+    cycle_failure_clear(&a->failure);
+    a->cycle = cycle_new(e, profile);
+    a->promise_failed = true;
+    filter(e);
+}
+
+/* Reasons are kept for good, so that what comes from outside has to be short. */
+static struct str cut(struct str message)
+{
+    if (message.n <= MESSAGE_MAX)
+        return message;
+    size_t n = MESSAGE_MAX;
+    while (n && ((unsigned char)message.p[n] & 0xc0) == 0x80)
+        n--; /* not in the middle of a character */
+    return str_slice(message, 0, n);
+}
+
+static void refuse(struct engine *e, const struct map *names, const struct extender_refusal *list,
+                   size_t n, struct verdict verdict, struct verdict *verdicts)
+{
+    for (size_t k = 0; k < n; k++) {
+        size_t i = index_of(names, list[k].node_name);
+        if (i == SIZE_MAX)
+            continue;
+        status_clear(&e->status);
+        status_add_text(&e->status, cut(list[k].message));
+        verdict.reason = status_reason(&e->status, &e->reasons);
+        verdicts[i] = verdict;
+    }
+}
+
+/* Fills a verdict for each feasible node. False: it kept a node that it was not asked about. */
+static bool read_verdicts(struct engine *e, const struct engine_extender *x,
+                          const struct extender_result *r, const struct map *names,
+                          struct verdict *verdicts, struct str *ret_unknown)
+{
+    struct verdict no = {BERTH_UNSCHEDULABLE, x->id, 0};
+    struct verdict never = {BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, x->id, 0};
+    for (size_t k = 0; k < r->n_kept; k++)
+        if (index_of(names, r->kept[k]) == SIZE_MAX) {
+            *ret_unknown = r->kept[k];
+            return false;
+        }
+    for (size_t i = 0; i < e->attempt.cycle->n_slots; i++)
+        verdicts[i] = never;
+    refuse(e, names, r->failed, r->n_failed, no, verdicts);
+    refuse(e, names, r->unresolvable, r->n_unresolvable, never, verdicts);
+    for (size_t k = 0; k < r->n_kept; k++)
+        verdicts[index_of(names, r->kept[k])] = (struct verdict){.plugin = VERDICT_NOBODY};
+    return true;
+}
+
+/* The extender's word on every feasible node. False: it failed, and *error says how. */
+static bool take_verdicts(struct engine *e, const struct engine_extender *x,
+                          const struct extender_result *result, struct verdict *verdicts,
+                          struct buf *error)
+{
+    struct map names;
+    struct str unknown = STR("");
+    if (!str_empty(result->error)) {
+        buf_add_str(error, result->error);
+        return false;
+    }
+    index_names(e->attempt.cycle, &names);
+    bool ok = read_verdicts(e, x, result, &names, verdicts, &unknown);
+    if (!ok)
+        buf_add_printf(error,
+                       "extender \"%.*s\" claims a filtered node \"%.*s\" which is not found in "
+                       "the input node list",
+                       STR_ARG(x->spec.name), STR_ARG(unknown));
+    map_release(&names);
+    return ok;
+}
+
+static void take_filter(struct engine *e, size_t extender, const struct extender_result *result)
+{
+    struct attempt *a = &e->attempt;
+    const struct engine_extender *x = &e->extenders.v[extender];
+    struct verdict *verdicts = new_verdicts(a->cycle);
+    struct buf error = BUF_INIT;
+    bool ok = take_verdicts(e, x, result, verdicts, &error);
+    if (!ok && x->spec.ignorable)
+        engine_log_extender(e, x, 0, "skipped this extender, which is ignorable and failed",
+                            buf_str(&error));
+    if (ok || x->spec.ignorable) {
+        narrow(e, verdicts);
+        if (a->on_promised && !a->cycle->n_slots)
+            filter_all(e);
+        else
+            ask_filters(e);
+    } else if (a->on_promised) {
+        engine_log_extender(e, x, 0, "cannot tell whether the promised node will do",
+                            buf_str(&error));
+        filter_all(e);
+    } else {
+        cycle_failure_error(&a->failure, "%s", buf_cstr(&error));
+        failed(e);
+    }
+    buf_release(&error);
+}
+
+/* --- the beginning, and answers --------------------------------------------------------------- */
+
+void attempt_start(struct engine *e, struct berth_queued_pod *queued, int64_t started)
+{
+    struct attempt *a = &e->attempt;
+    a->queued = queued;
+    a->pod = pod_info_ref(queued->pod);
+    a->cycle = cycle_new(e, queued->profile);
+    a->failure = (struct cycle_failure){0};
+    a->started = started;
+    a->promise_failed = false;
+    filter(e);
+}
+
+bool attempt_answer(struct engine *e, uint64_t id, const struct extender_result *result)
+{
+    struct attempt *a = &e->attempt;
+    size_t i = 0;
+    while (i < a->asks.n && a->asks.v[i].id != id)
+        i++;
+    if (i == a->asks.n)
+        return false;
+    struct extender_ask asked = a->asks.v[i];
+    vec_remove(&a->asks, i);
+    if (!attempt_is_suspended(e))
+        return true; /* the pod is gone */
+    cycle_resume(a->cycle);
+    if (asked.verb == EXTENDER_FILTER)
+        take_filter(e, asked.extender, result);
+    else
+        take_scores(e, asked.extender, result);
+    return true;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * attempt.h - the attempt under way, from the pod's popping to the choice of its node.
+ *
+ * Purpose:   strings the stages of a cycle together and keeps its place while extenders think:
+ *
+ *              filter      plugins, then the extenders that filter, one after the other; each sees
+ *                          what the one before it left
+ *              score       plugins, then the extenders that prioritize, all at once
+ *              choice      on to binding.h, or back into the queue
+ *
+ *            Without extenders all of it happens in one go. There is one attempt at a time, as
+ *            upstream has it: while one waits, no other pod is popped. The world goes on meanwhile:
+ *            nodes that went away are out of the race, and a pod that went away is dropped.
+ * Ownership: part of the engine; owns its cycle until the binding takes it over.
+ * Threading: the engine's thread.
+ */
+#ifndef BERTH_ENGINE_ATTEMPT_H
+#define BERTH_ENGINE_ATTEMPT_H
+
+#include "engine/cycle.h"
+#include "engine/extender.h"
+
+/* A question that an extender has not answered yet. */
+struct extender_ask {
+    uint64_t id;
+    size_t extender; /* index in engine.extenders */
+    enum extender_verb verb;
+};
+
+struct attempt {
+    struct berth_queued_pod *queued; /* NULL: no attempt is under way */
+    struct berth_pod *pod;           /* as it was when it was popped */
+    struct berth_cycle *cycle;
+    struct cycle_failure failure;
+    int64_t started;
+    bool on_promised;     /* it is about the promised node alone */
+    bool promise_failed;  /* extenders turned that node down: it is not tried again */
+    size_t next_extender; /* the next to ask whether it filters */
+    VEC(struct extender_ask) asks;
+};
+
+void attempt_start(struct engine *engine, struct berth_queued_pod *queued, int64_t started);
+/* The answer to one of its questions. False: it did not ask that. */
+bool attempt_answer(struct engine *engine, uint64_t id, const struct extender_result *result);
+/* Waits for an extender? A pod that is gone meanwhile waits no more. */
+bool attempt_is_suspended(struct engine *engine);
+/* Ends it without a word. */
+void attempt_drop(struct engine *engine);
+void attempt_release(struct engine *engine);
+
+#endif
