@@ -485,7 +485,7 @@ static struct extender prioritizer(const char *name, int64_t weight)
 
 static int64_t base_score(const char *node)
 {
-    return strcmp(node, "n0") == 0 ? 50 : 20;
+    return strcmp(node, "n0") == 0 ? 50 : strcmp(node, "n2") == 0 ? 30 : 20;
 }
 
 static void score_hook(struct puppet_call *call)
@@ -510,7 +510,7 @@ static void scores_are_asked_for_at_once_and_added(void **state)
             assert_int_equal(f.calls.v[i].extender, i);
             assert_string_equal(f.calls.v[i].nodes, "n0 n1 n2");
         }
-        /* n0 50 + 10, n1 20 + 10 + 20, n2 20 + 0 + 60; the last one is of no help. */
+        /* n0 50 + 10, n1 20 + 10 + 20, n2 30 + 0 + 60; the last one is of no help. */
         for (size_t i = 0; i < 3; i++) {
             struct fixture_call *call = &f.calls.v[reverse ? 2 - i : i];
             assert_on(&f, "p", NULL);
@@ -522,11 +522,11 @@ static void scores_are_asked_for_at_once_and_added(void **state)
         fixture_settle(&f);
         assert_on(&f, "p", "n2");
         assert_explained(&f, "p",
-                         "{\"name\":\"n2\",\"plugins\":[{\"name\":\"P\",\"raw\":20,"
-                         "\"normalized\":20,\"weight\":1,\"weighted\":20},"
+                         "{\"name\":\"n2\",\"plugins\":[{\"name\":\"P\",\"raw\":30,"
+                         "\"normalized\":30,\"weight\":1,\"weighted\":30},"
                          "{\"name\":\"x\",\"raw\":0,\"normalized\":0,\"weight\":1,\"weighted\":0},"
                          "{\"name\":\"y\",\"raw\":3,\"normalized\":30,\"weight\":2,"
-                         "\"weighted\":60}],\"total\":80}");
+                         "\"weighted\":60}],\"total\":90}");
         fixture_release(&f);
     }
 }
@@ -745,7 +745,7 @@ static void nodes_come_and_go_while_it_waits_for_scores(void **state)
         } else {
             fixture_settle(&f);
             assert_on(&f, "p", "n2");
-            assert_explained(&f, "p", "\"total\":50}]");
+            assert_explained(&f, "p", "\"total\":60}]");
         }
         fixture_release(&f);
     }
