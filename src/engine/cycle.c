@@ -330,11 +330,9 @@ void cycle_resume(struct berth_cycle *cycle)
 
 /* --- the choice ------------------------------------------------------------------------------- */
 
-static bool is_better(const struct berth_cycle *cycle, uint32_t a, uint32_t b)
+static inline bool is_better(const int64_t *score, const uint64_t *ties, uint32_t a, uint32_t b)
 {
-    if (cycle->scores[a] != cycle->scores[b])
-        return cycle->scores[a] > cycle->scores[b];
-    return cycle->ties && cycle->ties[a] > cycle->ties[b];
+    return score[a] > score[b] || (ties && score[a] == score[b] && ties[a] > ties[b]);
 }
 
 /*
@@ -345,13 +343,15 @@ struct berth_node *cycle_choose(struct berth_cycle *cycle)
 {
     size_t n = cycle->n_slots;
     uint32_t *heap = arena_array(&cycle->arena, uint32_t, n);
+    const int64_t *score = cycle->scores;
+    const uint64_t *ties = cycle->ties;
     for (size_t i = 0; i < n; i++)
         heap[i] = (uint32_t)i;
     for (size_t top = n / 2; top-- > 0;)
         for (size_t at = top, child; (child = 2 * at + 1) < n; at = child) {
-            if (child + 1 < n && is_better(cycle, heap[child + 1], heap[child]))
+            if (child + 1 < n && is_better(score, ties, heap[child + 1], heap[child]))
                 child++;
-            if (!is_better(cycle, heap[child], heap[at]))
+            if (!is_better(score, ties, heap[child], heap[at]))
                 break;
             uint32_t swap = heap[at];
             heap[at] = heap[child];

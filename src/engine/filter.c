@@ -310,7 +310,8 @@ static void open_window(struct window *w)
     }
 }
 
-static void add_run(struct berth_cycle *cycle, const struct verdict *v, uint32_t n)
+/* For every node looked at: worth being part of its caller. */
+static inline void add_run(struct berth_cycle *cycle, const struct verdict *v, uint32_t n)
 {
     struct verdict_run *last = cycle->runs.n ? &vec_last(&cycle->runs) : NULL;
     if (last && last->plugin == v->plugin && last->code == v->code && last->reason == v->reason)
