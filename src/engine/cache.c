@@ -215,17 +215,13 @@ static void add_image(struct cache *c, struct berth_node *node, struct str name,
 
 static void set_images(struct cache *c, struct berth_node *node)
 {
-    /* The new ones first: an image that stays keeps the size it has. */
-    struct berth_node old = {.images = {node->images.v, node->images.n, node->images.cap}};
-    node->images.v = NULL;
-    node->images.n = node->images.cap = 0;
+    /* The old ones first: the only node that has an image may say that its size is another now. */
+    drop_images(c, node);
     for (size_t i = 0; node->node && i < node->node->status.images.n; i++) {
         const struct container_image *image = &node->node->status.images.v[i];
         for (size_t k = 0; k < image->names.n; k++)
             add_image(c, node, image->names.v[k], image->size_bytes);
     }
-    drop_images(c, &old);
-    vec_release(&old.images);
 }
 
 /* --- nodes come and go ------------------------------------------------------------------------ */
