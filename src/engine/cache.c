@@ -180,6 +180,7 @@ static void drop_images(struct cache *c, struct berth_node *node)
 {
     for (size_t i = 0; i < node->images.n; i++) {
         struct image_state *image = node->images.v[i];
+        image->last = NULL;
         if (--image->n_nodes)
             continue;
         map_del(&c->images, str_of(image->name));
@@ -187,14 +188,6 @@ static void drop_images(struct cache *c, struct berth_node *node)
         free(image);
     }
     vec_clear(&node->images);
-}
-
-static bool has_image(const struct berth_node *node, const struct image_state *image)
-{
-    for (size_t i = 0; i < node->images.n; i++)
-        if (node->images.v[i] == image)
-            return true;
-    return false;
 }
 
 static void add_image(struct cache *c, struct berth_node *node, struct str name, int64_t size)
@@ -207,8 +200,10 @@ static void add_image(struct cache *c, struct berth_node *node, struct str name,
         image->size = size;
         map_put(&c->images, str_of(image->name), image);
     }
-    if (has_image(node, image))
+    /* A node's images are set in one go: who has it already was the last to get it. */
+    if (image->last == node)
         return;
+    image->last = node;
     image->n_nodes++;
     vec_push(&node->images, image);
 }
