@@ -40,6 +40,12 @@ static void port_decided(void *ctx, const struct decision *d)
 
 void fixture_init(struct fixture *f, const char *config, const struct registry *registry)
 {
+    fixture_init_pool(f, config, registry, NULL);
+}
+
+void fixture_init_pool(struct fixture *f, const char *config, const struct registry *registry,
+                       struct pool *pool)
+{
     struct err err = {0};
     *f = (struct fixture){.now = 1000 * NSEC_PER_SEC};
     arena_init(&f->arena, 0);
@@ -50,7 +56,11 @@ void fixture_init(struct fixture *f, const char *config, const struct registry *
         .config = &f->config,
         .registry = registry ? registry : &in_tree_registry,
         .seed = 7,
-        .ports = {.ctx = f, .now = port_now, .submit = port_submit, .decided = port_decided},
+        .ports = {.ctx = f,
+                  .now = port_now,
+                  .submit = port_submit,
+                  .decided = port_decided,
+                  .pool = pool},
     };
     if (engine_new(&options, &f->engine, &err) < 0)
         fail_msg("%s", err.msg);

@@ -36,6 +36,9 @@ struct fixture {
 /* config: YAML text of a KubeSchedulerConfiguration, or NULL for the defaults. Fails the test on
  * error. registry NULL: the in-tree one. */
 void fixture_init(struct fixture *f, const char *config, const struct registry *registry);
+/* The same with threads for Filter and Score; pool NULL: none. */
+void fixture_init_pool(struct fixture *f, const char *config, const struct registry *registry,
+                       struct pool *pool);
 void fixture_release(struct fixture *f);
 
 /* Objects by printf of JSON; kind and apiVersion may be left out. One reference for the caller. */
