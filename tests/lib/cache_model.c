@@ -24,7 +24,7 @@ static void count_slot_change(struct cache_model *m, int node, bool had)
     m->slot_changes += cache_model_has_slot(m, node) != had;
 }
 
-/* --- zones ------------------------------------------------------------------------------------- */
+/* --- zones ------------------------------------------------------------------------------------ */
 
 static int zone_of(const struct cache_model *m, int node)
 {
@@ -85,7 +85,7 @@ size_t cache_model_order(const struct cache_model *m, int *ret_order)
     return n;
 }
 
-/* --- images ------------------------------------------------------------------------------------ */
+/* --- images ----------------------------------------------------------------------------------- */
 
 size_t cache_model_image_nodes(const struct cache_model *m, int image)
 {
@@ -109,7 +109,7 @@ static void report_images(struct cache_model *m, int node, const int64_t *sizes)
     }
 }
 
-/* --- what happens ------------------------------------------------------------------------------ */
+/* --- what happens ----------------------------------------------------------------------------- */
 
 void cache_model_set_node(struct cache_model *m, int node, int kind)
 {
@@ -153,7 +153,7 @@ void cache_model_set_pod(struct cache_model *m, int pod, int kind, int node, boo
     count_slot_change(m, node, had);
 }
 
-/* --- sums -------------------------------------------------------------------------------------- */
+/* --- sums ------------------------------------------------------------------------------------- */
 
 /* Sums wrap, as upstream's do. */
 static void add(int64_t *sum, int64_t amount)

@@ -13,7 +13,7 @@
 #include "engine_fixture.h"
 #include "prop.h"
 
-/* --- a cache and objects ------------------------------------------------------------------------- */
+/* --- a cache and objects ---------------------------------------------------------------------- */
 
 struct bench {
     struct cache c;
@@ -102,7 +102,7 @@ static void assert_order(struct bench *b, const char *expected)
     assert_order_by(b, "order", expected);
 }
 
-/* --- assumed pods -------------------------------------------------------------------------------- */
+/* --- assumed pods ----------------------------------------------------------------------------- */
 
 static void an_assumed_pod_counts_on_its_node(void **state)
 {
@@ -179,7 +179,7 @@ static void an_assumed_pod_may_be_removed(void **state)
     bench_release(&b);
 }
 
-/* --- nodes and pods in any order ----------------------------------------------------------------- */
+/* --- nodes and pods in any order -------------------------------------------------------------- */
 
 static void pods_may_come_before_their_node(void **state)
 {
@@ -241,7 +241,7 @@ static void unknown_names_are_nothing(void **state)
     bench_release(&b);
 }
 
-/* --- order --------------------------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 #define ZONE(z)        "\"topology.kubernetes.io/zone\":\"" z "\""
 #define REGION(z)      "\"topology.kubernetes.io/region\":\"" z "\""
@@ -288,6 +288,9 @@ static void zones_take_turns(void **state)
         {"who changes the zone comes last in the new one",
          {{"a1", ZONE("a")}, {"b1", ZONE("b")}, {"b2", ZONE("b")}, {"a1", ZONE("b")}},
          "b1 b2 a1"},
+        {"who changes the region changes the zone",
+         {{"a1", ZONE("a")}, {"a2", ZONE("a")}, {"a1", REGION("r") "," ZONE("a")}},
+         "a2 a1"},
         {"who changes something else stays",
          {{"a1", ZONE("a")}, {"a2", ZONE("a")}, {"a1", ZONE("a") ",\"x\":\"y\""}},
          "a1 a2"},
@@ -308,13 +311,14 @@ static void zones_take_turns(void **state)
                 set_node(&b, table[i].steps[k].name, table[i].steps[k].labels, "");
             else
                 cache_remove_node(&b.c, str_of(table[i].steps[k].name));
+            cache_refresh(&b.c);
         }
         assert_order_by(&b, table[i].rule, table[i].order);
         bench_release(&b);
     }
 }
 
-/* --- images -------------------------------------------------------------------------------------- */
+/* --- images ----------------------------------------------------------------------------------- */
 
 #define IMAGES(list)      ",\"status\":{\"images\":[" list "]}"
 #define IMAGE(name, size) "{\"names\":[\"" name "\"],\"sizeBytes\":" size "}"
@@ -389,7 +393,7 @@ static void images_of_a_removed_node_with_pods_are_gone(void **state)
     bench_release(&b);
 }
 
-/* --- what pods bring along ----------------------------------------------------------------------- */
+/* --- what pods bring along -------------------------------------------------------------------- */
 
 static void set_pod_with(struct bench *b, const char *name, const char *spec)
 {
@@ -536,7 +540,7 @@ static void absurd_requests_wrap_and_come_back(void **state)
     bench_release(&b);
 }
 
-/* --- generation, node set, columns --------------------------------------------------------------- */
+/* --- generation, node set, columns ------------------------------------------------------------ */
 
 static void the_generation_grows_with_every_change(void **state)
 {
@@ -623,7 +627,7 @@ static void columns_grow_with_the_cluster(void **state)
     bench_release(&b);
 }
 
-/* --- random streams beside the model ------------------------------------------------------------- */
+/* --- random streams beside the model ---------------------------------------------------------- */
 
 #define MIB         ((int64_t)1 << 20)
 #define GIB         ((int64_t)1 << 30)

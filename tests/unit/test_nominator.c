@@ -98,7 +98,7 @@ static void assert_promised(struct bench *b, const char *node, const char *expec
     buf_release(&text);
 }
 
-/* --- rules --------------------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 static void pods_are_listed_in_order_of_nomination(void **state)
 {
@@ -180,7 +180,7 @@ static void texts_may_live_in_what_is_replaced(void **state)
     bench_release(&b);
 }
 
-/* --- random streams ------------------------------------------------------------------------------ */
+/* --- random streams --------------------------------------------------------------------------- */
 
 struct model {
     int status[PODS], promised[PODS];
