@@ -5,6 +5,8 @@
 #include <stdint.h>
 
 #include <setjmp.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -361,11 +363,46 @@ static void another_stream_gives_other_bytes(void **state)
     buf_release(&b);
 }
 
-int main(void)
+/* --- other processes -------------------------------------------------------------------------------- */
+
+/* A hash of a life's output. The order of hash maps differs from process to process. */
+static uint64_t hash_of_life(void)
 {
+    struct buf out = BUF_INIT;
+    run_life(9, 1500, 2, &out);
+    uint64_t h = mix(14695981039346656037u, abi_str(buf_str(&out)));
+    buf_release(&out);
+    return h;
+}
+
+static void other_processes_come_to_the_same(void **state)
+{
+    (void)state;
+    char self[4096] = "", command[4200];
+    assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+    snprintf(command, sizeof(command), "'%s' --hash", self);
+    uint64_t expected = hash_of_life();
+    for (int i = 0; i < 2; i++) {
+        char line[32] = "", own[32];
+        FILE *child = popen(command, "r");
+        assert_non_null(child);
+        assert_non_null(fgets(line, sizeof(line), child));
+        assert_int_equal(pclose(child), 0);
+        snprintf(own, sizeof(own), "%016llx\n", (unsigned long long)expected);
+        assert_string_equal(line, own);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--hash") == 0) {
+        printf("%016llx\n", (unsigned long long)hash_of_life());
+        return 0;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_stream_gives_the_same_bytes),
         cmocka_unit_test(another_stream_gives_other_bytes),
+        cmocka_unit_test(other_processes_come_to_the_same),
     };
     return cmocka_run_group_tests_name("determinism", tests, NULL, NULL);
 }
