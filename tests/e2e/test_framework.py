@@ -420,6 +420,23 @@ def a_pod_that_another_scheduler_binds_while_it_waits_in_permit_is_let_go(c):
 
 
 @test
+def a_pod_that_another_scheduler_binds_while_it_is_queued_is_forgotten(c):
+    add_nodes(c, make_node("n0", cpu="4"), make_node("n1", cpu="4"))
+    p = start(c)
+    add_pods(c, make_pod("p", cpu="3", labels={"wants": "disk"}))
+    wait_unschedulable(c, "p")
+    bind_by_hand(c, "p", "n0")
+    see_pods(c, "later")
+    check_room(c, full="n0", free="n1")
+    # What p has waited for comes when it waits no more.
+    add_pods(c, make_pod("q", labels={"wants": "disk"}))
+    wait_unschedulable(c, "q")
+    c.patch(f"{NODES}/n0", {"metadata": {"labels": {"disk": "yes"}}})
+    equal(wait_bound(c, "q"), "n0", "node of q")
+    equal(count_log(p, '"hint for p: '), 0, "times the hint was asked for p")
+
+
+@test
 def a_pod_deleted_right_before_it_is_bound_is_let_go(c):
     add_nodes(c, make_node("n0", cpu="4"))
     p = start(c)
