@@ -14,7 +14,7 @@
 #include "plugins/registry.h"
 #include "puppet.h"
 
-/* --- codes that there are not ------------------------------------------------------------------- */
+/* --- codes that there are not ----------------------------------------------------------------- */
 
 struct code_case {
     enum puppet_point point;
@@ -83,7 +83,7 @@ static void undefined_codes_are_errors_at_every_point(void **state)
     }
 }
 
-/* --- batches ------------------------------------------------------------------------------------ */
+/* --- batches ---------------------------------------------------------------------------------- */
 
 static uint8_t batch_code;
 static berth_reason batch_reason;
@@ -158,7 +158,7 @@ static void batches_that_lie(void **state)
     }
 }
 
-/* --- plugins that answer badly, or never -------------------------------------------------------- */
+/* --- plugins that answer badly, or never ------------------------------------------------------ */
 
 static struct berth_op *last_op;
 
@@ -285,7 +285,7 @@ static void a_write_that_nobody_waits_for_any_more(void **state)
     fixture_release(&f);
 }
 
-/* --- too much of everything --------------------------------------------------------------------- */
+/* --- too much of everything ------------------------------------------------------------------- */
 
 static void say_too_much(struct puppet_call *call)
 {
@@ -318,7 +318,7 @@ static void reasons_without_end_are_cut(void **state)
     fixture_release(&f);
 }
 
-/* --- objects that nobody should have made ------------------------------------------------------- */
+/* --- objects that nobody should have made ----------------------------------------------------- */
 
 /* In a profile of in-tree plugins; the pod must get a node or a status, and the next one a node. */
 static void assert_survives(struct fixture *f, const char *pod)

@@ -18,7 +18,7 @@
 #include "plugins/registry.h"
 #include "prop.h"
 
-/* --- a plugin whose verdicts follow from names ------------------------------------------------------ */
+/* --- a plugin whose verdicts follow from names ------------------------------------------------ */
 
 /* Without any state, so that threads may call it. */
 static const struct berth_host *host;
@@ -177,7 +177,7 @@ static const struct plugin_ref defaults[] = {
 static const struct registry registry = {
     .plugins = plugins, .defaults = defaults, .n_defaults = ARRAY_LEN(defaults)};
 
-/* --- a cluster's life --------------------------------------------------------------------------------- */
+/* --- a cluster's life ------------------------------------------------------------------------- */
 
 #define MAX_NODES 600
 #define MAX_PODS  4000
@@ -378,7 +378,7 @@ static void another_stream_gives_other_bytes(void **state)
     buf_release(&b);
 }
 
-/* --- other processes -------------------------------------------------------------------------------- */
+/* --- other processes -------------------------------------------------------------------------- */
 
 /* A hash of a life's output. The order of hash maps differs from process to process. */
 static uint64_t hash_of_life(void)

@@ -13,7 +13,7 @@
 #include "engine/internal.h"
 #include "puppet.h"
 
-/* --- reading explanations ------------------------------------------------------------------------ */
+/* --- reading explanations --------------------------------------------------------------------- */
 
 struct reading {
     struct buf text;
@@ -117,7 +117,7 @@ static void assert_feasible(const struct json_value *record, const char *expecte
     buf_release(&out);
 }
 
-/* --- attempts -------------------------------------------------------------------------------------- */
+/* --- attempts --------------------------------------------------------------------------------- */
 
 static int64_t number_of(const struct berth_node *node)
 {
@@ -337,7 +337,7 @@ static void without_nodes_there_is_little_to_say(void **state)
     fixture_release(&f);
 }
 
-/* --- nodes come and go ----------------------------------------------------------------------------- */
+/* --- nodes come and go ------------------------------------------------------------------------ */
 
 static void names_are_those_of_the_time(void **state)
 {
@@ -379,7 +379,7 @@ static void names_are_those_of_the_time(void **state)
     fixture_release(&f);
 }
 
-/* --- bounds ---------------------------------------------------------------------------------------- */
+/* --- bounds ----------------------------------------------------------------------------------- */
 
 static void old_records_go(void **state)
 {
