@@ -20,8 +20,8 @@ import threading
 import time
 
 import berth
-from berth import (TIMEOUT, add_nodes, add_pods, equal, make_node, make_pod, start, stop, wait_bound,
-                   wait_for)
+from berth import (TIMEOUT, add_nodes, add_pods, equal, make_node, make_pod, start, stop,
+                   wait_bound, wait_for)
 from cluster import Cluster
 from tap import check, contains, main, matches, note, test
 
