@@ -8,7 +8,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
-checks="format tidy includes purity budget spdx shell python paths"
+checks="format tidy includes purity budget spdx shell python paths docs"
 
 # The files named by these patterns, one a line. Without git (an unpacked archive): all there are.
 files() {
@@ -31,6 +31,7 @@ check_tidy() { tools/tidy.py; }
 check_includes() { tools/check_layers.py includes; }
 check_purity() { tools/check_layers.py purity; }
 check_budget() { tools/check_budget.py; }
+check_docs() { tools/check_docs.py; }
 check_shell() { scripts sh sh | sort -u | on_files shellcheck -x; }
 check_python() {
     scripts python3 py | sort -u | on_files env PYTHONDONTWRITEBYTECODE=1 python3 -c '

@@ -98,10 +98,11 @@ static int by_value(const void *a, const void *b)
 static void report(const struct bench *b, const char *what, int64_t *ns, size_t n)
 {
     qsort(ns, n, sizeof(*ns), by_value);
+    size_t middle = n / 2;
     double best = (double)b->pods * 1e9 / (double)ns[0];
-    double median = (double)b->pods * 1e9 / (double)ns[n / 2];
+    double median = (double)b->pods * 1e9 / (double)ns[middle];
     printf("%-24s %10.0f pods/s best %10.0f median %8.2f us/pod\n", what, best, median,
-           (double)ns[n / 2] / 1e3 / (double)b->pods);
+           (double)ns[middle] / 1e3 / (double)b->pods);
 }
 
 static int run_engine(struct bench *b)
@@ -119,8 +120,9 @@ static int run_engine(struct bench *b)
     report(b, "engine", with, n);
     if (b->compare) {
         report(b, "without explanations", without, n);
+        size_t middle = n / 2;
         printf("explanations cost %.2f %% (medians)\n",
-               100.0 * ((double)with[n / 2] / (double)without[n / 2] - 1));
+               100.0 * ((double)with[middle] / (double)without[middle] - 1));
     }
     return EXIT_DONE;
 }

@@ -180,6 +180,7 @@ static void drop_images(struct cache *c, struct berth_node *node)
 {
     for (size_t i = 0; i < node->images.n; i++) {
         struct image_state *image = node->images.v[i];
+        image->last = NULL;
         if (--image->n_nodes)
             continue;
         map_del(&c->images, str_of(image->name));
@@ -187,14 +188,6 @@ static void drop_images(struct cache *c, struct berth_node *node)
         free(image);
     }
     vec_clear(&node->images);
-}
-
-static bool has_image(const struct berth_node *node, const struct image_state *image)
-{
-    for (size_t i = 0; i < node->images.n; i++)
-        if (node->images.v[i] == image)
-            return true;
-    return false;
 }
 
 static void add_image(struct cache *c, struct berth_node *node, struct str name, int64_t size)
@@ -207,25 +200,23 @@ static void add_image(struct cache *c, struct berth_node *node, struct str name,
         image->size = size;
         map_put(&c->images, str_of(image->name), image);
     }
-    if (has_image(node, image))
+    /* A node's images are set in one go: who has it already was the last to get it. */
+    if (image->last == node)
         return;
+    image->last = node;
     image->n_nodes++;
     vec_push(&node->images, image);
 }
 
 static void set_images(struct cache *c, struct berth_node *node)
 {
-    /* The new ones first: an image that stays keeps the size it has. */
-    struct berth_node old = {.images = {node->images.v, node->images.n, node->images.cap}};
-    node->images.v = NULL;
-    node->images.n = node->images.cap = 0;
+    /* The old ones first: the only node that has an image may say that its size is another now. */
+    drop_images(c, node);
     for (size_t i = 0; node->node && i < node->node->status.images.n; i++) {
         const struct container_image *image = &node->node->status.images.v[i];
         for (size_t k = 0; k < image->names.n; k++)
             add_image(c, node, image->names.v[k], image->size_bytes);
     }
-    drop_images(c, &old);
-    vec_release(&old.images);
 }
 
 /* --- nodes come and go ------------------------------------------------------------------------ */

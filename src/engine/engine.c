@@ -139,6 +139,12 @@ static int make_profiles(struct engine *e, const struct registry *registry, stru
     return 0;
 }
 
+/* A century is as good as for ever, and does not overflow. */
+static int64_t backoff_ns(int64_t seconds)
+{
+    return MIN(seconds, (int64_t)100 * 366 * 24 * 3600) * NSEC_PER_SEC;
+}
+
 int engine_new(const struct engine_options *options, struct engine **ret_engine, struct err *reterr)
 {
     struct engine *e = xnew(struct engine);
@@ -150,8 +156,8 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     status_init(&e->status);
     cache_init(&e->cache, &e->names);
     struct queue_options queue = {
-        .initial_backoff = *e->config->pod_initial_backoff_seconds * NSEC_PER_SEC,
-        .max_backoff = *e->config->pod_max_backoff_seconds * NSEC_PER_SEC,
+        .initial_backoff = backoff_ns(*e->config->pod_initial_backoff_seconds),
+        .max_backoff = backoff_ns(*e->config->pod_max_backoff_seconds),
         .max_in_unschedulable = options->max_in_unschedulable ? options->max_in_unschedulable
                                                               : DEFAULT_MAX_IN_UNSCHEDULABLE,
     };

@@ -5,6 +5,8 @@
 
 struct explain_nodes {
     size_t refs, n;
+    size_t records;      /* how many of the refs are records' */
+    size_t bytes;        /* counted with the first of these, given back with the last */
     uint64_t generation; /* cache.node_set */
     uint32_t *order;     /* slots of all nodes in their order */
     size_t n_order;
@@ -26,6 +28,8 @@ static void drop_oldest(struct explain *x)
 {
     struct explain_record *r = x->ring.v[x->first++];
     x->bytes -= r->size;
+    if (r->nodes && --r->nodes->records == 0)
+        x->bytes -= r->nodes->bytes;
     explain_nodes_unref(r->nodes);
     free(r);
     /* The front is given back when it has become half of the array. */
@@ -52,10 +56,10 @@ static struct explain_nodes *make_nodes(const struct cache *cache)
     for (size_t i = 0; i < n; i++)
         if (cache->columns.nodes[i])
             bytes += strlen(cache->columns.nodes[i]->name);
-    struct explain_nodes *nodes =
-        xmalloc(sizeof(*nodes) + n * sizeof(struct str) + n_order * sizeof(uint32_t) + bytes);
+    bytes += sizeof(struct explain_nodes) + n * sizeof(struct str) + n_order * sizeof(uint32_t);
+    struct explain_nodes *nodes = xmalloc(bytes);
     *nodes = (struct explain_nodes){
-        .refs = 1, .n = n, .generation = cache->node_set, .n_order = n_order};
+        .refs = 1, .n = n, .bytes = bytes, .generation = cache->node_set, .n_order = n_order};
     nodes->order = (uint32_t *)&nodes->names[n];
     for (size_t i = 0; i < n_order; i++)
         nodes->order[i] = cache->order.v[i]->slot;
@@ -177,7 +181,7 @@ struct explain_record *explain_add(struct explain *x, const struct explain_resul
     if (!x->max_bytes)
         return NULL;
     put_record(&count, res, &scratch);
-    if (count.size > x->max_bytes)
+    if (count.size + (c->names ? c->names->bytes : 0) > x->max_bytes)
         return NULL;
     struct explain_record *r = xmalloc(count.size);
     struct layout place = {.at = (char *)r};
@@ -193,8 +197,10 @@ struct explain_record *explain_add(struct explain *x, const struct explain_resul
     r->brought_by = res->queued->moved_by;
     /* An attempt that saw no node at all has no names. */
     r->nodes = c->names;
-    if (r->nodes)
+    if (r->nodes) {
         r->nodes->refs++;
+        x->bytes += r->nodes->records++ ? 0 : r->nodes->bytes;
+    }
     r->n_all = c->n_all;
     r->n_runs = c->runs.n;
     r->n_candidates = c->n_nodes;

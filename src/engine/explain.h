@@ -6,7 +6,7 @@
  *            node with the plugin and reason, every plugin's scores, the choice, and where the pod
  *            went. Always on, so recording only copies a few compact arrays; texts are made when
  *            somebody reads.
- * Ownership: a ring of records, bounded in bytes; the oldest go first.
+ * Ownership: a ring of records, bounded in bytes (names of nodes included); the oldest go first.
  * Threading: the engine's thread. Others ask by message.
  */
 #ifndef BERTH_ENGINE_EXPLAIN_H

@@ -61,13 +61,19 @@ static int32_t priority_of(const struct pod *pod)
     return pod->spec.priority ? *pod->spec.priority : 0;
 }
 
-/* Whoever holds the pod in Permit is told; a write under way decides by itself. */
+/*
+ * A pod that is to go while it is on its way to a node. Permit ends here; a write under way cannot
+ * be called back, but what the pod would have taken is free for others at once.
+ */
 static bool end_binding(struct engine *e, struct str uid)
 {
     struct berth_op *op = binding_of(e, uid);
-    if (op)
-        binding_reject(op, NULL, STR("removed"));
-    return op != NULL;
+    if (!op)
+        return false;
+    if (!binding_reject(op, NULL, STR("removed")))
+        cache_forget(&e->cache, uid);
+    tell_freed(e, op->pod->object, NULL);
+    return true;
 }
 
 static void pod_gone(struct engine *e, struct object *before)
@@ -78,7 +84,6 @@ static void pod_gone(struct engine *e, struct object *before)
     bool promised = !str_empty(pod->status.nominated_node_name);
     queue_delete(&e->queue, uid);
     const struct cache_pod *cp = cache_pod(&e->cache, uid);
-    /* A pod that is being bound keeps its place until the outcome is known. */
     if (cp && cp->assumed && end_binding(e, uid))
         return;
     if (cp) {

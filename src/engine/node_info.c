@@ -58,8 +58,8 @@ void node_info_set_object(struct berth_node *node, struct object *object)
 static void count_resources(struct berth_node *node, const struct berth_pod *pod, int64_t sign)
 {
     resource_add(&node->requested, node->names, &pod->requests, sign);
-    node->nonzero_milli_cpu += sign * pod->nonzero_milli_cpu;
-    node->nonzero_memory += sign * pod->nonzero_memory;
+    node->nonzero_milli_cpu = resource_sum(node->nonzero_milli_cpu, sign, pod->nonzero_milli_cpu);
+    node->nonzero_memory = resource_sum(node->nonzero_memory, sign, pod->nonzero_memory);
 }
 
 static void drop_from(pod_list *list, const struct berth_pod *pod)

@@ -18,6 +18,7 @@ struct image_state {
     char *name;
     int64_t size;
     size_t n_nodes;
+    const struct berth_node *last; /* who got it last; NULL: unknown */
 };
 
 struct claim_use {

@@ -22,7 +22,7 @@ void node_tree_release(struct node_tree *t)
 static struct str label(const struct node *node, const char *older, const char *newer)
 {
     const struct str *value = str_map_get(&node->metadata.labels, str_of(older));
-    if (!value || str_empty(*value))
+    if (!value)
         value = str_map_get(&node->metadata.labels, str_of(newer));
     return value ? *value : STR("");
 }

@@ -8,7 +8,7 @@
 #define BACKOFF_WINDOW      NSEC_PER_SEC
 #define UNSCHEDULABLE_FLUSH (30 * NSEC_PER_SEC)
 /* Longer than any process lives, and far enough from the end of time to be added to it. */
-#define MAX_BACKOFF (INT64_MAX / 4)
+#define MAX_BACKOFF         (INT64_MAX / 4)
 
 static const struct cluster_event pod_added = {.resource = BERTH_RESOURCE_UNSCHEDULED_POD,
                                                .action = BERTH_ACTION_ADD};

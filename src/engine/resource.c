@@ -2,9 +2,9 @@
 #include "engine/resource.h"
 
 /* Signed overflow is undefined in C and wraps in Go; wrapping is what upstream's sums do. */
-static int64_t wrap_add(int64_t a, int64_t b)
+int64_t resource_sum(int64_t a, int64_t sign, int64_t b)
 {
-    return (int64_t)((uint64_t)a + (uint64_t)b);
+    return (int64_t)((uint64_t)a + (uint64_t)sign * (uint64_t)b);
 }
 
 void resource_release(struct resource *r, struct intern *names)
@@ -18,7 +18,7 @@ void resource_add_scalar(struct resource *r, struct intern *names, atom_t name, 
 {
     for (size_t i = 0; i < r->scalars.n; i++)
         if (r->scalars.v[i].name == name) {
-            r->scalars.v[i].amount = wrap_add(r->scalars.v[i].amount, amount);
+            r->scalars.v[i].amount = resource_sum(r->scalars.v[i].amount, 1, amount);
             return;
         }
     vec_push(&r->scalars, (struct scalar_amount){intern_ref(names, name), amount});
@@ -27,11 +27,12 @@ void resource_add_scalar(struct resource *r, struct intern *names, atom_t name, 
 void resource_add(struct resource *r, struct intern *names, const struct resource *other,
                   int64_t sign)
 {
-    r->milli_cpu = wrap_add(r->milli_cpu, sign * other->milli_cpu);
-    r->memory = wrap_add(r->memory, sign * other->memory);
-    r->ephemeral_storage = wrap_add(r->ephemeral_storage, sign * other->ephemeral_storage);
+    r->milli_cpu = resource_sum(r->milli_cpu, sign, other->milli_cpu);
+    r->memory = resource_sum(r->memory, sign, other->memory);
+    r->ephemeral_storage = resource_sum(r->ephemeral_storage, sign, other->ephemeral_storage);
     for (size_t i = 0; i < other->scalars.n; i++)
-        resource_add_scalar(r, names, other->scalars.v[i].name, sign * other->scalars.v[i].amount);
+        resource_add_scalar(r, names, other->scalars.v[i].name,
+                            resource_sum(0, sign, other->scalars.v[i].amount));
 }
 
 int64_t resource_scalar(const struct resource *r, atom_t name)

@@ -56,7 +56,7 @@ void reflector_replaced(struct reflector *r)
         r->sink->on_synced(r->ctx, r->options.kind);
 }
 
-/* --- complaints: once per change of message --------------------------------------------------- */
+/* --- complaints --------------------------------------------------- */
 
 static void complain(struct reflector *r, const struct rest_result *result)
 {
@@ -66,7 +66,9 @@ static void complain(struct reflector *r, const struct rest_result *result)
     if (common && r->sink->is_known) {
         /* What all reflectors meet alike: repeated, but not by each of them. */
         known = r->sink->is_known(r->ctx, result);
-    } else if (r->told && strcmp(r->told, result->err.msg) == 0) {
+    } else if (result->status == 403 && r->told && strcmp(r->told, result->err.msg) == 0) {
+        /* Rights seldom change: once per message. All else is told each time; backoff keeps it
+         * seldom. */
         return;
     }
     if (known) {

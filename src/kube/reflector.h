@@ -34,7 +34,7 @@ struct reflector_sink {
     void (*on_contact)(void *ctx, struct reflector *reflector);
     /*
      * No connection, or no valid credentials: true where somebody has told of it just now, so that
-     * it need not be an error line. May be NULL: then it is told once per change of message.
+     * it need not be an error line. May be NULL.
      */
     bool (*is_known)(void *ctx, const struct rest_result *result);
 };

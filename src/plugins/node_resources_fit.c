@@ -145,10 +145,21 @@ struct shortage {
     bool unresolvable; /* more than the node has at all: emptying it would not help */
 };
 
+/* Amounts may be absurd; sums wrap, as upstream's do. */
+static int64_t plus(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int64_t minus(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
 static void compare(struct shortage *s, int64_t request, int64_t allocatable, int64_t requested,
                     berth_reason reason)
 {
-    if (request <= 0 || request <= allocatable - requested || s->n == MAX_INSUFFICIENT)
+    if (request <= 0 || request <= minus(allocatable, requested) || s->n == MAX_INSUFFICIENT)
         return;
     s->reasons[s->n++] = reason;
     s->unresolvable |= request > allocatable;
@@ -180,7 +191,7 @@ static void compare_scalars(const struct node_resources_fit *self, const struct 
         struct str name = intern_text(pod->names, want->name);
         int64_t has = resource_scalar(allocatable, want->name);
         int64_t used = resource_scalar(requested, want->name);
-        if (want->amount == 0 || want->amount <= has - used || is_ignored(self, name))
+        if (want->amount == 0 || want->amount <= minus(has, used) || is_ignored(self, name))
             continue;
         char text[512];
         int n = snprintf(text, sizeof(text), "Insufficient %.*s", STR_ARG(name));
@@ -231,12 +242,12 @@ static bool fits_columns(const struct berth_columns *c, size_t i, const struct r
 {
     return c->pod_count[i] < c->allocatable_pods[i] &&
            (want->milli_cpu <= 0 ||
-            want->milli_cpu <= c->allocatable_cpu[i] - c->requested_cpu[i]) &&
+            want->milli_cpu <= minus(c->allocatable_cpu[i], c->requested_cpu[i])) &&
            (want->memory <= 0 ||
-            want->memory <= c->allocatable_memory[i] - c->requested_memory[i]) &&
+            want->memory <= minus(c->allocatable_memory[i], c->requested_memory[i])) &&
            (want->ephemeral_storage <= 0 ||
             want->ephemeral_storage <=
-                c->allocatable_ephemeral_storage[i] - c->requested_ephemeral_storage[i]);
+                minus(c->allocatable_ephemeral_storage[i], c->requested_ephemeral_storage[i]));
 }
 
 static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
@@ -272,14 +283,14 @@ static void amounts_of(const struct berth_pod *pod, const struct berth_node *nod
                        int64_t *ret_requested, int64_t *ret_allocatable)
 {
     if (str_eq(name, RESOURCE_CPU)) {
-        *ret_requested = node->nonzero_milli_cpu + pod->nonzero_milli_cpu;
+        *ret_requested = plus(node->nonzero_milli_cpu, pod->nonzero_milli_cpu);
         *ret_allocatable = node->allocatable.milli_cpu;
     } else if (str_eq(name, RESOURCE_MEMORY)) {
-        *ret_requested = node->nonzero_memory + pod->nonzero_memory;
+        *ret_requested = plus(node->nonzero_memory, pod->nonzero_memory);
         *ret_allocatable = node->allocatable.memory;
     } else {
         int64_t want = resource_by_name(&pod->requests, pod->names, name);
-        *ret_requested = resource_by_name(&node->requested, node->names, name) + want;
+        *ret_requested = plus(resource_by_name(&node->requested, node->names, name), want);
         *ret_allocatable = resource_by_name(&node->allocatable, node->names, name);
         /* A scalar resource that the pod does not ask for says nothing about it. */
         if (want == 0 && resource_is_scalar(name))
@@ -287,9 +298,15 @@ static void amounts_of(const struct berth_pod *pod, const struct berth_node *nod
     }
 }
 
+/* Where amounts are absurd upstream's score overflows, and no pod is placed any more; ours stays
+ * within its bounds. */
 static int64_t least_requested(int64_t requested, int64_t capacity)
 {
-    return requested > capacity ? 0 : (capacity - requested) * MAX_SCORE / capacity;
+    if (requested > capacity || capacity <= 0)
+        return 0;
+    __extension__ typedef __int128 wide;
+    wide score = ((wide)capacity - requested) * MAX_SCORE / capacity;
+    return (int64_t)MIN(score, (wide)MAX_SCORE);
 }
 
 static enum berth_code score(void *ctx, const struct berth_cycle *cycle,

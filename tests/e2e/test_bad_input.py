@@ -20,8 +20,8 @@ import threading
 import time
 
 import berth
-from berth import (TIMEOUT, add_nodes, add_pods, equal, make_node, make_pod, start, stop, wait_bound,
-                   wait_for)
+from berth import (TIMEOUT, add_nodes, add_pods, equal, make_node, make_pod, start, stop,
+                   wait_bound, wait_for)
 from cluster import Cluster
 from tap import check, contains, main, matches, note, test
 
@@ -340,15 +340,32 @@ def always(raw, keep=True):
     return behave
 
 
+UNKNOWN = answer(json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 422,
+                             "reason": "Invalid", "message": "unknown option"}),
+                 status="422 Unprocessable Entity")
+
+
 def lists(raw, keep=True):
     """An older server without streaming lists, that answers a list in this way."""
-    unknown = answer(json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure",
-                                 "code": 422, "reason": "Invalid", "message": "unknown option"}),
-                     status="422 Unprocessable Entity")
-
     def behave(conn, line):
-        conn.sendall(unknown if "watch=" in line else raw)
+        conn.sendall(UNKNOWN if "watch=" in line else raw)
         return keep or "watch=" in line
+    return behave
+
+
+def watches(raw, keep=True):
+    """An older server that lists well and answers a watch in this way."""
+    def behave(conn, line):
+        kind = "NodeList" if "/nodes" in line else "PodList"
+        if "sendInitialEvents" in line:
+            conn.sendall(UNKNOWN)
+        elif "watch=" in line:
+            conn.sendall(raw)
+            return keep
+        else:
+            conn.sendall(answer(json.dumps({"kind": kind, "apiVersion": "v1", "items": [],
+                                            "metadata": {"resourceVersion": "1"}})))
+        return True
     return behave
 
 
@@ -397,15 +414,15 @@ def a_truncated_list_is_survived(c):
 
 @test
 def a_truncated_watch_is_survived(c):
-    survives(c, always(answer('{"type":"ADDED"', length=100000), keep=False), ENDED)
+    survives(c, watches(answer('{"type":"ADDED"', length=100000), keep=False), ENDED)
 
 
 @test
 def malformed_json_is_survived(c):
     survives(c, lists(answer('{"kind":"NodeList","apiVersion":"v1","items":[{"metadata":')),
              r"items: the text ends in the middle")
-    survives(c, always(answer('{"type":"ADDED","object":{"kind":"Node","meta')), r"ended within")
-    survives(c, always(answer("]]]]]]")), r"JSON")
+    survives(c, watches(answer('{"type":"ADDED","object":{"kind":"Node","meta')), r"ended within")
+    survives(c, watches(answer("]]]]]]")), r"JSON")
 
 
 @test
@@ -414,15 +431,15 @@ def json_of_the_wrong_shape_is_survived(c):
     survives(c, lists(answer('{"kind":"NodeList","apiVersion":"v1","metadata":{},"items":[{'
                              '"metadata":{"name":"x"},"status":{"allocatable":{"cpu":"much"}}}]}')),
              r"items.0.: .*status.allocatable.cpu.: quantit")
-    survives(c, always(answer('{"type":"NONSENSE","object":{}}')), r"NONSENSE")
+    survives(c, watches(answer('{"type":"NONSENSE","object":{}}')), r"NONSENSE")
 
 
 @test
 def malformed_protobuf_is_survived(c):
     survives(c, lists(answer(b"k8s\x00" + b"\xff" * 200, kind=PROTOBUF)), r"protobuf")
     survives(c, lists(answer(b"hello", kind=PROTOBUF)), r"list: .* at byte|protobuf")
-    survives(c, always(answer(b"\xff" * 200, kind=PROTOBUF)), r"larger than allowed")
-    survives(c, always(answer(struct.pack(">I", 100) + b"\xff" * 100, kind=PROTOBUF)),
+    survives(c, watches(answer(b"\xff" * 200, kind=PROTOBUF)), r"larger than allowed")
+    survives(c, watches(answer(struct.pack(">I", 100) + b"\xff" * 100, kind=PROTOBUF)),
              r"watch: .*(protobuf|at byte)")
 
 

@@ -31,7 +31,9 @@ def go_file(c):
 
 
 def start(c, *profiles):
-    """berth-test. Pods are never retried for no other reason than that time has passed."""
+    """berth-test. No pod is tried again for no other reason than that time has passed.
+
+    Nodes that are there before it starts are known to it before it looks at the first pod."""
     if os.path.exists(go_file(c)):
         os.remove(go_file(c))
     if not profiles:
@@ -55,10 +57,17 @@ def wait_held(p, name):
     return wait_log(p, rf'"{name} waits for node ([a-z0-9-]+)"')[1]
 
 
-def see_all(c, name):
-    """What happened before has been seen by berth when a pod that is made now has a node."""
+def see_pods(c, name):
+    """What happened to pods has been seen by berth when a pod that is made now has a node."""
     add_pods(c, make_pod(name, cpu=None, memory=None))
-    return wait_bound(c, name)
+    wait_bound(c, name)
+
+
+def see_nodes(c, name, node):
+    """The same for nodes, which are watched apart from pods: one of them gets a label."""
+    c.patch(f"{NODES}/{node}", {"metadata": {"labels": {"seen-" + name: "yes"}}})
+    add_pods(c, make_pod(name, cpu=None, memory=None, labels={"wants": "seen-" + name}))
+    equal(wait_bound(c, name), node, f"node of {name}")
 
 
 def delete_pod(c, name):
@@ -110,8 +119,8 @@ def only_the_test_build_knows_the_plugins_of_tests(c):
 
 @test
 def a_pod_waits_in_permit_until_the_second_arrives(c):
-    p = start(c)
     add_nodes(c, make_node("n0", cpu="4"))
+    p = start(c)
     add_pods(c, pair("a", "x", cpu="3"))
     equal(wait_held(p, "a"), "n0", "node kept for a")
     # Its room is taken though it is not bound, and others pass it by.
@@ -130,8 +139,8 @@ def a_pod_waits_in_permit_until_the_second_arrives(c):
 
 @test
 def many_pairs_find_each_other(c):
-    start(c)
     add_nodes(c, *[make_node(f"n{i}", cpu="8", pods=20) for i in range(4)])
+    start(c)
     names = [(f"{side}{i:02}", f"x{i}") for side in "ab" for i in range(30)]
     add_pods(c, *[pair(name, of) for name, of in names])
     for name, _ in names:
@@ -141,15 +150,15 @@ def many_pairs_find_each_other(c):
 
 @test
 def the_node_is_nominated_while_a_pod_waits_in_permit(c):
-    p = start(c)
     add_nodes(c, make_node("n0"), make_node("n1"))
+    p = start(c)
     add_pods(c, pair("a", "x"))
     node = wait_held(p, "a")
     wait_for(lambda: nominated(c, "a") == node, TIMEOUT, what=f"a is nominated to {node}")
     row = c.kubectl("get", "pod", "a", "-o", "wide", "--no-headers").split()
     equal(row[-4:-1], ["<none>", "<none>", node], "IP, NODE, NOMINATED NODE of kubectl get pod")
     # The update of its own status does not disturb it.
-    see_all(c, "later")
+    see_pods(c, "later")
     equal(count_log(p, '"a waits for node'), 1, "attempts")
     add_pods(c, pair("b", "x"))
     equal(wait_bound(c, "a"), node, "node")
@@ -157,8 +166,8 @@ def the_node_is_nominated_while_a_pod_waits_in_permit(c):
 
 @test
 def a_pod_that_has_waited_too_long_is_told_so(c):
-    p = start(c)
     add_nodes(c, make_node("n0", cpu="2"))
+    p = start(c)
     add_pods(c, pair("a", "x", cpu="1500m", annotations={"test.berth/timeout-ms": "1500"}))
     wait_held(p, "a")
     check_failed_text(c, "a", "0/1 nodes are available: 1 rejected due to timeout after waiting "
@@ -174,8 +183,8 @@ def a_pod_that_has_waited_too_long_is_told_so(c):
 
 @test
 def a_pod_that_is_rejected_in_permit_is_told_why(c):
-    p = start(c)
     add_nodes(c, make_node("n0", cpu="2"))
+    p = start(c)
     add_pods(c, pair("a", "x", cpu="1500m"))
     wait_held(p, "a")
     add_pods(c, make_pod("big", cpu="1"))
@@ -188,8 +197,8 @@ def a_pod_that_is_rejected_in_permit_is_told_why(c):
 
 @test
 def a_pod_deleted_while_it_waits_in_permit_gives_its_room_back(c):
-    p = start(c)
     add_nodes(c, make_node("n0", cpu="2"))
+    p = start(c)
     add_pods(c, pair("a", "x", cpu="1500m"))
     wait_held(p, "a")
     add_pods(c, make_pod("big", cpu="1500m"))
@@ -203,8 +212,8 @@ def a_pod_deleted_while_it_waits_in_permit_gives_its_room_back(c):
 
 @test
 def sigterm_ends_berth_though_pods_wait_in_permit_and_none_is_lost(c):
-    p = start(c)
     add_nodes(c, make_node("n0"), make_node("n1"))
+    p = start(c)
     names = [f"a{i}" for i in range(5)]
     add_pods(c, *[pair(name, name) for name in names])
     for name in names:
@@ -225,8 +234,8 @@ def sigterm_ends_berth_though_pods_wait_in_permit_and_none_is_lost(c):
 @test
 def a_label_on_a_node_brings_back_the_pod_that_wants_it_within_a_second(c):
     """A busy machine may be late now and then, so the best of a few counts; a timer would not do."""
-    p = start(c)
     add_nodes(c, make_node("n0"), make_node("n1"))
+    p = start(c)
     took = []
     for i in range(8):
         name, label = f"p{i}", f"want-{i}"
@@ -245,8 +254,8 @@ def a_label_on_a_node_brings_back_the_pod_that_wants_it_within_a_second(c):
 
 @test
 def other_changes_of_a_node_leave_the_pod_where_it_is(c):
-    p = start(c)
     add_nodes(c, make_node("n0"))
+    p = start(c)
     add_pods(c, make_pod("p", labels={"wants": "disk"}))
     wait_unschedulable(c, "p")
     c.patch(f"{NODES}/n0", {"metadata": {"labels": {"colour": "red"}}})
@@ -255,19 +264,20 @@ def other_changes_of_a_node_leave_the_pod_where_it_is(c):
     c.patch(f"{NODES}/n0", {"metadata": {"annotations": {"disk": "yes"}}})
     c.patch(f"{NODES}/n0/status", {"status": {"allocatable": {"cpu": "16"},
                                               "capacity": {"cpu": "16"}}})
-    see_all(c, "later")
-    equal(count_log(p, '"hint for p: skip"'), 1, "times the hint was asked")
-    equal(count_log(p, 'Unable to schedule pod.*"default/p"'), 1, "attempts")
+    see_nodes(c, "later", "n0")
     equal(node_of(c, "p"), None, "node")
     c.kubectl("label", "node", "n0", "disk=fast")
     equal(wait_bound(c, "p"), "n0", "node")
+    equal(count_log(p, '"hint for p: skip"'), 2, "times the hint said no")
+    equal(count_log(p, '"hint for p: queue"'), 1, "times the hint said yes")
+    equal(count_log(p, 'Unable to schedule pod.*"default/p"'), 1, "attempts in vain")
 
 
 @test
 def a_label_that_comes_while_the_pod_is_being_tried_is_not_missed(c):
     """Labels come and pods come, in no order: whichever is first, every pod gets its node."""
-    start(c)
     add_nodes(c, *[make_node(f"n{i}", pods=200) for i in range(3)])
+    start(c)
     for i in range(30):
         add_pods(c, make_pod(f"p{i}", labels={"wants": f"l{i}"}))
         c.patch(f"{NODES}/n{i % 3}", {"metadata": {"labels": {f"l{i}": "yes"}}})
@@ -275,23 +285,32 @@ def a_label_that_comes_while_the_pod_is_being_tried_is_not_missed(c):
         equal(wait_bound(c, f"p{i}"), f"n{i % 3}", f"node of p{i}")
 
 
+@test
+def plugins_are_asked_by_several_threads_in_a_large_cluster(c):
+    add_nodes(c, *[make_node(f"n{i:03}") for i in range(300)])
+    start(c)
+    add_pods(c, make_pod("p", labels={"wants": "disk"}))
+    check_failed_text(c, "p", "0/300 nodes are available: 300 node(s) lacked the wanted label.")
+    c.patch(f"{NODES}/n217", {"metadata": {"labels": {"disk": "yes"}}})
+    equal(wait_bound(c, "p"), "n217", "node")
+
+
 # ---- PreEnqueue ----------------------------------------------------------------------------------
 
 @test
 def a_gated_pod_is_not_tried_before_it_is_released(c):
-    p = start(c)
     add_nodes(c, make_node("n0"))
+    p = start(c)
     add_pods(c, make_pod("p", gates=["test.berth/a", "test.berth/b"]))
     wait_log(p, '"p: gated"')
     c.patch(f"{PODS}/p", {"spec": {"schedulingGates": [{"name": "test.berth/b"}]}})
-    see_all(c, "later")
+    see_pods(c, "later")
     equal(node_of(c, "p"), None, "node while one gate is left")
     equal(condition_of(c, "p")["reason"], "SchedulingGated", "condition, the API server's")
     equal(events_of(c, "p"), [], "events while it is gated")
     # Nothing else lets it in.
     add_nodes(c, make_node("n1"))
-    c.patch(f"{NODES}/n1", {"metadata": {"labels": {"colour": "red"}}})
-    see_all(c, "latest")
+    see_nodes(c, "latest", "n1")
     equal(node_of(c, "p"), None, "node while one gate is left")
     c.patch(f"{PODS}/p", {"spec": {"schedulingGates": []}})
     check(wait_bound(c, "p") in ("n0", "n1"), "no node")
@@ -302,8 +321,8 @@ def a_gated_pod_is_not_tried_before_it_is_released(c):
 
 @test
 def gated_pods_that_are_deleted_or_left_gated_are_no_burden(c):
-    p = start(c)
     add_nodes(c, make_node("n0"))
+    p = start(c)
     add_pods(c, make_pod("p", gates=["test.berth/a"]), make_pod("q", gates=["test.berth/a"]))
     wait_log(p, '"p: gated"')
     wait_log(p, '"q: gated"')
@@ -318,9 +337,9 @@ def gated_pods_that_are_deleted_or_left_gated_are_no_burden(c):
 
 @test
 def two_profiles_schedule_by_their_own_plugins_in_one_process(c):
+    add_nodes(c, *[make_node(f"n{i}", pods=30) for i in range(3)])
     p = start(c, profile("default-scheduler", "TestOnly", args={"TestOnly": {"node": "n0"}}),
               profile("second", "TestOnly", "TestPair", args={"TestOnly": {"node": "n1"}}))
-    add_nodes(c, *[make_node(f"n{i}", pods=30) for i in range(3)])
     first = [make_pod(f"a{i}", labels={"pair": "alone"}) for i in range(10)]
     second = [make_pod(f"b{i}", scheduler_name="second") for i in range(10)]
     add_pods(c, *[pod for two in zip(first, second) for pod in two])
@@ -340,15 +359,16 @@ def two_profiles_schedule_by_their_own_plugins_in_one_process(c):
 
 @test
 def a_change_helps_the_pods_of_the_profile_whose_plugin_asked_for_it(c):
+    add_nodes(c, make_node("n0"))
     p = start(c, profile("default-scheduler", "TestNodeLabel"),
               profile("second", "TestOnly", args={"TestOnly": {"node": "missing"}}))
-    add_nodes(c, make_node("n0"))
     add_pods(c, make_pod("a", labels={"wants": "disk"}),
              make_pod("b", labels={"wants": "disk"}, scheduler_name="second"))
     wait_unschedulable(c, "a")
     wait_unschedulable(c, "b")
     c.patch(f"{NODES}/n0", {"metadata": {"labels": {"disk": "yes"}}})
     equal(wait_bound(c, "a"), "n0", "node of a")
+    see_pods(c, "later")
     equal(count_log(p, 'Unable to schedule pod.*"default/b"'), 1, "attempts for b")
     add_nodes(c, make_node("missing"))
     equal(wait_bound(c, "b"), "missing", "node of b")
@@ -366,8 +386,8 @@ def check_room(c, full, free):
 
 @test
 def a_pod_that_another_scheduler_binds_first_is_let_go(c):
-    p = start(c)
     add_nodes(c, make_node("n0", cpu="4"), make_node("n1", cpu="4"))
+    p = start(c)
     add_pods(c, make_pod("p", cpu="3", labels={"pause": "yes"}))
     chosen = wait_log(p, r'"p pauses before node (n\d)"')[1]
     other = {"n0": "n1", "n1": "n0"}[chosen]
@@ -384,8 +404,8 @@ def a_pod_that_another_scheduler_binds_first_is_let_go(c):
 
 @test
 def a_pod_that_another_scheduler_binds_while_it_waits_in_permit_is_let_go(c):
-    p = start(c)
     add_nodes(c, make_node("n0", cpu="4"), make_node("n1", cpu="4"))
+    p = start(c)
     add_pods(c, pair("p", "x", cpu="3"))
     kept = wait_held(p, "p")
     other = {"n0": "n1", "n1": "n0"}[kept]
@@ -400,9 +420,26 @@ def a_pod_that_another_scheduler_binds_while_it_waits_in_permit_is_let_go(c):
 
 
 @test
-def a_pod_deleted_right_before_it_is_bound_is_let_go(c):
+def a_pod_that_another_scheduler_binds_while_it_is_queued_is_forgotten(c):
+    add_nodes(c, make_node("n0", cpu="4"), make_node("n1", cpu="4"))
     p = start(c)
+    add_pods(c, make_pod("p", cpu="3", labels={"wants": "disk"}))
+    wait_unschedulable(c, "p")
+    bind_by_hand(c, "p", "n0")
+    see_pods(c, "later")
+    check_room(c, full="n0", free="n1")
+    # What p has waited for comes when it waits no more.
+    add_pods(c, make_pod("q", labels={"wants": "disk"}))
+    wait_unschedulable(c, "q")
+    c.patch(f"{NODES}/n0", {"metadata": {"labels": {"disk": "yes"}}})
+    equal(wait_bound(c, "q"), "n0", "node of q")
+    equal(count_log(p, '"hint for p: '), 0, "times the hint was asked for p")
+
+
+@test
+def a_pod_deleted_right_before_it_is_bound_is_let_go(c):
     add_nodes(c, make_node("n0", cpu="4"))
+    p = start(c)
     add_pods(c, make_pod("p", cpu="3", labels={"pause": "yes"}))
     wait_log(p, '"p pauses before node n0"')
     delete_pod(c, "p")
@@ -422,12 +459,13 @@ def a_pod_deleted_right_before_it_is_bound_is_let_go(c):
 
 @test
 def pods_go_to_other_nodes_when_one_is_deleted_and_to_it_when_it_is_back(c):
-    start(c)
     add_nodes(c, make_node("n0", cpu="4"), make_node("n1", cpu="4"))
+    start(c)
     add_pods(c, make_pod("a", cpu="3"))
     gone = wait_bound(c, "a")
     left = {"n0": "n1", "n1": "n0"}[gone]
     delete_node(c, gone)
+    see_nodes(c, "later", left)
     add_pods(c, make_pod("b", cpu="3"))
     equal(wait_bound(c, "b"), left, "node of b")
     add_pods(c, make_pod("c", cpu="3"))
@@ -442,8 +480,8 @@ def pods_go_to_other_nodes_when_one_is_deleted_and_to_it_when_it_is_back(c):
 
 @test
 def a_pod_whose_node_is_deleted_while_it_waits_in_permit_is_placed_elsewhere(c):
-    p = start(c)
     add_nodes(c, make_node("n0", cpu="4"))
+    p = start(c)
     add_pods(c, pair("a", "x", cpu="3"), make_pod("big", cpu="3", labels={"wants": "disk"}))
     wait_held(p, "a")
     wait_unschedulable(c, "big")
@@ -462,8 +500,8 @@ def a_pod_whose_node_is_deleted_while_it_waits_in_permit_is_placed_elsewhere(c):
 
 @test
 def no_pod_is_lost_while_nodes_come_and_go(c):
-    start(c)
     add_nodes(c, *[make_node(f"n{i}", cpu="8", pods=60) for i in range(3)])
+    start(c)
     names = []
     for round in range(4):
         batch = [f"p{round}-{i}" for i in range(15)]

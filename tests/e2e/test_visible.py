@@ -19,7 +19,8 @@ SOON = 20       # seconds; the flush of what nothing has helped comes after five
 
 
 def start_berth(c):
-    return berth.start(c, "-v=2", config=berth.scheduler_config(c, "berth", profiles=berth.PROFILES))
+    config = berth.scheduler_config(c, "berth", profiles=berth.PROFILES)
+    return berth.start(c, "-v=2", config=config)
 
 
 def start_real(c):
@@ -310,9 +311,10 @@ def plan(sizes, count):
 @test
 def sixty_pods_go_where_upstream_puts_them(c):
     """One after the other on nodes of different sizes; no two nodes are ever equally good."""
-    sizes = {f"n{i:02}": (cpu * 1000 + 100, (memory * 1009) << 20) for i, (cpu, memory) in enumerate(
-        [(8, 17), (13, 29), (16, 70), (5, 13), (11, 41), (23, 53),
-         (7, 37), (19, 61), (9, 43), (31, 47), (12, 67), (14, 59)])}
+    figures = [(8, 17), (13, 29), (16, 70), (5, 13), (11, 41), (23, 53),
+               (7, 37), (19, 61), (9, 43), (31, 47), (12, 67), (14, 59)]
+    sizes = {f"n{i:02}": (cpu * 1000 + 100, (memory * 1009) << 20)
+             for i, (cpu, memory) in enumerate(figures)}
     pods = plan(sizes, 60)
 
     def scene(c):

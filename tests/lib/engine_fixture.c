@@ -62,27 +62,36 @@ static void port_log(void *ctx, int level, struct str plugin, struct str message
     vec_push(&f->logs, xasprintf("%.*s: %.*s", STR_ARG(plugin), STR_ARG(message)));
 }
 
-static void init(struct fixture *f, const char *config, const struct registry *registry,
-                 const struct extender *extenders, size_t n_extenders)
+struct fixture_parts {
+    const char *config;
+    const struct registry *registry;
+    struct pool *pool;
+    const struct extender *extenders;
+    size_t n_extenders;
+};
+
+static void init(struct fixture *f, const struct fixture_parts *parts)
 {
     struct err err = {0};
     *f = (struct fixture){.now = 1000 * NSEC_PER_SEC};
     arena_init(&f->arena, 0);
     config_default(&f->config, &f->arena);
-    if (config && config_read("test", str_of(config), &f->arena, &f->config, &err) < 0)
+    if (parts->config &&
+        config_read("test", str_of(parts->config), &f->arena, &f->config, &err) < 0)
         fail_msg("%s", err.msg);
     struct engine_options options = {
         .config = &f->config,
-        .registry = registry ? registry : &in_tree_registry,
+        .registry = parts->registry ? parts->registry : &in_tree_registry,
         .seed = 7,
-        .extenders = extenders,
-        .n_extenders = n_extenders,
+        .extenders = parts->extenders,
+        .n_extenders = parts->n_extenders,
         .ports = {.ctx = f,
                   .now = port_now,
                   .submit = port_submit,
                   .call_extender = port_call_extender,
                   .decided = port_decided,
-                  .log = port_log},
+                  .log = port_log,
+                  .pool = parts->pool},
     };
     if (engine_new(&options, &f->engine, &err) < 0)
         fail_msg("%s", err.msg);
@@ -90,13 +99,20 @@ static void init(struct fixture *f, const char *config, const struct registry *r
 
 void fixture_init(struct fixture *f, const char *config, const struct registry *registry)
 {
-    init(f, config, registry, NULL, 0);
+    init(f, &(struct fixture_parts){.config = config, .registry = registry});
+}
+
+void fixture_init_pool(struct fixture *f, const char *config, const struct registry *registry,
+                       struct pool *pool)
+{
+    init(f, &(struct fixture_parts){.config = config, .registry = registry, .pool = pool});
 }
 
 void fixture_init_extenders(struct fixture *f, const struct registry *registry,
                             const struct extender *extenders, size_t n)
 {
-    init(f, NULL, registry, extenders, n);
+    init(f,
+         &(struct fixture_parts){.registry = registry, .extenders = extenders, .n_extenders = n});
 }
 
 void fixture_release(struct fixture *f)

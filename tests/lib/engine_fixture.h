@@ -48,6 +48,9 @@ struct fixture {
 /* config: YAML text of a KubeSchedulerConfiguration, or NULL for the defaults. Fails the test on
  * error. registry NULL: the in-tree one. */
 void fixture_init(struct fixture *f, const char *config, const struct registry *registry);
+/* The same with threads for Filter and Score; pool NULL: none. */
+void fixture_init_pool(struct fixture *f, const char *config, const struct registry *registry,
+                       struct pool *pool);
 /* The same with extenders, whose calls wait to be answered. */
 void fixture_init_extenders(struct fixture *f, const struct registry *registry,
                             const struct extender *extenders, size_t n);

@@ -41,7 +41,7 @@ static size_t count_at(const struct queue_model *m, enum queue_place place)
     return n;
 }
 
-/* --- who is told of what ----------------------------------------------------------------------- */
+/* --- who is told of what ---------------------------------------------------------------------- */
 
 static bool covers(const struct world_event *registered, const struct model_event *event)
 {
@@ -137,7 +137,7 @@ static enum verdict verdict_of(const struct queue_model *m, const struct model_p
     return verdict;
 }
 
-/* --- places ------------------------------------------------------------------------------------ */
+/* --- places ----------------------------------------------------------------------------------- */
 
 /* The number of the first gate that is closed; -1: none. The gate that holds the pod comes first.
  */
@@ -205,7 +205,7 @@ static bool is_out(const struct model_pod *pod)
     return pod->place == QUEUE_IN_FLIGHT || pod->place == QUEUE_BINDING;
 }
 
-/* --- pods come and go -------------------------------------------------------------------------- */
+/* --- pods come and go ------------------------------------------------------------------------- */
 
 void model_add(struct queue_model *m, const struct model_pod *pod, int64_t now)
 {
@@ -269,7 +269,7 @@ void model_delete(struct queue_model *m, int number)
         forget(m, p);
 }
 
-/* --- attempts ---------------------------------------------------------------------------------- */
+/* --- attempts --------------------------------------------------------------------------------- */
 
 static bool goes_before(const struct model_pod *a, const struct model_pod *b)
 {
@@ -363,7 +363,7 @@ void model_activate(struct queue_model *m, int number, int64_t now)
         remember(m, &(struct model_event){BERTH_RESOURCE_ALL, BERTH_ACTION_ALL, 0, number});
 }
 
-/* --- events and time --------------------------------------------------------------------------- */
+/* --- events and time -------------------------------------------------------------------------- */
 
 static bool gate_lets_know(const struct queue_model *m, const struct model_pod *pod,
                            const struct model_event *event)

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "api/pod.h"
 #include "base/time.h"
 #include "engine/internal.h"
 #include "puppet.h"
@@ -34,7 +35,7 @@ static const char *told_node(const struct fixture *f, const char *pod)
     return NULL;
 }
 
-/* --- what is said and done where a point fails ------------------------------------------------- */
+/* --- what is said and done where a point fails ------------------------------------------------ */
 
 struct failure_case {
     enum puppet_point point;
@@ -170,7 +171,7 @@ static void all_goes_well_in_order(void **state)
     fixture_release(&f);
 }
 
-/* --- Permit ------------------------------------------------------------------------------------ */
+/* --- Permit ----------------------------------------------------------------------------------- */
 
 static struct berth_waiting_pod *held; /* the pod found last */
 static size_t n_held;
@@ -440,7 +441,7 @@ static void a_node_may_go_while_a_pod_waits(void **state)
     fixture_release(&f);
 }
 
-/* --- PreBindPreFlight -------------------------------------------------------------------------- */
+/* --- PreBindPreFlight ------------------------------------------------------------------------- */
 
 static void the_node_is_told_where_there_is_work_or_waiting(void **state)
 {
@@ -491,7 +492,7 @@ static void the_node_is_told_where_there_is_work_or_waiting(void **state)
     }
 }
 
-/* --- PreBind and Bind that take their time ------------------------------------------------------ */
+/* --- PreBind and Bind that take their time ---------------------------------------------------- */
 
 static struct berth_op *kept_op;
 static bool answers_at_once;
@@ -653,7 +654,43 @@ static void a_binding_that_the_api_refuses_is_tried_again(void **state)
     }
 }
 
-/* --- pods to activate -------------------------------------------------------------------------- */
+/* A write that cannot be called back does not keep the room of a pod that is to go. */
+static void a_pod_that_goes_while_it_is_bound_frees_its_room(void **state)
+{
+    (void)state;
+    for (int deleted = 0; deleted < 2; deleted++)
+        for (int status = 201; status <= 404; status += 203) {
+            struct fixture f;
+            fixture_init(&f, NULL, NULL);
+            fixture_add(&f, fixture_node("n0", "1", "8Gi"));
+            fixture_add(&f, fixture_pod("p", "800m", "1Gi"));
+            fixture_add(&f, fixture_pod("q", "800m", "1Gi"));
+            fixture_schedule(&f);
+            assert_told(&f, "q", "Unschedulable", "0/1 nodes are available: 1 Insufficient cpu.");
+            fixture_binding(&f, "p")->answered = true; /* below */
+            uint64_t id = fixture_last(&f, WRITE_BINDING, "p")->id;
+            if (deleted) {
+                fixture_delete(&f, fixture_pod("p", "800m", "1Gi"));
+            } else {
+                struct object *leaving = fixture_pod("p", "800m", "1Gi");
+                struct pod *body = object_body_mut(leaving);
+                body->metadata.deletion_timestamp.set = true;
+                fixture_update(&f, fixture_pod("p", "800m", "1Gi"), leaving);
+            }
+            assert_int_equal(engine_get_stats(f.engine).assumed_pods, 0);
+            fixture_schedule(&f);
+            assert_non_null(fixture_binding(&f, "q"));
+            struct write_result result = {.status = status, .message = STR("x")};
+            engine_write_done(f.engine, id, &result);
+            fixture_settle(&f);
+            assert_on(&f, "q", "n0");
+            assert_int_equal(engine_get_stats(f.engine).pods, 1);
+            assert_int_equal(engine_get_stats(f.engine).binding, 0);
+            fixture_release(&f);
+        }
+}
+
+/* --- pods to activate ------------------------------------------------------------------------- */
 
 static enum puppet_point activates_at;
 static const struct berth_pod *sleeper;
@@ -743,6 +780,7 @@ int main(void)
         cmocka_unit_test(the_first_binder_that_does_not_skip_binds),
         cmocka_unit_test(somebody_has_to_bind),
         cmocka_unit_test(a_binding_that_the_api_refuses_is_tried_again),
+        cmocka_unit_test(a_pod_that_goes_while_it_is_bound_frees_its_room),
         cmocka_unit_test(pods_are_activated_after_permit_and_after_binding),
         cmocka_unit_test(nobody_is_activated_by_an_attempt_that_fails),
     };

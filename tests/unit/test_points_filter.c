@@ -25,7 +25,7 @@ static int64_t number_of(const struct berth_node *node)
     return n;
 }
 
-/* --- Filter ------------------------------------------------------------------------------------ */
+/* --- Filter ----------------------------------------------------------------------------------- */
 
 static void the_first_who_refuses_decides(void **state)
 {
@@ -115,7 +115,7 @@ static void an_error_on_one_node_ends_the_attempt(void **state)
     fixture_release(&f);
 }
 
-/* --- nominated pods ---------------------------------------------------------------------------- */
+/* --- nominated pods --------------------------------------------------------------------------- */
 
 /* The node has room for one pod: refuses where one is there already. */
 static void one_pod_a_node(struct puppet_call *call)
@@ -337,7 +337,7 @@ static void the_promised_node_is_tried_first_and_alone(void **state)
     }
 }
 
-/* --- how many nodes, and from where ------------------------------------------------------------ */
+/* --- how many nodes, and from where ----------------------------------------------------------- */
 
 static size_t pick_limit_from, pick_limit_n;
 
@@ -426,7 +426,7 @@ static void looking_begins_where_it_ended_and_wraps_around(void **state)
     fixture_release(&f);
 }
 
-/* --- scores ------------------------------------------------------------------------------------ */
+/* --- scores ----------------------------------------------------------------------------------- */
 
 static void score_by_name(struct puppet_call *call)
 {
@@ -599,7 +599,7 @@ static void a_broken_score_is_told_before_one_off_range(void **state)
     fixture_release(&f);
 }
 
-/* --- the choice among equals ------------------------------------------------------------------- */
+/* --- the choice among equals ------------------------------------------------------------------ */
 
 /* Go's container/heap, as its documentation describes it: Init sifts down from the middle. */
 struct go_heap {

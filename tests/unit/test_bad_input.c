@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plugins that break their promises and objects that nobody should have made: the pod gets a clear
+ * status and the others go on. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "base/time.h"
+#include "engine/internal.h"
+#include "plugins/registry.h"
+#include "puppet.h"
+
+/* --- codes that there are not ----------------------------------------------------------------- */
+
+struct code_case {
+    enum puppet_point point;
+    const char *message; /* up to "status undefined (42) without a reason" */
+};
+
+static const struct code_case code_cases[] = {
+    {PUPPET_PRE_FILTER, "running PreFilter plugin \"A\": "},
+    {PUPPET_ADD_POD, "running AddPod on PreFilter plugin \"A\": "},
+    {PUPPET_FILTER, "running \"A\" filter plugin: "},
+    {PUPPET_PRE_SCORE, "running PreScore plugin \"A\": "},
+    {PUPPET_SCORE, "running Score plugins: plugin \"A\" failed with: "},
+    {PUPPET_NORMALIZE, "running Normalize on Score plugins: plugin \"A\" failed with: "},
+    {PUPPET_RESERVE, "running Reserve plugin \"A\": "},
+    {PUPPET_PERMIT, "running Permit plugin \"A\": "},
+    {PUPPET_PRE_BIND, "running PreBind plugin \"A\": "},
+    {PUPPET_BIND, "running Bind plugin \"A\": "},
+};
+
+#define EVERYTHING                                                                              \
+    (AT(PRE_FILTER) | AT(ADD_POD) | AT(FILTER) | AT(POST_FILTER) | AT(PRE_SCORE) | AT(SCORE) |  \
+     AT(NORMALIZE) | AT(RESERVE) | AT(UNRESERVE) | AT(PERMIT) | AT(PRE_FLIGHT) | AT(PRE_BIND) | \
+     AT(BIND) | AT(POST_BIND) | AT(HINT))
+
+/* Only pod "bad" is treated badly. */
+static enum puppet_point bad_point;
+static enum berth_code bad_code;
+
+static void be_bad(struct puppet_call *call)
+{
+    if (call->point == bad_point && call->pod &&
+        str_is(str_abi(call->puppet->host->pod_name(call->pod)), "bad"))
+        call->code = bad_code;
+}
+
+static void undefined_codes_are_errors_at_every_point(void **state)
+{
+    (void)state;
+    int codes[] = {42, 7, 99, 101, 256, 300, -1, INT32_MAX, INT32_MIN};
+    for (size_t i = 0; i < ARRAY_LEN(code_cases) * ARRAY_LEN(codes); i++) {
+        const struct code_case *c = &code_cases[i / ARRAY_LEN(codes)];
+        struct fixture f;
+        char text[160];
+        bad_point = c->point;
+        bad_code = (enum berth_code)codes[i % ARRAY_LEN(codes)];
+        puppet_clear();
+        puppet_add("A", EVERYTHING)->hook = be_bad;
+        puppet_scene(&f, 2);
+        fixture_add(&f, puppet_pod("bad", 10, ""));
+        /* Somebody is promised a node, so that AddPod has something to do. */
+        struct object *promised = puppet_pod("promised", 10, "n0");
+        struct berth_pod *pod = pod_info_new(promised, &f.engine->names);
+        nominator_set(&f.engine->queue.nominator, pod, STR("n0"));
+        fixture_schedule(&f);
+        snprintf(text, sizeof(text), "%sstatus undefined (%d) without a reason", c->message,
+                 (int)bad_code);
+        assert_told(&f, "bad", "SchedulerError", text);
+        assert_int_equal(engine_get_stats(f.engine).binding, 0);
+        /* The others go on. */
+        fixture_add(&f, puppet_pod("good", 0, ""));
+        fixture_settle(&f);
+        assert_non_null(fixture_node_of(&f, "good"));
+        pod_info_unref(pod);
+        object_unref(promised);
+        fixture_release(&f);
+    }
+}
+
+/* --- batches ---------------------------------------------------------------------------------- */
+
+static uint8_t batch_code;
+static berth_reason batch_reason;
+static bool batch_revives;
+
+static enum berth_code never(void *self, const struct berth_cycle *cycle,
+                             const struct berth_pod *pod, const struct berth_node *node,
+                             struct berth_status *status)
+{
+    (void)self, (void)cycle, (void)pod, (void)node, (void)status;
+    return BERTH_SUCCESS;
+}
+
+/* Refuses all nodes, or brings all back. */
+static enum berth_code bad_batch(void *self, const struct berth_cycle *cycle,
+                                 const struct berth_pod *pod, struct berth_filter_batch *batch,
+                                 struct berth_status *status)
+{
+    (void)self, (void)cycle, (void)pod, (void)status;
+    for (size_t i = 0; i < batch->columns->n; i++)
+        if (batch_revives) {
+            batch->feasible[i / 64] |= (uint64_t)1 << (i % 64);
+        } else {
+            batch->feasible[i / 64] &= ~((uint64_t)1 << (i % 64));
+            batch->codes[i] = batch_code;
+            batch->reasons[i] = batch_reason;
+        }
+    return BERTH_SUCCESS;
+}
+
+static void batches_that_lie(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t code;
+        berth_reason reason;
+        bool revives;
+        const char *condition, *message;
+    } cases[] = {
+        {BERTH_UNSCHEDULABLE, 0, false, "Unschedulable", "0/2 nodes are available:"},
+        {BERTH_UNSCHEDULABLE, 4000000000u, false, "Unschedulable", "0/2 nodes are available:"},
+        {BERTH_SUCCESS, 0, false, "SchedulerError",
+         "running \"A\" filter plugin: status Success (0) without a reason"},
+        {BERTH_ERROR, 0, false, "SchedulerError",
+         "running \"A\" filter plugin: status Error (1) without a reason"},
+        {77, 0, false, "SchedulerError",
+         "running \"A\" filter plugin: status undefined (77) without a reason"},
+        /* What another plugin refused stays refused. */
+        {0, 0, true, "Unschedulable", "0/2 nodes are available: 2 no."},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct fixture f;
+        batch_code = cases[i].code;
+        batch_reason = cases[i].reason;
+        batch_revives = cases[i].revives;
+        puppet_clear();
+        if (cases[i].revives) {
+            struct puppet *first = puppet_add("First", AT(FILTER));
+            first->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
+            first->reason = "no";
+        }
+        struct puppet *a = puppet_add("A", AT(FILTER));
+        a->plugin.filter = never;
+        a->plugin.filter_many = bad_batch;
+        puppet_add("Last", AT(FILTER)); /* must not see what is out of the race */
+        puppet_scene(&f, 2);
+        fixture_add(&f, puppet_pod("p", 0, ""));
+        fixture_settle(&f);
+        assert_told(&f, "p", cases[i].condition, cases[i].message);
+        assert_int_equal(puppet_count(AT(FILTER)), cases[i].revives ? 2 : 0);
+        fixture_release(&f);
+    }
+}
+
+/* --- plugins that answer badly, or never ------------------------------------------------------ */
+
+static struct berth_op *last_op;
+
+static void never_answer(struct puppet_call *call)
+{
+    if (call->op && str_is(str_abi(call->puppet->host->pod_name(call->pod)), "bad"))
+        call->code = BERTH_ASYNC;
+}
+
+static void who_never_answers_holds_up_nobody(void **state)
+{
+    (void)state;
+    unsigned points[] = {AT(PRE_BIND), AT(BIND)};
+    for (size_t i = 0; i < ARRAY_LEN(points); i++) {
+        struct fixture f;
+        puppet_clear();
+        puppet_add("A", points[i])->hook = never_answer;
+        puppet_scene(&f, 1);
+        fixture_add(&f, puppet_pod("bad", 0, ""));
+        for (int k = 0; k < 20; k++) {
+            char name[16];
+            snprintf(name, sizeof(name), "p%d", k);
+            fixture_add(&f, puppet_pod(name, 0, ""));
+        }
+        fixture_settle(&f);
+        assert_int_equal(f.decisions.n, 20);
+        assert_int_equal(engine_get_stats(f.engine).binding, 1);
+        /* Deleted, it stays until the answer comes; the engine may end without one. */
+        fixture_delete(&f, puppet_pod("bad", 0, ""));
+        fixture_release(&f);
+    }
+}
+
+/* Answers, and answers again by returning; the next plugin takes its time. */
+static void answer_twice(struct puppet_call *call)
+{
+    if (call->point != PUPPET_PRE_BIND)
+        return;
+    if (*call->puppet->name == 'A') {
+        call->puppet->host->op_done(call->op, BERTH_SUCCESS, BERTH_STR(""));
+        call->puppet->host->op_done(call->op, BERTH_SUCCESS, BERTH_STR(""));
+    } else {
+        last_op = call->op;
+        call->code = BERTH_ASYNC;
+    }
+}
+
+static void an_answer_too_many_is_not_the_next_plugins(void **state)
+{
+    (void)state;
+    struct fixture f;
+    puppet_clear();
+    puppet_add("A", AT(PRE_BIND))->hook = answer_twice;
+    struct puppet *b = puppet_add("B", AT(PRE_BIND));
+    b->hook = answer_twice;
+    puppet_scene(&f, 1);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_schedule(&f);
+    /* B has not answered. */
+    assert_null(fixture_binding(&f, "p"));
+    b->host->op_done(last_op, BERTH_SUCCESS, BERTH_STR(""));
+    engine_tick(f.engine);
+    fixture_settle(&f);
+    assert_on(&f, "p", "n0");
+    fixture_release(&f);
+}
+
+/* Asks for the binding to be written, twice. */
+static void write_twice(struct puppet_call *call)
+{
+    if (call->point != PUPPET_BIND)
+        return;
+    call->puppet->host->write_binding(call->puppet->handle, call->pod, BERTH_STR("n0"), call->op);
+    call->puppet->host->write_binding(call->puppet->handle, call->pod, BERTH_STR("n0"), call->op);
+    call->code = BERTH_ASYNC;
+}
+
+static void the_last_of_two_writes_counts(void **state)
+{
+    (void)state;
+    struct fixture f;
+    puppet_clear();
+    puppet_add("A", AT(BIND))->hook = write_twice;
+    puppet_scene(&f, 1);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_schedule(&f);
+    assert_int_equal(f.writes.n, 2);
+    struct write_result failed = {.status = 500, .message = STR("x")};
+    engine_write_done(f.engine, f.writes.v[0].id, &failed);
+    engine_write_done(f.engine, f.writes.v[0].id, &failed);
+    engine_write_done(f.engine, 12345, &failed);
+    assert_int_equal(engine_get_stats(f.engine).binding, 1);
+    fixture_answer(&f, &f.writes.v[1], 201, "");
+    assert_on(&f, "p", "n0");
+    assert_int_equal(f.engine->ops_by_write.n, 0);
+    fixture_release(&f);
+}
+
+/* Writes and says that it has failed; or that it is done. */
+static void write_and_answer(struct puppet_call *call)
+{
+    if (call->point != PUPPET_BIND)
+        return;
+    call->puppet->host->write_binding(call->puppet->handle, call->pod, BERTH_STR("n0"), call->op);
+    call->code = BERTH_ERROR;
+}
+
+static void a_write_that_nobody_waits_for_any_more(void **state)
+{
+    (void)state;
+    struct fixture f;
+    puppet_clear();
+    struct puppet *a = puppet_add("A", AT(BIND));
+    a->hook = write_and_answer;
+    puppet_scene(&f, 1);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_schedule(&f);
+    assert_int_equal(engine_get_stats(f.engine).binding, 0);
+    assert_int_equal(f.engine->ops_by_write.n, 0);
+    struct write_result ok = {.status = 201};
+    engine_write_done(f.engine, f.writes.v[0].id, &ok);
+    assert_told(&f, "p", "SchedulerError",
+                "running Bind plugin \"A\": status Error (1) without a reason");
+    fixture_release(&f);
+}
+
+/* --- too much of everything ------------------------------------------------------------------- */
+
+static void say_too_much(struct puppet_call *call)
+{
+    static char text[100000];
+    if (call->point != PUPPET_FILTER)
+        return;
+    memset(text, 'x', sizeof(text));
+    call->code = BERTH_UNSCHEDULABLE;
+    for (int i = 0; i < 1000; i++) {
+        struct berth_str part = {text, i == 7 ? sizeof(text) : (size_t)(i % 50)};
+        call->puppet->host->status_text(call->status, part);
+        call->puppet->host->status_reason(call->status, (berth_reason)(i + 100000));
+    }
+}
+
+static void reasons_without_end_are_cut(void **state)
+{
+    (void)state;
+    struct fixture f;
+    puppet_clear();
+    puppet_add("A", AT(FILTER))->hook = say_too_much;
+    puppet_scene(&f, 300);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_schedule(&f);
+    const struct fixture_write *w = fixture_last(&f, WRITE_POD_STATUS, "p");
+    assert_non_null(w);
+    assert_true(strncmp(w->message, "0/300 nodes are available: ", 27) == 0);
+    assert_true(strlen(w->message) < 70000);
+    assert_true(strlen(fixture_last(&f, WRITE_EVENT, "p")->message) <= 1024);
+    fixture_release(&f);
+}
+
+/* --- objects that nobody should have made ----------------------------------------------------- */
+
+/* In a profile of in-tree plugins; the pod must get a node or a status, and the next one a node. */
+static void assert_survives(struct fixture *f, const char *pod)
+{
+    fixture_settle(f);
+    if (!fixture_node_of(f, pod))
+        assert_non_null(fixture_last(f, WRITE_POD_STATUS, pod));
+    fixture_add(f, fixture_node("sane", "4", "8Gi"));
+    fixture_add(f, fixture_pod("sane-pod", "100m", "64Mi"));
+    fixture_settle(f);
+    if (!fixture_node_of(f, "sane-pod"))
+        fail_msg("the sane pod has no node: %s", vec_last(&f->decisions));
+}
+
+static void odd_amounts(void **state)
+{
+    (void)state;
+    static const char *const amounts[] = {
+        "0",
+        "-1",
+        "-9223372036854775808",
+        "9223372036854775807",
+        "9223372036854775808",
+        "1e30",
+        "-1e30",
+        "1n",
+        "123456789012345678901234567890",
+        "8Ei",
+        "16Ei",
+        "-8Ei",
+        "0.0000000001",
+        "9223372036854775807m",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(amounts) * ARRAY_LEN(amounts); i++) {
+        const char *has = amounts[i % ARRAY_LEN(amounts)], *wants = amounts[i / ARRAY_LEN(amounts)];
+        struct fixture f;
+        fixture_init(&f, NULL, NULL);
+        for (int n = 0; n < 2; n++) {
+            fixture_add(&f, fixture_object(KIND_NODE,
+                                           "{\"metadata\":{\"name\":\"n%d\"},\"status\":{"
+                                           "\"allocatable\":{\"cpu\":\"%s\",\"memory\":\"%s\","
+                                           "\"ephemeral-storage\":\"%s\",\"x.io/y\":\"%s\","
+                                           "\"pods\":\"%s\"}}}",
+                                           n, has, has, has, has, n ? "110" : has));
+            fixture_add(&f, fixture_pod_on(n ? "on1" : "on0", wants, wants, n ? "n1" : "n0"));
+        }
+        for (int n = 0; n < 3; n++)
+            fixture_add(
+                &f, fixture_object(KIND_POD,
+                                   "{\"metadata\":{\"name\":\"p%d\",\"uid\":\"p%d\"},\"spec\":{"
+                                   "\"schedulerName\":\"default-scheduler\",\"overhead\":{\"cpu\":"
+                                   "\"%s\"},\"containers\":[{\"name\":\"c\",\"resources\":{"
+                                   "\"requests\":{\"cpu\":\"%s\",\"memory\":\"%s\","
+                                   "\"ephemeral-storage\":\"%s\",\"x.io/y\":\"%s\"}}}]}}",
+                                   n, n, wants, wants, wants, wants, wants));
+        assert_survives(&f, "p2");
+        fixture_release(&f);
+    }
+}
+
+static void odd_objects(void **state)
+{
+    (void)state;
+    static const char *const pods[] = {
+        /* Words that no enum has. */
+        "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"schedulerName\":"
+        "\"default-scheduler\",\"restartPolicy\":\"Perhaps\",\"preemptionPolicy\":\"Sometimes\","
+        "\"dnsPolicy\":\"?\",\"tolerations\":[{\"operator\":\"Almost\",\"effect\":\"Funny\"}],"
+        "\"topologySpreadConstraints\":[{\"maxSkew\":-1,\"whenUnsatisfiable\":\"Shrug\"}],"
+        "\"containers\":[{\"name\":\"c\",\"imagePullPolicy\":\"Tomorrow\",\"ports\":[{\"hostPort\":"
+        "-7,\"protocol\":\"CARRIER-PIGEON\"}]}]},\"status\":{\"phase\":\"Dreaming\","
+        "\"conditions\":[{\"type\":\"X\",\"status\":\"Y\"}]}}",
+        /* No names at all. */
+        "{\"metadata\":{},\"spec\":{\"schedulerName\":\"default-scheduler\"}}",
+        /* Nothing in it, and absurd numbers. */
+        "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"schedulerName\":"
+        "\"default-scheduler\",\"priority\":-2147483648,\"containers\":[{},{}],"
+        "\"initContainers\":[{}],\"nodeSelector\":{\"\":\"\"},\"affinity\":{\"nodeAffinity\":{"
+        "\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[{},{"
+        "\"matchExpressions\":[{\"key\":\"\",\"operator\":\"Nearby\",\"values\":[]}]}]}}}}}",
+    };
+    static const char *const nodes[] = {
+        "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"taints\":[{\"key\":\"\",\"effect\":\"Bad\"}]},"
+        "\"status\":{\"phase\":\"Limbo\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"Maybe\"}]"
+        "}}",
+        "{\"metadata\":{},\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":"
+        "\"110\"}}}",
+        "{\"metadata\":{\"name\":\"n\",\"labels\":{\"topology.kubernetes.io/"
+        "zone\":\"\",\"\":\"\"}},"
+        "\"status\":{\"images\":[{\"names\":[\"\",\"\",\"a\"],\"sizeBytes\":-5},{}]}}",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(pods) * ARRAY_LEN(nodes); i++) {
+        struct fixture f;
+        fixture_init(&f, NULL, NULL);
+        const char *node = nodes[i % ARRAY_LEN(nodes)], *pod = pods[i / ARRAY_LEN(nodes)];
+        fixture_add(&f, fixture_object(KIND_NODE, "%s", node));
+        fixture_add(&f, fixture_object(KIND_POD, "%s", pod));
+        assert_survives(&f, i / ARRAY_LEN(nodes) == 1 ? "" : "p");
+        /* And gone again. */
+        fixture_delete(&f, fixture_object(KIND_POD, "%s", pod));
+        fixture_delete(&f, fixture_object(KIND_NODE, "%s", node));
+        fixture_delete(&f, fixture_object(KIND_NODE, "%s", node));
+        fixture_release(&f);
+    }
+}
+
+/* {"k0":"v",…} */
+static void add_many(struct buf *out, const char *prefix, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        buf_add_printf(out, "%s\"%s%zu\":\"v\"", i ? "," : "", prefix, i);
+}
+
+#define MANY 100000
+
+static struct object *big_node(const char *name)
+{
+    struct buf text = BUF_INIT;
+    buf_add_printf(&text, "{\"metadata\":{\"name\":\"%s\",\"labels\":{", name);
+    add_many(&text, "l", MANY);
+    buf_add_cstr(&text, "}},\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":"
+                        "\"110\"},\"images\":[");
+    for (size_t i = 0; i < MANY; i++)
+        buf_add_printf(&text, "%s{\"names\":[\"i%zu\"],\"sizeBytes\":%zu}", i ? "," : "", i, i);
+    buf_add_cstr(&text, "]}}");
+    struct object *o = fixture_object(KIND_NODE, "%s", buf_cstr(&text));
+    buf_release(&text);
+    return o;
+}
+
+static struct object *big_pod(const char *name)
+{
+    struct buf text = BUF_INIT;
+    buf_add_printf(&text, "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"labels\":{", name, name);
+    add_many(&text, "l", MANY);
+    buf_add_cstr(&text, "}},\"spec\":{\"schedulerName\":\"default-scheduler\",\"nodeSelector\":{");
+    add_many(&text, "l", 1000);
+    buf_add_cstr(&text, "}}}");
+    struct object *o = fixture_object(KIND_POD, "%s", buf_cstr(&text));
+    buf_release(&text);
+    return o;
+}
+
+static void labels_and_images_by_the_hundred_thousand(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    fixture_add(&f, big_node("a"));
+    fixture_add(&f, big_node("b"));
+    fixture_add(&f, big_pod("p"));
+    fixture_settle(&f);
+    assert_non_null(fixture_node_of(&f, "p"));
+    fixture_update(&f, big_node("a"), big_node("a"));
+    fixture_delete(&f, big_node("b"));
+    assert_int_equal(engine_get_stats(f.engine).nodes, 1);
+    fixture_release(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(undefined_codes_are_errors_at_every_point),
+        cmocka_unit_test(batches_that_lie),
+        cmocka_unit_test(who_never_answers_holds_up_nobody),
+        cmocka_unit_test(an_answer_too_many_is_not_the_next_plugins),
+        cmocka_unit_test(the_last_of_two_writes_counts),
+        cmocka_unit_test(a_write_that_nobody_waits_for_any_more),
+        cmocka_unit_test(reasons_without_end_are_cut),
+        cmocka_unit_test(odd_amounts),
+        cmocka_unit_test(odd_objects),
+        cmocka_unit_test(labels_and_images_by_the_hundred_thousand),
+    };
+    return cmocka_run_group_tests_name("bad_input", tests, NULL, NULL);
+}

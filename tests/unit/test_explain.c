@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What engine_explain says about attempts. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "base/time.h"
+#include "codec/json_value.h"
+#include "engine/internal.h"
+#include "puppet.h"
+
+/* --- reading explanations --------------------------------------------------------------------- */
+
+struct reading {
+    struct buf text;
+    struct arena arena;
+    struct json_value *records;
+    size_t n;
+};
+
+/* Every line is a JSON object of its own. */
+static void explain(struct reading *r, const struct fixture *f, const char *pod)
+{
+    *r = (struct reading){0};
+    arena_init(&r->arena, 0);
+    r->n = engine_explain(f->engine, STR("default"), str_of(pod), &r->text);
+    r->records = arena_array(&r->arena, struct json_value, r->n + 1);
+    struct str rest = buf_str(&r->text);
+    for (size_t i = 0; i < r->n; i++) {
+        struct err err = {0};
+        size_t end = str_find(rest, '\n');
+        assert_true(end < rest.n);
+        if (json_parse(str_slice(rest, 0, end), JSON_STRICT, &r->arena, &r->records[i], &err) < 0)
+            fail_msg("%s in %.*s", err.msg, (int)end, rest.p);
+        rest = str_slice(rest, end + 1, SIZE_MAX);
+    }
+    assert_int_equal(rest.n, 0);
+}
+
+static void done(struct reading *r)
+{
+    buf_release(&r->text);
+    arena_release(&r->arena);
+}
+
+static const struct json_value *member(const struct json_value *v, const char *key)
+{
+    const struct json_value *m = json_get(v, str_of(key));
+    if (!m)
+        fail_msg("no member %s", key);
+    return m;
+}
+
+static void assert_text(const struct json_value *v, const char *key, const char *expected)
+{
+    const struct json_value *m = json_get(v, str_of(key));
+    if (!expected) {
+        assert_null(m);
+        return;
+    }
+    if (!m || m->kind != JSON_STRING || !str_is(m->text, expected))
+        fail_msg("%s is %.*s, expected %s", key, m ? (int)m->text.n : 0, m ? m->text.p : "",
+                 expected);
+}
+
+static int64_t number(const struct json_value *v, const char *key)
+{
+    int64_t n = 0;
+    const struct json_value *m = member(v, key);
+    assert_int_equal(m->kind, JSON_NUMBER);
+    assert_true(str_to_i64(m->text, &n));
+    return n;
+}
+
+/* "name code plugin reason+reason; …" of all nodes that were looked at. */
+static void assert_nodes(const struct json_value *record, const char *expected)
+{
+    struct buf out = BUF_INIT;
+    const struct json_value *nodes = member(record, "nodes");
+    for (size_t i = 0; i < nodes->n; i++) {
+        const struct json_value *n = &nodes->items[i];
+        const struct json_value *plugin = json_get(n, STR("plugin"));
+        const struct json_value *reasons = json_get(n, STR("reasons"));
+        buf_add_printf(&out, "%s%.*s %.*s", i ? "; " : "", STR_ARG(member(n, "name")->text),
+                       STR_ARG(member(n, "code")->text));
+        if (plugin)
+            buf_add_printf(&out, " %.*s", STR_ARG(plugin->text));
+        for (size_t k = 0; reasons && k < reasons->n; k++)
+            buf_add_printf(&out, "%s%.*s", k ? "+" : " ", STR_ARG(reasons->items[k].text));
+    }
+    assert_string_equal(buf_cstr(&out), expected);
+    buf_release(&out);
+}
+
+/* "name total; …" of all nodes that passed; each total must be the sum of its parts. */
+static void assert_feasible(const struct json_value *record, const char *expected)
+{
+    struct buf out = BUF_INIT;
+    const struct json_value *nodes = member(record, "feasible");
+    for (size_t i = 0; i < nodes->n; i++) {
+        const struct json_value *n = &nodes->items[i], *plugins = member(n, "plugins");
+        int64_t total = 0;
+        for (size_t k = 0; k < plugins->n; k++) {
+            const struct json_value *p = &plugins->items[k];
+            assert_int_equal(number(p, "weighted"), number(p, "normalized") * number(p, "weight"));
+            total += number(p, "weighted");
+        }
+        assert_int_equal(number(n, "total"), total);
+        buf_add_printf(&out, "%s%.*s %lld", i ? "; " : "", STR_ARG(member(n, "name")->text),
+                       (long long)total);
+    }
+    assert_string_equal(buf_cstr(&out), expected);
+    buf_release(&out);
+}
+
+/* --- attempts --------------------------------------------------------------------------------- */
+
+static int64_t number_of(const struct berth_node *node)
+{
+    int64_t n = 0;
+    assert_true(str_to_i64(str_of(node->name + 1), &n));
+    return n;
+}
+
+/* n0 is refused; the others score by their number, turned round by normalising. */
+static void judge(struct puppet_call *call)
+{
+    if (call->point == PUPPET_FILTER && number_of(call->node) == 0) {
+        call->code = BERTH_UNSCHEDULABLE;
+        call->puppet->host->status_text(call->status, BERTH_STR("a \"zero\""));
+        call->puppet->host->status_text(call->status, BERTH_STR("round"));
+    }
+    if (call->point == PUPPET_SCORE)
+        call->score = number_of(call->node) * 1000;
+    for (size_t i = 0; call->point == PUPPET_NORMALIZE && i < call->n; i++)
+        call->scores[i] = 50 - call->scores[i] / 1000;
+}
+
+static void a_placed_pod_is_explained(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    puppet_add("A", AT(FILTER) | AT(SCORE) | AT(NORMALIZE))->hook = judge;
+    puppet_add("B", AT(SCORE))->score = 7;
+    fixture_init(&f,
+                 "apiVersion: kubescheduler.config.k8s.io/v1\n"
+                 "kind: KubeSchedulerConfiguration\n"
+                 "profiles:\n"
+                 "- plugins: {score: {enabled: [{name: B, weight: 3}]}}\n",
+                 puppet_registry());
+    for (int i = 0; i < 4; i++) {
+        char name[8];
+        snprintf(name, sizeof(name), "n%d", i);
+        fixture_add(&f, fixture_node(name, "4", "8Gi"));
+    }
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_schedule(&f);
+    explain(&r, &f, "p");
+    assert_int_equal(r.n, 0); /* it is told when it is over */
+    done(&r);
+    fixture_settle(&f);
+    explain(&r, &f, "p");
+    assert_int_equal(r.n, 1);
+    const struct json_value *v = &r.records[0];
+    assert_text(v, "namespace", "default");
+    assert_text(v, "pod", "p");
+    assert_text(v, "uid", "p");
+    assert_text(v, "profile", "default-scheduler");
+    assert_text(v, "outcome", "scheduled");
+    assert_text(v, "node", "n1");
+    assert_text(v, "message", NULL);
+    assert_text(v, "event", "UnschedulablePodAdd");
+    assert_text(v, "queue", NULL);
+    assert_int_equal(number(v, "attempt"), 1);
+    assert_int_equal(number(v, "allNodes"), 4);
+    assert_nodes(v, "n0 Unschedulable A a \"zero\"+round; n1 Success; n2 Success; n3 Success");
+    assert_feasible(v, "n1 70; n2 69; n3 68");
+    const struct json_value *plugins = member(&member(v, "feasible")->items[2], "plugins");
+    const struct json_value *a =
+        &plugins->items[str_is(member(&plugins->items[0], "name")->text, "A") ? 0 : 1];
+    assert_int_equal(number(a, "raw"), 3000);
+    assert_int_equal(number(a, "normalized"), 47);
+    done(&r);
+    fixture_release(&f);
+}
+
+static void a_single_node_has_no_scores(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    puppet_add("A", AT(SCORE))->score = 9;
+    puppet_scene(&f, 1);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    explain(&r, &f, "p");
+    assert_feasible(&r.records[0], "n0 0");
+    done(&r);
+    fixture_release(&f);
+}
+
+static void the_promised_node_alone_was_looked_at(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    puppet_add("A", AT(FILTER));
+    puppet_scene(&f, 3);
+    fixture_add(&f, puppet_pod("p", 0, "n2"));
+    fixture_settle(&f);
+    explain(&r, &f, "p");
+    assert_nodes(&r.records[0], "n2 Success");
+    assert_text(&r.records[0], "node", "n2");
+    done(&r);
+    fixture_release(&f);
+}
+
+static void a_rejected_pod_is_explained_attempt_by_attempt(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    struct puppet *a = puppet_add("A", AT(PRE_FILTER) | AT(FILTER) | AT(HINT));
+    struct puppet *b = puppet_add("B", AT(FILTER) | AT(HINT));
+    a->limit[0] = "n1", a->limit[1] = "n2";
+    b->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+    b->reason = "never";
+    puppet_scene(&f, 3);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_add(&f, puppet_pod("other", 0, ""));
+    fixture_schedule(&f);
+    b->code[PUPPET_FILTER] = BERTH_ERROR;
+    b->reason = "broken";
+    fixture_add(&f, fixture_node("n9", "4", "8Gi"));
+    fixture_pass(&f, 20 * NSEC_PER_SEC);
+    fixture_schedule(&f);
+    explain(&r, &f, "p");
+    assert_int_equal(r.n, 2);
+    const struct json_value *v = &r.records[0];
+    assert_text(v, "outcome", "unschedulable");
+    assert_text(v, "message",
+                "0/3 nodes are available: 1 node(s) didn't satisfy plugin(s) [A], 2 never.");
+    assert_text(v, "node", NULL);
+    assert_text(v, "queue", "unschedulable");
+    assert_nodes(v, "n1 UnschedulableAndUnresolvable B never; "
+                    "n2 UnschedulableAndUnresolvable B never");
+    assert_feasible(v, "");
+    v = &r.records[1];
+    assert_text(v, "outcome", "error");
+    assert_text(v, "message", "running \"B\" filter plugin: broken");
+    assert_text(v, "queue", "errorBackoff");
+    assert_int_equal(number(v, "attempt"), 2);
+    assert_int_equal(number(v, "allNodes"), 4);
+    done(&r);
+    /* All pods: numbers count up. */
+    explain(&r, &f, "");
+    assert_int_equal(r.n, 4);
+    for (size_t i = 0; i < r.n; i++)
+        assert_int_equal(number(&r.records[i], "number"), (int64_t)i);
+    done(&r);
+    fixture_release(&f);
+}
+
+static void what_brought_the_pod_back_is_told(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    struct puppet *a = puppet_add("A", AT(FILTER) | AT(HINT));
+    a->code[PUPPET_FILTER] = BERTH_PENDING;
+    a->reason = "no";
+    puppet_scene(&f, 1);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_schedule(&f);
+    fixture_add(&f, fixture_node("x", "4", "8Gi"));
+    fixture_schedule(&f);
+    a->code[PUPPET_FILTER] = BERTH_SUCCESS;
+    fixture_pass(&f, 400 * NSEC_PER_SEC);
+    fixture_settle(&f);
+    explain(&r, &f, "p");
+    assert_int_equal(r.n, 3);
+    assert_text(&r.records[0], "event", "UnschedulablePodAdd");
+    assert_text(&r.records[1], "event", "NodeAdd");
+    assert_text(&r.records[2], "event", "UnschedulableTimeout");
+    assert_text(&r.records[2], "outcome", "scheduled");
+    done(&r);
+    fixture_release(&f);
+}
+
+static void failures_of_the_binding_are_explained_with_the_choice(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    struct puppet *a = puppet_add("A", AT(FILTER) | AT(SCORE) | AT(NORMALIZE) | AT(RESERVE));
+    a->hook = judge;
+    a->code[PUPPET_RESERVE] = BERTH_UNSCHEDULABLE;
+    a->reason = "taken";
+    puppet_scene(&f, 3);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_schedule(&f);
+    explain(&r, &f, "p");
+    assert_text(&r.records[0], "outcome", "unschedulable");
+    assert_text(&r.records[0], "message", "0/1 nodes are available: 1 taken.");
+    assert_nodes(&r.records[0], "n0 Unschedulable A a \"zero\"+round; n1 Success; n2 Success");
+    assert_feasible(&r.records[0], "n1 49; n2 48");
+    done(&r);
+    fixture_release(&f);
+}
+
+static void without_nodes_there_is_little_to_say(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    puppet_scene(&f, 0);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    engine_schedule_one(f.engine);
+    explain(&r, &f, "p");
+    assert_int_equal(r.n, 1);
+    assert_text(&r.records[0], "message", "no nodes available to schedule pods");
+    assert_nodes(&r.records[0], "");
+    assert_int_equal(number(&r.records[0], "allNodes"), 0);
+    done(&r);
+    fixture_release(&f);
+}
+
+/* --- nodes come and go ------------------------------------------------------------------------ */
+
+static void names_are_those_of_the_time(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    struct puppet *a = puppet_add("A", AT(FILTER) | AT(SCORE) | AT(HINT));
+    a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
+    a->reason = "no";
+    puppet_scene(&f, 3);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_schedule(&f);
+    /* The slots of n0 and n2 get other nodes. */
+    fixture_delete(&f, fixture_node("n0", "4", "8Gi"));
+    fixture_delete(&f, fixture_node("n2", "4", "8Gi"));
+    fixture_add(&f, fixture_node("x", "4", "8Gi"));
+    fixture_add(&f, fixture_node("y", "4", "8Gi"));
+    a->code[PUPPET_FILTER] = BERTH_SUCCESS;
+    fixture_add(&f, puppet_pod("q", 0, ""));
+    engine_schedule_one(f.engine);
+    if (!fixture_binding(&f, "q"))
+        engine_schedule_one(f.engine);
+    /* While q is being bound, its nodes go. */
+    fixture_delete(&f, fixture_node("x", "4", "8Gi"));
+    fixture_delete(&f, fixture_node("n1", "4", "8Gi"));
+    fixture_delete(&f, fixture_node("y", "4", "8Gi"));
+    fixture_add(&f, fixture_node("late", "4", "8Gi"));
+    fixture_answer(&f, fixture_binding(&f, "q"), 404, "no such node");
+    explain(&r, &f, "p");
+    assert_nodes(&r.records[0], "n0 Unschedulable A no; n1 Unschedulable A no; "
+                                "n2 Unschedulable A no");
+    done(&r);
+    explain(&r, &f, "q");
+    assert_text(&r.records[0], "outcome", "error");
+    assert_nodes(&r.records[0], "n1 Success; x Success; y Success");
+    assert_int_equal(number(&r.records[0], "allNodes"), 3);
+    done(&r);
+    fixture_release(&f);
+}
+
+/* --- bounds ----------------------------------------------------------------------------------- */
+
+static void old_records_go(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    puppet_scene(&f, 5);
+    struct explain *x = &f.engine->explain;
+    x->max_bytes = 4096;
+    for (int i = 0; i < 200; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "p%d", i);
+        fixture_add(&f, puppet_pod(name, 0, ""));
+        fixture_settle(&f);
+        assert_true(x->bytes <= x->max_bytes);
+        /* Names of node sets count as well. */
+        snprintf(name, sizeof(name), "x%d", i);
+        fixture_add(&f, fixture_node(name, "4", "8Gi"));
+        fixture_delete(&f, fixture_node(name, "4", "8Gi"));
+    }
+    explain(&r, &f, "");
+    assert_true(r.n >= 2 && r.n < 20);
+    for (size_t i = 0; i < r.n; i++)
+        assert_int_equal(number(&r.records[i], "number"), (int64_t)(200 - r.n + i));
+    done(&r);
+    explain(&r, &f, "p0");
+    assert_int_equal(r.n, 0);
+    done(&r);
+    explain(&r, &f, "p199");
+    assert_int_equal(r.n, 1);
+    done(&r);
+    fixture_release(&f);
+}
+
+static void what_is_too_large_is_not_kept(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    puppet_scene(&f, 50);
+    f.engine->explain.max_bytes = 1000;
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    assert_non_null(fixture_node_of(&f, "p"));
+    explain(&r, &f, "");
+    assert_int_equal(r.n, 0);
+    assert_int_equal(f.engine->explain.bytes, 0);
+    done(&r);
+    fixture_release(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_placed_pod_is_explained),
+        cmocka_unit_test(a_single_node_has_no_scores),
+        cmocka_unit_test(the_promised_node_alone_was_looked_at),
+        cmocka_unit_test(a_rejected_pod_is_explained_attempt_by_attempt),
+        cmocka_unit_test(what_brought_the_pod_back_is_told),
+        cmocka_unit_test(failures_of_the_binding_are_explained_with_the_choice),
+        cmocka_unit_test(without_nodes_there_is_little_to_say),
+        cmocka_unit_test(names_are_those_of_the_time),
+        cmocka_unit_test(old_records_go),
+        cmocka_unit_test(what_is_too_large_is_not_kept),
+    };
+    return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
+}

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks what the documents point at: files they link to, tests that docs/compat.md names.
+
+Prints one line per fault, as file:line: text, and fails when there is one.
+"""
+
+import glob
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")  # no colon: a file, not an address
+TEST = re.compile(r"(?<![\w/])(unit|e2e)/(\w+)")
+SUFFIX = {"unit": "c", "e2e": "py"}
+
+
+def faults(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as f:
+        for number, line in enumerate(f, 1):
+            targets = [os.path.join(os.path.dirname(path), link) for link in LINK.findall(line)]
+            if path == "docs/compat.md" and line.startswith("|"):
+                targets += [f"tests/{kind}/test_{name}.{SUFFIX[kind]}"
+                            for kind, name in TEST.findall(line)]
+            for target in targets:
+                if not os.path.exists(os.path.join(ROOT, target)):
+                    yield f"{path}:{number}: there is no {os.path.normpath(target)}"
+
+
+def main():
+    documents = sorted(glob.glob("*.md", root_dir=ROOT) +
+                       glob.glob("docs/**/*.md", root_dir=ROOT, recursive=True))
+    found = [fault for path in documents for fault in faults(path)]
+    print("\n".join(found), end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
