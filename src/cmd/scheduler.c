@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* berth scheduler: schedules the pods of a cluster. */
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@
 struct scheduler {
     /* Flags. */
     const char *config_file, *kubeconfig, *master, *bind_address, *cert_file, *key_file;
-    const char *logging_format;
+    const char *logging_format, *explain_file;
     const char *resource_lock, *resource_name, *resource_namespace;
     int64_t secure_port, verbosity;
     int64_t lease_duration, renew_deadline, retry_period, max_in_unschedulable;
@@ -133,12 +134,54 @@ static void on_stopped(void *ctx)
 static const struct world_callbacks world_callbacks = {.on_lost = on_lost,
                                                        .on_stopped = on_stopped};
 
+/* The file appears whole or not at all, and only its owner may read it. */
+static int write_file(const char *path, struct str text, struct err *reterr)
+{
+    char *temporary = xasprintf("%s.tmp", path);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bool ok = fd >= 0;
+    for (size_t at = 0; ok && at < text.n;) {
+        ssize_t n = write(fd, text.p + at, text.n - at);
+        ok = n > 0 || (n < 0 && errno == EINTR);
+        at += n > 0 ? (size_t)n : 0;
+    }
+    if (fd >= 0)
+        ok = close(fd) == 0 && ok;
+    ok = ok && rename(temporary, path) == 0;
+    int r = ok ? 0 : err_set(reterr, -errno, "%s: %s", path, strerror(errno));
+    free(temporary);
+    return r;
+}
+
+static void on_explained(void *ctx, struct str json, size_t attempts)
+{
+    const struct scheduler *s = ctx;
+    struct err err;
+    if (write_file(s->explain_file, json, &err) < 0)
+        log_error("Explanations could not be written", KV_ERR(&err));
+    else
+        log_info(0, "Explanations written", KV_CSTR("file", s->explain_file),
+                 KV_INT("attempts", attempts));
+}
+
+static void explain(struct scheduler *s)
+{
+    if (*s->explain_file)
+        world_explain(s->world, on_explained, s);
+    else
+        log_info(0, "SIGUSR1 without --explain-file: nothing is written");
+}
+
 static void on_signal(struct loop_io *io, unsigned events)
 {
     (void)events;
     struct scheduler *s = CONTAINER_OF(io, struct scheduler, signals);
     struct signalfd_siginfo info;
     while (read(io->fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        if (info.ssi_signo == SIGUSR1) {
+            explain(s);
+            continue;
+        }
         /* The second signal means it. */
         if (s->stopping)
             _exit(EXIT_FAILED);
@@ -154,6 +197,7 @@ static int watch_signals(struct scheduler *s, struct err *reterr)
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGUSR1);
     /* Blocked before any thread starts, so that all inherit it. */
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
@@ -286,6 +330,7 @@ int cmd_scheduler(int argc, char **argv)
         .cert_file = "",
         .key_file = "",
         .logging_format = "text",
+        .explain_file = "",
         .resource_lock = "leases",
         .resource_name = "kube-scheduler",
         .resource_namespace = "kube-system",
@@ -328,6 +373,9 @@ int cmd_scheduler(int argc, char **argv)
          "name of the lease", false},
         {NULL, "leader-elect-resource-namespace", '\0', FLAG_STR, &s.resource_namespace,
          "NAMESPACE", "namespace of the lease", false},
+        {"Explanations", "explain-file", '\0', FLAG_STR, &s.explain_file, "FILE",
+         "on SIGUSR1, write why the latest pods are where they are: one JSON object per attempt",
+         false},
         {"Logs", "logging-format", '\0', FLAG_STR, &s.logging_format, "FORMAT", "text or json",
          false},
         {NULL, "v", 'v', FLAG_INT, &s.verbosity, "LEVEL", "how much to log", false},

@@ -20,8 +20,17 @@
 /* How long a leader may be stuck before health checks say so. */
 #define LEASE_TOLERANCE (20 * NSEC_PER_SEC)
 
+/* Somebody wants to know why; goes to the engine's thread and comes back with the answer. */
+struct question {
+    struct world *world;
+    world_explain_fn *fn;
+    void *ctx;
+    struct buf json;
+    size_t attempts;
+};
+
 /* What the engine's thread is told. */
-enum letter_kind { LETTER_OBJECT, LETTER_WRITE_DONE, LETTER_SCHEDULE };
+enum letter_kind { LETTER_OBJECT, LETTER_WRITE_DONE, LETTER_SCHEDULE, LETTER_EXPLAIN };
 
 struct letter {
     struct mail mail;
@@ -30,6 +39,7 @@ struct letter {
     uint64_t id;                   /* LETTER_WRITE_DONE */
     int status;
     char *reason, *message;
+    struct question *question; /* LETTER_EXPLAIN */
 };
 
 /* What the loop's thread is told to write. */
@@ -62,7 +72,7 @@ struct world {
 
     /* The engine's thread. */
     pthread_t thread;
-    bool thread_runs;
+    bool started, thread_runs;
     struct mailbox letters;
     struct pool *pool; /* helps the engine's thread to filter and score */
     struct engine *engine;
@@ -170,6 +180,21 @@ static void flush_outbox(struct world *w)
     loop_post(w->loop, run_batch, batch);
 }
 
+static void free_question(struct question *q)
+{
+    if (q)
+        buf_release(&q->json);
+    free(q);
+}
+
+static void tell_answer(void *ctx)
+{
+    struct question *q = ctx;
+    if (!q->world->stopping)
+        q->fn(q->ctx, buf_str(&q->json), q->attempts);
+    free_question(q);
+}
+
 /* --- the engine's thread: in ------------------------------------------------------------------ */
 
 static void free_letter(struct letter *l)
@@ -178,10 +203,11 @@ static void free_letter(struct letter *l)
     object_unref(l->after);
     free(l->reason);
     free(l->message);
+    free_question(l->question);
     free(l);
 }
 
-static void read_letter(struct world *w, const struct letter *l)
+static void read_letter(struct world *w, struct letter *l)
 {
     switch (l->kind) {
     case LETTER_OBJECT:
@@ -195,6 +221,10 @@ static void read_letter(struct world *w, const struct letter *l)
     }
     case LETTER_SCHEDULE:
         w->may_schedule = true;
+        break;
+    case LETTER_EXPLAIN:
+        l->question->attempts = engine_explain(w->engine, STR(""), STR(""), &l->question->json);
+        loop_post(w->loop, tell_answer, TAKE(l->question));
         break;
     }
 }
@@ -502,7 +532,7 @@ void world_start(struct world *w)
         log_error("The engine's thread could not be started", KV_CSTR("err", strerror(r)));
         abort();
     }
-    w->thread_runs = true;
+    w->started = w->thread_runs = true;
     informers_start(w->informers);
     if (w->elector)
         lease_elector_start(w->elector);
@@ -526,12 +556,22 @@ void world_stop(struct world *w)
         loop_post(w->loop, stopped_without_election, w);
 }
 
+void world_explain(struct world *w, world_explain_fn *fn, void *ctx)
+{
+    struct question *q = xnew(struct question);
+    *q = (struct question){.world = w, .fn = fn, .ctx = ctx};
+    post_letter(w, (struct letter){.kind = LETTER_EXPLAIN, .question = q});
+}
+
 struct world *world_free(struct world *w)
 {
     if (!w)
         return NULL;
     w->stopping = true;
     end_thread(w);
+    /* What the engine's thread posted last is still addressed to us. */
+    if (w->started)
+        loop_step(w->loop, 0);
     while (w->open) {
         pod_binding_cancel(w->open->binding);
         pod_status_write_cancel(w->open->status_write);

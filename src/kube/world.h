@@ -42,6 +42,13 @@ void world_stop(struct world *world);
 /* Without a word to anybody. NULL is fine; returns NULL. */
 struct world *world_free(struct world *world);
 
+/*
+ * Asks the engine's thread for all attempts that it remembers (see engine_explain); fn is told on
+ * the loop's thread, unless the world ends first. json lives until it returns.
+ */
+typedef void world_explain_fn(void *ctx, struct str json, size_t attempts);
+void world_explain(struct world *world, world_explain_fn *fn, void *ctx);
+
 /* For health checks. */
 bool world_has_synced(const struct world *world);
 bool world_is_healthy(const struct world *world);

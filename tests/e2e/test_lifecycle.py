@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How berth starts, is watched over, takes turns with others, and ends."""
 
+import json
 import os
+import signal
 import subprocess
 import time
 
@@ -398,6 +400,26 @@ def help_and_version_are_told_on_standard_output(c):
         done = berth.run(*args)
         equal((done.code, done.err), (0, ""), f"{args}: exit code and standard error")
         check(done.out, "nothing said")
+
+
+@test
+def it_explains_itself_when_asked(c):
+    add_nodes(c, make_node("small", cpu="1", memory="1Gi"), make_node("big", cpu="4", memory="8Gi"))
+    add_pods(c, make_pod("fits", cpu="2", memory="1Gi"), make_pod("never", cpu="9", memory="1Gi"))
+    file = os.path.join(c.dir, "why.json")
+    p = start(c, f"--explain-file={file}")
+    wait_bound(c, "fits")
+    wait_for(lambda: berth.condition_of(c, "never"), TIMEOUT, what="never is told of")
+    p.signal(signal.SIGUSR1)
+    wait_for(lambda: os.path.exists(file), TIMEOUT, what="the file is there")
+    with open(file, encoding="utf-8") as f:
+        attempts = {a["pod"]: a for a in map(json.loads, f)}
+    equal(attempts["fits"]["node"], "big", "where it went")
+    equal({n["name"]: n.get("reasons") for n in attempts["fits"]["nodes"]},
+          {"small": ["Insufficient cpu"], "big": None}, "what was said of each node")
+    equal(attempts["never"]["outcome"], "unschedulable", "the other")
+    equal(os.stat(file).st_mode & 0o777, 0o600, "who may read it")
+    stop(p)
 
 
 @test
