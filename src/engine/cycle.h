@@ -146,6 +146,10 @@ void cycle_failure_blame(struct cycle_failure *failure, const struct berth_handl
 
 /* --- parts: filter.c and score.c -------------------------------------------------------------- */
 
+/* All filters on one node, until one refuses: *ret_plugin. */
+enum berth_code cycle_run_filters(const struct berth_cycle *cycle, const struct berth_pod *pod,
+                                  const struct berth_node *node, struct berth_status *status,
+                                  const struct berth_handle **ret_plugin);
 /*
  * All filters on one node, with nominated pods counted as upstream does: with them, and if there
  * were any once more without. *ret_plugin: who refused.

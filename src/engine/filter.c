@@ -9,6 +9,7 @@
  */
 #include "engine/cycle.h"
 #include "engine/internal.h"
+#include "engine/what_if.h"
 
 #define MIN_FEASIBLE_NODES      100
 #define MIN_FEASIBLE_PERCENTAGE 5
@@ -39,9 +40,9 @@ static size_t nodes_to_find(const struct berth_cycle *cycle)
 
 /* --- one node --------------------------------------------------------------------------------- */
 
-static enum berth_code run_filters(const struct berth_cycle *cycle, const struct berth_pod *pod,
-                                   const struct berth_node *node, struct berth_status *status,
-                                   const struct berth_handle **ret_plugin)
+enum berth_code cycle_run_filters(const struct berth_cycle *cycle, const struct berth_pod *pod,
+                                  const struct berth_node *node, struct berth_status *status,
+                                  const struct berth_handle **ret_plugin)
 {
     const handle_list *list = &cycle->profile->at[POINT_FILTER];
     for (size_t i = 0; i < list->n; i++) {
@@ -74,40 +75,6 @@ static bool has_nominated(const struct engine *e, const struct berth_pod *pod,
     return false;
 }
 
-/* What AddPod said becomes the whole text: no filter is to blame. */
-static void tell_add_pod(const struct berth_cycle *cycle, const struct berth_handle *h,
-                         enum berth_code code, struct berth_status *status)
-{
-    struct cycle_failure failure = {0};
-    cycle_failure_status(&failure, cycle, status, code, "running AddPod on PreFilter plugin \"%s\"",
-                         h->plugin->name);
-    status_clear(status);
-    status_add_text(status, buf_str(&failure.text));
-    cycle_failure_release(&failure);
-}
-
-/* Tells the plugins' cycle state that `other` is on the node as well. */
-static enum berth_code run_add_pod(struct berth_cycle *cycle, const struct berth_pod *pod,
-                                   const struct berth_pod *other, const struct berth_node *node,
-                                   struct berth_status *status,
-                                   const struct berth_handle **ret_plugin)
-{
-    const handle_list *list = &cycle->profile->at[POINT_PRE_FILTER];
-    for (size_t i = 0; i < list->n; i++) {
-        const struct berth_handle *h = list->v[i];
-        if (!h->plugin->add_pod || plugin_set_has(&cycle->skip_filter, h->id))
-            continue;
-        status_clear(status);
-        enum berth_code code = h->plugin->add_pod(h->self, cycle, pod, other, node, status);
-        if (code != BERTH_SUCCESS) {
-            tell_add_pod(cycle, h, code, status);
-            *ret_plugin = NULL;
-            return BERTH_ERROR;
-        }
-    }
-    return BERTH_SUCCESS;
-}
-
 static enum berth_code filter_with_nominated(struct berth_cycle *cycle, const struct berth_pod *pod,
                                              const struct berth_node *node,
                                              struct berth_status *status,
@@ -115,19 +82,15 @@ static enum berth_code filter_with_nominated(struct berth_cycle *cycle, const st
 {
     const struct nominated_node *n =
         nominator_node(&cycle->engine->queue.nominator, str_of(node->name));
-    struct berth_cycle *what_if = cycle_clone(cycle);
-    struct berth_node *fuller = node_info_clone(node);
-    enum berth_code code = BERTH_SUCCESS;
-    for (size_t i = 0; code == BERTH_SUCCESS && i < n->pods.n; i++) {
-        if (!counts_for(pod, n->pods.v[i]))
-            continue;
-        node_info_add_pod(fuller, n->pods.v[i]);
-        code = run_add_pod(what_if, pod, n->pods.v[i], fuller, status, ret_plugin);
-    }
-    if (code == BERTH_SUCCESS)
-        code = run_filters(what_if, pod, fuller, status, ret_plugin);
-    node_info_free(fuller);
-    cycle_free_clone(what_if);
+    struct what_if w;
+    bool ok = true;
+    *ret_plugin = NULL;
+    what_if_init(&w, cycle, pod, node, status);
+    for (size_t i = 0; ok && i < n->pods.n; i++)
+        if (counts_for(pod, n->pods.v[i]))
+            ok = what_if_add(&w, n->pods.v[i]);
+    enum berth_code code = ok ? what_if_filter(&w, ret_plugin) : BERTH_ERROR;
+    what_if_release(&w);
     return code;
 }
 
@@ -140,7 +103,7 @@ enum berth_code cycle_filter_node(struct berth_cycle *cycle, const struct berth_
         if (code != BERTH_SUCCESS)
             return code;
     }
-    return run_filters(cycle, pod, node, status, ret_plugin);
+    return cycle_run_filters(cycle, pod, node, status, ret_plugin);
 }
 
 /* --- a window --------------------------------------------------------------------------------- */

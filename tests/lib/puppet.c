@@ -14,6 +14,7 @@ static const char *const point_names[] = {
     [PUPPET_LESS] = "Less",
     [PUPPET_PRE_FILTER] = "PreFilter",
     [PUPPET_ADD_POD] = "AddPod",
+    [PUPPET_REMOVE_POD] = "RemovePod",
     [PUPPET_FILTER] = "Filter",
     [PUPPET_POST_FILTER] = "PostFilter",
     [PUPPET_PRE_SCORE] = "PreScore",
@@ -143,6 +144,20 @@ static enum berth_code add_pod(void *self, struct berth_cycle *cycle, const stru
 {
     struct puppet_call call = {.puppet = self,
                                .point = PUPPET_ADD_POD,
+                               .cycle = cycle,
+                               .pod = pod,
+                               .other = other,
+                               .node = node,
+                               .status = status};
+    return play(&call);
+}
+
+static enum berth_code remove_pod(void *self, struct berth_cycle *cycle,
+                                  const struct berth_pod *pod, const struct berth_pod *other,
+                                  const struct berth_node *node, struct berth_status *status)
+{
+    struct puppet_call call = {.puppet = self,
+                               .point = PUPPET_REMOVE_POD,
                                .cycle = cycle,
                                .pod = pod,
                                .other = other,
@@ -318,6 +333,7 @@ struct puppet *puppet_add(const char *name, unsigned points)
         IF(LESS, less),
         IF(PRE_FILTER, pre_filter),
         IF(ADD_POD, add_pod),
+        IF(REMOVE_POD, remove_pod),
         IF(FILTER, filter),
         IF(POST_FILTER, post_filter),
         IF(PRE_SCORE, pre_score),

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What if pods came to a node, or left it? */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "engine/internal.h"
+#include "engine/what_if.h"
+#include "engine_fixture.h"
+#include "puppet.h"
+
+/* A pod that wants into node n, where `old` is. */
+struct scene {
+    struct berth_cycle *cycle;
+    struct berth_pod *pod, *old, *more;
+    struct berth_node *node;
+    struct what_if w;
+};
+
+static struct berth_pod *info(struct fixture *f, struct object *o)
+{
+    struct berth_pod *pod = pod_info_new(o, &f->engine->names);
+    object_unref(o);
+    return pod;
+}
+
+static void begin(struct scene *s, struct fixture *f)
+{
+    struct engine *e = f->engine;
+    fixture_add(f, fixture_node("n", "2", "8Gi"));
+    fixture_add(f, fixture_pod_on("old", "1500m", "1Gi", "n"));
+    s->cycle = cycle_new(e, e->profiles.v[0]);
+    s->pod = info(f, fixture_pod("p", "1", "1Gi"));
+    s->more = info(f, fixture_pod("more", "1500m", "1Gi"));
+    s->node = cache_node(&e->cache, STR("n"));
+    s->old = s->node->pods.v[0];
+    what_if_init(&s->w, s->cycle, s->pod, s->node, &e->status);
+}
+
+static void end(struct scene *s)
+{
+    what_if_release(&s->w);
+    pod_info_unref(s->pod);
+    pod_info_unref(s->more);
+    cycle_free(s->cycle);
+}
+
+static void the_filters_see_the_node_as_it_would_be(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct scene s;
+    const struct berth_handle *plugin = NULL;
+    fixture_init(&f, NULL, NULL);
+    begin(&s, &f);
+    assert_int_equal(what_if_filter(&s.w, &plugin), BERTH_UNSCHEDULABLE);
+    assert_string_equal(plugin->plugin->name, "NodeResourcesFit");
+    assert_true(what_if_remove(&s.w, s.old));
+    assert_int_equal(what_if_filter(&s.w, &plugin), BERTH_SUCCESS);
+    assert_true(what_if_add(&s.w, s.more));
+    assert_int_equal(what_if_filter(&s.w, &plugin), BERTH_UNSCHEDULABLE);
+    /* The node itself is as it was. */
+    assert_int_equal(s.node->pods.n, 1);
+    assert_int_equal(s.node->requested.milli_cpu, 1500);
+    end(&s);
+    fixture_release(&f);
+}
+
+static void plugins_are_told_who_comes_and_goes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct scene s;
+    puppet_clear();
+    puppet_add("A", AT(PRE_FILTER) | AT(ADD_POD) | AT(REMOVE_POD) | AT(FILTER));
+    puppet_scene(&f, 0);
+    begin(&s, &f);
+    assert_true(what_if_remove(&s.w, s.old));
+    assert_true(what_if_add(&s.w, s.old));
+    assert_string_equal(puppet_calls(AT(ADD_POD) | AT(REMOVE_POD)), "A.RemovePod(n) A.AddPod(n)");
+    end(&s);
+    fixture_release(&f);
+}
+
+static void what_remove_pod_says_is_an_error(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct scene s;
+    struct buf text = BUF_INIT;
+    puppet_clear();
+    struct puppet *a = puppet_add("A", AT(PRE_FILTER) | AT(REMOVE_POD) | AT(FILTER));
+    a->code[PUPPET_REMOVE_POD] = BERTH_UNSCHEDULABLE;
+    a->reason_at[PUPPET_REMOVE_POD] = "ouch";
+    puppet_scene(&f, 0);
+    begin(&s, &f);
+    assert_false(what_if_remove(&s.w, s.old));
+    status_write(&f.engine->status, &f.engine->reasons, &text);
+    assert_string_equal(buf_cstr(&text), "running RemovePod on PreFilter plugin \"A\": ouch");
+    buf_release(&text);
+    end(&s);
+    fixture_release(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_filters_see_the_node_as_it_would_be),
+        cmocka_unit_test(plugins_are_told_who_comes_and_goes),
+        cmocka_unit_test(what_remove_pod_says_is_an_error),
+    };
+    return cmocka_run_group_tests_name("what_if", tests, NULL, NULL);
+}
