@@ -298,12 +298,14 @@ static void amounts_of(const struct berth_pod *pod, const struct berth_node *nod
     }
 }
 
-/* Where amounts are absurd upstream's score overflows, and no pod is placed any more; ours stays
- * within its bounds. */
 static int64_t least_requested(int64_t requested, int64_t capacity)
 {
     if (requested > capacity || capacity <= 0)
         return 0;
+    if (LIKELY(requested >= 0 && capacity <= INT64_MAX / MAX_SCORE))
+        return (capacity - requested) * MAX_SCORE / capacity;
+    /* Where amounts are absurd upstream's score overflows, and no pod is placed any more; ours
+     * stays within its bounds. */
     __extension__ typedef __int128 wide;
     wide score = ((wide)capacity - requested) * MAX_SCORE / capacity;
     return (int64_t)MIN(score, (wide)MAX_SCORE);
