@@ -150,7 +150,9 @@ void flags_help(const struct flag *table, size_t n, struct buf *out)
         if (f->metavar)
             buf_add_printf(out, " %s", f->metavar);
         buf_add_printf(out, "\n                %s", f->help);
-        add_default(f, out);
+        /* A flag on this command line holds its own value, not the default. */
+        if (!f->given)
+            add_default(f, out);
         buf_add_char(out, '\n');
     }
 }
