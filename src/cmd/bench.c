@@ -192,13 +192,8 @@ int cmd_bench(int argc, char **argv)
     int n;
     if (flags_parse(flags, ARRAY_LEN(flags), argc, argv, &n, &err) < 0)
         return cmd_fail(EXIT_USAGE, "%s; see `berth bench --help`", err.msg);
-    if (b.help) {
-        struct buf text = BUF_INIT;
-        flags_help(flags, ARRAY_LEN(flags), &text);
-        printf("%s%s", usage, buf_cstr(&text));
-        buf_release(&text);
-        return EXIT_DONE;
-    }
+    if (b.help)
+        return cmd_help(usage, flags, ARRAY_LEN(flags));
     if (n != 1 || strcmp(argv[1], "engine") != 0)
         return cmd_fail(EXIT_USAGE, "what to measure? `berth bench engine`");
     if (b.nodes < 1 || b.pods < 1 || b.runs < 1 || b.runs > MAX_RUNS)

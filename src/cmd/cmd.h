@@ -24,6 +24,9 @@ int cmd_simulate(int argc, char **argv);
 #define CMD_MAX_FILE ((size_t)256 << 20)
 int cmd_read_file(const char *path, struct arena *a, struct str *ret_text,
                   struct err *reterr) MUST_CHECK;
+/* A command's help on standard output; gives the exit code back. */
+struct flag;
+int cmd_help(const char *usage, const struct flag *flags, size_t n);
 /* "berth: MESSAGE" on standard error; gives the exit code back. */
 int cmd_fail(int exit_code, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

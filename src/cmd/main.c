@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "cmd/cmd.h"
+#include "cmd/flags.h"
 
 struct command {
     const char *name;
@@ -27,6 +28,15 @@ int cmd_fail(int exit_code, const char *fmt, ...)
     fputc('\n', stderr);
     va_end(ap);
     return exit_code;
+}
+
+int cmd_help(const char *usage, const struct flag *flags, size_t n)
+{
+    struct buf text = BUF_INIT;
+    flags_help(flags, n, &text);
+    printf("%s%s", usage, buf_cstr(&text));
+    buf_release(&text);
+    return EXIT_DONE;
 }
 
 static int read_all(int fd, const char *path, struct buf *out, struct err *reterr)

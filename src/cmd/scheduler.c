@@ -386,13 +386,8 @@ int cmd_scheduler(int argc, char **argv)
     int n;
     if (flags_parse(flags, ARRAY_LEN(flags), argc, argv, &n, &err) < 0)
         return cmd_fail(EXIT_USAGE, "%s; see `berth scheduler --help`", err.msg);
-    if (s.help) {
-        struct buf text = BUF_INIT;
-        flags_help(flags, ARRAY_LEN(flags), &text);
-        printf("%s%s", usage, buf_cstr(&text));
-        buf_release(&text);
-        return EXIT_DONE;
-    }
+    if (s.help)
+        return cmd_help(usage, flags, ARRAY_LEN(flags));
     if (s.version) {
         puts("berth " BERTH_VERSION);
         return EXIT_DONE;

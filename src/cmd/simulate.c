@@ -168,13 +168,8 @@ int cmd_simulate(int argc, char **argv)
     int n;
     if (flags_parse(flags, ARRAY_LEN(flags), argc, argv, &n, &err) < 0)
         return cmd_fail(EXIT_USAGE, "%s; see `berth simulate --help`", err.msg);
-    if (s.help) {
-        struct buf text = BUF_INIT;
-        flags_help(flags, ARRAY_LEN(flags), &text);
-        printf("%s%s", usage, buf_cstr(&text));
-        buf_release(&text);
-        return EXIT_DONE;
-    }
+    if (s.help)
+        return cmd_help(usage, flags, ARRAY_LEN(flags));
     if (strcmp(s.output, "table") != 0 && strcmp(s.output, "json") != 0)
         return cmd_fail(EXIT_USAGE, "--output: \"%s\" is neither table nor json", s.output);
     if (n == 0)

@@ -311,6 +311,12 @@ const struct json_value *json_get(const struct json_value *v, struct str key)
     return NULL;
 }
 
+struct str json_get_text(const struct json_value *v, struct str key)
+{
+    const struct json_value *member = json_get(v, key);
+    return member && member->kind == JSON_STRING ? member->text : STR("");
+}
+
 static bool number_equal(struct str a, struct str b)
 {
     int64_t x, y;

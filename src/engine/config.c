@@ -260,15 +260,10 @@ int config_validate(const struct scheduler_config *c, struct err *reterr)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static struct str text_member(const struct json_value *doc, struct str key)
-{
-    const struct json_value *v = json_get(doc, key);
-    return v && v->kind == JSON_STRING ? v->text : STR("");
-}
-
 static int check_kind(const struct json_value *doc, struct err *reterr)
 {
-    struct str version = text_member(doc, STR("apiVersion")), kind = text_member(doc, STR("kind"));
+    struct str version = json_get_text(doc, STR("apiVersion")),
+               kind = json_get_text(doc, STR("kind"));
     if (!str_is(version, API_VERSION) || !str_is(kind, KIND))
         return err_set(reterr, -EINVAL,
                        "expected apiVersion: " API_VERSION " and kind: " KIND

@@ -74,6 +74,20 @@ bool event_matches(enum berth_resource resource, unsigned actions, const struct 
     return covers_resource(resource, e->resource) && (actions & e->action) && e->action <= actions;
 }
 
+bool event_next_action(unsigned *actions, unsigned *ret_action)
+{
+    if (!*actions)
+        return false;
+    if (*actions & BERTH_ACTION_UPDATE_OTHER) {
+        *ret_action = BERTH_ACTION_UPDATE;
+        *actions = 0;
+        return true;
+    }
+    *ret_action = *actions & -*actions;
+    *actions &= *actions - 1;
+    return true;
+}
+
 void event_write_label(const struct cluster_event *e, struct buf *out)
 {
     if (e->label) {

@@ -41,6 +41,12 @@ void event_drop(struct cluster_event *e);
 /* Does a registration for (resource, actions) cover the event? */
 bool event_matches(enum berth_resource resource, unsigned actions, const struct cluster_event *e);
 
+/*
+ * Takes the next action out of a set of changes: one event per kind of change, as upstream tells
+ * them; an update of no known kind is one of any kind. False where nothing is left.
+ */
+bool event_next_action(unsigned *actions, unsigned *ret_action);
+
 /* Appends "NodeAdd", "AssignedPodDelete", "NodeUpdateNodeLabel": what metrics and people read. */
 void event_write_label(const struct cluster_event *e, struct buf *out);
 

@@ -6,20 +6,12 @@
 #include "engine/changes.h"
 #include "engine/internal.h"
 
-/* One event per kind of change, as upstream tells them. */
 static void tell_changes(struct engine *e, enum berth_resource resource, unsigned actions,
                          struct object *before, struct object *after)
 {
     struct cluster_event event = {.resource = resource, .before = before, .after = after};
-    if (actions & BERTH_ACTION_UPDATE_OTHER) {
-        event.action = BERTH_ACTION_UPDATE;
+    while (event_next_action(&actions, &event.action))
         queue_event(&e->queue, &event, engine_now(e));
-        return;
-    }
-    for (; actions; actions &= actions - 1) {
-        event.action = actions & -actions;
-        queue_event(&e->queue, &event, engine_now(e));
-    }
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */

@@ -264,21 +264,6 @@ static void replace_pod(struct queue *q, struct berth_queued_pod *qp, struct ber
     pod_info_unref(old);
 }
 
-/* One event per kind of change, as upstream tells them. */
-static bool next_action(unsigned *actions, unsigned *ret_action)
-{
-    if (!*actions)
-        return false;
-    if (*actions & BERTH_ACTION_UPDATE_OTHER) {
-        *ret_action = BERTH_ACTION_UPDATE;
-        *actions = 0;
-        return true;
-    }
-    *ret_action = *actions & -*actions;
-    *actions &= *actions - 1;
-    return true;
-}
-
 void queue_update(struct queue *q, struct berth_pod *pod, struct object *before, unsigned actions,
                   int64_t now)
 {
@@ -295,7 +280,7 @@ void queue_update(struct queue *q, struct berth_pod *pod, struct object *before,
 
     struct cluster_event event = {
         .resource = BERTH_RESOURCE_UNSCHEDULED_POD, .before = before, .after = pod->object};
-    while (next_action(&actions, &event.action)) {
+    while (event_next_action(&actions, &event.action)) {
         if (qp->place == QUEUE_IN_FLIGHT)
             queue_keep_event(q, &event);
         if (qp->place != QUEUE_UNSCHEDULABLE)

@@ -61,12 +61,6 @@ static void fill_in(struct scenario *s, struct object *o)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static struct str text_member(const struct json_value *v, struct str key)
-{
-    const struct json_value *member = json_get(v, key);
-    return member && member->kind == JSON_STRING ? member->text : STR("");
-}
-
 /* Takes the reference, on success. */
 static int add(struct scenario *s, struct object *o, struct err *reterr)
 {
@@ -89,8 +83,8 @@ static int add(struct scenario *s, struct object *o, struct err *reterr)
 
 static int read_object(struct scenario *s, const struct json_value *doc, struct err *reterr)
 {
-    struct str kind_name = text_member(doc, STR("kind"));
-    const struct kind *kind = kind_find(text_member(doc, STR("apiVersion")), kind_name);
+    struct str kind_name = json_get_text(doc, STR("kind"));
+    const struct kind *kind = kind_find(json_get_text(doc, STR("apiVersion")), kind_name);
     if (!kind) {
         s->skipped++;
         return 0;
@@ -111,7 +105,7 @@ static int read_document(struct scenario *s, const struct json_value *doc, struc
     if (doc->kind != JSON_OBJECT || !json_get(doc, STR("kind")))
         return err_set(reterr, -EINVAL, "expected a Kubernetes object with apiVersion and kind");
     const struct json_value *items = json_get(doc, STR("items"));
-    if (!str_ends(text_member(doc, STR("kind")), STR("List")) || !items)
+    if (!str_ends(json_get_text(doc, STR("kind")), STR("List")) || !items)
         return read_object(s, doc, reterr);
     if (items->kind != JSON_ARRAY)
         return err_set(reterr, -EINVAL, "items: expected an array");
