@@ -408,10 +408,18 @@ static void on_synced(void *ctx)
 
 static const struct informers_sink informers_sink = {.on_event = on_event, .on_synced = on_synced};
 
-/* What the engine looks at. Pods that have ended hold nothing any more. */
+/*
+ * What the engine looks at. Pods that have ended hold nothing any more. Behind nodes and pods: whose
+ * labels a namespace selector reads, and which selectors a pod's default spreading goes by.
+ */
 static const struct informer_row informer_rows[] = {
     {.kind = KIND_NODE},
     {.kind = KIND_POD, .field_selector = "status.phase!=Succeeded,status.phase!=Failed"},
+    {.kind = KIND_NAMESPACE},
+    {.kind = KIND_SERVICE},
+    {.kind = KIND_REPLICATION_CONTROLLER},
+    {.kind = KIND_REPLICA_SET},
+    {.kind = KIND_STATEFUL_SET},
 };
 
 /* --- leader election -------------------------------------------------------------------------- */
