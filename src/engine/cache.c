@@ -236,6 +236,7 @@ void cache_set_node(struct cache *c, struct object *object)
     node_info_set_object(node, object);
     set_images(c, node);
     touch(c, node);
+    journal_add(&c->node_changes, node->slot);
 }
 
 void cache_remove_node(struct cache *c, struct str name)
@@ -248,6 +249,7 @@ void cache_remove_node(struct cache *c, struct str name)
     node_info_set_object(node, NULL);
     set_images(c, node);
     touch(c, node);
+    journal_add(&c->node_changes, node->slot);
     drop_if_empty(c, node);
 }
 
@@ -256,6 +258,15 @@ void cache_remove_node(struct cache *c, struct str name)
 struct cache_pod *cache_pod(const struct cache *c, struct str uid)
 {
     return map_get(&c->pods, uid);
+}
+
+/* node's pods have changed by one. */
+static void moved(struct cache *c, const struct berth_pod *pod, struct berth_node *node, int sign)
+{
+    touch(c, node);
+    journal_add(&c->pod_changes, node->slot);
+    if (c->watcher.moved)
+        c->watcher.moved(c->watcher.ctx, pod, node, sign);
 }
 
 static void insert_pod(struct cache *c, struct berth_pod *pod, bool assumed)
@@ -267,7 +278,7 @@ static void insert_pod(struct cache *c, struct berth_pod *pod, bool assumed)
     c->n_assumed += assumed;
     map_put(&c->pods, pod_info_key(pod), cp);
     node_info_add_pod(cp->node, pod);
-    touch(c, cp->node);
+    moved(c, pod, cp->node, 1);
 }
 
 void cache_remove_pod(struct cache *c, struct str uid)
@@ -277,7 +288,7 @@ void cache_remove_pod(struct cache *c, struct str uid)
         return;
     c->n_assumed -= cp->assumed;
     node_info_remove_pod(cp->node, uid);
-    touch(c, cp->node);
+    moved(c, cp->pod, cp->node, -1);
     drop_if_empty(c, cp->node);
     pod_info_unref(cp->pod);
     free(cp);

@@ -15,6 +15,7 @@
 
 #include "base/bitset.h"
 #include "base/map.h"
+#include "engine/journal.h"
 #include "engine/node_tree.h"
 
 struct cache_pod {
@@ -35,6 +36,12 @@ struct cache_columns {
     int64_t *pod_count;
 };
 
+/* Who wants to know of every pod that comes to a node (sign 1) or leaves it (-1). */
+struct cache_watcher {
+    void *ctx;
+    void (*moved)(void *ctx, const struct berth_pod *pod, const struct berth_node *node, int sign);
+};
+
 struct cache {
     struct intern *names;
     struct map nodes; /* by name, also those of which only pods are known */
@@ -46,8 +53,11 @@ struct cache {
     bool order_is_old; /* see cache_refresh */
     struct map images; /* by name, to struct image_state */
     size_t n_assumed;
-    uint64_t generation; /* grows with every change */
-    uint64_t node_set;   /* grows when a slot gets a node or loses it, or the order changes */
+    uint64_t generation;          /* grows with every change */
+    struct journal node_changes;  /* slots whose object came, changed or went */
+    struct journal pod_changes;   /* slots whose pods did */
+    struct cache_watcher watcher; /* moved NULL: nobody */
+    uint64_t node_set; /* grows when a slot gets a node or loses it, or the order changes */
 };
 
 void cache_init(struct cache *c, struct intern *names);

@@ -155,6 +155,11 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     reasons_init(&e->reasons);
     status_init(&e->status);
     cache_init(&e->cache, &e->names);
+    cluster_init(&e->cluster, &e->cache);
+    if (options->features)
+        e->features = *options->features;
+    else
+        features_default(&e->features);
     struct queue_options queue = {
         .initial_backoff = backoff_ns(*e->config->pod_initial_backoff_seconds),
         .max_backoff = backoff_ns(*e->config->pod_max_backoff_seconds),
@@ -193,6 +198,7 @@ struct engine *engine_free(struct engine *e)
     free(e->batch_codes);
     free(e->batch_reasons);
     queue_release(&e->queue);
+    cluster_release(&e->cluster);
     cache_release(&e->cache);
     for (size_t i = 0; i < e->profiles.n; i++)
         profile_free(e->profiles.v[i]);

@@ -12,6 +12,7 @@
 #define BERTH_ENGINE_ENGINE_H
 
 #include "engine/config.h"
+#include "engine/features.h"
 #include "engine/framework.h"
 #include "engine/ports.h"
 
@@ -21,6 +22,7 @@ struct engine_options {
     struct ports ports;
     const struct extender *extenders; /* copied; their texts are not */
     size_t n_extenders;
+    const struct features *features; /* copied; NULL: the defaults */
     uint64_t seed;
     int64_t max_in_unschedulable; /* ns; 0: five minutes */
     size_t explain_bytes;         /* for records of attempts; 0: EXPLAIN_MAX_BYTES */
@@ -32,8 +34,8 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
 struct engine *engine_free(struct engine *engine);
 
 /*
- * An object of the cluster changed: before NULL is an addition, after NULL a deletion. Kinds that
- * the engine does not watch are ignored.
+ * An object of the cluster changed: before NULL is an addition, after NULL a deletion. Kinds other
+ * than nodes and pods are kept for plugins to look up.
  */
 void engine_object_changed(struct engine *engine, struct object *before, struct object *after);
 /* The outcome of the write with this id. */

@@ -176,6 +176,7 @@ void engine_object_changed(struct engine *e, struct object *before, struct objec
         pod_changed(e, before, after);
         break;
     default:
+        objects_changed(&e->cluster.objects, before, after);
         break;
     }
     binding_run_ready(e);

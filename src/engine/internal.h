@@ -13,6 +13,7 @@
 #include "engine/attempt.h"
 #include "engine/binding.h"
 #include "engine/cache.h"
+#include "engine/cluster.h"
 #include "engine/cycle.h"
 #include "engine/engine.h"
 #include "engine/explain.h"
@@ -42,6 +43,8 @@ struct engine {
     struct reasons reasons;
     struct berth_status status; /* scratch for calls on the engine's thread */
     struct cache cache;
+    struct cluster cluster;
+    struct features features;
     struct queue queue;
     VEC(struct profile *) profiles;
     VEC(struct str) plugin_names;                              /* index: plugin id */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cluster.h - what in-tree plugins know of the cluster beyond the node in front of them.
+ *
+ * Purpose:   the objects they look up, and the indexes that make "which nodes", "how many pods in
+ *            this zone" and "whose anti-affinity" questions cheap. Indexes over nodes catch up by
+ *            the cache's journal when they are asked; indexes over pods are told of each pod that
+ *            comes to a node or leaves it.
+ * Ownership: part of the engine.
+ * Threading: the engine's thread; what a cycle was given may be read by the pool's threads.
+ */
+#ifndef BERTH_ENGINE_CLUSTER_H
+#define BERTH_ENGINE_CLUSTER_H
+
+#include "engine/cache.h"
+#include "engine/features.h"
+#include "engine/objects.h"
+
+struct cluster {
+    struct cache *cache;
+    struct objects objects;
+};
+
+void cluster_init(struct cluster *cluster, struct cache *cache);
+void cluster_release(struct cluster *cluster);
+
+/* The cluster of the engine that a plugin works for. */
+struct cluster *handle_cluster(const struct berth_handle *h);
+
+#endif
