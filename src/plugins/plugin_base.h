@@ -2,7 +2,8 @@
 /*
  * plugin_base.h - what the in-tree plugins have in common.
  *
- * Purpose:   head of their structs and the usual checks on the objects of a queueing hint.
+ * Purpose:   head of their structs, the usual checks on the objects of a queueing hint, scaling of
+ *            scores, refusing nodes of a batch.
  * Ownership: see each.
  * Threading: see include/berth/plugin.h.
  */
@@ -15,6 +16,21 @@
 #define PLUGIN_HEAD(plugin_name)                                                         \
     .abi = BERTH_ABI, .struct_size = sizeof(struct berth_plugin), .name = (plugin_name), \
     .version = BERTH_VERSION
+
+#define MAX_NODE_SCORE 100
+
+/*
+ * Scales scores so that the highest becomes max; reverse: the lowest is best, 0 becomes max. Where
+ * all are 0 they stay so, or all become max (upstream: DefaultNormalizeScore).
+ */
+void normalize_scores(int64_t *scores, size_t n, int64_t max, bool reverse);
+
+/* Refuses those nodes of the 64 behind `word` that `bits` names and that are still feasible. */
+void batch_refuse(struct berth_filter_batch *batch, size_t word, uint64_t bits,
+                  enum berth_code code, berth_reason reason);
+
+/* For plugins that reject nothing, so that no event can help. */
+void no_events(void *self, struct berth_registrar *r);
 
 /* The node or pod of a hint; NULL where the object is NULL. */
 static inline const struct node *hint_node(const struct berth_object *o)
