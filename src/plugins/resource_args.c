@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plugins/resource_args.h"
+
+#include "api/labels.h"
+#include "api/resources.h"
+
+#define MAX_WEIGHT      100
+#define MAX_UTILIZATION 100
+#define MAX_SHAPE_SCORE 10
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static const struct field resource_spec_fields[] = {
+    F_ALWAYS(struct resource_spec, name, "name", 0, STR),
+    F_ONE(struct resource_spec, weight, "weight", 0, INT64),
+};
+static const struct type resource_spec_type =
+    TYPE("ResourceSpec", struct resource_spec, resource_spec_fields);
+
+static const struct field shape_point_fields[] = {
+    F_ALWAYS(struct shape_point, utilization, "utilization", 0, INT32),
+    F_ALWAYS(struct shape_point, score, "score", 0, INT32),
+};
+static const struct type shape_point_type =
+    TYPE("UtilizationShapePoint", struct shape_point, shape_point_fields);
+
+static const struct field ratio_fields[] = {
+    F_LIST_MSG(struct requested_to_capacity_ratio, shape, "shape", 0, struct shape_point,
+               &shape_point_type),
+};
+static const struct type ratio_type =
+    TYPE("RequestedToCapacityRatioParam", struct requested_to_capacity_ratio, ratio_fields);
+
+static const struct field scoring_strategy_fields[] = {
+    F_ONE(struct scoring_strategy, type_name, "type", 0, STR),
+    F_LIST_MSG(struct scoring_strategy, resources, "resources", 0, struct resource_spec,
+               &resource_spec_type),
+    F_PTR_MSG(struct scoring_strategy, requested_to_capacity_ratio, "requestedToCapacityRatio", 0,
+              struct requested_to_capacity_ratio, &ratio_type),
+};
+static const struct type scoring_strategy_type =
+    TYPE("ScoringStrategy", struct scoring_strategy, scoring_strategy_fields);
+
+static const struct field fit_args_fields[] = {
+    ARGS_META_FIELDS(struct fit_args),
+    F_LIST(struct fit_args, ignored_resources, "ignoredResources", 0, STR),
+    F_LIST(struct fit_args, ignored_resource_groups, "ignoredResourceGroups", 0, STR),
+    F_PTR_MSG(struct fit_args, scoring_strategy, "scoringStrategy", 0, struct scoring_strategy,
+              &scoring_strategy_type),
+};
+static const struct type fit_args_type =
+    TYPE("NodeResourcesFitArgs", struct fit_args, fit_args_fields);
+
+static const struct field balanced_args_fields[] = {
+    ARGS_META_FIELDS(struct balanced_allocation_args),
+    F_LIST_MSG(struct balanced_allocation_args, resources, "resources", 0, struct resource_spec,
+               &resource_spec_type),
+};
+static const struct type balanced_args_type = TYPE(
+    "NodeResourcesBalancedAllocationArgs", struct balanced_allocation_args, balanced_args_fields);
+
+static const struct field allocation_args_fields[] = {
+    ARGS_META_FIELDS(struct allocation_args),
+    F_LIST_MSG(struct allocation_args, resources, "resources", 0, struct resource_spec,
+               &resource_spec_type),
+};
+static const struct type allocation_args_type =
+    TYPE("NodeResourcesAllocationArgs", struct allocation_args, allocation_args_fields);
+
+static const struct field ratio_args_fields[] = {
+    ARGS_META_FIELDS(struct allocation_args),
+    F_LIST_MSG(struct allocation_args, resources, "resources", 0, struct resource_spec,
+               &resource_spec_type),
+    F_LIST_MSG(struct allocation_args, shape, "shape", 0, struct shape_point, &shape_point_type),
+};
+static const struct type ratio_args_type =
+    TYPE("RequestedToCapacityRatioArgs", struct allocation_args, ratio_args_fields);
+
+/* --- defaults --------------------------------------------------------------------------------- */
+
+static void default_resources(resource_spec_list *list, struct arena *a)
+{
+    if (list->n > 0)
+        return;
+    list->v = arena_array(a, struct resource_spec, 2);
+    list->v[0] = (struct resource_spec){RESOURCE_CPU, 1};
+    list->v[1] = (struct resource_spec){RESOURCE_MEMORY, 1};
+    list->n = 2;
+}
+
+static void default_weights(resource_spec_list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->v[i].weight == 0)
+            list->v[i].weight = 1;
+}
+
+/* --- checks ----------------------------------------------------------------------------------- */
+
+static void check_resources(const resource_spec_list *list, const char *path, struct arg_errors *e)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->v[i].weight <= 0 || list->v[i].weight > MAX_WEIGHT)
+            arg_errors_add(e,
+                           "%s[%zu].weight: Invalid value: %lld: resource weight of %.*s not in "
+                           "valid range (0, %d]",
+                           path, i, (long long)list->v[i].weight, STR_ARG(list->v[i].name),
+                           MAX_WEIGHT);
+}
+
+static void check_range(const char *path, size_t i, const char *member, int32_t value, int32_t max,
+                        struct arg_errors *e)
+{
+    if (value < 0 || value > max)
+        arg_errors_add(e, "%s[%zu].%s: Invalid value: %d: not in valid range [0, %d]", path, i,
+                       member, value, max);
+}
+
+static void check_shape(const shape_list *shape, const char *path, struct arg_errors *e)
+{
+    if (shape->n == 0)
+        arg_errors_add(e, "%s: Required value: at least one point must be specified", path);
+    for (size_t i = 1; i < shape->n; i++)
+        if (shape->v[i - 1].utilization >= shape->v[i].utilization) {
+            arg_errors_add(e,
+                           "%s[%zu].utilization: Invalid value: %d: values must be sorted in "
+                           "increasing order",
+                           path, i, shape->v[i].utilization);
+            break;
+        }
+    for (size_t i = 0; i < shape->n; i++) {
+        check_range(path, i, "utilization", shape->v[i].utilization, MAX_UTILIZATION, e);
+        check_range(path, i, "score", shape->v[i].score, MAX_SHAPE_SCORE, e);
+    }
+}
+
+static void check_name(const char *path, size_t i, struct str name, struct arg_errors *e)
+{
+    const char *fault = label_key_fault(name);
+    if (fault)
+        arg_errors_add(e, "%s[%zu]: Invalid value: \"%.*s\": %s", path, i, STR_ARG(name), fault);
+}
+
+static void check_ignored(const struct fit_args *args, struct arg_errors *e)
+{
+    for (size_t i = 0; i < args->ignored_resources.n; i++)
+        check_name("ignoredResources", i, args->ignored_resources.v[i], e);
+    for (size_t i = 0; i < args->ignored_resource_groups.n; i++) {
+        struct str group = args->ignored_resource_groups.v[i];
+        if (str_find(group, '/') < group.n)
+            arg_errors_add(e,
+                           "ignoredResourceGroups[%zu]: Invalid value: \"%.*s\": resource group "
+                           "name can't contain '/'",
+                           i, STR_ARG(group));
+        check_name("ignoredResourceGroups", i, group, e);
+    }
+}
+
+static const struct str scoring_types[] = {
+    [SCORING_LEAST_ALLOCATED] = STR_INIT("LeastAllocated"),
+    [SCORING_MOST_ALLOCATED] = STR_INIT("MostAllocated"),
+    [SCORING_REQUESTED_TO_CAPACITY_RATIO] = STR_INIT("RequestedToCapacityRatio"),
+};
+
+static bool find_type(struct str name, enum scoring_type *ret_type)
+{
+    for (size_t i = 0; i < ARRAY_LEN(scoring_types); i++)
+        if (str_eq(name, scoring_types[i])) {
+            *ret_type = (enum scoring_type)i;
+            return true;
+        }
+    return false;
+}
+
+static void check_strategy(struct scoring_strategy *s, struct arg_errors *e)
+{
+    const struct requested_to_capacity_ratio *ratio = s->requested_to_capacity_ratio;
+    bool known = find_type(s->type_name, &s->type);
+    if (!known)
+        arg_errors_add(e,
+                       "scoringStrategy.type: Unsupported value: \"%.*s\": supported values: "
+                       "\"%s\", \"%s\", \"%s\"",
+                       STR_ARG(s->type_name), scoring_types[0].p, scoring_types[1].p,
+                       scoring_types[2].p);
+    check_resources(&s->resources, "scoringStrategy.resources", e);
+    if (known && s->type == SCORING_REQUESTED_TO_CAPACITY_RATIO) {
+        if (ratio)
+            check_shape(&ratio->shape, "scoringStrategy.requestedToCapacityRatio.shape", e);
+        else
+            arg_errors_add(e, "scoringStrategy.requestedToCapacityRatio: Required value: must be "
+                              "specified when type is RequestedToCapacityRatio");
+    } else if (ratio) {
+        arg_errors_add(e, "scoringStrategy.requestedToCapacityRatio: Forbidden: must be nil when "
+                          "type is not RequestedToCapacityRatio");
+    }
+}
+
+/* --- the kinds -------------------------------------------------------------------------------- */
+
+int fit_args_decode(struct berth_str text, struct arena *a, struct fit_args *ret_args,
+                    struct berth_error *error)
+{
+    struct arg_errors errors = {0};
+    int r = plugin_args_decode(text, "NodeResourcesFitArgs", &fit_args_type, a, ret_args, error);
+    if (r < 0)
+        return r;
+    if (!ret_args->scoring_strategy) {
+        ret_args->scoring_strategy = arena_new(a, struct scoring_strategy);
+        ret_args->scoring_strategy->type_name = scoring_types[SCORING_LEAST_ALLOCATED];
+    }
+    default_resources(&ret_args->scoring_strategy->resources, a);
+    default_weights(&ret_args->scoring_strategy->resources);
+    check_ignored(ret_args, &errors);
+    check_strategy(ret_args->scoring_strategy, &errors);
+    return arg_errors_finish(&errors, error);
+}
+
+static bool is_named_before(const resource_spec_list *list, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (str_eq(list->v[k].name, list->v[i].name))
+            return true;
+    return false;
+}
+
+int balanced_allocation_args_decode(struct berth_str text, struct arena *a,
+                                    struct balanced_allocation_args *ret_args,
+                                    struct berth_error *error)
+{
+    struct arg_errors errors = {0};
+    resource_spec_list *list = &ret_args->resources;
+    int r = plugin_args_decode(text, "NodeResourcesBalancedAllocationArgs", &balanced_args_type, a,
+                               ret_args, error);
+    if (r < 0)
+        return r;
+    default_resources(list, a);
+    default_weights(list);
+    for (size_t i = 0; i < list->n; i++) {
+        if (is_named_before(list, i))
+            arg_errors_add(&errors, "resources[%zu].name: Duplicate value: \"%.*s\"", i,
+                           STR_ARG(list->v[i].name));
+        if (list->v[i].weight != 1)
+            arg_errors_add(&errors, "resources[%zu].weight: Invalid value: %lld: must be 1", i,
+                           (long long)list->v[i].weight);
+    }
+    return arg_errors_finish(&errors, error);
+}
+
+/* Names became keys of a map then: the last weight of a name is the one that counts. */
+static void merge_repeated(resource_spec_list *list)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        size_t k = 0;
+        while (k < n && !str_eq(list->v[k].name, list->v[i].name))
+            k++;
+        list->v[k] = list->v[i];
+        n = MAX(n, k + 1);
+    }
+    list->n = n;
+}
+
+int allocation_args_decode(struct berth_str text, enum scoring_type type, struct arena *a,
+                           struct allocation_args *ret_args, struct berth_error *error)
+{
+    static const char *const kinds[] = {
+        [SCORING_LEAST_ALLOCATED] = "NodeResourcesLeastAllocatedArgs",
+        [SCORING_MOST_ALLOCATED] = "NodeResourcesMostAllocatedArgs",
+        [SCORING_REQUESTED_TO_CAPACITY_RATIO] = "RequestedToCapacityRatioArgs",
+    };
+    bool ratio = type == SCORING_REQUESTED_TO_CAPACITY_RATIO;
+    struct arg_errors errors = {0};
+    resource_spec_list *list = &ret_args->resources;
+    int r = plugin_args_decode(text, kinds[type], ratio ? &ratio_args_type : &allocation_args_type,
+                               a, ret_args, error);
+    if (r < 0)
+        return r;
+    default_resources(list, a);
+    if (ratio) {
+        check_shape(&ret_args->shape, "shape", &errors);
+        for (size_t i = 0; i < list->n; i++)
+            if (list->v[i].weight < 1)
+                arg_errors_add(&errors,
+                               "resources[%zu].weight: Invalid value: %lld: resource weight of "
+                               "%.*s not in valid range [1, inf)",
+                               i, (long long)list->v[i].weight, STR_ARG(list->v[i].name));
+    } else {
+        check_resources(list, "resources", &errors);
+    }
+    merge_repeated(list);
+    return arg_errors_finish(&errors, error);
+}
