@@ -2,6 +2,7 @@
 #include "cmd/flags.h"
 
 #include "base/time.h"
+#include "engine/features.h"
 
 static struct flag *find_long(struct flag *table, size_t n, struct str name)
 {
@@ -32,9 +33,18 @@ static bool parse_bool(struct str text, bool *ret)
     return false;
 }
 
+static int set_custom(const struct flag *f, const char *text, struct err *reterr)
+{
+    const struct flag_custom *custom = f->value;
+    int r = custom->set(custom->to, str_of(text), reterr);
+    return r < 0 ? err_prefix(reterr, r, "invalid argument \"%s\" for \"--%s\" flag", text, f->name)
+                 : 0;
+}
+
 static int set_value(struct flag *f, const char *text, struct err *reterr)
 {
     bool ok = true;
+    int r = 0;
     switch (f->kind) {
     case FLAG_STR:
         *(const char **)f->value = text;
@@ -48,11 +58,14 @@ static int set_value(struct flag *f, const char *text, struct err *reterr)
     case FLAG_DURATION:
         ok = duration_parse(str_of(text), f->value);
         break;
+    case FLAG_CUSTOM:
+        r = set_custom(f, text, reterr);
+        break;
     }
     if (!ok)
         return err_set(reterr, -EINVAL, "invalid argument \"%s\" for \"--%s\" flag", text, f->name);
     f->given = true;
-    return 0;
+    return r;
 }
 
 /* Flag and, behind '=', value of one argument; *ret_value NULL: none stands there. */
@@ -134,7 +147,24 @@ static void add_default(const struct flag *f, struct buf *out)
             buf_add_char(out, ')');
         }
         break;
+    case FLAG_CUSTOM:
+        break;
     }
+}
+
+static void add_options(const struct flag *f, struct buf *out)
+{
+    const struct flag_custom *custom = f->kind == FLAG_CUSTOM ? f->value : NULL;
+    struct buf options = BUF_INIT;
+    if (custom && custom->write_options)
+        custom->write_options(&options);
+    struct str left = buf_str(&options);
+    while (left.n) {
+        size_t end = str_find(left, '\n');
+        buf_add_printf(out, "\n                %.*s", STR_ARG(str_slice(left, 0, end)));
+        left = str_slice(left, MIN(end + 1, left.n), left.n);
+    }
+    buf_release(&options);
 }
 
 void flags_help(const struct flag *table, size_t n, struct buf *out)
@@ -153,6 +183,17 @@ void flags_help(const struct flag *table, size_t n, struct buf *out)
         /* A flag on this command line holds its own value, not the default. */
         if (!f->given)
             add_default(f, out);
+        add_options(f, out);
         buf_add_char(out, '\n');
     }
+}
+
+static int set_features(void *features, struct str text, struct err *reterr)
+{
+    return features_parse(features, text, reterr);
+}
+
+struct flag_custom flag_features(struct features *features)
+{
+    return (struct flag_custom){features, set_features, features_write_help};
 }

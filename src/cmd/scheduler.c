@@ -23,6 +23,7 @@ struct scheduler {
     int64_t secure_port, verbosity;
     int64_t lease_duration, renew_deadline, retry_period, max_in_unschedulable;
     bool leader_elect, help, version;
+    struct features features;
 
     struct arena arena;
     struct scheduler_config config;
@@ -276,6 +277,7 @@ static int start(struct scheduler *s, struct err *reterr)
         .kube = &s->kube,
         .config = &s->config,
         .registry = &s->registry,
+        .features = &s->features,
         .seed = rand_entropy(),
         .max_in_unschedulable = s->max_in_unschedulable,
     };
@@ -341,6 +343,8 @@ int cmd_scheduler(int argc, char **argv)
         .max_in_unschedulable = 5 * 60 * NSEC_PER_SEC,
         .leader_elect = true,
     };
+    features_default(&s.features);
+    struct flag_custom features = flag_features(&s.features);
     struct flag flags[] = {
         {"Misc", "config", '\0', FLAG_STR, &s.config_file, "FILE",
          "a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)", false},
@@ -375,6 +379,8 @@ int cmd_scheduler(int argc, char **argv)
          "NAMESPACE", "namespace of the lease", false},
         {"Explanations", "explain-file", '\0', FLAG_STR, &s.explain_file, "FILE",
          "on SIGUSR1, write why the latest pods are where they are: one JSON object per attempt",
+         false},
+        {"Feature gate", "feature-gates", '\0', FLAG_CUSTOM, &features, "GATES", FEATURE_GATES_HELP,
          false},
         {"Logs", "logging-format", '\0', FLAG_STR, &s.logging_format, "FORMAT", "text or json",
          false},

@@ -28,11 +28,11 @@ static bool is_disabled(const struct plugin_section *section, struct str name)
 
 /* Defaults minus what is disabled, those enabled again replaced in place, then the user's others.
  */
-static void merge_multi_point(const struct registry *registry, const struct plugin_section *user,
-                              ref_list *out)
+static void merge_multi_point(const struct plugin_ref *defaults, size_t n,
+                              const struct plugin_section *user, ref_list *out)
 {
-    for (size_t i = 0; i < registry->n_defaults; i++) {
-        const struct plugin_ref *d = &registry->defaults[i];
+    for (size_t i = 0; i < n; i++) {
+        const struct plugin_ref *d = &defaults[i];
         if (is_disabled(user, d->name))
             continue;
         const struct plugin_ref *own = find_ref(user->enabled.v, user->enabled.n, d->name);
@@ -40,8 +40,7 @@ static void merge_multi_point(const struct registry *registry, const struct plug
     }
     for (size_t i = 0; i < user->enabled.n; i++) {
         const struct plugin_ref *own = &user->enabled.v[i];
-        bool replaced = find_ref(registry->defaults, registry->n_defaults, own->name) &&
-                        !is_disabled(user, own->name) &&
+        bool replaced = find_ref(defaults, n, own->name) && !is_disabled(user, own->name) &&
                         own == find_ref(user->enabled.v, user->enabled.n, own->name);
         if (!replaced)
             vec_push(out, *own);
@@ -236,7 +235,10 @@ int profile_new(struct engine *engine, const struct registry *registry,
     p->scheduler_name = *config->scheduler_name;
     p->percentage_of_nodes_to_score = *config->percentage_of_nodes_to_score;
 
-    merge_multi_point(registry, plugins ? &plugins->multi_point : &nothing, &multi_point);
+    struct plugin_ref *defaults = xcalloc(registry->n_defaults, sizeof(*defaults));
+    size_t n = registry_defaults(registry, &engine->features, defaults);
+    merge_multi_point(defaults, n, plugins ? &plugins->multi_point : &nothing, &multi_point);
+    free(defaults);
     int r = add_instances(p, engine, registry, config, &multi_point, reterr);
     for (int i = 0; r == 0 && i < POINT_COUNT; i++)
         r = fill_point(p, (enum point)i, plugins ? &plugins->at[i] : &nothing, &multi_point,

@@ -22,7 +22,8 @@ static const struct berth_plugin **make_room(struct registry *r, size_t n)
 void registry_init(struct registry *r, const struct registry *base)
 {
     size_t n = count(base->plugins);
-    *r = (struct registry){.defaults = base->defaults, .n_defaults = base->n_defaults};
+    *r = *base;
+    r->plugins = NULL;
     memcpy(make_room(r, n), base->plugins, (n + 1) * sizeof(*base->plugins));
 }
 
@@ -44,6 +45,24 @@ static size_t index_of(const struct registry *r, struct str name)
 const struct berth_plugin *registry_find(const struct registry *r, struct str name)
 {
     return r->plugins[index_of(r, name)];
+}
+
+static bool is_shut(const struct registry *r, const struct features *features, struct str name)
+{
+    for (size_t i = 0; i < r->n_gated; i++)
+        if (str_eq(r->gated[i].name, name))
+            return !features->on[r->gated[i].gate];
+    return false;
+}
+
+size_t registry_defaults(const struct registry *r, const struct features *features,
+                         struct plugin_ref *ret_defaults)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_defaults; i++)
+        if (!is_shut(r, features, r->defaults[i].name))
+            ret_defaults[n++] = r->defaults[i];
+    return n;
 }
 
 int registry_register(struct registry *r, const struct berth_plugin *plugin, struct err *reterr)

@@ -16,11 +16,20 @@
 #include "base/err.h"
 #include "berth/plugin.h"
 #include "engine/config.h"
+#include "engine/features.h"
+
+/* A default plugin that is one only while a feature gate is on. */
+struct gated_default {
+    struct str name;
+    enum feature gate;
+};
 
 struct registry {
     const struct berth_plugin *const *plugins; /* NULL-ended */
     const struct plugin_ref *defaults;
     size_t n_defaults;
+    const struct gated_default *gated; /* of the defaults */
+    size_t n_gated;
 };
 
 /* A copy of base that may change; the defaults stay base's. */
@@ -29,6 +38,10 @@ void registry_release(struct registry *r);
 
 /* NULL: no such plugin. */
 const struct berth_plugin *registry_find(const struct registry *r, struct str name);
+
+/* The multiPoint section that profiles start from; room for n_defaults. Gives their number. */
+size_t registry_defaults(const struct registry *r, const struct features *features,
+                         struct plugin_ref *ret_defaults);
 
 /* The three below are for registries of registry_init. Where they fail nothing has changed. */
 int registry_register(struct registry *r, const struct berth_plugin *plugin,

@@ -409,8 +409,8 @@ static void on_synced(void *ctx)
 static const struct informers_sink informers_sink = {.on_event = on_event, .on_synced = on_synced};
 
 /*
- * What the engine looks at. Pods that have ended hold nothing any more. Behind nodes and pods: whose
- * labels a namespace selector reads, and which selectors a pod's default spreading goes by.
+ * What the engine looks at. Pods that have ended hold nothing any more. Behind nodes and pods:
+ * whose labels a namespace selector reads, and which selectors a pod's default spreading goes by.
  */
 static const struct informer_row informer_rows[] = {
     {.kind = KIND_NODE},
@@ -487,6 +487,7 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
     struct engine_options engine = {
         .config = o->config,
         .registry = o->registry,
+        .features = o->features,
         .seed = o->seed,
         .max_in_unschedulable = o->max_in_unschedulable,
         .ports = {.ctx = w,

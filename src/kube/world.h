@@ -23,6 +23,7 @@ struct world_options {
     const struct kube_config *kube;
     const struct scheduler_config *config;
     const struct registry *registry;
+    const struct features *features; /* NULL: the defaults */
     uint64_t seed;
     int64_t max_in_unschedulable; /* ns; 0: the engine's default */
 };
