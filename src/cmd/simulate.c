@@ -11,8 +11,9 @@
 
 struct simulate {
     const char *config_file, *output;
-    int64_t seed;
-    bool explain, help;
+    int64_t seed, attempts;
+    bool explain, survey, help;
+    struct features features;
     struct arena arena;
     struct scheduler_config config;
     struct scenario scenario;
@@ -129,8 +130,11 @@ static int run(struct simulate *s, char **files, int n)
     registry_init(&registry, &in_tree_registry);
     struct sim_options options = {.config = &s->config,
                                   .registry = &registry,
+                                  .features = &s->features,
                                   .seed = (uint64_t)s->seed,
-                                  .explain_bytes = s->explain ? EXPLAIN_BYTES : 0};
+                                  .explain_bytes = s->explain ? EXPLAIN_BYTES : 0,
+                                  .surveys = s->survey,
+                                  .max_attempts = (uint32_t)s->attempts};
     int r = registry_merge(&registry, out_of_tree_plugins, &err);
     if (r == 0)
         r = sim_new(&options, &sim, &err);
@@ -154,14 +158,22 @@ static int run(struct simulate *s, char **files, int n)
 
 int cmd_simulate(int argc, char **argv)
 {
-    struct simulate s = {.config_file = "", .output = "table", .seed = 1};
+    struct simulate s = {.config_file = "", .output = "table", .seed = 1, .attempts = 3};
+    features_default(&s.features);
+    struct flag_custom features = flag_features(&s.features);
     struct flag flags[] = {
         {"Simulate", "config", '\0', FLAG_STR, &s.config_file, "FILE",
          "a KubeSchedulerConfiguration", false},
         {NULL, "output", 'o', FLAG_STR, &s.output, "FORMAT", "table or json", false},
         {NULL, "explain", '\0', FLAG_BOOL, &s.explain, NULL,
          "print why: every attempt with its verdicts and scores", false},
+        {NULL, "survey", '\0', FLAG_BOOL, &s.survey, NULL,
+         "explain more: what every filter says of every node, not only the first that refuses",
+         false},
+        {NULL, "attempts", '\0', FLAG_INT, &s.attempts, "N",
+         "how often a pod that finds no place is tried", false},
         {NULL, "seed", '\0', FLAG_INT, &s.seed, "N", "of the scheduler's random choices", false},
+        {NULL, "feature-gates", '\0', FLAG_CUSTOM, &features, "GATES", FEATURE_GATES_HELP, false},
         {NULL, "help", 'h', FLAG_BOOL, &s.help, NULL, "this text", false},
     };
     struct err err;
@@ -172,6 +184,9 @@ int cmd_simulate(int argc, char **argv)
         return cmd_help(usage, flags, ARRAY_LEN(flags));
     if (strcmp(s.output, "table") != 0 && strcmp(s.output, "json") != 0)
         return cmd_fail(EXIT_USAGE, "--output: \"%s\" is neither table nor json", s.output);
+    if (s.attempts < 1 || s.attempts > UINT32_MAX)
+        return cmd_fail(EXIT_USAGE, "--attempts: must be at least 1");
+    s.explain |= s.survey;
     if (n == 0)
         return cmd_fail(EXIT_USAGE, "no files given; see `berth simulate --help`");
     arena_init(&s.arena, 4096);

@@ -2,6 +2,7 @@
 #include "engine/attempt.h"
 
 #include "engine/internal.h"
+#include "engine/survey.h"
 
 #define MESSAGE_MAX 1024
 #define VANISHED    "node(s) went away while extenders were asked"
@@ -195,11 +196,17 @@ static void ask_scores(struct engine *e)
 static void score(struct engine *e)
 {
     struct attempt *a = &e->attempt;
-    if (a->cycle->n_slots == 1)
+    if (a->cycle->n_slots == 1) {
         choose(e);
-    else if (!cycle_score(a->cycle, a->pod, &a->failure))
+        return;
+    }
+    if (!cycle_score(a->cycle, a->pod, &a->failure)) {
         failed(e);
-    else if (e->extenders.n)
+        return;
+    }
+    if (e->surveys)
+        survey_scores(a->cycle, a->pod);
+    if (e->extenders.n)
         ask_scores(e);
     else
         choose(e);
@@ -264,6 +271,8 @@ static void filter(struct engine *e)
         failed(e);
         return;
     }
+    if (e->surveys)
+        survey_filters(a->cycle, a->pod);
     a->on_promised = !a->promise_failed && cycle_try_promised(a->cycle, a->pod);
     a->next_extender = 0;
     if (a->on_promised || cycle_filter(a->cycle, a->pod, &a->failure))

@@ -3,6 +3,7 @@
 
 #include "engine/fit_error.h"
 #include "engine/internal.h"
+#include "engine/survey.h"
 
 struct berth_cycle *cycle_new(struct engine *engine, struct profile *profile)
 {
@@ -35,6 +36,8 @@ struct berth_cycle *cycle_free(struct berth_cycle *cycle)
     free_state(cycle);
     free_to_activate(cycle);
     vec_release(&cycle->limiters);
+    vec_release(&cycle->pre_filter);
+    survey_free(cycle->survey);
     vec_release(&cycle->runs);
     explain_nodes_unref(cycle->names);
     vec_release(&cycle->plugin_scores);
@@ -175,6 +178,16 @@ static bool take_pre_filter(struct berth_cycle *cycle, const struct berth_handle
     return code == BERTH_UNSCHEDULABLE;
 }
 
+static void note_pre_filter(struct berth_cycle *cycle, const struct berth_handle *h,
+                            enum berth_code code)
+{
+    const struct engine *e = cycle->engine;
+    struct pre_filter_verdict v = {.plugin = h->id, .code = (uint8_t)code};
+    if (code != BERTH_SUCCESS && e->status.n)
+        v.n_reasons = status_texts(&e->status, &e->reasons, &cycle->arena, &v.reasons);
+    vec_push(&cycle->pre_filter, v);
+}
+
 /* False: the attempt is over, *failure says why. */
 static bool run_pre_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
                            struct cycle_failure *failure)
@@ -187,6 +200,7 @@ static bool run_pre_filter(struct berth_cycle *cycle, const struct berth_pod *po
         cycle->in_pre_filter = true;
         enum berth_code code = h->plugin->pre_filter(h->self, cycle, pod, &e->status);
         cycle->in_pre_filter = false;
+        note_pre_filter(cycle, h, code);
         if (!take_pre_filter(cycle, h, code, failure))
             return false;
     }

@@ -17,11 +17,20 @@
 #include "engine/status.h"
 
 struct explain_nodes;
+struct survey;
 
 struct cycle_item {
     void *data;
     void *(*clone)(const void *data);
     void (*free)(void *data);
+};
+
+/* What one plugin's PreFilter said. */
+struct pre_filter_verdict {
+    uint16_t plugin; /* id */
+    uint8_t code;
+    size_t n_reasons;
+    struct str *reasons; /* in the cycle's arena */
 };
 
 /* The verdict on nodes that follow each other in the order of this attempt. */
@@ -60,7 +69,8 @@ struct berth_cycle {
     struct node_limit limit;
     VEC(const struct berth_handle *) limiters;
     bool in_pre_filter;
-    struct node_limit proposal; /* of the plugin that runs; counts if it succeeds */
+    struct node_limit proposal;                /* of the plugin that runs; counts if it succeeds */
+    VEC(struct pre_filter_verdict) pre_filter; /* in the order in which they were asked */
     /* What PreFilter thinks of every node alike; Success: they are looked at one by one. */
     enum berth_code pre_filter_code;
 
@@ -85,6 +95,7 @@ struct berth_cycle {
 
     struct str nominated_node; /* by PostFilter; in the arena */
     bool nominated;
+    struct survey *survey; /* NULL: nobody asked for one, or there was nothing to ask */
     VEC(struct berth_pod *) to_activate; /* once it is reserved or bound; refs are held */
 };
 

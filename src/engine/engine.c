@@ -168,6 +168,7 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     };
     queue_init(&e->queue, &queue, &e->status);
     workers_init(&e->workers, e->ports.pool);
+    e->surveys = options->surveys;
     size_t explain_bytes = options->explain_bytes ? options->explain_bytes : EXPLAIN_MAX_BYTES;
     explain_init(&e->explain, options->no_explain ? 0 : explain_bytes);
     int r = make_extenders(e, options, reterr);

@@ -26,6 +26,7 @@ struct engine_options {
     uint64_t seed;
     int64_t max_in_unschedulable; /* ns; 0: five minutes */
     size_t explain_bytes;         /* for records of attempts; 0: EXPLAIN_MAX_BYTES */
+    bool surveys;                 /* records tell what all plugins think of all nodes: survey.h */
     bool no_explain;              /* keep none: for measuring what they cost */
 };
 

@@ -2,6 +2,7 @@
 #include "engine/explain.h"
 
 #include "engine/internal.h"
+#include "engine/survey.h"
 
 struct explain_nodes {
     size_t refs, n;
@@ -144,8 +145,32 @@ static void put_extender_score(struct layout *l, const struct berth_cycle *c,
         *to = (struct explain_score){x->id, x->spec.weight, raw, NULL};
 }
 
+static struct str *put_reasons(struct layout *l, const struct pre_filter_verdict *v)
+{
+    struct str *to = put(l, NULL, v->n_reasons * sizeof(struct str), _Alignof(struct str));
+    for (size_t i = 0; i < v->n_reasons; i++) {
+        struct str text = put_str(l, v->reasons[i]);
+        if (to)
+            to[i] = text;
+    }
+    return to;
+}
+
+static void put_pre_filter(struct layout *l, const struct berth_cycle *c, struct explain_record *r)
+{
+    r->n_pre_filter = c->pre_filter.n;
+    r->pre_filter = put(l, c->pre_filter.v, c->pre_filter.n * sizeof(*c->pre_filter.v),
+                        _Alignof(struct pre_filter_verdict));
+    for (size_t i = 0; i < c->pre_filter.n; i++) {
+        struct str *reasons = put_reasons(l, &c->pre_filter.v[i]);
+        if (l->at)
+            r->pre_filter[i].reasons = reasons;
+    }
+}
+
 /* Both passes run through here, so that they cannot disagree. */
-static void put_record(struct layout *l, const struct explain_result *res, struct explain_record *r)
+static void put_record(struct layout *l, const struct explain_result *res, struct str survey,
+                       struct explain_record *r)
 {
     const struct berth_cycle *c = res->cycle;
     const struct object_meta *meta = &res->queued->pod->pod->metadata;
@@ -164,6 +189,7 @@ static void put_record(struct layout *l, const struct explain_result *res, struc
     for (size_t i = 0; i < c->extender_scores.n; i++)
         put_extender_score(l, c, &c->extender_scores.v[i],
                            l->at ? &r->scores[n_plugins + i] : NULL);
+    put_pre_filter(l, c, r);
     r->namespace = put_str(l, meta->namespace);
     r->name = put_str(l, meta->name);
     r->uid = put_str(l, meta->uid);
@@ -171,21 +197,21 @@ static void put_record(struct layout *l, const struct explain_result *res, struc
     r->node_name = put_str(l, res->node_name);
     r->message = put_str(l, f ? buf_str(&f->text) : STR(""));
     r->nominated_node = put_str(l, c->nominated ? c->nominated_node : STR(""));
+    r->survey = put_str(l, survey);
 }
 
-struct explain_record *explain_add(struct explain *x, const struct explain_result *res)
+static struct explain_record *add_record(struct explain *x, const struct explain_result *res,
+                                         struct str survey)
 {
     const struct berth_cycle *c = res->cycle;
     struct explain_record scratch;
     struct layout count = {0};
-    if (!x->max_bytes)
-        return NULL;
-    put_record(&count, res, &scratch);
+    put_record(&count, res, survey, &scratch);
     if (count.size + (c->names ? c->names->bytes : 0) > x->max_bytes)
         return NULL;
     struct explain_record *r = xmalloc(count.size);
     struct layout place = {.at = (char *)r};
-    put_record(&place, res, r);
+    put_record(&place, res, survey, r);
     r->size = count.size;
     r->number = x->next_number++;
     r->started = res->started;
@@ -209,5 +235,16 @@ struct explain_record *explain_add(struct explain *x, const struct explain_resul
     vec_push(&x->ring, r);
     while (x->bytes > x->max_bytes)
         drop_oldest(x);
+    return r;
+}
+
+struct explain_record *explain_add(struct explain *x, const struct explain_result *res)
+{
+    struct buf survey = BUF_INIT;
+    if (!x->max_bytes)
+        return NULL;
+    survey_write(res->cycle->survey, &survey);
+    struct explain_record *r = add_record(x, res, buf_str(&survey));
+    buf_release(&survey);
     return r;
 }

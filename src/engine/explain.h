@@ -41,6 +41,9 @@ struct explain_record {
     struct str node_name; /* where it was bound; empty: nowhere */
     struct str message;
     struct str nominated_node;
+    struct str survey; /* members of its JSON object; empty: there was none */
+    struct pre_filter_verdict *pre_filter;
+    size_t n_pre_filter;
 
     struct explain_nodes *nodes;
     size_t n_all; /* nodes of the cluster */
@@ -85,6 +88,8 @@ uint32_t explain_nodes_slot(const struct explain_nodes *nodes, size_t i);
 /* The name of the i-th node that was looked at. */
 struct str explain_node_name(const struct explain_record *record, size_t i);
 
+/* Appends ,"reasons":[…], or nothing where there are none. */
+void explain_write_reasons(const struct engine *engine, berth_reason reason, struct buf *out);
 /*
  * Appends the records of a pod (empty name: of all pods), oldest first, as one JSON object a line.
  * Gives their number.

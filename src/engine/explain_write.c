@@ -30,18 +30,42 @@ static const char *place_name(enum queue_place place)
     return names[place];
 }
 
-static void write_verdict(const struct engine *e, const struct verdict_run *run, struct buf *out)
+void explain_write_reasons(const struct engine *e, berth_reason reason, struct buf *out)
 {
-    buf_add_printf(out, ",\"code\":\"%s\"", code_name(run->code));
-    if (run->plugin != VERDICT_NOBODY)
-        str_member(out, "plugin", e->plugin_names.v[run->plugin]);
-    size_t n = reasons_count(&e->reasons, run->reason);
+    size_t n = reasons_count(&e->reasons, reason);
     if (!n)
         return;
     key(out, "reasons");
     for (size_t i = 0; i < n; i++) {
         buf_add_char(out, i ? ',' : '[');
-        json_write_str(out, reasons_at(&e->reasons, run->reason, i));
+        json_write_str(out, reasons_at(&e->reasons, reason, i));
+    }
+    buf_add_char(out, ']');
+}
+
+static void write_verdict(const struct engine *e, const struct verdict_run *run, struct buf *out)
+{
+    buf_add_printf(out, ",\"code\":\"%s\"", code_name(run->code));
+    if (run->plugin != VERDICT_NOBODY)
+        str_member(out, "plugin", e->plugin_names.v[run->plugin]);
+    explain_write_reasons(e, run->reason, out);
+}
+
+static void write_pre_filter(const struct engine *e, const struct explain_record *r,
+                             struct buf *out)
+{
+    key(out, "preFilter");
+    buf_add_char(out, '[');
+    for (size_t i = 0; i < r->n_pre_filter; i++) {
+        const struct pre_filter_verdict *v = &r->pre_filter[i];
+        buf_add_cstr(out, i ? ",{\"name\":" : "{\"name\":");
+        json_write_str(out, e->plugin_names.v[v->plugin]);
+        buf_add_printf(out, ",\"code\":\"%s\"", code_name(v->code));
+        for (size_t k = 0; k < v->n_reasons; k++) {
+            buf_add_cstr(out, k ? "," : ",\"reasons\":[");
+            json_write_str(out, v->reasons[k]);
+        }
+        buf_add_cstr(out, v->n_reasons ? "]}" : "}");
     }
     buf_add_char(out, ']');
 }
@@ -119,6 +143,8 @@ static void write_record(const struct engine *e, const struct explain_record *r,
     buf_release(&label);
     str_member(out, "queue", str_of(place_name(r->went_to)));
     buf_add_printf(out, ",\"allNodes\":%zu", r->n_all);
+    write_pre_filter(e, r, out);
+    buf_add_str(out, r->survey);
     write_nodes(e, r, out);
     write_scores(e, r, out);
     buf_add_cstr(out, "}\n");

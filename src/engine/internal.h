@@ -67,6 +67,7 @@ struct engine {
     size_t n_verdicts;
     struct workers workers;
     struct explain explain;
+    bool surveys;
 };
 
 /* The id of a write as a key of ops_by_write. */

@@ -74,6 +74,23 @@ berth_reason status_reason(const struct berth_status *s, struct reasons *reasons
     return reasons_list(reasons, list, s->n);
 }
 
+size_t status_texts(const struct berth_status *s, const struct reasons *reasons, struct arena *a,
+                    struct str **ret_texts)
+{
+    size_t n = 0, at = 0, k = 0;
+    for (size_t i = 0; i < s->n; i++)
+        n += s->reasons[i] ? reasons_count(reasons, s->reasons[i]) : 1;
+    struct str *texts = arena_array(a, struct str, n);
+    for (size_t i = 0; i < s->n; i++)
+        if (!s->reasons[i])
+            texts[k++] = arena_dup(a, next_text(s, &at));
+        else
+            for (size_t j = 0; j < reasons_count(reasons, s->reasons[i]); j++)
+                texts[k++] = arena_dup(a, reasons_at(reasons, s->reasons[i], j));
+    *ret_texts = texts;
+    return n;
+}
+
 void status_write(const struct berth_status *s, const struct reasons *reasons, struct buf *out)
 {
     size_t at = 0;

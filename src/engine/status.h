@@ -30,6 +30,9 @@ void status_add_reason(struct berth_status *s, berth_reason reason);
 void status_add_text(struct berth_status *s, struct str text);
 /* The number of all that was added. */
 berth_reason status_reason(const struct berth_status *s, struct reasons *reasons);
+/* All texts, copied into the arena; gives their number. */
+size_t status_texts(const struct berth_status *s, const struct reasons *reasons, struct arena *a,
+                    struct str **ret_texts);
 /* Appends all that was added, joined by ", ". */
 void status_write(const struct berth_status *s, const struct reasons *reasons, struct buf *out);
 

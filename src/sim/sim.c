@@ -4,8 +4,7 @@
 #include "api/pod.h"
 #include "base/time.h"
 
-/* A pod that cannot be placed is tried this often before the simulation lets it be. */
-#define MAX_ATTEMPTS 3
+#define DEFAULT_MAX_ATTEMPTS 3
 
 struct sim_binding {
     uint64_t id;
@@ -32,17 +31,25 @@ static void port_submit(void *ctx, const struct write *write)
     vec_push(&sim->bindings, b);
 }
 
+/* Neither placed nor given up. */
+static bool is_open(const struct sim *sim, const struct sim_pod *pod)
+{
+    return !pod->node && pod->attempts < sim->max_attempts;
+}
+
 static void port_decided(void *ctx, const struct decision *d)
 {
     struct sim *sim = ctx;
     struct sim_pod *pod = map_get(&sim->by_uid, object_meta(d->pod)->uid);
     if (!pod)
         return;
+    bool was_open = is_open(sim, pod);
     pod->attempts = d->attempt;
     free(pod->message);
     pod->message = d->bound ? NULL : str_dup(d->message);
     if (d->bound)
         pod->node = str_dup(d->node_name);
+    sim->n_open -= was_open && !is_open(sim, pod);
 }
 
 /* --- making and ending ------------------------------------------------------------------------ */
@@ -53,8 +60,10 @@ int sim_new(const struct sim_options *options, struct sim **ret_sim, struct err 
     struct engine_options engine = {
         .config = options->config,
         .registry = options->registry,
+        .features = options->features,
         .seed = options->seed,
         .explain_bytes = options->explain_bytes,
+        .surveys = options->surveys,
         .ports = {.ctx = sim, .now = port_now, .submit = port_submit, .decided = port_decided},
     };
     int r = engine_new(&engine, &sim->engine, reterr);
@@ -62,6 +71,7 @@ int sim_new(const struct sim_options *options, struct sim **ret_sim, struct err 
         free(sim);
         return r;
     }
+    sim->max_attempts = options->max_attempts ? options->max_attempts : DEFAULT_MAX_ATTEMPTS;
     *ret_sim = sim;
     return 0;
 }
@@ -85,20 +95,46 @@ struct sim *sim_free(struct sim *sim)
     return NULL;
 }
 
+static bool is_pending(const struct object *o)
+{
+    return object_kind(o)->id == KIND_POD && str_empty(object_pod(o)->spec.node_name);
+}
+
+/* What an attempt looks at is there before the first attempt. */
+enum load_rank { LOAD_OBJECTS, LOAD_NODES, LOAD_BOUND_PODS, LOAD_PENDING_PODS, LOAD_RANKS };
+
+static enum load_rank rank_of(const struct object *o)
+{
+    switch (object_kind(o)->id) {
+    case KIND_NODE:
+        return LOAD_NODES;
+    case KIND_POD:
+        return is_pending(o) ? LOAD_PENDING_PODS : LOAD_BOUND_PODS;
+    default:
+        return LOAD_OBJECTS;
+    }
+}
+
+static void load(struct sim *sim, struct object *o)
+{
+    if (is_pending(o)) {
+        struct sim_pod *pod = xnew(struct sim_pod);
+        pod->object = object_ref(o);
+        vec_push(&sim->pods, pod);
+        map_put(&sim->by_uid, object_meta(o)->uid, pod);
+        sim->n_open++;
+    }
+    engine_object_changed(sim->engine, NULL, o);
+    /* No two things happen at the same moment: pods are tried in the order they came. */
+    sim->now++;
+}
+
 void sim_load(struct sim *sim, const struct scenario *scenario)
 {
-    for (size_t i = 0; i < scenario->objects.n; i++) {
-        struct object *o = scenario->objects.v[i];
-        if (object_kind(o)->id == KIND_POD && str_empty(object_pod(o)->spec.node_name)) {
-            struct sim_pod *pod = xnew(struct sim_pod);
-            pod->object = object_ref(o);
-            vec_push(&sim->pods, pod);
-            map_put(&sim->by_uid, object_meta(o)->uid, pod);
-        }
-        engine_object_changed(sim->engine, NULL, o);
-        /* No two things happen at the same moment: pods are tried in the order they came. */
-        sim->now++;
-    }
+    for (int rank = 0; rank < LOAD_RANKS; rank++)
+        for (size_t i = 0; i < scenario->objects.n; i++)
+            if ((int)rank_of(scenario->objects.v[i]) == rank)
+                load(sim, scenario->objects.v[i]);
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
@@ -137,23 +173,15 @@ static void tell_bindings(struct sim *sim)
     vec_clear(&sim->bindings);
 }
 
-static bool all_tried(const struct sim *sim)
-{
-    for (size_t i = 0; i < sim->pods.n; i++)
-        if (!sim->pods.v[i]->node && sim->pods.v[i]->attempts < MAX_ATTEMPTS)
-            return false;
-    return true;
-}
-
 void sim_run(struct sim *sim)
 {
     for (;;) {
-        while (engine_schedule_one(sim->engine))
+        while (sim->n_open && engine_schedule_one(sim->engine))
             tell_bindings(sim);
         struct engine_stats stats = engine_get_stats(sim->engine);
         int64_t wake = engine_next_wake(sim->engine);
         /* Only an event could help the pods that are left, and none will come. */
-        if (stats.backoff == 0 || wake == INT64_MAX || all_tried(sim))
+        if (stats.backoff == 0 || wake == INT64_MAX || !sim->n_open)
             return;
         sim->now = MAX(wake, sim->now + NSEC_PER_MSEC);
         engine_tick(sim->engine);

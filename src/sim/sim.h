@@ -25,20 +25,26 @@ struct sim_pod {
 struct sim {
     struct engine *engine;
     int64_t now;
+    uint32_t max_attempts;
     VEC(struct sim_pod *) pods; /* in the scenario's order */
     struct map by_uid;
+    size_t n_open;                      /* of these: neither placed nor given up */
     VEC(struct sim_binding *) bindings; /* asked for, not yet told */
 };
 
 struct sim_options {
     const struct scheduler_config *config;
     const struct registry *registry;
+    const struct features *features; /* NULL: the defaults */
     uint64_t seed;
-    size_t explain_bytes; /* see engine_options */
+    size_t explain_bytes;  /* see engine_options */
+    bool surveys;          /* see engine_options */
+    uint32_t max_attempts; /* a pod that finds no place is let be after so many; 0: three */
 };
 
 int sim_new(const struct sim_options *options, struct sim **ret_sim, struct err *reterr) MUST_CHECK;
 struct sim *sim_free(struct sim *sim);
+/* Pods come last, those without a node after the others; otherwise in the scenario's order. */
 void sim_load(struct sim *sim, const struct scenario *scenario);
 /* Until no pod is ready to be tried and nothing is under way. */
 void sim_run(struct sim *sim);
