@@ -14,11 +14,13 @@
 
 #include "engine/cache.h"
 #include "engine/features.h"
+#include "engine/node_memo.h"
 #include "engine/objects.h"
 
 struct cluster {
     struct cache *cache;
     struct objects objects;
+    struct node_memos memos; /* answers of nodes to questions asked before */
 };
 
 void cluster_init(struct cluster *cluster, struct cache *cache);
