@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* berth bench engine: how many pods a second the engine places when nothing else is in its way. */
-#include "api/pod.h"
 #include "base/time.h"
-#include "base/vec.h"
+#include "cmd/bench_rows.h"
 #include "cmd/cmd.h"
 #include "cmd/flags.h"
+#include "codec/json.h"
 #include "engine/engine.h"
 #include "plugins/registry.h"
 
@@ -12,16 +12,17 @@
 
 struct bench {
     int64_t nodes, pods, runs;
+    const char *output;
     bool compare, help;
+    struct features features;
+    VEC(const struct bench_row *) rows; /* none: all */
     struct arena arena;
     struct scheduler_config config;
-    VEC(struct object *) objects; /* nodes, then pods */
 };
 
 static const char usage[] =
-    "Places identical pods on identical nodes in memory: no cluster, no network, writes succeed "
-    "at\n"
-    "once. Prints pods per second of CPU time, best and median of several runs.\n"
+    "Places pods on nodes in memory: no cluster, no network, writes succeed at once. Prints pods\n"
+    "per second of CPU time for each kind of pod, best and median of several runs.\n"
     "\nUsage: berth bench engine [FLAGS]\n";
 
 /* --- a world in which every binding succeeds -------------------------------------------------- */
@@ -61,13 +62,15 @@ static int64_t cpu_time(void)
 }
 
 /* Nanoseconds to place all pods, or negative errno. */
-static int64_t run_once(const struct bench *b, bool explain, struct err *reterr)
+static int64_t run_once(const struct bench *b, const struct bench_objects *o, bool explain,
+                        struct err *reterr)
 {
     struct bench_world w = {.now = NSEC_PER_SEC};
     struct engine *engine;
     struct engine_options options = {
         .config = &b->config,
         .registry = &in_tree_registry,
+        .features = &b->features,
         .seed = 1,
         .no_explain = !explain,
         .ports = {.ctx = &w, .now = port_now, .submit = port_submit},
@@ -75,8 +78,10 @@ static int64_t run_once(const struct bench *b, bool explain, struct err *reterr)
     int r = engine_new(&options, &engine, reterr);
     if (r < 0)
         return r;
-    for (size_t i = 0; i < b->objects.n; i++)
-        engine_object_changed(engine, NULL, b->objects.v[i]);
+    for (size_t i = 0; i < o->cluster.n; i++)
+        engine_object_changed(engine, NULL, o->cluster.v[i]);
+    for (size_t i = 0; i < o->pods.n; i++)
+        engine_object_changed(engine, NULL, o->pods.v[i]);
     int64_t start = cpu_time();
     while (engine_schedule_one(engine))
         answer_bindings(&w, engine);
@@ -84,8 +89,8 @@ static int64_t run_once(const struct bench *b, bool explain, struct err *reterr)
     size_t placed = engine_get_stats(engine).pods;
     engine_free(engine);
     vec_release(&w.bindings);
-    if (placed != (size_t)b->pods)
-        return err_set(reterr, -ENOSPC, "only %zu of %lld pods fit", placed, (long long)b->pods);
+    if (placed != o->pods.n)
+        return err_set(reterr, -ENOSPC, "only %zu of %zu pods fit", placed, o->pods.n);
     return ns;
 }
 
@@ -95,111 +100,182 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void report(const struct bench *b, const char *what, int64_t *ns, size_t n)
+struct timing {
+    int64_t best, median; /* ns for all pods */
+};
+
+static struct timing take_timing(int64_t *ns, size_t n)
 {
     qsort(ns, n, sizeof(*ns), by_value);
-    size_t middle = n / 2;
-    double best = (double)b->pods * 1e9 / (double)ns[0];
-    double median = (double)b->pods * 1e9 / (double)ns[middle];
-    printf("%-24s %10.0f pods/s best %10.0f median %8.2f us/pod\n", what, best, median,
-           (double)ns[middle] / 1e3 / (double)b->pods);
+    return (struct timing){ns[0], ns[n / 2]};
 }
 
-static int run_engine(struct bench *b)
+/* with: as the scheduler runs; without: no records of decisions. */
+static int measure(const struct bench *b, const struct bench_row *row, struct timing *ret_with,
+                   struct timing *ret_without, struct err *reterr)
 {
     int64_t with[MAX_RUNS], without[MAX_RUNS];
-    struct err err;
+    struct bench_objects objects;
     size_t n = (size_t)b->runs;
+    int r = bench_objects_init(&objects, row, b->nodes, b->pods, reterr);
+    if (r < 0)
+        return r;
     /* In turn, so that a busy moment of the machine hits both alike. */
-    for (size_t i = 0; i < n; i++) {
-        with[i] = run_once(b, true, &err);
-        without[i] = b->compare ? run_once(b, false, &err) : 0;
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        with[i] = run_once(b, &objects, true, reterr);
+        without[i] = b->compare && with[i] >= 0 ? run_once(b, &objects, false, reterr) : 0;
         if (with[i] < 0 || without[i] < 0)
-            return cmd_fail(EXIT_FAILED, "%s", err.msg);
+            r = (int)MIN(with[i], without[i]);
     }
-    report(b, "engine", with, n);
-    if (b->compare) {
-        report(b, "without explanations", without, n);
-        size_t middle = n / 2;
-        printf("explanations cost %.2f %% (medians)\n",
-               100.0 * ((double)with[middle] / (double)without[middle] - 1));
-    }
-    return EXIT_DONE;
+    bench_objects_release(&objects);
+    if (r < 0)
+        return err_prefix(reterr, r, "row %s", row->name);
+    *ret_with = take_timing(with, n);
+    *ret_without = take_timing(without, n);
+    return 0;
 }
 
-/* --- objects ---------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
-static int add_object(struct bench *b, enum kind_id kind, struct str json, struct err *reterr)
+static double per_second(const struct bench *b, int64_t ns)
 {
-    struct wire wire = {.kind = kind_get(kind), .encoding = ENCODING_JSON};
-    struct object *o;
-    int r = object_decode(&wire, json, &o, reterr);
-    if (r == 0)
-        vec_push(&b->objects, o);
-    return r;
+    return (double)b->pods * 1e9 / (double)ns;
 }
 
-static int make_objects(struct bench *b, struct err *reterr)
+static double us_per_pod(const struct bench *b, int64_t ns)
 {
-    int r = 0;
-    for (int64_t i = 0; r == 0 && i < b->nodes; i++)
-        r = add_object(b, KIND_NODE,
-                       arena_printf(&b->arena,
-                                    "{\"metadata\":{\"name\":\"node-%lld\",\"uid\":\"n%lld\"},"
-                                    "\"status\":{\"allocatable\":{\"cpu\":\"32\",\"memory\":"
-                                    "\"128Gi\",\"pods\":\"110\"}}}",
-                                    (long long)i, (long long)i),
-                       reterr);
-    for (int64_t i = 0; r == 0 && i < b->pods; i++)
-        r = add_object(
-            b, KIND_POD,
-            arena_printf(&b->arena,
-                         "{\"metadata\":{\"name\":\"pod-%lld\",\"namespace\":\"default\","
-                         "\"uid\":\"p%lld\"},\"spec\":{\"schedulerName\":"
-                         "\"default-scheduler\",\"containers\":[{\"name\":\"c\","
-                         "\"resources\":{\"requests\":{\"cpu\":\"100m\",\"memory\":"
-                         "\"500Mi\"}}}]}}",
-                         (long long)i, (long long)i),
-            reterr);
-    return r;
+    return (double)ns / 1e3 / (double)b->pods;
 }
 
-static int run(struct bench *b)
+static double cost_of_explaining(struct timing with, struct timing without)
 {
+    return 100.0 * ((double)with.median / (double)without.median - 1);
+}
+
+static void print_head(const struct bench *b)
+{
+    printf("%lld nodes, %lld pods, %lld runs\n\n", (long long)b->nodes, (long long)b->pods,
+           (long long)b->runs);
+    printf("%-56s %12s %12s %8s%s\n", "pods", "best pods/s", "median", "us/pod",
+           b->compare ? "  explanations" : "");
+}
+
+static void print_row(const struct bench *b, const struct bench_row *row, struct timing with,
+                      struct timing without)
+{
+    printf("%-56s %12.0f %12.0f %8.2f", row->title, per_second(b, with.best),
+           per_second(b, with.median), us_per_pod(b, with.median));
+    if (b->compare)
+        printf("  %+.2f %% (medians)", cost_of_explaining(with, without));
+    putchar('\n');
+    fflush(stdout);
+}
+
+static void add_json_row(const struct bench *b, const struct bench_row *row, struct timing with,
+                         struct timing without, struct buf *out)
+{
+    buf_add_cstr(out, out->n ? ",\n  {\"name\":" : "\n  {\"name\":");
+    json_write_str(out, str_of(row->name));
+    buf_add_printf(out, ",\"best\":%.0f,\"median\":%.0f,\"usPerPod\":%.3f",
+                   per_second(b, with.best), per_second(b, with.median),
+                   us_per_pod(b, with.median));
+    if (b->compare)
+        buf_add_printf(out, ",\"explainPercent\":%.2f", cost_of_explaining(with, without));
+    buf_add_char(out, '}');
+}
+
+static int run_engine(const struct bench *b)
+{
+    bool json = strcmp(b->output, "json") == 0;
+    struct buf rows = BUF_INIT;
     struct err err;
-    arena_init(&b->arena, 0);
-    config_default(&b->config, &b->arena);
-    int code = make_objects(b, &err) < 0 ? cmd_fail(EXIT_FAILED, "%s", err.msg) : run_engine(b);
-    for (size_t i = 0; i < b->objects.n; i++)
-        object_unref(b->objects.v[i]);
-    vec_release(&b->objects);
-    arena_release(&b->arena);
-    return code;
+    int r = 0;
+    if (!json)
+        print_head(b);
+    for (size_t i = 0; r == 0 && i < b->rows.n; i++) {
+        struct timing with = {0}, without = {0};
+        r = measure(b, b->rows.v[i], &with, &without, &err);
+        if (r < 0)
+            continue;
+        if (json)
+            add_json_row(b, b->rows.v[i], with, without, &rows);
+        else
+            print_row(b, b->rows.v[i], with, without);
+    }
+    if (json && r == 0)
+        printf("{\"nodes\":%lld,\"pods\":%lld,\"runs\":%lld,\"rows\":[%s\n]}\n",
+               (long long)b->nodes, (long long)b->pods, (long long)b->runs, buf_cstr(&rows));
+    buf_release(&rows);
+    return r < 0 ? cmd_fail(EXIT_FAILED, "%s", err.msg) : EXIT_DONE;
 }
 
-int cmd_bench(int argc, char **argv)
+/* --- flags ------------------------------------------------------------------------------------ */
+
+static int add_rows(void *to, struct str text, struct err *reterr)
 {
-    struct bench b = {.nodes = 5000, .pods = 10000, .runs = 5};
+    struct bench *b = to;
+    while (text.n) {
+        size_t comma = str_find(text, ',');
+        struct str name = str_slice(text, 0, comma);
+        const struct bench_row *row = bench_row_find(name);
+        if (!row)
+            return err_set(reterr, -EINVAL, "there is no row \"%.*s\"", STR_ARG(name));
+        vec_push(&b->rows, row);
+        text = str_slice(text, MIN(comma + 1, text.n), text.n);
+    }
+    return 0;
+}
+
+static void write_rows(struct buf *out)
+{
+    for (size_t i = 0; i < bench_n_rows; i++)
+        buf_add_printf(out, "%-18s %s\n", bench_rows[i].name, bench_rows[i].title);
+}
+
+static int run(struct bench *b, int argc, char **argv)
+{
+    struct flag_custom rows = {b, add_rows, write_rows};
+    struct flag_custom features = flag_features(&b->features);
     struct flag flags[] = {
-        {"Bench", "nodes", '\0', FLAG_INT, &b.nodes, "N", "nodes of the cluster", false},
-        {NULL, "pods", '\0', FLAG_INT, &b.pods, "N", "pods to place", false},
-        {NULL, "runs", '\0', FLAG_INT, &b.runs, "N", "how often", false},
-        {NULL, "compare-explain", '\0', FLAG_BOOL, &b.compare, NULL,
+        {"Bench", "row", '\0', FLAG_CUSTOM, &rows, "NAME[,NAME...]",
+         "which kinds of pods; all where none is named:", false},
+        {NULL, "nodes", '\0', FLAG_INT, &b->nodes, "N", "nodes of the cluster", false},
+        {NULL, "pods", '\0', FLAG_INT, &b->pods, "N", "pods to place", false},
+        {NULL, "runs", '\0', FLAG_INT, &b->runs, "N", "how often", false},
+        {NULL, "output", 'o', FLAG_STR, &b->output, "FORMAT", "table or json", false},
+        {NULL, "compare-explain", '\0', FLAG_BOOL, &b->compare, NULL,
          "also measure without records of decisions", false},
-        {NULL, "help", 'h', FLAG_BOOL, &b.help, NULL, "this text", false},
+        {NULL, "feature-gates", '\0', FLAG_CUSTOM, &features, "GATES", FEATURE_GATES_HELP, false},
+        {NULL, "help", 'h', FLAG_BOOL, &b->help, NULL, "this text", false},
     };
     struct err err;
     int n;
     if (flags_parse(flags, ARRAY_LEN(flags), argc, argv, &n, &err) < 0)
         return cmd_fail(EXIT_USAGE, "%s; see `berth bench --help`", err.msg);
-    if (b.help)
+    if (b->help)
         return cmd_help(usage, flags, ARRAY_LEN(flags));
     if (n != 1 || strcmp(argv[1], "engine") != 0)
         return cmd_fail(EXIT_USAGE, "what to measure? `berth bench engine`");
-    if (b.nodes < 1 || b.pods < 1 || b.runs < 1 || b.runs > MAX_RUNS)
+    if (b->nodes < 1 || b->pods < 1 || b->runs < 1 || b->runs > MAX_RUNS)
         return cmd_fail(EXIT_USAGE,
-                        "--nodes, --pods and --runs must be at least 1, --runs at "
-                        "most %d",
+                        "--nodes, --pods and --runs must be at least 1, --runs at most %d",
                         MAX_RUNS);
-    return run(&b);
+    if (strcmp(b->output, "table") != 0 && strcmp(b->output, "json") != 0)
+        return cmd_fail(EXIT_USAGE, "--output: \"%s\" is neither table nor json", b->output);
+    bool all = b->rows.n == 0;
+    for (size_t i = 0; all && i < bench_n_rows; i++)
+        vec_push(&b->rows, &bench_rows[i]);
+    return run_engine(b);
+}
+
+int cmd_bench(int argc, char **argv)
+{
+    struct bench b = {.nodes = 5000, .pods = 10000, .runs = 5, .output = "table"};
+    features_default(&b.features);
+    arena_init(&b.arena, 0);
+    config_default(&b.config, &b.arena);
+    int code = run(&b, argc, argv);
+    vec_release(&b.rows);
+    arena_release(&b.arena);
+    return code;
 }
