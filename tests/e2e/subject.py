@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scheduler that the tests of plugins are about, on a cluster of its own.
+
+It is berth; BERTH_SUBJECT=kube-scheduler makes it the real kube-scheduler, which must pass the same
+tests: so it is the tests that are proven, not only berth. One scheduler runs through a whole file,
+with as many profiles as its tests need. It never tries a pod again just because time has passed:
+whoever gets a node after a change got it by a queueing hint.
+
+The tests do with kubectl what users do. Pods that stand for "already there" are made with spec.nodeName.
+"""
+
+import contextlib
+import itertools
+import os
+import re
+import sys
+
+import berth
+from berth import NODES, PODS, condition_of, events_of, make_pod, wait_bound, wait_for
+from cluster import Cluster
+from tap import check, equal, show_log
+
+SUBJECT = os.environ.get("BERTH_SUBJECT", "berth")
+LATE = int(os.environ.get("BERTH_LATE", "60"))   # seconds; what should happen has happened long before
+
+# Upstream's default plugins that berth does not have. They are switched off where the two are compared:
+# some of them would add a word of their own to what is said about pods that fit nowhere.
+NOT_IN_BERTH = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
+                "DynamicResources", "DefaultPreemption")
+
+
+# ---- profiles ------------------------------------------------------------------------------------
+
+def profile(name="default-scheduler", score=None, **args):
+    """The default plugins, or with `score` all of them for filtering and that one alone for scoring.
+
+    Further arguments are pluginConfig: NodeResourcesFit={...}."""
+    plugins = {"multiPoint": {"disabled": [{"name": n} for n in NOT_IN_BERTH]}}
+    if score:
+        plugins["score"] = {"disabled": [{"name": "*"}], "enabled": [{"name": score}]}
+    return {"schedulerName": name, "percentageOfNodesToScore": 100, "plugins": plugins,
+            "pluginConfig": [{"name": n, "args": a} for n, a in args.items()]}
+
+
+# ---- its life ------------------------------------------------------------------------------------
+
+FLAGS = ("-v=2", "--pod-max-in-unschedulable-pods-duration=1h")
+
+
+def start(c, profiles, name="subject"):
+    if SUBJECT == "berth":
+        config = berth.scheduler_config(c, name, profiles=profiles)
+        return berth.start(c, *FLAGS, name=name, config=config)
+    p = c.start_scheduler(*FLAGS, name=name, config={"profiles": profiles}, qps=5000)
+    show_log(p.log)
+    return p
+
+
+def stop(c, p):
+    c.children.remove(p)
+    if SUBJECT == "berth":
+        berth.stop(p)
+    else:
+        p.kill()
+
+
+def cluster(profiles, before=(), **options):
+    """A fixture for tap.main: a cluster with these objects, and then the scheduler."""
+    @contextlib.contextmanager
+    def made():
+        if SUBJECT not in ("berth", "kube-scheduler"):
+            sys.exit(f"BERTH_SUBJECT={SUBJECT}: it is berth or kube-scheduler")
+        with Cluster(**options) as c:
+            if before:
+                apply(c, *before)
+            c.profiles = profiles
+            c.scheduler = start(c, profiles)
+            yield c
+            stop(c, c.scheduler)
+    return made
+
+
+def after(c):
+    """Empties the cluster. A scheduler that has not lived through the test fails it."""
+    show_log(c.scheduler.log)
+    tidy(c)
+    if not c.scheduler.running():
+        code = c.scheduler.popen.returncode
+        c.children.remove(c.scheduler)
+        c.scheduler = start(c, c.profiles)
+        check(False, f"the scheduler has ended with {code}")
+
+
+def tidy(c):
+    for ns in {p["metadata"]["namespace"] for p in c.pods()}:
+        c.delete(f"/api/v1/namespaces/{ns}/pods?gracePeriodSeconds=0")
+    c.delete(NODES)
+    wait_for(lambda: not c.pods() and not c.nodes(), LATE, what="pods and nodes are gone")
+    c.delete("/apis/events.k8s.io/v1/namespaces/default/events")
+
+
+# ---- what users do and see -----------------------------------------------------------------------
+
+def apply(c, *objects):
+    """kubectl apply. Says nothing about when the scheduler knows."""
+    c.kubectl("apply", "-f", "-", input={"apiVersion": "v1", "kind": "List", "items": list(objects)})
+
+
+def have(c, *objects):
+    """Objects that are there from the beginning: nodes, pods on them. The scheduler knows them then."""
+    apply(c, *objects)
+    settle(c)
+
+
+_seen = itertools.count(1)
+
+
+def settle(c, scheduler="default-scheduler"):
+    """Returns when the scheduler knows what has happened to nodes and pods so far.
+
+    Each kind is told in the order in which it happened. So a pod that fits only after the latest
+    change of a node, and that came after all other pods, has a node only when all is known."""
+    name = f"seen-{next(_seen)}"
+    resource = f"berth.test/{name}"
+    node = c.nodes()[0]["metadata"]["name"]
+    c.patch(f"{NODES}/{node}/status", {"status": {"capacity": {resource: "1"},
+                                                  "allocatable": {resource: "1"}}})
+    c.create(PODS, make_pod(name, cpu=None, memory=None, extended={resource: 1},
+                            tolerations=[{"operator": "Exists"}], scheduler_name=scheduler))
+    wait_bound(c, name, LATE)
+    c.delete(f"{PODS}/{name}?gracePeriodSeconds=0")
+
+
+def lands(c, name, *nodes, ns="default"):
+    """The pod gets a node, and it is one of these; gives it."""
+    got = wait_for(lambda: c.pod(name, ns)["spec"].get("nodeName"), LATE, what=f"{name} has a node")
+    check(got in nodes, f"node of {name}: got {got}, want {' or '.join(nodes)}")
+    return got
+
+
+def pends(c, name, text):
+    """The pod gets no node, and users are told why in these words."""
+    try:
+        wait_for(lambda: (condition_of(c, name) or {}).get("message") == text, LATE)
+    except TimeoutError:
+        equal((condition_of(c, name) or {}).get("message"), text, f"condition of {name}")
+    wait_for(lambda: text in [e["note"] for e in events_of(c, name, "FailedScheduling")], LATE,
+             what=f"the event of {name} that says: {text}")
+    equal(c.pod(name)["spec"].get("nodeName"), None, f"node of {name}")
+
+
+def place_of(c, *names):
+    return {name: c.pod(name)["spec"].get("nodeName") for name in names}
+
+
+def nodes_left(total, *reasons):
+    return f"0/{total} nodes are available: {', '.join(reasons)}."
+
+
+def delete_pod(c, name, ns="default"):
+    c.kubectl("delete", "pod", name, "-n", ns, "--force", "--grace-period=0")
+
+
+def patch_status(c, node, **status):
+    c.kubectl("patch", "node", node, "--subresource=status", "--type=merge",
+              "-p", berth.json.dumps({"status": status}))
