@@ -39,7 +39,7 @@ FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all help deps deps-test run test check unit unit-bins e2e-bins fuzz-bins fuzz lint format \
-	clean kube install bench-decode compile_commands.json
+	clean kube install bench bench-decode compile_commands.json
 
 all: $(BUILD)/berth
 
@@ -53,6 +53,7 @@ help:
 	@echo 'make format  put every file into the house format'
 	@echo 'make compile_commands.json   for editors: how each file is compiled'
 	@echo 'make kube    build the real etcd, kube-apiserver, kubectl, kube-scheduler for tests'
+	@echo 'make bench   kube-scheduler, berth and reference clients in turn on a real cluster'
 	@echo 'make bench-decode  decode 5,000 pods from JSON and protobuf, beside Go'
 	@echo 'make deps, make deps-test   the packages these need'
 
@@ -95,6 +96,10 @@ $(BUILD)/berth-bench: $(BUILD)/tests/bench/bench.o $(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
+$(BUILD)/berth-load: $(BUILD)/tests/bench/load.o $(BUILD)/libberth.a
+	$(call step,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
 # Fuzz targets: everything again by clang, with coverage and the sanitizers.
 FUZZ_CC     := clang-19
 FUZZ_CFLAGS := -std=c17 -O1 -g $(CPPFLAGS) -fsanitize=fuzzer-no-link,address,undefined \
@@ -125,7 +130,7 @@ run: deps
 test: deps-test
 	@tests/run.py
 
-e2e-bins: $(BUILD)/berth $(BUILD)/berth-test
+e2e-bins: $(BUILD)/berth $(BUILD)/berth-test $(BUILD)/berth-load
 unit-bins: $(UNIT)
 unit: unit-bins
 	@tests/run.py --unit $(BUILD)
@@ -140,6 +145,19 @@ kube:
 
 bench-decode: $(BUILD)/berth-bench
 	@tests/bench/decode.sh
+
+# make bench ROWS=plain,spread RUNS=3; tests/bench/README.md has the rest.
+NODES ?= 5000
+PODS ?= 5000
+ARRIVING ?= 500
+RATE ?= 50
+RUNS ?= 1
+ROWS ?=
+bench: $(BUILD)/berth $(BUILD)/berth-load
+	@tests/kube/build.sh >/dev/null
+	@tests/bench/cluster_bench.py --berth $(BUILD)/berth --load $(BUILD)/berth-load \
+		--nodes $(NODES) --pods $(PODS) --arriving $(ARRIVING) --rate $(RATE) --runs $(RUNS) \
+		--rows '$(ROWS)' --output $(BUILD)/bench.json
 
 FORMATTED := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 lint:

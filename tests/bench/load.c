@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * berth-load - what `make bench` does to an API server beside the schedulers.
+ *
+ *   berth-load post KUBECONFIG RESOURCE NAMESPACE IN_FLIGHT RATE    creates what stands on stdin,
+ *                                                                   one JSON object a line; RATE a
+ *                                                                   second, 0: as fast as it goes
+ *   berth-load watch KUBECONFIG NAMESPACE PODS SECONDS              sees pods come and be bound
+ *   berth-load bind KUBECONFIG NAMESPACE IN_FLIGHT                  binds all pods, round robin
+ *   berth-load bind-events KUBECONFIG NAMESPACE IN_FLIGHT           the same, with an event for
+ * each
+ *
+ * NAMESPACE "-" is none. `watch` writes lines of JSON: {"ready": N} once it sees the N pods that
+ * are there, {"bound": N} every second, and at the end its result, with times in nanoseconds of
+ * CLOCK_MONOTONIC: a pod's time is when the event that shows it bound was decoded.
+ */
+#include <unistd.h>
+
+#include "api/events.h"
+#include "api/node.h"
+#include "api/pod.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "kube/pod_writes.h"
+#include "kube/reflector.h"
+
+struct load {
+    struct loop *loop;
+    struct kube_config config;
+    struct rest_client *client;
+    struct str namespace;
+    struct arena arena;
+    size_t in_flight, max_in_flight, sent, done;
+    int64_t began;
+    bool failed;
+};
+
+static void fail(struct load *l, const char *what, const struct err *err)
+{
+    if (!l->failed)
+        fprintf(stderr, "berth-load: %s: %s\n", what, err->msg);
+    l->failed = true;
+    loop_stop(l->loop);
+}
+
+/* --- post ------------------------------------------------------------------------------------- */
+
+struct poster {
+    struct load *load;
+    const struct kind *kind;
+    VEC(struct str) bodies;
+    struct buf text;
+    int64_t rate;
+    struct loop_timer timer;
+};
+
+static void post_some(struct poster *p);
+
+static void on_posted(void *ctx, const struct rest_result *result)
+{
+    struct poster *p = ctx;
+    struct load *l = p->load;
+    l->in_flight--;
+    l->done++;
+    if (result->code < 0)
+        fail(l, "create", &result->err);
+    else if (l->done == p->bodies.n)
+        loop_stop(l->loop);
+    else
+        post_some(p);
+}
+
+static bool is_due(const struct poster *p)
+{
+    int64_t since = time_mono() - p->load->began;
+    return p->rate == 0 || (int64_t)p->load->sent * NSEC_PER_SEC <= since * p->rate;
+}
+
+static void post_some(struct poster *p)
+{
+    struct load *l = p->load;
+    while (l->in_flight < l->max_in_flight && l->sent < p->bodies.n && is_due(p)) {
+        struct rest_request request = {.verb = REST_CREATE,
+                                       .kind = p->kind,
+                                       .namespace = l->namespace,
+                                       .text = p->bodies.v[l->sent++]};
+        l->in_flight++;
+        (void)rest_send(l->client, &request, on_posted, p);
+    }
+    if (p->rate && l->sent < p->bodies.n)
+        loop_timer_set(&p->timer, NSEC_PER_MSEC);
+}
+
+static void on_due(struct loop_timer *timer)
+{
+    post_some(CONTAINER_OF(timer, struct poster, timer));
+}
+
+static void read_bodies(struct poster *p)
+{
+    char chunk[65536];
+    ssize_t n;
+    p->text.max = (size_t)1 << 32;
+    while ((n = read(STDIN_FILENO, chunk, sizeof(chunk))) > 0)
+        buf_add(&p->text, chunk, (size_t)n);
+    struct str rest = buf_str(&p->text);
+    while (rest.n) {
+        size_t end = str_find(rest, '\n');
+        if (end)
+            vec_push(&p->bodies, str_slice(rest, 0, end));
+        rest = str_slice(rest, MIN(end + 1, rest.n), rest.n);
+    }
+}
+
+static void run_post(struct load *l, const char *resource, int64_t rate)
+{
+    bool nodes = strcmp(resource, "nodes") == 0;
+    struct poster p = {
+        .load = l, .kind = kind_get(nodes ? KIND_NODE : KIND_POD), .rate = rate, .text = BUF_INIT};
+    read_bodies(&p);
+    loop_timer_init(&p.timer, l->loop, on_due);
+    l->began = time_mono();
+    if (p.bodies.n) {
+        post_some(&p);
+        loop_run(l->loop);
+    }
+    printf("{\"created\": %zu, \"ns\": %lld}\n", l->done, (long long)(time_mono() - l->began));
+    loop_timer_stop(&p.timer);
+    vec_release(&p.bodies);
+    buf_release(&p.text);
+}
+
+/* --- watch ------------------------------------------------------------------------------------ */
+
+struct seen {
+    struct str name;
+    int64_t came, bound; /* 0: not yet */
+};
+
+struct watcher {
+    struct load *load;
+    struct map pods; /* of struct seen */
+    size_t expected, bound;
+    int64_t first, last;
+    struct loop_timer second;
+    int64_t until;
+};
+
+static void say(const char *name, size_t n)
+{
+    printf("{\"%s\": %zu}\n", name, n);
+    fflush(stdout);
+}
+
+static void on_pod(struct watcher *w, const struct pod *pod)
+{
+    struct seen *s = map_get(&w->pods, pod->metadata.name);
+    int64_t now = time_mono();
+    if (!s) {
+        s = arena_alloc(&w->load->arena, sizeof(*s), _Alignof(struct seen));
+        s->name = arena_dup(&w->load->arena, pod->metadata.name);
+        s->came = now;
+        map_put(&w->pods, s->name, s);
+    }
+    if (s->bound || str_empty(pod->spec.node_name))
+        return;
+    s->bound = now;
+    w->first = w->first ? w->first : now;
+    w->last = now;
+    if (++w->bound == w->expected)
+        loop_stop(w->load->loop);
+}
+
+static void on_watch_event(void *ctx, enum watch_event_type type, struct object *old,
+                           struct object *object)
+{
+    (void)old;
+    if (type != WATCH_DELETED)
+        on_pod(ctx, object_pod(object));
+}
+
+static void on_watch_synced(void *ctx, const struct kind *kind)
+{
+    const struct watcher *w = ctx;
+    (void)kind;
+    say("ready", w->pods.n);
+}
+
+static void on_second(struct loop_timer *timer)
+{
+    struct watcher *w = CONTAINER_OF(timer, struct watcher, second);
+    say("bound", w->bound);
+    if (time_mono() >= w->until)
+        loop_stop(w->load->loop);
+    loop_timer_set(timer, NSEC_PER_SEC);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void tell_result(const struct watcher *w)
+{
+    VEC(int64_t) took = {0};
+    map_each (e, &w->pods) {
+        const struct seen *s = e->value;
+        if (s->bound)
+            vec_push(&took, s->bound - s->came);
+    }
+    qsort(took.v, took.n, sizeof(took.v[0]), by_value);
+    int64_t p50 = took.n ? took.v[took.n / 2] : 0;
+    int64_t p99 = took.n ? took.v[MIN(took.n * 99 / 100, took.n - 1)] : 0;
+    printf("{\"result\": {\"pods\": %zu, \"bound\": %zu, \"first_ns\": %lld, \"last_ns\": %lld, "
+           "\"p50_ns\": %lld, \"p99_ns\": %lld}}\n",
+           w->pods.n, w->bound, (long long)w->first, (long long)w->last, (long long)p50,
+           (long long)p99);
+    vec_release(&took);
+}
+
+/* A reflector and not a bare watch: a busy API server ends watches that it cannot serve in time. */
+static void run_watch(struct load *l, size_t expected, int64_t seconds)
+{
+    static const struct reflector_sink sink = {.on_event = on_watch_event,
+                                               .on_synced = on_watch_synced};
+    struct watcher w = {.load = l, .expected = expected};
+    struct reflector_options options = {
+        .kind = kind_get(KIND_POD),
+        .namespace = l->namespace,
+        .healthy = NSEC_PER_MSEC,
+        .backoff = {10 * NSEC_PER_MSEC, NSEC_PER_SEC, 2, 0, NSEC_PER_SEC}};
+    w.until = time_mono() + seconds * NSEC_PER_SEC;
+    struct reflector *reflector = reflector_new(l->client, &options, &sink, &w);
+    reflector_start(reflector);
+    loop_timer_init(&w.second, l->loop, on_second);
+    loop_timer_set(&w.second, NSEC_PER_SEC);
+    loop_run(l->loop);
+    tell_result(&w);
+    loop_timer_stop(&w.second);
+    reflector_free(reflector);
+    map_release(&w.pods);
+}
+
+/* --- bind ------------------------------------------------------------------------------------- */
+
+struct binder {
+    struct load *load;
+    VEC(struct object *) pods;
+    VEC(struct str) nodes;
+    bool events;
+    int lists;
+};
+
+/* One pod on its way. */
+struct bind_job {
+    struct binder *binder;
+    const struct pod *pod;
+    struct str node;
+};
+
+static void bind_some(struct binder *b);
+
+static void job_done(struct bind_job *job)
+{
+    struct binder *b = job->binder;
+    struct load *l = b->load;
+    free(job);
+    l->in_flight--;
+    if (++l->done == b->pods.n)
+        loop_stop(l->loop);
+    else
+        bind_some(b);
+}
+
+static void on_event_written(void *ctx, const struct rest_result *result)
+{
+    struct bind_job *job = ctx;
+    if (result->code < 0)
+        fail(job->binder->load, "event", &result->err);
+    job_done(job);
+}
+
+static void send_event(struct bind_job *job)
+{
+    const struct object_meta *meta = &job->pod->metadata;
+    char name[300], note[600];
+    int name_n = snprintf(name, sizeof(name), "%.*s.%llx", STR_ARG(meta->name),
+                          (unsigned long long)time_wall());
+    int note_n = snprintf(note, sizeof(note), "Successfully assigned %.*s/%.*s to %.*s",
+                          STR_ARG(meta->namespace), STR_ARG(meta->name), STR_ARG(job->node));
+    struct event event = {
+        .metadata = {.name = {name, (size_t)name_n}, .namespace = meta->namespace},
+        .event_time = timestamp_of(time_wall()),
+        .reporting_controller = STR_INIT("default-scheduler"),
+        .reporting_instance = STR_INIT("default-scheduler-bench"),
+        .action = STR_INIT("Binding"),
+        .reason = STR_INIT("Scheduled"),
+        .regarding = {.kind = STR_INIT("Pod"),
+                      .api_version = STR_INIT("v1"),
+                      .namespace = meta->namespace,
+                      .name = meta->name,
+                      .uid = meta->uid,
+                      .resource_version = meta->resource_version},
+        .note = {note, (size_t)note_n},
+        .type = STR_INIT("Normal"),
+    };
+    struct rest_request request = {.verb = REST_CREATE,
+                                   .kind = kind_get(KIND_EVENT),
+                                   .namespace = meta->namespace,
+                                   .body_kind = kind_get(KIND_EVENT),
+                                   .body = &event};
+    (void)rest_send(job->binder->load->client, &request, on_event_written, job);
+}
+
+static void on_bound(void *ctx, const struct rest_result *result)
+{
+    struct bind_job *job = ctx;
+    if (result->code < 0)
+        fail(job->binder->load, "binding", &result->err);
+    if (job->binder->events)
+        send_event(job);
+    else
+        job_done(job);
+}
+
+static void bind_some(struct binder *b)
+{
+    struct load *l = b->load;
+    while (l->in_flight < l->max_in_flight && l->sent < b->pods.n) {
+        struct bind_job *job = xnew(struct bind_job);
+        *job = (struct bind_job){.binder = b,
+                                 .pod = object_pod(b->pods.v[l->sent]),
+                                 .node = b->nodes.v[l->sent % b->nodes.n]};
+        l->sent++;
+        l->in_flight++;
+        (void)pod_bind(l->client, &job->pod->metadata, job->node, on_bound, job);
+    }
+}
+
+static int keep_listed(void *ctx, struct object *object)
+{
+    struct binder *b = ctx;
+    if (object_kind(object)->id == KIND_POD) {
+        vec_push(&b->pods, object);
+        return 0;
+    }
+    vec_push(&b->nodes, arena_dup(&b->load->arena, object_meta(object)->name));
+    object_unref(object);
+    return 0;
+}
+
+static void on_listed(void *ctx, const struct rest_result *result)
+{
+    struct binder *b = ctx;
+    struct object_list list;
+    struct err err = result->err;
+    if (result->code < 0 || rest_result_list(result, keep_listed, b, &list, &err) < 0) {
+        fail(b->load, "list", &err);
+        return;
+    }
+    object_list_release(&list);
+    if (++b->lists < 2)
+        return;
+    if (b->nodes.n && b->pods.n)
+        bind_some(b);
+    else
+        loop_stop(b->load->loop);
+}
+
+static void run_bind(struct load *l, bool events)
+{
+    struct binder b = {.load = l, .events = events};
+    struct rest_request nodes = {
+        .verb = REST_LIST, .kind = kind_get(KIND_NODE), .query = STR_INIT("resourceVersion=0")};
+    struct rest_request pods = {
+        .verb = REST_LIST, .kind = kind_get(KIND_POD), .namespace = l->namespace};
+    (void)rest_send(l->client, &nodes, on_listed, &b);
+    (void)rest_send(l->client, &pods, on_listed, &b);
+    loop_run(l->loop);
+    printf("{\"done\": %zu}\n", l->done);
+    for (size_t i = 0; i < b.pods.n; i++)
+        object_unref(b.pods.v[i]);
+    vec_release(&b.pods);
+    vec_release(&b.nodes);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static int64_t number(const char *text)
+{
+    int64_t n;
+    if (str_to_i64(str_of(text), &n) && n >= 0)
+        return n;
+    fprintf(stderr, "berth-load: \"%s\" is no number\n", text);
+    exit(2);
+}
+
+static bool open_load(struct load *l, const char *kubeconfig, const char *namespace)
+{
+    struct kube_config_options options = {.kubeconfig = kubeconfig, .program = "berth-load"};
+    struct err err;
+    arena_init(&l->arena, 0);
+    l->namespace = strcmp(namespace, "-") == 0 ? STR("") : str_of(namespace);
+    if (loop_new(&l->loop) < 0)
+        return false;
+    if (kube_config_load(&l->config, &options, &err) == 0) {
+        if (rest_client_new(l->loop, &l->config, NULL, &l->client, &err) == 0)
+            return true;
+        kube_config_release(&l->config);
+    }
+    fprintf(stderr, "berth-load: %s\n", err.msg);
+    return false;
+}
+
+static void close_load(struct load *l)
+{
+    rest_client_free(l->client);
+    kube_config_release(&l->config);
+    loop_free(l->loop);
+    arena_release(&l->arena);
+}
+
+static bool run(struct load *l, int argc, char **argv)
+{
+    const char *what = argv[1];
+    if (strcmp(what, "post") == 0 && argc == 7) {
+        l->max_in_flight = (size_t)number(argv[5]);
+        run_post(l, argv[3], number(argv[6]));
+    } else if (strcmp(what, "watch") == 0 && argc == 6) {
+        run_watch(l, (size_t)number(argv[4]), number(argv[5]));
+    } else if (strncmp(what, "bind", 4) == 0 && argc == 5) {
+        l->max_in_flight = (size_t)number(argv[4]);
+        run_bind(l, strcmp(what, "bind-events") == 0);
+    } else {
+        fprintf(stderr, "berth-load: see the top of load.c\n");
+        return false;
+    }
+    return !l->failed;
+}
+
+int main(int argc, char **argv)
+{
+    struct load l = {0};
+    if (argc < 5) {
+        fprintf(stderr, "usage: berth-load post|watch|bind|bind-events KUBECONFIG ...\n");
+        return 2;
+    }
+    if (!open_load(&l, argv[2], strcmp(argv[1], "post") == 0 ? argv[4] : argv[3]))
+        return 1;
+    bool ok = run(&l, argc, argv);
+    close_load(&l);
+    return ok ? 0 : 1;
+}
