@@ -3,17 +3,36 @@
 
 #include "engine/internal.h"
 
+static void pod_moved(void *ctx, const struct berth_pod *pod, const struct berth_node *node,
+                      int sign)
+{
+    struct cluster *cluster = ctx;
+    pod_counts_moved(&cluster->pod_counts, pod, node, sign);
+}
+
 void cluster_init(struct cluster *cluster, struct cache *cache)
 {
     *cluster = (struct cluster){.cache = cache};
     objects_init(&cluster->objects);
     node_memos_init(&cluster->memos, cache);
+    topologies_init(&cluster->topologies, cache);
+    pod_counts_init(&cluster->pod_counts);
+    cache->watcher = (struct cache_watcher){cluster, pod_moved};
 }
 
 void cluster_release(struct cluster *cluster)
 {
+    cluster->cache->watcher = (struct cache_watcher){0};
+    pod_counts_release(&cluster->pod_counts);
+    topologies_release(&cluster->topologies);
     node_memos_release(&cluster->memos);
     objects_release(&cluster->objects);
+}
+
+void cluster_trim(struct cluster *cluster)
+{
+    pod_counts_trim(&cluster->pod_counts);
+    topologies_trim(&cluster->topologies);
 }
 
 struct cluster *handle_cluster(const struct berth_handle *h)

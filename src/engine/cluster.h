@@ -16,15 +16,20 @@
 #include "engine/features.h"
 #include "engine/node_memo.h"
 #include "engine/objects.h"
+#include "engine/pod_counts.h"
 
 struct cluster {
     struct cache *cache;
     struct objects objects;
     struct node_memos memos; /* answers of nodes to questions asked before */
+    struct topologies topologies;
+    struct pod_counts pod_counts;
 };
 
 void cluster_init(struct cluster *cluster, struct cache *cache);
 void cluster_release(struct cluster *cluster);
+/* A cycle begins: nobody holds on to what an earlier one was given. */
+void cluster_trim(struct cluster *cluster);
 
 /* The cluster of the engine that a plugin works for. */
 struct cluster *handle_cluster(const struct berth_handle *h);

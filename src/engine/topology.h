@@ -5,6 +5,7 @@
  * Purpose:   for every topology key that some pod names, the domain of each node as a small number,
  *            so that counting by domain is indexing an array.
  * Ownership: owns its columns; bounded in number of keys, the one not asked for longest goes first.
+ *            A key that no node has costs next to nothing.
  * Threading: the engine's thread; the columns may be read by the pool's threads during a cycle.
  */
 #ifndef BERTH_ENGINE_TOPOLOGY_H
@@ -12,34 +13,48 @@
 
 #include "engine/cache.h"
 
+#define TOPOLOGIES_MAX 64 /* keys kept from one cycle to the next */
+
 struct topology {
-    char *key;
+    struct str key;
+    uint64_t id;      /* never given out twice, unlike the address */
     uint32_t *domain; /* by slot; 0: the node lacks the label, or there is no node */
-    size_t n_slots;
+    size_t n_slots;   /* 0, and domain NULL, while no node has the label: see topology_domain */
     size_t n_domains; /* domains are 1 … n_domains - 1; some may be without nodes for now */
-    uint32_t *nodes;  /* by domain: how many nodes are in it */
+    uint32_t *nodes;  /* by domain: how many nodes are in it; NULL while n_domains is 1 */
     size_t n_used;    /* domains that have nodes */
+    size_t n_nodes;   /* nodes that have the label */
+    uint64_t changes; /* grows whenever a slot's domain changes */
     /* The rest is topology.c's. */
     struct map by_value;
-    VEC(char *) values; /* by domain; NULL: free to be given out again */
-    uint64_t seen;      /* of the cache's journal of nodes */
+    VEC(struct str) values;     /* by domain, owned; p NULL: no node has it */
+    VEC(uint32_t) free_domains; /* to be given out again */
+    size_t cap_domains;
+    uint64_t seen; /* of the cache's journal of nodes */
     uint64_t asked;
-    uint64_t changes; /* grows whenever a slot's domain changes */
 };
 
 struct topologies {
     const struct cache *cache;
     struct map by_key;
-    uint64_t clock;
+    uint64_t clock, next_id;
 };
 
 void topologies_init(struct topologies *t, const struct cache *cache);
 void topologies_release(struct topologies *t);
-/* Up to date. Valid until the next cycle. */
+/* Between cycles: gives back what is too much. */
+void topologies_trim(struct topologies *t);
+/* Brought up to date by this call and by no other. Valid until topologies_trim. */
 struct topology *topologies_get(struct topologies *t, struct str key);
 /* The label's value; empty for domain 0. */
 struct str topology_value(const struct topology *t, uint32_t domain);
 /* 0: no node has that value. */
 uint32_t topology_find(const struct topology *t, struct str value);
+
+/* The domain of any slot, also of one that is younger than the topology's last update. */
+static inline uint32_t topology_domain(const struct topology *t, uint32_t slot)
+{
+    return slot < t->n_slots ? t->domain[slot] : 0;
+}
 
 #endif
