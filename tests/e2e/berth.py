@@ -203,6 +203,20 @@ def wait_events(c, name, reason, count=1, timeout=TIMEOUT):
                     what=f"{count} {reason} events of {name}")
 
 
+def visible(c, name):
+    """All that a user can see of a pod's scheduling, without names and times made up on the way."""
+    def essence(e):
+        check(re.fullmatch(re.escape(name) + r"\.[0-9a-f]+", e["metadata"]["name"]),
+              f"name of an event: {e['metadata']['name']}")
+        kept = {k: v for k, v in e.items() if k not in ("metadata", "eventTime", "series")}
+        kept["regarding"] = {k: v for k, v in e["regarding"].items()
+                             if k not in ("uid", "resourceVersion")}
+        kept["in series"] = "series" in e
+        return kept
+    return {"condition": condition_of(c, name),
+            "events": [essence(e) for e in events_of(c, name)]}
+
+
 # ---- sums ----------------------------------------------------------------------------------------
 
 UNITS = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "m": 0.001, "k": 1000, "": 1}

@@ -154,7 +154,8 @@ def place_of(c, *names):
 
 
 def nodes_left(total, *reasons):
-    return f"0/{total} nodes are available: {', '.join(reasons)}."
+    """The text for these reasons, each with its count; they are sorted as text, 10 before 2."""
+    return f"0/{total} nodes are available: {', '.join(sorted(reasons))}."
 
 
 def delete_pod(c, name, ns="default"):

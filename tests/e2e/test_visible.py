@@ -6,12 +6,12 @@ Every scene is played twice on the same cluster, by the real kube-scheduler with
 berth has and by berth, and must look the same. What it should look like is written down as well.
 """
 
-import re
 import socket
 
 import berth
 from berth import (NODES, add_nodes, add_pods, check, condition_of, equal, events_of, make_node,
-                   make_pod, remove_all, wait_bound, wait_events, wait_for, wait_unschedulable)
+                   make_pod, remove_all, visible, wait_bound, wait_events, wait_for,
+                   wait_unschedulable)
 from cluster import Cluster
 from tap import main, show_log, test
 
@@ -27,20 +27,6 @@ def start_real(c):
     p = c.start_scheduler(config={"profiles": berth.PROFILES})
     show_log(p.log)
     return p
-
-
-def visible(c, name):
-    """All that a user can see of a pod's scheduling, without names and times made up on the way."""
-    def essence(e):
-        check(re.fullmatch(re.escape(name) + r"\.[0-9a-f]+", e["metadata"]["name"]),
-              f"name of an event: {e['metadata']['name']}")
-        kept = {k: v for k, v in e.items() if k not in ("metadata", "eventTime", "series")}
-        kept["regarding"] = {k: v for k, v in e["regarding"].items()
-                             if k not in ("uid", "resourceVersion")}
-        kept["in series"] = "series" in e
-        return kept
-    return {"condition": condition_of(c, name),
-            "events": [essence(e) for e in events_of(c, name)]}
 
 
 def both_show(c, scene):
