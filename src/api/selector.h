@@ -53,6 +53,8 @@ bool selector_op_parse(struct str name, enum selector_op *ret_op) MUST_CHECK;
 /* NULL gives a selector that matches nothing, an empty one matches everything. */
 int selector_compile(const struct label_selector *ls, struct arena *a,
                      struct selector *ret_selector, struct err *reterr) MUST_CHECK;
+/* Why selector_compile refuses it, word for word as upstream says it; false where it does not. */
+bool selector_write_fault(const struct label_selector *ls, struct buf *out);
 /* One that demands every label of the set, which is not checked. */
 void selector_from_set(const str_map *set, struct arena *a, struct selector *ret_selector);
 /* From text: =, ==, !=, in, notin, key, !key, >, <. */

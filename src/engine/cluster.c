@@ -8,6 +8,7 @@ static void pod_moved(void *ctx, const struct berth_pod *pod, const struct berth
 {
     struct cluster *cluster = ctx;
     pod_counts_moved(&cluster->pod_counts, pod, node, sign);
+    affinity_terms_moved(&cluster->affinity_terms, pod, node, sign);
 }
 
 void cluster_init(struct cluster *cluster, struct cache *cache)
@@ -17,12 +18,14 @@ void cluster_init(struct cluster *cluster, struct cache *cache)
     node_memos_init(&cluster->memos, cache);
     topologies_init(&cluster->topologies, cache);
     pod_counts_init(&cluster->pod_counts);
+    affinity_terms_init(&cluster->affinity_terms);
     cache->watcher = (struct cache_watcher){cluster, pod_moved};
 }
 
 void cluster_release(struct cluster *cluster)
 {
     cluster->cache->watcher = (struct cache_watcher){0};
+    affinity_terms_release(&cluster->affinity_terms);
     pod_counts_release(&cluster->pod_counts);
     topologies_release(&cluster->topologies);
     node_memos_release(&cluster->memos);

@@ -12,6 +12,7 @@
 #ifndef BERTH_ENGINE_CLUSTER_H
 #define BERTH_ENGINE_CLUSTER_H
 
+#include "engine/affinity_terms.h"
 #include "engine/cache.h"
 #include "engine/features.h"
 #include "engine/node_memo.h"
@@ -24,6 +25,7 @@ struct cluster {
     struct node_memos memos; /* answers of nodes to questions asked before */
     struct topologies topologies;
     struct pod_counts pod_counts;
+    struct affinity_terms affinity_terms; /* of the pods that run */
 };
 
 void cluster_init(struct cluster *cluster, struct cache *cache);

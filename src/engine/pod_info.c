@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/pod_info.h"
 
+#include "engine/affinity_term.h"
+
 static struct str or_default(struct str s, const char *fallback)
 {
     return str_empty(s) ? str_of(fallback) : s;
@@ -55,7 +57,8 @@ static void derive_claims(struct berth_pod *p)
 static void derive_affinity(struct berth_pod *p)
 {
     const struct affinity *a = p->pod->spec.affinity;
-    if (!a)
+    p->affinity = affinity_set_new(p->pod);
+    if (!p->affinity)
         return;
     p->has_required_anti_affinity = a->pod_anti_affinity && a->pod_anti_affinity->required.n;
     p->has_affinity =
@@ -120,6 +123,7 @@ static void release_derived(struct berth_pod *p)
     for (size_t i = 0; i < p->claims.n; i++)
         intern_put(p->names, p->claims.v[i]);
     vec_release(&p->claims);
+    affinity_set_free(p->affinity);
     object_unref(p->object);
 }
 

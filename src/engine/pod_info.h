@@ -32,8 +32,9 @@ struct berth_pod {
     /* With the defaults for containers that ask for none: what scoring looks at. */
     int64_t nonzero_milli_cpu, nonzero_memory;
     VEC(struct host_port) ports;
-    VEC(atom_t) claims; /* "namespace/name" of the PersistentVolumeClaims it uses */
-    bool has_affinity;  /* to other pods, or against them */
+    VEC(atom_t) claims;            /* "namespace/name" of the PersistentVolumeClaims it uses */
+    struct affinity_set *affinity; /* to other pods, or against them; NULL: none */
+    bool has_affinity;             /* there is at least one term */
     bool has_required_anti_affinity;
 
     struct intern *names;   /* where the atoms above live */

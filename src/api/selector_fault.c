@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is wrong with a label selector, word for word as apimachinery says it: these texts end up in
+ * the events of pods, where tools look for them.
+ */
+#include "api/labels.h"
+#include "api/selector.h"
+#include "base/buf.h"
+#include "codec/json.h"
+
+#define NAME_RULE                                                                               \
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an " \
+    "alphanumeric character"
+#define NAME_RE "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+#define NAME_EXAMPLES \
+    " (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '" NAME_RE "')"
+#define VALUE_RULE                                                                           \
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' " \
+    "or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or "    \
+    "'my_value',  or '12345', regex used for validation is '(" NAME_RE ")?')"
+#define SUBDOMAIN_RULE                                                                            \
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "  \
+    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used " \
+    "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+
+#define NAME_MAX      63
+#define SUBDOMAIN_MAX 253
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+/* A list that is joined as it grows. */
+struct faults {
+    struct buf text;
+    size_t n;
+};
+
+static void next_fault(struct faults *f, const char *separator)
+{
+    if (f->n++)
+        buf_add_cstr(&f->text, separator);
+}
+
+/* Characters beyond ASCII that Go does not print as they are; the rare rest is printed. */
+static bool prints(uint32_t rune)
+{
+    return rune >= 0xa1 && rune != 0xad && !(rune >= 0x2000 && rune <= 0x200f) &&
+           !(rune >= 0x2028 && rune <= 0x202f) && !(rune >= 0x205f && rune <= 0x206f) &&
+           rune != 0x3000 && rune != 0xfeff && !(rune >= 0xe000 && rune <= 0xf8ff) &&
+           !(rune >= 0xfff0 && rune <= 0xfffb) && (rune & 0xfffe) != 0xfffe;
+}
+
+static void quote_ascii(struct buf *out, unsigned char c)
+{
+    static const char *const names[] = {
+        ['\a'] = "\\a", ['\b'] = "\\b", ['\f'] = "\\f", ['\n'] = "\\n", ['\r'] = "\\r",
+        ['\t'] = "\\t", ['\v'] = "\\v", ['"'] = "\\\"", ['\\'] = "\\\\"};
+    if (c < ARRAY_LEN(names) && names[c])
+        buf_add_cstr(out, names[c]);
+    else if (c < 0x20 || c == 0x7f)
+        buf_add_printf(out, "\\x%02x", c);
+    else
+        buf_add_char(out, (char)c);
+}
+
+/* As Go's %q. */
+static void quote(struct buf *out, struct str s)
+{
+    buf_add_char(out, '"');
+    while (s.n) {
+        struct str at = s;
+        uint32_t rune = str_next_rune(&s);
+        if (rune == STR_BAD_RUNE)
+            buf_add_printf(out, "\\x%02x", (unsigned char)at.p[0]);
+        else if (rune < 0x80)
+            quote_ascii(out, (unsigned char)rune);
+        else if (prints(rune))
+            buf_add(out, at.p, at.n - s.n);
+        else
+            buf_add_printf(out, rune < 0x10000 ? "\\u%04x" : "\\U%08x", rune);
+    }
+    buf_add_char(out, '"');
+}
+
+/* --- keys and values -------------------------------------------------------------------------- */
+
+static bool is_lower_alnum(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+static bool is_alnum(char c)
+{
+    return is_lower_alnum(c) || (c >= 'A' && c <= 'Z');
+}
+
+/* One character at least: `edge` at both ends, `others` as well between them. */
+static bool well_formed(struct str s, bool edge(char c), const char *others)
+{
+    if (s.n == 0 || !edge(s.p[0]) || !edge(s.p[s.n - 1]))
+        return false;
+    for (size_t i = 0; i < s.n; i++)
+        if (!edge(s.p[i]) && (!s.p[i] || !strchr(others, s.p[i])))
+            return false;
+    return true;
+}
+
+static bool is_subdomain(struct str s)
+{
+    struct str part;
+    bool ok = s.n > 0;
+    while (ok && str_split(&s, '.', &part))
+        ok = well_formed(part, is_lower_alnum, "-");
+    return ok;
+}
+
+static void check_prefix(struct faults *f, struct str prefix)
+{
+    if (prefix.n == 0) {
+        next_fault(f, "; ");
+        buf_add_cstr(&f->text, "prefix part must be non-empty");
+        return;
+    }
+    if (prefix.n > SUBDOMAIN_MAX) {
+        next_fault(f, "; ");
+        buf_add_printf(&f->text, "prefix part must be no more than %d bytes", SUBDOMAIN_MAX);
+    }
+    if (!is_subdomain(prefix)) {
+        next_fault(f, "; ");
+        buf_add_cstr(&f->text, "prefix part " SUBDOMAIN_RULE);
+    }
+}
+
+static void check_name(struct faults *f, struct str name)
+{
+    if (name.n == 0 || name.n > NAME_MAX) {
+        next_fault(f, "; ");
+        if (name.n)
+            buf_add_printf(&f->text, "name part must be no more than %d bytes", NAME_MAX);
+        else
+            buf_add_cstr(&f->text, "name part must be non-empty");
+    }
+    if (!well_formed(name, is_alnum, "-_.")) {
+        next_fault(f, "; ");
+        buf_add_cstr(&f->text, "name part " NAME_RULE NAME_EXAMPLES);
+    }
+}
+
+static void check_key(struct faults *f, struct str key)
+{
+    size_t slash = str_find(key, '/');
+    struct str name = str_slice(key, slash + 1, key.n);
+    if (slash == key.n) {
+        check_name(f, key);
+    } else if (str_find(name, '/') < name.n) {
+        next_fault(f, "; ");
+        buf_add_cstr(&f->text, "a valid label key " NAME_RULE NAME_EXAMPLES
+                               " with an optional DNS subdomain prefix and '/' (e.g. "
+                               "'example.com/MyName')");
+    } else {
+        check_prefix(f, str_slice(key, 0, slash));
+        check_name(f, name);
+    }
+}
+
+static void check_value(struct faults *f, struct str value)
+{
+    if (value.n > NAME_MAX) {
+        next_fault(f, "; ");
+        buf_add_printf(&f->text, "must be no more than %d bytes", NAME_MAX);
+    }
+    if (value.n && !well_formed(value, is_alnum, "-_.")) {
+        next_fault(f, "; ");
+        buf_add_cstr(&f->text, VALUE_RULE);
+    }
+}
+
+/* --- requirements ----------------------------------------------------------------------------- */
+
+/* "path: Invalid value: "text": why; and why" where there is a why. */
+static void add_invalid(struct faults *all, const char *path, struct str text, struct faults *why)
+{
+    if (why->n) {
+        next_fault(all, ", ");
+        buf_add_printf(&all->text, "%s: Invalid value: ", path);
+        quote(&all->text, text);
+        buf_add_cstr(&all->text, ": ");
+        buf_add_str(&all->text, buf_str(&why->text));
+    }
+    buf_release(&why->text);
+}
+
+static void add_wrong_number(struct faults *all, const struct requirement *r, const char *why)
+{
+    next_fault(all, ", ");
+    buf_add_cstr(&all->text, "values: Invalid value: ");
+    buf_add_cstr(&all->text, r->values.n ? "[" : "null");
+    for (size_t i = 0; i < r->values.n; i++) {
+        if (i)
+            buf_add_char(&all->text, ',');
+        json_write_str(&all->text, r->values.v[i]);
+    }
+    buf_add_printf(&all->text, "%s: %s", r->values.n ? "]" : "", why);
+}
+
+static void check_requirement(struct faults *all, const struct requirement *r)
+{
+    struct faults why = {0};
+    check_key(&why, r->key);
+    add_invalid(all, "key", r->key, &why);
+    if ((r->op == SELECTOR_IN || r->op == SELECTOR_NOT_IN) && !r->values.n)
+        add_wrong_number(all, r, "for 'in', 'notin' operators, values set can't be empty");
+    if ((r->op == SELECTOR_EXISTS || r->op == SELECTOR_DOES_NOT_EXIST) && r->values.n)
+        add_wrong_number(all, r, "values set must be empty for exists and does not exist");
+    for (size_t i = 0; i < r->values.n; i++) {
+        why = (struct faults){0};
+        check_value(&why, r->values.v[i]);
+        char *path = xasprintf("values[%zu][%.*s]", i, STR_ARG(r->key));
+        add_invalid(all, path, r->values.v[i], &why);
+        free(path);
+    }
+}
+
+static bool write_faults(struct faults *all, struct buf *out)
+{
+    bool any = all->n > 0;
+    if (all->n > 1)
+        buf_add_char(out, '[');
+    buf_add_str(out, buf_str(&all->text));
+    if (all->n > 1)
+        buf_add_char(out, ']');
+    buf_release(&all->text);
+    return any;
+}
+
+/* The first expression that is wrong says it all. */
+static bool write_expression_fault(const struct label_selector_requirement *from, struct buf *out)
+{
+    struct faults all = {0};
+    struct requirement r = {.key = from->key, .values = {from->values.v, from->values.n}};
+    if (selector_op_parse(from->operator, & r.op) && r.op != SELECTOR_GT && r.op != SELECTOR_LT) {
+        check_requirement(&all, &r);
+        return write_faults(&all, out);
+    }
+    quote(out, from->operator);
+    buf_add_cstr(out, " is not a valid label selector operator");
+    return true;
+}
+
+bool selector_write_fault(const struct label_selector *ls, struct buf *out)
+{
+    for (size_t i = 0; ls && i < ls->match_labels.n; i++) {
+        struct faults all = {0};
+        struct str_entry *label = &ls->match_labels.v[i];
+        struct requirement r = {
+            .key = label->key, .op = SELECTOR_EQUALS, .values = {&label->value, 1}};
+        check_requirement(&all, &r);
+        if (write_faults(&all, out))
+            return true;
+    }
+    for (size_t i = 0; ls && i < ls->match_expressions.n; i++)
+        if (write_expression_fault(&ls->match_expressions.v[i], out))
+            return true;
+    return false;
+}
