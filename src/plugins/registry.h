@@ -17,6 +17,11 @@ extern const struct berth_plugin priority_sort_plugin;
 extern const struct berth_plugin node_unschedulable_plugin;
 extern const struct berth_plugin node_name_plugin;
 extern const struct berth_plugin node_resources_fit_plugin;
+extern const struct berth_plugin node_resources_balanced_allocation_plugin;
 extern const struct berth_plugin default_binder_plugin;
+/* Only configurations of older releases name these. */
+extern const struct berth_plugin node_resources_least_allocated_plugin;
+extern const struct berth_plugin node_resources_most_allocated_plugin;
+extern const struct berth_plugin requested_to_capacity_ratio_plugin;
 
 #endif

@@ -68,6 +68,7 @@ struct fixture_parts {
     struct pool *pool;
     const struct extender *extenders;
     size_t n_extenders;
+    const char *gates;
 };
 
 static void init(struct fixture *f, const struct fixture_parts *parts)
@@ -79,8 +80,13 @@ static void init(struct fixture *f, const struct fixture_parts *parts)
     if (parts->config &&
         config_read("test", str_of(parts->config), &f->arena, &f->config, &err) < 0)
         fail_msg("%s", err.msg);
+    struct features features;
+    features_default(&features);
+    if (parts->gates && features_parse(&features, str_of(parts->gates), &err) < 0)
+        fail_msg("%s", err.msg);
     struct engine_options options = {
         .config = &f->config,
+        .features = &features,
         .registry = parts->registry ? parts->registry : &in_tree_registry,
         .seed = 7,
         .extenders = parts->extenders,
@@ -113,6 +119,11 @@ void fixture_init_extenders(struct fixture *f, const struct registry *registry,
 {
     init(f,
          &(struct fixture_parts){.registry = registry, .extenders = extenders, .n_extenders = n});
+}
+
+void fixture_init_features(struct fixture *f, const char *config, const char *gates)
+{
+    init(f, &(struct fixture_parts){.config = config, .gates = gates});
 }
 
 void fixture_release(struct fixture *f)

@@ -54,6 +54,8 @@ void fixture_init_pool(struct fixture *f, const char *config, const struct regis
 /* The same with extenders, whose calls wait to be answered. */
 void fixture_init_extenders(struct fixture *f, const struct registry *registry,
                             const struct extender *extenders, size_t n);
+/* The same with feature gates, as --feature-gates has them. */
+void fixture_init_features(struct fixture *f, const char *config, const char *gates);
 void fixture_release(struct fixture *f);
 
 /* Objects by printf of JSON; kind and apiVersion may be left out. One reference for the caller. */

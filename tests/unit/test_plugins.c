@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In-tree plugins: formulas by table, and the batch forms against the single forms. */
+/* In-tree plugins: the batch forms against the single forms. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,130 +21,6 @@ static struct berth_handle *instance(const struct fixture *f, const char *name)
             return list->v[i];
     fail_msg("no plugin %s", name);
     return NULL;
-}
-
-/* --- LeastAllocated --------------------------------------------------------------------------- */
-
-static int64_t score_of(struct fixture *f, struct object *pod_object, const char *node_name)
-{
-    struct engine *e = f->engine;
-    struct berth_handle *h = instance(f, "NodeResourcesFit");
-    struct berth_pod *pod = pod_info_new(pod_object, &e->names);
-    int64_t score = -1;
-    enum berth_code code = h->plugin->score(
-        h->self, NULL, pod, cache_node(&e->cache, str_of(node_name)), &score, &e->status);
-    assert_int_equal(code, BERTH_SUCCESS);
-    pod_info_unref(pod);
-    object_unref(pod_object);
-    return score;
-}
-
-static void least_allocated_prefers_what_is_free(void **state)
-{
-    (void)state;
-    struct fixture f;
-    fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("n", "4", "10000"));
-    /* (75 + 50) / 2 */
-    assert_int_equal(score_of(&f, fixture_pod("p", "1", "5000"), "n"), 62);
-    /* No request counts as 100m and 200Mi; more memory than there is scores 0: (97 + 0) / 2. */
-    assert_int_equal(score_of(&f,
-                              fixture_object(KIND_POD, "{\"metadata\":{\"uid\":\"x\"},\"spec\":"
-                                                       "{\"containers\":[{\"name\":\"c\"}]}}"),
-                              "n"),
-                     48);
-    fixture_add(&f, fixture_pod_on("q", "2", "2500", "n"));
-    /* (25 + 25) / 2 */
-    assert_int_equal(score_of(&f, fixture_pod("p", "1", "5000"), "n"), 25);
-    fixture_release(&f);
-}
-
-static void weights_and_other_resources_count(void **state)
-{
-    (void)state;
-    struct fixture f;
-    fixture_init(&f,
-                 "apiVersion: kubescheduler.config.k8s.io/v1\n"
-                 "kind: KubeSchedulerConfiguration\n"
-                 "profiles:\n"
-                 "- pluginConfig:\n"
-                 "  - name: NodeResourcesFit\n"
-                 "    args:\n"
-                 "      scoringStrategy:\n"
-                 "        type: LeastAllocated\n"
-                 "        resources: [{name: cpu, weight: 3}, {name: example.com/gpu}]\n",
-                 NULL);
-    fixture_add(&f, fixture_object(KIND_NODE,
-                                   "{\"metadata\":{\"name\":\"n\"},\"status\":{\"allocatable\":{"
-                                   "\"cpu\":\"4\",\"example.com/gpu\":\"4\"}}}"));
-    /* gpu is not asked for: cpu alone. */
-    assert_int_equal(score_of(&f, fixture_pod("p", "1", "1"), "n"), 75);
-    /* (3 * 75 + 25) / 4 */
-    assert_int_equal(
-        score_of(&f,
-                 fixture_object(KIND_POD, "{\"metadata\":{\"uid\":\"x\"},\"spec\":{\"containers\":"
-                                          "[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":"
-                                          "\"1\",\"example.com/gpu\":\"3\"}}}]}}"),
-                 "n"),
-        62);
-    fixture_release(&f);
-}
-
-static void bad_arguments_are_refused(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *args, *message;
-    } cases[] = {
-        {"{\"scoringStrategy\":{\"type\":\"Wild\"}}",
-         "scoringStrategy.type: \"Wild\" is not supported, use \"LeastAllocated\""},
-        {"{\"scoringStrategy\":{\"resources\":[{\"name\":\"cpu\",\"weight\":101}]}}",
-         "scoringStrategy.resources[0].weight: resource weight of cpu not in valid range [1, 100]"},
-        {"{\"ignoredResourceGroups\":[\"example.com/x\"]}",
-         "ignoredResourceGroups[0]: resource group name can't contain '/'"},
-    };
-    struct fixture f;
-    fixture_init(&f, NULL, NULL);
-    struct berth_handle *h = instance(&f, "NodeResourcesFit");
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        void *self = NULL;
-        struct berth_error error = {""};
-        assert_true(
-            h->plugin->create(&engine_host, h, abi_str(str_of(cases[i].args)), &self, &error) != 0);
-        assert_null(self);
-        assert_string_equal(error.text, cases[i].message);
-    }
-    fixture_release(&f);
-}
-
-static void ignored_resources_are_not_looked_at(void **state)
-{
-    (void)state;
-    struct fixture f;
-    fixture_init(&f,
-                 "apiVersion: kubescheduler.config.k8s.io/v1\n"
-                 "kind: KubeSchedulerConfiguration\n"
-                 "profiles:\n"
-                 "- pluginConfig:\n"
-                 "  - name: NodeResourcesFit\n"
-                 "    args: {ignoredResources: [a.com/x], ignoredResourceGroups: [b.com]}\n",
-                 NULL);
-    fixture_add(&f, fixture_node("n", "4", "8Gi"));
-    fixture_add(&f, fixture_object(KIND_POD,
-                                   "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{"
-                                   "\"schedulerName\":\"default-scheduler\",\"containers\":[{"
-                                   "\"name\":\"c\",\"resources\":{\"requests\":{\"a.com/x\":\"1\","
-                                   "\"b.com/y\":\"1\"}}}]}}"));
-    fixture_add(&f, fixture_object(
-                        KIND_POD, "{\"metadata\":{\"name\":\"q\",\"uid\":\"q\"},\"spec\":{"
-                                  "\"schedulerName\":\"default-scheduler\",\"containers\":[{"
-                                  "\"name\":\"c\",\"resources\":{\"requests\":{\"a.com/y\":\"1\"}}}"
-                                  "]}}"));
-    fixture_settle(&f);
-    assert_string_equal(fixture_node_of(&f, "p"), "n");
-    assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "q")->message,
-                        "0/1 nodes are available: 1 Insufficient a.com/y.");
-    fixture_release(&f);
 }
 
 /* --- batch and single forms agree ------------------------------------------------------------- */
@@ -216,8 +92,7 @@ static bool batch_agrees(struct rand *r, size_t size, void *ctx)
     for (size_t i = 0; ok && i < 5; i++) {
         struct object *o = random_pod(r, 1000 + i, "");
         struct berth_pod *pod = pod_info_new(o, &f.engine->names);
-        ok = same_verdicts(&f, instance(&f, "NodeResourcesFit"), pod) &&
-             same_verdicts(&f, instance(&f, "NodeUnschedulable"), pod);
+        ok = same_verdicts(&f, instance(&f, "NodeUnschedulable"), pod);
         pod_info_unref(pod);
         object_unref(o);
     }
@@ -234,10 +109,6 @@ static void batch_and_single_forms_agree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(least_allocated_prefers_what_is_free),
-        cmocka_unit_test(weights_and_other_resources_count),
-        cmocka_unit_test(bad_arguments_are_refused),
-        cmocka_unit_test(ignored_resources_are_not_looked_at),
         cmocka_unit_test(batch_and_single_forms_agree),
     };
     return cmocka_run_group_tests_name("plugins", tests, NULL, NULL);

@@ -38,6 +38,9 @@ static void begin(struct scene *s, struct fixture *f)
     s->more = info(f, fixture_pod("more", "1500m", "1Gi"));
     s->node = cache_node(&e->cache, STR("n"));
     s->old = s->node->pods.v[0];
+    const handle_list *list = &s->cycle->profile->at[POINT_PRE_FILTER];
+    for (size_t i = 0; i < list->n; i++)
+        list->v[i]->plugin->pre_filter(list->v[i]->self, s->cycle, s->pod, &e->status);
     what_if_init(&s->w, s->cycle, s->pod, s->node, &e->status);
 }
 

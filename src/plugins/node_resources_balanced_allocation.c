@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NodeResourcesBalancedAllocation: a pod goes where it makes the use of resources more even, so
+ * that no node runs out of one of them while others lie idle.
+ *
+ * Scores must be upstream's to the last bit of the last fraction: the operations on doubles are
+ * upstream's, in its order, each rounded by itself.
+ */
+#include <math.h>
+
+#include "engine/features.h"
+#include "plugins/plugin_base.h"
+#include "plugins/registry.h"
+#include "plugins/resource_terms.h"
+
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF /* gcc does not contract in ISO mode */
+#endif
+
+struct balanced_allocation {
+    const struct berth_host *host;
+    struct arena arena; /* holds the arguments */
+    struct scored_resources resources;
+    berth_state_key state;
+    bool sane;
+};
+
+static void destroy(void *ctx)
+{
+    struct balanced_allocation *self = ctx;
+    arena_release(&self->arena);
+    free(self);
+}
+
+static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str text,
+                  void **ret_self, struct berth_error *error)
+{
+    struct balanced_allocation *self = xnew(struct balanced_allocation);
+    struct balanced_allocation_args args;
+    arena_init(&self->arena, 0);
+    int r = balanced_allocation_args_decode(text, &self->arena, &args, error);
+    if (r < 0) {
+        destroy(self);
+        return r;
+    }
+    self->host = host;
+    self->state = host->state_key(h, BERTH_STR("PreScoreNodeResourcesBalancedAllocation"));
+    self->sane = handle_feature(h, FEATURE_BERTH_SANE_SCORES);
+    scored_resources_init(&self->resources, args.resources, false, &RESOURCE_GATES_DEFAULT);
+    *ret_self = self;
+    return 0;
+}
+
+static enum berth_code pre_score(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
+                                 const uint32_t *slots, size_t n, struct berth_status *status)
+{
+    (void)slots, (void)n, (void)status;
+    const struct balanced_allocation *self = ctx;
+    struct score_terms *terms = self->host->cycle_alloc(cycle, score_terms_size(&self->resources));
+    score_terms_fill(terms, &self->resources, pod);
+    /* A pod that asks for nothing makes nothing uneven: all of them would go to one node. */
+    if (terms->best_effort)
+        return BERTH_SKIP;
+    self->host->state_write(cycle, self->state, terms, NULL, NULL);
+    return BERTH_SUCCESS;
+}
+
+/* --- score ------------------------------------------------------------------------------------ */
+
+/* How much of a resource is taken; not more than all of it. */
+static inline double fraction(int64_t requested, int64_t allocatable, bool sane)
+{
+    double f = (double)requested / (double)allocatable;
+    if (f > 1)
+        f = 1;
+    return sane && f < 0 ? 0 : f;
+}
+
+/* Fractions of one node, added up in the order of the terms; the first two are kept. */
+struct fractions {
+    double first, second, total;
+    size_t n;
+};
+
+static inline void add(struct fractions *f, double value)
+{
+    if (f->n == 0)
+        f->first = value;
+    else
+        f->second = value;
+    f->total += value;
+    f->n++;
+}
+
+static inline double fraction_at(const struct balanced_allocation *self,
+                                 const struct score_term *term, const struct term_amounts *amounts,
+                                 bool with_pod)
+{
+    int64_t requested = with_pod ? go_add(amounts->allocated, term->request) : amounts->allocated;
+    return fraction(requested, amounts->allocatable, self->sane);
+}
+
+/* The standard deviation where there are more than two. */
+static double deviation(const struct balanced_allocation *self, const struct score_terms *terms,
+                        struct score_place at, const struct fractions *f, bool with_pod)
+{
+    double mean = f->total / (double)f->n, sum = 0;
+    for (size_t i = 0; i < terms->n; i++) {
+        struct term_amounts amounts = term_amounts_at(&terms->v[i], at);
+        if (amounts.allocatable == 0)
+            continue;
+        double distance = fraction_at(self, &terms->v[i], &amounts, with_pod) - mean;
+        sum = sum + distance * distance;
+    }
+    return sqrt(sum / (double)f->n);
+}
+
+static inline int64_t balance(const struct balanced_allocation *self,
+                              const struct score_terms *terms, struct score_place at,
+                              const struct fractions *f, bool with_pod)
+{
+    double std = 0;
+    if (f->n == 2)
+        std = fabs((f->first - f->second) / 2);
+    else if (f->n > 2)
+        std = deviation(self, terms, at, f, with_pod);
+    return go_int64((1 - std) * (double)MAX_NODE_SCORE);
+}
+
+/* From 50, it becomes as uneven as can be, over 75, nothing changes, to 100. */
+static inline int64_t score_at(const struct balanced_allocation *self,
+                               const struct score_terms *terms, struct score_place at)
+{
+    struct fractions with = {0}, without = {0};
+    for (size_t i = 0; i < terms->n; i++) {
+        struct term_amounts amounts = term_amounts_at(&terms->v[i], at);
+        if (amounts.allocatable == 0)
+            continue;
+        add(&with, fraction_at(self, &terms->v[i], &amounts, true));
+        add(&without, fraction_at(self, &terms->v[i], &amounts, false));
+    }
+    int64_t change = go_sub(go_add(MAX_NODE_SCORE / 2, balance(self, terms, at, &with, true)),
+                            balance(self, terms, at, &without, false));
+    return MAX_NODE_SCORE / 2 + change / 2;
+}
+
+/* Without pre_score, as a configuration may have it, a pod that asks for nothing scores 0. */
+static enum berth_code score(void *ctx, const struct berth_cycle *cycle,
+                             const struct berth_pod *pod, const struct berth_node *node,
+                             int64_t *ret_score, struct berth_status *status)
+{
+    (void)status;
+    const struct balanced_allocation *self = ctx;
+    struct score_terms *kept = self->host->state_read(cycle, self->state);
+    struct score_terms *terms = kept ? kept : score_terms_new(&self->resources, pod);
+    *ret_score = terms->best_effort ? 0 : score_at(self, terms, (struct score_place){.node = node});
+    if (!kept)
+        free(terms);
+    return BERTH_SUCCESS;
+}
+
+static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
+                                  const struct berth_pod *pod, struct berth_score_batch *batch,
+                                  struct berth_status *status)
+{
+    (void)status;
+    const struct balanced_allocation *self = ctx;
+    struct score_terms *kept = self->host->state_read(cycle, self->state);
+    struct score_terms *terms = kept ? kept : score_terms_new(&self->resources, pod);
+    for (size_t i = 0; i < batch->n; i++) {
+        struct score_place at = {.columns = batch->columns, .slot = batch->slots[i]};
+        batch->scores[i] = terms->best_effort ? 0 : score_at(self, terms, at);
+    }
+    if (!kept)
+        free(terms);
+    return BERTH_SUCCESS;
+}
+
+static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
+{
+    const struct balanced_allocation *self = ctx;
+    struct score_terms *terms = score_terms_new(&self->resources, pod);
+    score_terms_sign(terms, self->host, pod->names, s);
+    free(terms);
+    return BERTH_SUCCESS;
+}
+
+const struct berth_plugin node_resources_balanced_allocation_plugin = {
+    PLUGIN_HEAD("NodeResourcesBalancedAllocation"),
+    .create = create,
+    .destroy = destroy,
+    .events = no_events,
+    .pre_score = pre_score,
+    .score = score,
+    .score_many = score_many,
+    .sign = sign,
+};

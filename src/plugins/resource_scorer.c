@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plugins/resource_scorer.h"
+
+#include <math.h>
+
+#include "plugins/plugin_base.h"
+
+/* Shapes score from 0 to 10. */
+#define SHAPE_SCALE 10
+
+/* --- one resource ----------------------------------------------------------------------------- */
+
+/* Amounts up to this can be multiplied by a score, and then some, without overflow. */
+#define TAME_MAX (INT64_MAX / 128)
+
+static inline bool is_tame(int64_t requested, int64_t capacity)
+{
+    return requested >= 0 && capacity > 0 && capacity <= TAME_MAX;
+}
+
+/*
+ * part * 100 / whole, for 0 <= part <= whole <= TAME_MAX, whole > 0. The quotient of doubles is
+ * several times faster than that of 64-bit integers. It is at most 100 and wrong by less than
+ * 100 * 3 * 2^-53, so cut off it is wrong by at most one, which the remainder shows.
+ */
+static inline int64_t percent(int64_t part, int64_t whole)
+{
+    int64_t scaled = part * MAX_NODE_SCORE;
+    int64_t quotient = (int64_t)((double)scaled / (double)whole);
+    int64_t rest = scaled - quotient * whole;
+    return quotient + (rest >= whole) - (rest < 0);
+}
+
+/* The same without bounds on the amounts, and with the result within them. */
+static int64_t sane_percent(int64_t part, int64_t subtract, int64_t whole)
+{
+    __extension__ typedef __int128 wide;
+    if (whole <= 0)
+        return 0;
+    wide score = ((wide)part - subtract) * MAX_NODE_SCORE / whole;
+    return (int64_t)MIN(MAX(score, 0), (wide)MAX_NODE_SCORE);
+}
+
+static inline int64_t score_least(int64_t requested, int64_t capacity, bool sane)
+{
+    if (requested > capacity)
+        return 0;
+    if (LIKELY(is_tame(requested, capacity)))
+        return percent(capacity - requested, capacity);
+    if (sane)
+        return sane_percent(capacity, requested, capacity);
+    return go_div(go_mul(go_sub(capacity, requested), MAX_NODE_SCORE), capacity);
+}
+
+static inline int64_t score_most(int64_t requested, int64_t capacity, bool sane)
+{
+    /* More may be requested than there is: containers without requests count with defaults. */
+    requested = MIN(requested, capacity);
+    if (LIKELY(is_tame(requested, capacity)))
+        return percent(requested, capacity);
+    if (sane)
+        return sane_percent(requested, 0, capacity);
+    return go_div(go_mul(requested, MAX_NODE_SCORE), capacity);
+}
+
+static inline int64_t score_ratio(const struct resource_scorer *s, int64_t requested,
+                                  int64_t capacity)
+{
+    int64_t utilization = 100;
+    if (requested <= capacity) {
+        if (LIKELY(is_tame(requested, capacity)))
+            utilization = percent(requested, capacity);
+        else if (s->sane)
+            utilization = capacity > 0 ? sane_percent(requested, 0, capacity) : 100;
+        else
+            utilization = go_div(go_mul(requested, 100), capacity);
+    }
+    return s->ratio_scores[MIN(MAX(utilization, 0), 100)];
+}
+
+/* --- several resources ------------------------------------------------------------------------ */
+
+struct tally {
+    int64_t sum, weights;
+};
+
+static inline void add(struct tally *t, int64_t score, int64_t weight)
+{
+    t->sum = go_add(t->sum, go_mul(score, weight));
+    t->weights = go_add(t->weights, weight);
+}
+
+static inline void add_resource(const struct resource_scorer *s, struct tally *t,
+                                const struct term_amounts *amounts, int64_t requested,
+                                int64_t weight)
+{
+    int64_t capacity = amounts->allocatable, score;
+    switch (s->type) {
+    case SCORING_LEAST_ALLOCATED:
+        add(t, score_least(requested, capacity, s->sane), weight);
+        break;
+    case SCORING_MOST_ALLOCATED:
+        add(t, score_most(requested, capacity, s->sane), weight);
+        break;
+    case SCORING_REQUESTED_TO_CAPACITY_RATIO:
+        score = score_ratio(s, requested, capacity);
+        /* What scores nothing does not pull the others down. */
+        if (score > 0)
+            add(t, score, weight);
+        break;
+    }
+}
+
+/* To the nearest whole number, halves upwards. */
+static int64_t rounded(const struct tally *t)
+{
+    /* Where numbers are small the nearest is found without a fraction, and is the same. */
+    if (t->sum >= 0 && t->sum < INT32_MAX && t->weights > 0 && t->weights < INT32_MAX)
+        return (2 * t->sum + t->weights) / (2 * t->weights);
+    return go_int64(round((double)t->sum / (double)t->weights));
+}
+
+static inline int64_t mean(const struct resource_scorer *s, const struct tally *t)
+{
+    int64_t score;
+    if (t->weights == 0)
+        return 0;
+    if (s->type == SCORING_REQUESTED_TO_CAPACITY_RATIO)
+        score = rounded(t);
+    else if (LIKELY((uint64_t)t->sum <= UINT32_MAX && (uint64_t)t->weights <= UINT32_MAX))
+        return (uint32_t)t->sum / (uint32_t)t->weights; /* the narrow division is faster */
+    else
+        score = go_div(t->sum, t->weights);
+    return s->sane ? MIN(MAX(score, 0), MAX_NODE_SCORE) : score;
+}
+
+static inline int64_t score_at(const struct resource_scorer *s, const struct score_terms *terms,
+                               struct score_place at)
+{
+    struct tally tally = {0};
+    for (size_t i = 0; i < terms->n; i++) {
+        const struct score_term *term = &terms->v[i];
+        struct term_amounts amounts = term_amounts_at(term, at);
+        if (amounts.allocatable != 0)
+            add_resource(s, &tally, &amounts, go_add(amounts.allocated, term->request),
+                         term->weight);
+    }
+    return mean(s, &tally);
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+/* The score at a utilization, on the lines from point to point and level outside of them. */
+static uint8_t shape_at(const shape_list *shape, int32_t utilization)
+{
+    const struct shape_point *v = shape->v;
+    size_t i = 0;
+    while (i < shape->n && utilization > v[i].utilization)
+        i++;
+    if (i == 0)
+        return (uint8_t)(v[0].score * SHAPE_SCALE);
+    if (i == shape->n)
+        return (uint8_t)(v[i - 1].score * SHAPE_SCALE);
+    int32_t from = v[i - 1].score * SHAPE_SCALE, to = v[i].score * SHAPE_SCALE;
+    return (uint8_t)(from + (to - from) * (utilization - v[i - 1].utilization) /
+                                (v[i].utilization - v[i - 1].utilization));
+}
+
+void resource_scorer_init(struct resource_scorer *s, enum scoring_type type,
+                          resource_spec_list resources, shape_list shape, bool sane)
+{
+    static const struct resource_gates no_gates = {0};
+    *s = (struct resource_scorer){.type = type, .sane = sane};
+    scored_resources_init(&s->resources, resources, true, &no_gates);
+    for (size_t i = 0; shape.n && i < ARRAY_LEN(s->ratio_scores); i++)
+        s->ratio_scores[i] = shape_at(&shape, (int32_t)i);
+}
+
+int64_t resource_scorer_score(const struct resource_scorer *s, const struct score_terms *terms,
+                              const struct berth_node *node)
+{
+    return score_at(s, terms, (struct score_place){.node = node});
+}
+
+void resource_scorer_score_many(const struct resource_scorer *s, const struct score_terms *terms,
+                                struct berth_score_batch *batch)
+{
+    for (size_t i = 0; i < batch->n; i++)
+        batch->scores[i] = score_at(
+            s, terms, (struct score_place){.columns = batch->columns, .slot = batch->slots[i]});
+}
+
+int64_t resource_scorer_score_sum(const struct resource_scorer *s, const struct berth_host *host,
+                                  const struct berth_placement *placement)
+{
+    struct tally tally = {0};
+    size_t n = host->placement_nodes(placement);
+    for (size_t i = 0; n && i < s->resources.list.n; i++) {
+        struct score_term term;
+        struct term_amounts sum = {0};
+        if (!score_term_init(&term, &s->resources, i, host->placement_node(placement, 0)->names) ||
+            term.source == TERM_SCALAR)
+            continue;
+        for (size_t k = 0; k < n; k++) {
+            struct term_amounts one = node_amounts(&term, host->placement_node(placement, k));
+            if (one.allocatable == 0)
+                continue;
+            sum.allocatable = go_add(sum.allocatable, one.allocatable);
+            sum.allocated = go_add(sum.allocated, one.allocated);
+        }
+        if (sum.allocatable != 0)
+            add_resource(s, &tally, &sum, sum.allocated, term.weight);
+    }
+    return mean(s, &tally);
+}
