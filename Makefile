@@ -39,7 +39,7 @@ FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all help deps deps-test run test check unit unit-bins e2e-bins fuzz-bins fuzz lint format \
-	clean kube install bench bench-decode compile_commands.json
+	clean kube oracle install bench bench-decode compile_commands.json
 
 all: $(BUILD)/berth
 
@@ -54,6 +54,7 @@ help:
 	@echo 'make compile_commands.json   for editors: how each file is compiled'
 	@echo 'make kube    build the real etcd, kube-apiserver, kubectl, kube-scheduler for tests'
 	@echo 'make bench   kube-scheduler, berth and reference clients in turn on a real cluster'
+	@echo 'make oracle  compare with kube-scheduler on CASES random clusters from SEED on'
 	@echo 'make bench-decode  decode 5,000 pods from JSON and protobuf, beside Go'
 	@echo 'make deps, make deps-test   the packages these need'
 
@@ -142,6 +143,12 @@ fuzz: fuzz-bins
 
 kube:
 	@tests/kube/build.sh
+
+CASES ?= 2000
+SEED  ?= 0
+oracle: $(BUILD)/berth
+	@oracle=$$(tests/oracle/build.sh) && \
+		"$$oracle" -berth $(BUILD)/berth -cases $(CASES) -seed $(SEED) -coverage $(ORACLE_FLAGS)
 
 bench-decode: $(BUILD)/berth-bench
 	@tests/bench/decode.sh

@@ -14,6 +14,7 @@ The phases, in this order:
     unit-address  unit tests under AddressSanitizer, LeakSanitizer and UBSan
     unit-thread   unit tests under ThreadSanitizer
     fuzz          every fuzz target for a few seconds (BERTH_FUZZ_SECONDS)
+    oracle        tests/oracle: berth and kube-scheduler on the same random clusters
     e2e           tests/e2e against a real etcd and kube-apiserver, which are built first; berth
                   runs under AddressSanitizer, LeakSanitizer and UBSan
 
@@ -42,6 +43,7 @@ HEARTBEAT = 30      # seconds between two signs of life of a program that says n
 UNIT_TIMEOUT = 300  # seconds; a sanitizer makes a program ten times slower, a busy machine too
 BUILD_TIMEOUT = 3600
 E2E_TIMEOUT = 900
+ORACLE_SEED, ORACLE_CASES, ORACLE_TIMEOUT = 1, 600, 1800
 FINDINGS = "build/fuzz/findings"
 
 # "ok 3 - name", as TAP has it and as cmocka, tools/lint.sh and tests/e2e write it.
@@ -337,6 +339,21 @@ def fuzz(tally, name, seconds):
     tally.fail(f"fuzz_{name}: {done.how()}", "\n".join(done.lines[-200:]) + "\n" + repeat)
 
 
+def phase_oracle(tally, options):
+    """The cases that once differed, and random ones: the same in every run."""
+    san = "SAN=address,undefined"
+    if not build(tally, f"make {san} build/address/berth", san, "build/address/berth"):
+        return
+    done = run(["tests/oracle/build.sh"], "tests/oracle/build.sh", BUILD_TIMEOUT)
+    if done.code != 0:
+        tally.fail(f"tests/oracle/build.sh: {done.how()}; the oracle was not asked", done.output)
+        return
+    cases = sorted(glob.glob("tests/oracle/cases/*.json", root_dir=ROOT))
+    show_tap(tally, [*fixed_addresses(), done.lines[-2], "-tap", "-berth=build/address/berth",
+                     f"-seed={ORACLE_SEED}", f"-cases={ORACLE_CASES}", *cases],
+             "oracle", ORACLE_TIMEOUT, details=True, env=sanitizer_env())
+
+
 def phase_e2e(tally, options):
     # What these tests leave behind, or read too far, must be noticed as well.
     san = "SAN=address,undefined"
@@ -365,6 +382,7 @@ PHASES = {
                      unit_phase("address,undefined", "build/address")),
     "unit-thread": ("unit tests, thread sanitizer", unit_phase("thread", "build/thread")),
     "fuzz": ("fuzz targets", phase_fuzz),
+    "oracle": ("the same decisions as kube-scheduler", phase_oracle),
     "e2e": ("end to end on a real API server", phase_e2e),
 }
 

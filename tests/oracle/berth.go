@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// berth is the program under test, run once for every case.
+type berth struct {
+	program string
+	dir     string // for its configuration
+}
+
+// A berthError is an exit code other than 0.
+type berthError struct {
+	how, stderr string
+}
+
+func (e *berthError) Error() string {
+	return fmt.Sprintf("berth: %s: %s", e.how, strings.TrimSpace(e.stderr))
+}
+
+const berthTimeout = 60 * time.Second
+
+func (b *berth) run(c *testCase) ([]*attempt, error) {
+	args := []string{"simulate", "--survey", "--attempts=1"}
+	if c.Config != nil {
+		t := cloneValue(c.Config).(tree)
+		t["apiVersion"], t["kind"] = "kubescheduler.config.k8s.io/v1", "KubeSchedulerConfiguration"
+		file := filepath.Join(b.dir, "config.json")
+		if err := os.WriteFile(file, encode(t), 0o600); err != nil {
+			return nil, err
+		}
+		args = append(args, "--config="+file)
+	}
+	out, err := b.exec(append(args, "-"), encode(tree{"apiVersion": "v1", "kind": "List", "items": c.Items}))
+	if err != nil {
+		return nil, err
+	}
+	all, err := readAttempts(out)
+	if err != nil {
+		return nil, err
+	}
+	// A pod that failed may be tried again when all others have been tried.
+	var first []*attempt
+	for _, a := range all {
+		if a.Attempt == 1 {
+			first = append(first, a)
+		}
+	}
+	return first, nil
+}
+
+func (b *berth) exec(args []string, stdin []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), berthTimeout)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, b.program, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return nil, &berthError{exit.String(), stderr.String()}
+	}
+	return stdout.Bytes(), err
+}
+
+// knows tells whether berth has a plugin of this name.
+func (b *berth) knows(plugin string) bool {
+	enabled := []any{}
+	for _, n := range []string{"PrioritySort", "DefaultBinder", plugin} {
+		if n != plugin || len(enabled) == 2 {
+			enabled = append(enabled, tree{"name": n})
+		}
+	}
+	c := &testCase{Items: []any{}, Config: tree{"profiles": []any{tree{"plugins": tree{"multiPoint": tree{
+		"enabled": enabled, "disabled": []any{tree{"name": "*"}}}}}}}}
+	_, err := b.run(c)
+	var refused *berthError
+	return !errors.As(err, &refused) || !strings.Contains(refused.stderr, plugin)
+}

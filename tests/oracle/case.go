@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+// tree is a JSON object; anything below it is a tree, a []any, a string, a number or a bool.
+type tree = map[string]any
+
+// A testCase is a cluster with pods to place, and the configuration of the scheduler. It is kept as
+// plain JSON, so that odd values get through to both sides and shrinking knows no types.
+type testCase struct {
+	Config tree  `json:"config,omitempty"` // nil: the default configuration
+	Items  []any `json:"items"`            // trees; pods are the last, bound ones before others
+}
+
+func readCase(file string) (*testCase, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	c := &testCase{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(c); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return c, nil
+}
+
+func (c *testCase) clone() *testCase {
+	out := &testCase{Items: cloneValue(c.Items).([]any)}
+	if c.Config != nil {
+		out.Config = cloneValue(c.Config).(tree)
+	}
+	return out
+}
+
+func cloneValue(v any) any {
+	switch v := v.(type) {
+	case tree:
+		out := make(tree, len(v))
+		for k, m := range v {
+			out[k] = cloneValue(m)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, m := range v {
+			out[i] = cloneValue(m)
+		}
+		return out
+	}
+	return v
+}
+
+// encode gives compact JSON. Go's own would write <, > and & as escapes: the same, less readable.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+func encodeIndented(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+func kindOf(item any) string {
+	kind, _ := item.(tree)["kind"].(string)
+	return kind
+}

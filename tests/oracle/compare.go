@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// A difference is one thing that the two sides say differently. Its topic is what a smaller case
+// must still be about.
+type difference struct {
+	topic           string
+	where           string
+	upstream, berth any
+}
+
+func (d difference) String() string {
+	return fmt.Sprintf("%s: %s\n    upstream  %s    berth     %s", d.topic, d.where, encode(d.upstream), encode(d.berth))
+}
+
+type differences []difference
+
+func (l *differences) add(topic, where string, upstream, berth any) {
+	*l = append(*l, difference{topic, where, upstream, berth})
+}
+
+func (l *differences) check(topic, where string, upstream, berth any) bool {
+	same := string(encode(upstream)) == string(encode(berth))
+	if !same {
+		l.add(topic, where, upstream, berth)
+	}
+	return same
+}
+
+// compare lists all differences, those that cause others first.
+func compare(upstream, berth []*attempt) differences {
+	var list differences
+	name := func(a *attempt) string { return a.Profile + " " + a.Namespace + "/" + a.Pod }
+	for i, u := range upstream {
+		if i == len(berth) {
+			list.add("order", "attempts", name(u), nil)
+			return list
+		}
+		if !list.check("order", fmt.Sprintf("attempt %d", i), name(u), name(berth[i])) {
+			return list
+		}
+		compareAttempt(u, berth[i], &list)
+		// What follows from another decision is another story.
+		if len(list) > 0 {
+			return list
+		}
+	}
+	if len(berth) > len(upstream) {
+		list.add("order", "attempts", nil, name(berth[len(upstream)]))
+	}
+	return list
+}
+
+func compareAttempt(u, b *attempt, list *differences) {
+	pod := fmt.Sprintf("pod %s/%s", u.Namespace, u.Pod)
+	if u.anyOrder {
+		u.sortNodes()
+		b.sortNodes()
+	}
+	for _, d := range b.Disagreements {
+		var who struct{ Plugin string }
+		_ = json.Unmarshal(d, &who)
+		list.add("batch "+who.Plugin, pod, nil, d)
+	}
+	comparePreFilter(pod, u, b, list)
+	list.check("outcome", pod, u.Outcome, b.Outcome)
+	compareSurvey(pod, &u.Filters, &b.Filters, list)
+	if u.Outcome != "error" || b.Outcome != "error" {
+		compareNodes(pod, u, b, list)
+		compareScores(pod, u, b, list)
+	}
+	list.check("all nodes", pod, u.AllNodes, b.AllNodes)
+	list.check("message", pod, u.Message, b.Message)
+	list.check("node", pod, u.Node, b.Node)
+}
+
+func (a *attempt) sortNodes() {
+	sort.Slice(a.Nodes, func(i, j int) bool { return a.Nodes[i].Name < a.Nodes[j].Name })
+	sort.Slice(a.Feasible, func(i, j int) bool { return a.Feasible[i].Name < a.Feasible[j].Name })
+}
+
+// comparePreFilter leaves Success out: a plugin that has nothing to prepare need not say so.
+func comparePreFilter(pod string, u, b *attempt, list *differences) {
+	said := func(a *attempt) map[string]pluginVerdict {
+		m := map[string]pluginVerdict{}
+		for _, v := range a.PreFilter {
+			if v.Code != "Success" {
+				m[v.Name] = v
+			}
+		}
+		return m
+	}
+	us, bs := said(u), said(b)
+	for _, name := range unionOfKeys(us, bs) {
+		list.check("PreFilter "+name, pod, us[name], bs[name])
+	}
+}
+
+func unionOfKeys[T any](a, b map[string]T) []string {
+	var keys []string
+	for k := range a {
+		keys = append(keys, k)
+	}
+	for k := range b {
+		if _, both := a[k]; !both {
+			keys = append(keys, k)
+		}
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+func compareSurvey(pod string, u, b *survey, list *differences) {
+	list.check("filters asked", pod, u.Asked, b.Asked)
+	name := func(n surveyNode) string { return n.Name }
+	if !list.check("order of nodes", pod, mapped(u.Nodes, name), mapped(b.Nodes, name)) {
+		return
+	}
+	for i := range u.Nodes {
+		un, bn := byPlugin(u.Nodes[i].Refused), byPlugin(b.Nodes[i].Refused)
+		for _, plugin := range unionOfKeys(un, bn) {
+			list.check("Filter "+plugin, pod+" on "+u.Nodes[i].Name, un[plugin], bn[plugin])
+		}
+	}
+}
+
+func byPlugin(l []pluginVerdict) map[string]pluginVerdict {
+	m := map[string]pluginVerdict{}
+	for _, v := range l {
+		m[v.Name] = v
+	}
+	return m
+}
+
+func mapped[T any](list []T, f func(T) string) []string {
+	out := []string{}
+	for _, v := range list {
+		out = append(out, f(v))
+	}
+	return out
+}
+
+func compareNodes(pod string, u, b *attempt, list *differences) {
+	name := func(n nodeVerdict) string { return n.Name }
+	if !list.check("nodes looked at", pod, mapped(u.Nodes, name), mapped(b.Nodes, name)) {
+		return
+	}
+	for i := range u.Nodes {
+		list.check("verdict", pod+" on "+u.Nodes[i].Name, u.Nodes[i], b.Nodes[i])
+	}
+}
+
+func compareScores(pod string, u, b *attempt, list *differences) {
+	name := func(n nodeScores) string { return n.Name }
+	if !list.check("feasible nodes", pod, mapped(u.Feasible, name), mapped(b.Feasible, name)) {
+		return
+	}
+	for i := range u.Feasible {
+		un, bn := u.Feasible[i], b.Feasible[i]
+		plugin := func(s pluginScore) string { return s.Name }
+		where := pod + " on " + un.Name
+		if !list.check("plugins that score", where, mapped(un.Plugins, plugin), mapped(bn.Plugins, plugin)) {
+			return
+		}
+		for k := range un.Plugins {
+			list.check("Score "+un.Plugins[k].Name, where, un.Plugins[k], bn.Plugins[k])
+		}
+		list.check("total", where, un.Total, bn.Total)
+	}
+}
+
+// topics gives each topic once, in order.
+func (l differences) topics() []string {
+	var out []string
+	for _, d := range l {
+		if !slices.Contains(out, d.topic) {
+			out = append(out, d.topic)
+		}
+	}
+	return out
+}
+
+// show gives at most a handful in full.
+func (l differences) show() string {
+	const most = 8
+	var b strings.Builder
+	for i, d := range l {
+		if i == most {
+			fmt.Fprintf(&b, "  … and %d more\n", len(l)-most)
+			break
+		}
+		fmt.Fprintf(&b, "  %s", d)
+	}
+	return b.String()
+}

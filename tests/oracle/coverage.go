@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"sort"
+	"strings"
+)
+
+// coverage counts what the cases reached, so that a generator that has gone lame is noticed.
+type coverage struct {
+	pods, nodes, pairs int
+	outcomes           map[string]int
+	refused            map[string]int // plugin: nodes that it refused
+	reasons            map[string]int // "plugin: reason", numbers and names taken out
+	scored             map[string]int // plugin: pods for which it told nodes apart
+	skipped            map[string]int // plugin: pods that were not its business
+}
+
+func newCoverage() *coverage {
+	return &coverage{outcomes: map[string]int{}, refused: map[string]int{}, reasons: map[string]int{},
+		scored: map[string]int{}, skipped: map[string]int{}}
+}
+
+func (c *coverage) add(tc *testCase, v *verdict) {
+	for _, item := range tc.Items {
+		if kindOf(item) == "Node" {
+			c.nodes++
+		}
+	}
+	for _, a := range v.attempts {
+		c.pods++
+		c.pairs += a.AllNodes
+		c.outcomes[a.Outcome]++
+		for _, p := range a.PreFilter {
+			if p.Code == "Skip" {
+				c.skipped[p.Name]++
+			} else if p.Code != "Success" {
+				c.note(p)
+			}
+		}
+		for _, n := range a.Filters.Nodes {
+			for _, p := range n.Refused {
+				c.note(p)
+			}
+		}
+		c.addScores(a)
+	}
+}
+
+func (c *coverage) note(p pluginVerdict) {
+	c.refused[p.Name]++
+	for _, reason := range p.Reasons {
+		c.reasons[p.Name+": "+generalize(reason)]++
+	}
+}
+
+var quoted = regexp.MustCompile(`"[^"]*"|\[[^\]]*\]`)
+
+// generalize keeps what is the same about reasons that name a value.
+func generalize(reason string) string {
+	if rest, ok := strings.CutPrefix(reason, "Insufficient "); ok && strings.Contains(rest, "/") {
+		return "Insufficient extended"
+	}
+	return quoted.ReplaceAllString(reason, "…")
+}
+
+func (c *coverage) addScores(a *attempt) {
+	if len(a.Feasible) < 2 {
+		return
+	}
+	first := a.Feasible[0].Plugins
+	for k := range first {
+		for _, n := range a.Feasible {
+			if n.Plugins[k].Normalized != first[k].Normalized {
+				c.scored[first[k].Name]++
+				break
+			}
+		}
+	}
+}
+
+func (c *coverage) counts() string {
+	return fmt.Sprintf("%d pods on %d nodes, %d pairs of these (%d placed, %d not, %d errors)", c.pods, c.nodes, c.pairs,
+		c.outcomes["scheduled"], c.outcomes["unschedulable"], c.outcomes["error"])
+}
+
+func (c *coverage) table() string {
+	var b strings.Builder
+	for _, t := range []struct {
+		title string
+		rows  map[string]int
+	}{{"nodes refused", c.refused}, {"reasons", c.reasons}, {"pods whose nodes were told apart", c.scored}, {"pods skipped", c.skipped}} {
+		fmt.Fprintf(&b, "  %s\n", t.title)
+		keys := []string{}
+		for k := range t.rows {
+			keys = append(keys, k)
+		}
+		sort.Strings(keys)
+		for _, k := range keys {
+			fmt.Fprintf(&b, "  %9d  %s\n", t.rows[k], k)
+		}
+	}
+	return b.String()
+}
+
+// missing lists what should have been seen and was not.
+func (c *coverage) missing(known map[string]bool) []string {
+	return nil
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// The form in which both sides tell of an attempt: what `berth simulate --explain --survey` writes,
+// one object a line. Members that only berth has are not listed and not compared.
+type attempt struct {
+	Namespace string `json:"namespace"`
+	Pod       string `json:"pod"`
+	UID       string `json:"uid"`
+	Attempt   int    `json:"attempt"`
+	Profile   string `json:"profile"`
+	Outcome   string `json:"outcome"` // scheduled, unschedulable, error
+	Node      string `json:"node"`
+	Message   string `json:"message"`
+	AllNodes  int    `json:"allNodes"`
+
+	PreFilter []pluginVerdict `json:"preFilter"`
+	Filters   survey          `json:"filters"`
+	Nodes     []nodeVerdict   `json:"nodes"`
+	Feasible  []nodeScores    `json:"feasible"`
+
+	// Only berth has these: where its batch form and its single form are of two minds.
+	Disagreements []json.RawMessage `json:"disagreements"`
+
+	// Only upstream has this: it walks a map, so that the order of nodes means nothing.
+	anyOrder bool
+}
+
+type pluginVerdict struct {
+	Name    string   `json:"name"`
+	Code    string   `json:"code"`
+	Reasons []string `json:"reasons"`
+}
+
+// What every filter plugin that was not skipped says of every node.
+type survey struct {
+	Asked []string     `json:"asked"`
+	Nodes []surveyNode `json:"nodes"`
+}
+
+type surveyNode struct {
+	Name    string          `json:"name"`
+	Refused []pluginVerdict `json:"refused"` // Success goes without saying
+}
+
+// What became of a node in the attempt: the first plugin that refused it.
+type nodeVerdict struct {
+	Name    string   `json:"name"`
+	Code    string   `json:"code"`
+	Plugin  string   `json:"plugin"`
+	Reasons []string `json:"reasons"`
+}
+
+type nodeScores struct {
+	Name    string        `json:"name"`
+	Plugins []pluginScore `json:"plugins"`
+	Total   int64         `json:"total"`
+}
+
+type pluginScore struct {
+	Name       string `json:"name"`
+	Raw        int64  `json:"raw"`
+	Normalized int64  `json:"normalized"`
+	Weight     int64  `json:"weight"`
+	Weighted   int64  `json:"weighted"`
+}
+
+// readAttempts reads objects that follow each other.
+func readAttempts(text []byte) ([]*attempt, error) {
+	var list []*attempt
+	d := json.NewDecoder(bytes.NewReader(text))
+	for d.More() {
+		a := &attempt{}
+		if err := d.Decode(a); err != nil {
+			return nil, fmt.Errorf("what berth wrote is not understood: %w", err)
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}

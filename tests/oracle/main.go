@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The oracle compares berth with kube-scheduler on random clusters. See README.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+)
+
+type options struct {
+	program  string
+	cases    int
+	seed     uint64
+	workers  int
+	failures int
+	budget   int
+	tap      bool
+	plugins  string
+	save     string
+	coverage bool
+}
+
+func main() {
+	o := options{}
+	flag.StringVar(&o.program, "berth", "build/berth", "the program under test")
+	flag.IntVar(&o.cases, "cases", 2000, "number of random clusters")
+	flag.Uint64Var(&o.seed, "seed", 0, "of the first of them, the next has the next; 0: drawn")
+	flag.IntVar(&o.workers, "workers", runtime.NumCPU(), "cases at a time")
+	flag.IntVar(&o.failures, "failures", 1, "stop after so many")
+	flag.IntVar(&o.budget, "shrink", 3000, "trials when making a failing case small")
+	flag.BoolVar(&o.tap, "tap", false, "write results as TAP")
+	flag.StringVar(&o.plugins, "plugins", "", "compare these only, comma between")
+	flag.StringVar(&o.save, "save", "", "write failing cases into this folder")
+	flag.BoolVar(&o.coverage, "coverage", false, "show what the cases reached")
+	flag.Parse()
+	klog.SetLogger(logr.Discard())
+	if o.seed == 0 {
+		o.seed = 1 + rand.Uint64N(1_000_000_000)
+	}
+	os.Exit(runAll(&o, flag.Args()))
+}
+
+// ---- one pair of schedulers ----------------------------------------------------------------------
+
+// A bench runs cases, one after the other.
+type bench struct {
+	berth    *berth
+	upstream *upstream
+	known    map[string]bool // plugins that both sides have
+}
+
+// A verdict is what became of a case.
+type verdict struct {
+	attempts    []*attempt // upstream's
+	differences differences
+	err         error // something else is wrong
+}
+
+func (v *verdict) failed() bool { return v.err != nil || len(v.differences) > 0 }
+
+func (b *bench) try(c *testCase) *verdict {
+	c = restrict(c, b.known)
+	theirs, berthErr := b.berth.run(c)
+	chosen := map[string]string{}
+	for _, a := range theirs {
+		chosen[a.UID] = a.Node
+	}
+	ours, err := b.upstream.run(c, chosen)
+	if errors.Is(err, errConfig) || berthErr != nil {
+		return verdictOnErrors(err, berthErr)
+	}
+	if err != nil {
+		return &verdict{err: fmt.Errorf("upstream: %w", err)}
+	}
+	return &verdict{attempts: ours, differences: compare(ours, theirs)}
+}
+
+// verdictOnErrors: to refuse a configuration is fine if both do.
+func verdictOnErrors(upstreamErr, berthErr error) *verdict {
+	var refused *berthError
+	if errors.Is(upstreamErr, errConfig) && errors.As(berthErr, &refused) && refused.how == "exit status 1" {
+		return &verdict{}
+	}
+	text := func(err error) any {
+		if err == nil {
+			return nil
+		}
+		return err.Error()
+	}
+	topic := "refusal"
+	if refused != nil {
+		topic += " " + refused.how
+	}
+	return &verdict{differences: differences{{topic, "the case", text(upstreamErr), text(berthErr)}}}
+}
+
+// restrict takes what concerns plugins that one side lacks out of the configuration.
+func restrict(c *testCase, known map[string]bool) *testCase {
+	if c.Config == nil {
+		return c
+	}
+	c = c.clone()
+	profiles, _ := c.Config["profiles"].([]any)
+	for _, p := range profiles {
+		sets, _ := p.(tree)["plugins"].(tree)
+		for _, set := range sets {
+			for _, key := range []string{"enabled", "disabled"} {
+				if list, ok := set.(tree)[key].([]any); ok {
+					set.(tree)[key] = onlyKnown(list, known)
+				}
+			}
+		}
+		if args, ok := p.(tree)["pluginConfig"].([]any); ok {
+			p.(tree)["pluginConfig"] = onlyKnown(args, known)
+		}
+	}
+	return c
+}
+
+func onlyKnown(list []any, known map[string]bool) []any {
+	out := []any{}
+	for _, e := range list {
+		if name, _ := e.(tree)["name"].(string); name == "*" || known[name] {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// shrink makes a failing case small, keeping the first thing that it is about.
+func (b *bench) shrink(c *testCase, v *verdict, budget int) (*testCase, *verdict) {
+	if v.err != nil {
+		return c, v
+	}
+	topic := v.differences.topics()[0]
+	small := shrink(c, budget, func(c *testCase) bool {
+		v := b.try(c)
+		return v.err == nil && len(v.differences) > 0 && v.differences[0].topic == topic
+	})
+	return small, b.try(small)
+}
+
+// ---- all cases -----------------------------------------------------------------------------------
+
+type session struct {
+	*options
+	benches  []*bench
+	next     atomic.Int64
+	done     atomic.Int64
+	failed   atomic.Int64
+	mu       sync.Mutex
+	coverage *coverage
+	begin    time.Time
+}
+
+func runAll(o *options, files []string) int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	dir, err := os.MkdirTemp("", "berth-oracle-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "oracle:", err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	s := &session{options: o, coverage: newCoverage(), begin: time.Now()}
+	if err := s.makeBenches(ctx, dir); err != nil {
+		fmt.Fprintln(os.Stderr, "oracle:", err)
+		return 1
+	}
+	for _, f := range files {
+		s.file(f)
+	}
+	if len(files) == 0 || o.tap {
+		s.random()
+	}
+	if s.failed.Load() > 0 {
+		return 1
+	}
+	return 0
+}
+
+func (s *session) makeBenches(ctx context.Context, dir string) error {
+	for i := range s.workers {
+		b := &bench{berth: &berth{program: s.program, dir: filepath.Join(dir, fmt.Sprint(i))}}
+		if err := os.Mkdir(b.berth.dir, 0o700); err != nil {
+			return err
+		}
+		if i == 0 {
+			known, err := knownPlugins(b.berth, s.plugins)
+			if err != nil {
+				return err
+			}
+			b.known = known
+		} else {
+			b.known = s.benches[0].known
+		}
+		var err error
+		if b.upstream, err = newUpstream(ctx, b.known); err != nil {
+			return err
+		}
+		s.benches = append(s.benches, b)
+	}
+	return nil
+}
+
+// knownPlugins asks berth which of upstream's plugins it has. What comes with volumes, devices,
+// preemption and pod groups is left out for now.
+func knownPlugins(b *berth, only string) (map[string]bool, error) {
+	known, missing := map[string]bool{}, []string{}
+	for _, name := range comparedPlugins {
+		if b.knows(name) {
+			known[name] = true
+		} else {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		fmt.Fprintf(os.Stderr, "oracle: berth does not have %s: not compared\n", strings.Join(missing, ", "))
+	}
+	if only != "" {
+		for name := range known {
+			if !strings.Contains(","+only+",PrioritySort,DefaultBinder,", ","+name+",") {
+				delete(known, name)
+			}
+		}
+	}
+	if !known["PrioritySort"] || !known["DefaultBinder"] {
+		return nil, fmt.Errorf("%s cannot be run, or has neither PrioritySort nor DefaultBinder", b.program)
+	}
+	return known, nil
+}
+
+var comparedPlugins = []string{"SchedulingGates", "PrioritySort", "NodeUnschedulable", "NodeName", "TaintToleration",
+	"NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity",
+	"NodeResourcesBalancedAllocation", "ImageLocality", "DefaultBinder", "NodeDeclaredFeatures"}
+
+// file runs a case that was kept.
+func (s *session) file(name string) {
+	c, err := readCase(name)
+	v := &verdict{err: err}
+	if err == nil {
+		v = s.benches[0].try(c)
+	}
+	if v.failed() {
+		s.failed.Add(1)
+		if v.err != nil {
+			fmt.Printf("not ok - %s\n  %v\n", name, v.err)
+		} else {
+			fmt.Printf("not ok - %s\n%s", name, v.differences.show())
+		}
+		return
+	}
+	fmt.Printf("ok - %s\n", name)
+}
+
+func (s *session) random() {
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	go s.progress(stop)
+	for _, b := range s.benches {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			s.work(b)
+		}()
+	}
+	wg.Wait()
+	close(stop)
+	s.summary()
+}
+
+func (s *session) work(b *bench) {
+	for {
+		i := s.next.Add(1) - 1
+		if i >= int64(s.cases) || s.failed.Load() >= int64(s.failures) {
+			return
+		}
+		seed := s.seed + uint64(i)
+		c := generate(seed)
+		v := b.try(c)
+		s.done.Add(1)
+		s.mu.Lock()
+		s.coverage.add(c, v)
+		s.mu.Unlock()
+		if v.failed() {
+			s.fail(b, seed, c, v)
+		}
+	}
+}
+
+func (s *session) fail(b *bench, seed uint64, c *testCase, v *verdict) {
+	if s.failed.Add(1) > int64(s.failures) {
+		return
+	}
+	small, after := b.shrink(c, v, s.budget)
+	if !after.failed() {
+		small, after = c, v
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Printf("not ok - seed %d, case %d\n", seed, seed-s.seed+1)
+	if after.err != nil {
+		fmt.Printf("  %v\n", after.err)
+	} else {
+		fmt.Printf("%s", after.differences.show())
+	}
+	fmt.Printf("  the smallest case found, to be kept as tests/oracle/cases/NAME.json; again with "+
+		"make oracle SEED=%d CASES=1:\n%s", seed, encodeIndented(small))
+	if s.save != "" {
+		name := filepath.Join(s.save, fmt.Sprintf("seed-%d.json", seed))
+		if err := os.WriteFile(name, encodeIndented(small), 0o644); err != nil {
+			fmt.Fprintln(os.Stderr, "oracle:", err)
+		}
+	}
+}
+
+func (s *session) progress(stop chan struct{}) {
+	info, err := os.Stderr.Stat()
+	tty := err == nil && info.Mode()&os.ModeCharDevice != 0
+	every, end := 10*time.Second, "\n"
+	if tty {
+		every, end = time.Second, "\r"
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+			done := s.done.Load()
+			fmt.Fprintf(os.Stderr, "oracle: %d of %d cases, %.0f a second%s", done, s.cases,
+				float64(done)/time.Since(s.begin).Seconds(), end)
+		}
+	}
+}
+
+func (s *session) summary() {
+	done, failed := s.done.Load(), min(s.failed.Load(), int64(s.failures))
+	ok := "ok"
+	if failed > 0 {
+		ok = "not ok"
+	}
+	fmt.Printf("%s - seeds %d … %d: %d cases, %s; %d differ (%.0f s)\n", ok, s.seed, s.seed+uint64(done)-1, done,
+		s.coverage.counts(), failed, time.Since(s.begin).Seconds())
+	if s.options.coverage {
+		fmt.Print(s.coverage.table())
+	}
+	const enough = 500
+	if failed > 0 || done < enough || s.plugins != "" {
+		return
+	}
+	if missing := s.coverage.missing(s.benches[0].known); len(missing) > 0 {
+		s.failed.Add(1)
+		fmt.Printf("not ok - every plugin and every reason is reached\n  never seen: %s\n", strings.Join(missing, "\n  never seen: "))
+	} else {
+		fmt.Println("ok - every plugin and every reason is reached")
+	}
+}
