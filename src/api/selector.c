@@ -27,8 +27,7 @@ bool selector_op_parse(struct str name, enum selector_op *ret_op)
     return false;
 }
 
-/* As strconv.ParseInt: a plus sign is allowed. */
-static bool to_number(struct str s, int64_t *ret_number)
+bool selector_number(struct str s, int64_t *ret_number)
 {
     if (str_starts(s, STR("+")) && !str_starts(s, STR("+-")))
         s = str_slice(s, 1, s.n);
@@ -46,7 +45,7 @@ static const char *values_fault(struct requirement *r)
         return r->values.n == 0 ? NULL : "Exists and DoesNotExist take no value";
     case SELECTOR_GT:
     case SELECTOR_LT:
-        return r->values.n == 1 && to_number(r->values.v[0], &r->number)
+        return r->values.n == 1 && selector_number(r->values.v[0], &r->number)
                    ? NULL
                    : "Gt and Lt need exactly one value, an integer";
     case SELECTOR_EQUALS:
@@ -123,9 +122,9 @@ bool requirement_matches(const struct requirement *r, const struct str *value)
     case SELECTOR_DOES_NOT_EXIST:
         return !value;
     case SELECTOR_GT:
-        return value && to_number(*value, &number) && number > r->number;
+        return value && selector_number(*value, &number) && number > r->number;
     case SELECTOR_LT:
-        return value && to_number(*value, &number) && number < r->number;
+        return value && selector_number(*value, &number) && number < r->number;
     }
     return false;
 }

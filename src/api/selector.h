@@ -50,6 +50,9 @@ bool requirement_matches(const struct requirement *r, const struct str *value);
 /* The operator that an API object calls so; false for what is none of In … Lt. */
 bool selector_op_parse(struct str name, enum selector_op *ret_op) MUST_CHECK;
 
+/* The whole number that Gt and Lt compare, as Go reads it: a plus sign is allowed. */
+bool selector_number(struct str s, int64_t *ret_number) MUST_CHECK;
+
 /* NULL gives a selector that matches nothing, an empty one matches everything. */
 int selector_compile(const struct label_selector *ls, struct arena *a,
                      struct selector *ret_selector, struct err *reterr) MUST_CHECK;

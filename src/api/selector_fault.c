@@ -3,9 +3,8 @@
  * What is wrong with a label selector, word for word as apimachinery says it: these texts end up in
  * the events of pods, where tools look for them.
  */
-#include "api/labels.h"
-#include "api/selector.h"
-#include "base/buf.h"
+#include "api/selector_fault.h"
+
 #include "codec/json.h"
 
 #define NAME_RULE                                                                               \
@@ -28,12 +27,7 @@
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* A list that is joined as it grows. */
-struct faults {
-    struct buf text;
-    size_t n;
-};
-
+/* Room for one more, behind what is there. */
 static void next_fault(struct faults *f, const char *separator)
 {
     if (f->n++)
@@ -62,8 +56,7 @@ static void quote_ascii(struct buf *out, unsigned char c)
         buf_add_char(out, (char)c);
 }
 
-/* As Go's %q. */
-static void quote(struct buf *out, struct str s)
+void fault_quote(struct buf *out, struct str s)
 {
     buf_add_char(out, '"');
     while (s.n) {
@@ -176,51 +169,92 @@ static void check_value(struct faults *f, struct str value)
 
 /* --- requirements ----------------------------------------------------------------------------- */
 
-/* "path: Invalid value: "text": why; and why" where there is a why. */
-static void add_invalid(struct faults *all, const char *path, struct str text, struct faults *why)
+void faults_add(struct faults *all, const char *fmt, ...)
+{
+    va_list ap;
+    next_fault(all, ", ");
+    va_start(ap, fmt);
+    buf_add_vprintf(&all->text, fmt, ap);
+    va_end(ap);
+}
+
+/* "field: Invalid value: "text": why; and why" where there is a why. */
+static void add_invalid(struct faults *all, const char *field, struct str text, struct faults *why)
 {
     if (why->n) {
-        next_fault(all, ", ");
-        buf_add_printf(&all->text, "%s: Invalid value: ", path);
-        quote(&all->text, text);
+        faults_add(all, "%s: Invalid value: ", field);
+        fault_quote(&all->text, text);
         buf_add_cstr(&all->text, ": ");
         buf_add_str(&all->text, buf_str(&why->text));
     }
     buf_release(&why->text);
 }
 
-static void add_wrong_number(struct faults *all, const struct requirement *r, const char *why)
+void faults_add_values(struct faults *all, const char *path, const struct str *v, size_t n,
+                       const char *why)
 {
-    next_fault(all, ", ");
-    buf_add_cstr(&all->text, "values: Invalid value: ");
-    buf_add_cstr(&all->text, r->values.n ? "[" : "null");
-    for (size_t i = 0; i < r->values.n; i++) {
+    faults_add(all, "%svalues: Invalid value: %s", path, n ? "[" : "null");
+    for (size_t i = 0; i < n; i++) {
         if (i)
             buf_add_char(&all->text, ',');
-        json_write_str(&all->text, r->values.v[i]);
+        json_write_str(&all->text, v[i]);
     }
-    buf_add_printf(&all->text, "%s: %s", r->values.n ? "]" : "", why);
+    buf_add_printf(&all->text, "%s: %s", n ? "]" : "", why);
 }
 
-static void check_requirement(struct faults *all, const struct requirement *r)
+static const char *wrong_count(const struct requirement *r)
+{
+    switch (r->op) {
+    case SELECTOR_IN:
+    case SELECTOR_NOT_IN:
+        return r->values.n ? NULL : "for 'in', 'notin' operators, values set can't be empty";
+    case SELECTOR_EXISTS:
+    case SELECTOR_DOES_NOT_EXIST:
+        return r->values.n ? "values set must be empty for exists and does not exist" : NULL;
+    case SELECTOR_GT:
+    case SELECTOR_LT:
+        return r->values.n == 1 ? NULL : "for 'Gt', 'Lt' operators, exactly one value is required";
+    case SELECTOR_EQUALS:
+    case SELECTOR_DOUBLE_EQUALS:
+    case SELECTOR_NOT_EQUALS:
+        return r->values.n == 1 ? NULL : "exact-match compatibility requires one single value";
+    }
+    return NULL;
+}
+
+static void check_numbers(struct faults *all, const char *path, const struct requirement *r)
+{
+    for (size_t i = 0; i < r->values.n; i++) {
+        int64_t number;
+        if (selector_number(r->values.v[i], &number))
+            continue;
+        faults_add(all, "%svalues[%zu]: Invalid value: ", path, i);
+        fault_quote(&all->text, r->values.v[i]);
+        buf_add_cstr(&all->text, ": for 'Gt', 'Lt' operators, the value must be an integer");
+    }
+}
+
+void faults_check(struct faults *all, const char *path, const struct requirement *r)
 {
     struct faults why = {0};
     check_key(&why, r->key);
-    add_invalid(all, "key", r->key, &why);
-    if ((r->op == SELECTOR_IN || r->op == SELECTOR_NOT_IN) && !r->values.n)
-        add_wrong_number(all, r, "for 'in', 'notin' operators, values set can't be empty");
-    if ((r->op == SELECTOR_EXISTS || r->op == SELECTOR_DOES_NOT_EXIST) && r->values.n)
-        add_wrong_number(all, r, "values set must be empty for exists and does not exist");
+    char *field = xasprintf("%skey", path);
+    add_invalid(all, field, r->key, &why);
+    free(field);
+    if (wrong_count(r))
+        faults_add_values(all, path, r->values.v, r->values.n, wrong_count(r));
+    if (r->op == SELECTOR_GT || r->op == SELECTOR_LT)
+        check_numbers(all, path, r);
     for (size_t i = 0; i < r->values.n; i++) {
         why = (struct faults){0};
         check_value(&why, r->values.v[i]);
-        char *path = xasprintf("values[%zu][%.*s]", i, STR_ARG(r->key));
-        add_invalid(all, path, r->values.v[i], &why);
-        free(path);
+        field = xasprintf("%svalues[%zu][%.*s]", path, i, STR_ARG(r->key));
+        add_invalid(all, field, r->values.v[i], &why);
+        free(field);
     }
 }
 
-static bool write_faults(struct faults *all, struct buf *out)
+bool faults_write(struct faults *all, struct buf *out)
 {
     bool any = all->n > 0;
     if (all->n > 1)
@@ -229,6 +263,7 @@ static bool write_faults(struct faults *all, struct buf *out)
     if (all->n > 1)
         buf_add_char(out, ']');
     buf_release(&all->text);
+    all->n = 0;
     return any;
 }
 
@@ -238,10 +273,10 @@ static bool write_expression_fault(const struct label_selector_requirement *from
     struct faults all = {0};
     struct requirement r = {.key = from->key, .values = {from->values.v, from->values.n}};
     if (selector_op_parse(from->operator, & r.op) && r.op != SELECTOR_GT && r.op != SELECTOR_LT) {
-        check_requirement(&all, &r);
-        return write_faults(&all, out);
+        faults_check(&all, "", &r);
+        return faults_write(&all, out);
     }
-    quote(out, from->operator);
+    fault_quote(out, from->operator);
     buf_add_cstr(out, " is not a valid label selector operator");
     return true;
 }
@@ -253,8 +288,8 @@ bool selector_write_fault(const struct label_selector *ls, struct buf *out)
         struct str_entry *label = &ls->match_labels.v[i];
         struct requirement r = {
             .key = label->key, .op = SELECTOR_EQUALS, .values = {&label->value, 1}};
-        check_requirement(&all, &r);
-        if (write_faults(&all, out))
+        faults_check(&all, "", &r);
+        if (faults_write(&all, out))
             return true;
     }
     for (size_t i = 0; ls && i < ls->match_expressions.n; i++)

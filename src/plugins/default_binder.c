@@ -19,13 +19,6 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     return 0;
 }
 
-/* Rejects nothing. */
-static void events(void *self, struct berth_registrar *r)
-{
-    (void)self;
-    (void)r;
-}
-
 static enum berth_code bind(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
                             struct berth_str node_name, struct berth_op *op,
                             struct berth_status *status)
@@ -42,6 +35,6 @@ const struct berth_plugin default_binder_plugin = {
     .flags = BERTH_PLUGIN_NONBLOCKING,
     .create = create,
     .destroy = free,
-    .events = events,
+    .events = no_events,
     .bind = bind,
 };

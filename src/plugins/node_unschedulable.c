@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NodeUnschedulable: a cordoned node takes only pods that tolerate it. */
-#include "api/toleration.h"
+#include "engine/signature.h"
 #include "plugins/plugin_base.h"
 #include "plugins/registry.h"
 
@@ -27,8 +27,16 @@ static bool tolerates(const struct pod *pod)
         .key = STR_INIT(TAINT_NODE_UNSCHEDULABLE),
         .effect = STR_INIT("NoSchedule"),
     };
-    struct toleration_list list = {pod->spec.tolerations.v, pod->spec.tolerations.n};
-    return tolerations_tolerate(list, &cordoned, false);
+    /* The taint has no value, so that Lt and Gt never tolerate it, be they on or off. */
+    return tolerations_tolerate(pod_tolerations(pod), &cordoned, false);
+}
+
+/* All that matters of the tolerations is whether they let the pod on a cordoned node. */
+static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
+{
+    (void)ctx;
+    key_add_number(s->out, tolerates(pod->pod));
+    return BERTH_SUCCESS;
 }
 
 /* --- queueing hints --------------------------------------------------------------------------- */
@@ -88,25 +96,10 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
     (void)status;
     const struct node_unschedulable *self = ctx;
     const struct berth_columns *columns = batch->columns;
-    bool asked = false, tolerated = false;
-    for (size_t w = 0; w < BITSET_WORDS(columns->n); w++) {
-        uint64_t closed = batch->feasible[w] & columns->unschedulable[w];
-        if (!closed)
-            continue;
-        /* Most clusters have no cordoned node: ask the pod only when one turns up. */
-        if (!asked) {
-            tolerated = tolerates(pod->pod);
-            asked = true;
-        }
-        if (tolerated)
-            return BERTH_SUCCESS;
-        batch->feasible[w] &= ~closed;
-        for (; closed; closed &= closed - 1) {
-            size_t slot = w * 64 + (size_t)__builtin_ctzll(closed);
-            batch->codes[slot] = BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
-            batch->reasons[slot] = self->unschedulable;
-        }
-    }
+    /* Most clusters have no cordoned node: ask the pod only when one turns up. */
+    if (sets_meet(batch->feasible, columns->unschedulable, columns->n) && !tolerates(pod->pod))
+        batch_refuse_set(batch, columns->unschedulable, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE,
+                         self->unschedulable);
     return BERTH_SUCCESS;
 }
 
@@ -117,4 +110,5 @@ const struct berth_plugin node_unschedulable_plugin = {
     .events = events,
     .filter = filter,
     .filter_many = filter_many,
+    .sign = sign,
 };

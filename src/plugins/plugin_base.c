@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugins/plugin_base.h"
 
+#include "plugins/go_math.h"
+
+/*
+ * a / b for a of any sign and b > 0. Where both are exact as double the quotient is, too: it lies
+ * at least 1 / b below the next whole number. That is several times faster.
+ */
+static inline int64_t divide(int64_t a, int64_t b)
+{
+    const int64_t exact = (int64_t)1 << 52;
+    return a > -exact && a < exact && b < exact ? (int64_t)((double)a / (double)b) : a / b;
+}
+
 void normalize_scores(int64_t *scores, size_t n, int64_t max, bool reverse)
 {
     int64_t highest = 0;
@@ -12,11 +24,12 @@ void normalize_scores(int64_t *scores, size_t n, int64_t max, bool reverse)
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        /* Absurd scores wrap around, as they do upstream. */
-        int64_t scaled = (int64_t)((uint64_t)max * (uint64_t)scores[i]) / highest;
-        scores[i] = reverse ? (int64_t)((uint64_t)max - (uint64_t)scaled) : scaled;
+        int64_t scaled = divide(go_mul(max, scores[i]), highest);
+        scores[i] = reverse ? go_sub(max, scaled) : scaled;
     }
 }
+
+/* --- batches ---------------------------------------------------------------------------------- */
 
 void batch_refuse(struct berth_filter_batch *batch, size_t word, uint64_t bits,
                   enum berth_code code, berth_reason reason)
@@ -29,6 +42,65 @@ void batch_refuse(struct berth_filter_batch *batch, size_t word, uint64_t bits,
         batch->reasons[slot] = reason;
     }
 }
+
+void batch_refuse_set(struct berth_filter_batch *batch, const uint64_t *set, enum berth_code code,
+                      berth_reason reason)
+{
+    for (size_t w = 0; w < BITSET_WORDS(batch->columns->n); w++)
+        if (batch->feasible[w] & set[w])
+            batch_refuse(batch, w, set[w], code, reason);
+}
+
+void batch_refuse_others(struct berth_filter_batch *batch, const uint64_t *set,
+                         enum berth_code code, berth_reason reason)
+{
+    for (size_t w = 0; w < BITSET_WORDS(batch->columns->n); w++)
+        if (batch->feasible[w] & ~set[w])
+            batch_refuse(batch, w, ~set[w], code, reason);
+}
+
+bool sets_meet(const uint64_t *a, const uint64_t *b, size_t n)
+{
+    for (size_t w = 0; w < BITSET_WORDS(n); w++)
+        if (a[w] & b[w])
+            return true;
+    return false;
+}
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+void key_add_number(struct buf *key, int64_t number)
+{
+    buf_add(key, &number, sizeof(number));
+}
+
+void key_add(struct buf *key, struct str part)
+{
+    key_add_number(key, (int64_t)part.n);
+    buf_add_str(key, part);
+}
+
+/* What a toleration is about: all effects where it names none. */
+static unsigned effects_of(const struct toleration *t)
+{
+    struct taint alike = {.effect = t->effect};
+    return str_empty(t->effect) ? ~0U : taint_effect(&alike);
+}
+
+void key_add_tolerations(struct buf *key, const struct pod *pod, unsigned effects)
+{
+    for (size_t i = 0; i < pod->spec.tolerations.n; i++) {
+        const struct toleration *t = &pod->spec.tolerations.v[i];
+        if (!(effects_of(t) & effects))
+            continue;
+        key_add(key, t->key);
+        key_add(key, t->operator);
+        key_add(key, t->value);
+        key_add(key, t->effect);
+    }
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
 
 void no_events(void *self, struct berth_registrar *r)
 {

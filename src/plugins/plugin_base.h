@@ -3,14 +3,16 @@
  * plugin_base.h - what the in-tree plugins have in common.
  *
  * Purpose:   head of their structs, the usual checks on the objects of a queueing hint, scaling of
- *            scores, refusing nodes of a batch.
+ *            scores, refusing nodes of a batch, texts that stand for a question or a part of a pod.
  * Ownership: see each.
  * Threading: see include/berth/plugin.h.
  */
 #ifndef BERTH_PLUGINS_PLUGIN_BASE_H
 #define BERTH_PLUGINS_PLUGIN_BASE_H
 
+#include "api/toleration.h"
 #include "base/bitset.h"
+#include "base/buf.h"
 #include "engine/node_info.h"
 
 #define PLUGIN_HEAD(plugin_name)                                                         \
@@ -28,6 +30,34 @@ void normalize_scores(int64_t *scores, size_t n, int64_t max, bool reverse);
 /* Refuses those nodes of the 64 behind `word` that `bits` names and that are still feasible. */
 void batch_refuse(struct berth_filter_batch *batch, size_t word, uint64_t bits,
                   enum berth_code code, berth_reason reason);
+
+/* Refuses the feasible nodes in the set, or all that are not in it. */
+void batch_refuse_set(struct berth_filter_batch *batch, const uint64_t *set, enum berth_code code,
+                      berth_reason reason);
+void batch_refuse_others(struct berth_filter_batch *batch, const uint64_t *set,
+                         enum berth_code code, berth_reason reason);
+/* Whether two sets over n slots have a node in common. */
+bool sets_meet(const uint64_t *a, const uint64_t *b, size_t n);
+
+/*
+ * Keys: texts made of parts that are told apart by their lengths, so that no two lists of parts
+ * give the same text. They name the questions of node_memo.h, and what a pod is signed with.
+ */
+void key_add(struct buf *key, struct str part);
+void key_add_number(struct buf *key, int64_t number);
+/* Starts over; whose: the plugin's name and which of its questions. */
+static inline void key_begin(struct buf *key, struct str whose)
+{
+    buf_clear(key);
+    key_add(key, whose);
+}
+/* Those tolerations of the pod that are about one of the effects. */
+void key_add_tolerations(struct buf *key, const struct pod *pod, unsigned effects);
+
+static inline struct toleration_list pod_tolerations(const struct pod *pod)
+{
+    return (struct toleration_list){pod->spec.tolerations.v, pod->spec.tolerations.n};
+}
 
 /* For plugins that reject nothing, so that no event can help. */
 void no_events(void *self, struct berth_registrar *r);

@@ -12,15 +12,8 @@ static bool less(void *self, const struct berth_queued_pod *a, const struct bert
     return a->timestamp < b->timestamp;
 }
 
-/* Rejects nothing, so no event can help. */
-static void events(void *self, struct berth_registrar *r)
-{
-    (void)self;
-    (void)r;
-}
-
 const struct berth_plugin priority_sort_plugin = {
     PLUGIN_HEAD("PrioritySort"),
-    .events = events,
+    .events = no_events,
     .less = less,
 };

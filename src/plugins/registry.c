@@ -2,31 +2,51 @@
 #include "plugins/registry.h"
 
 static const struct berth_plugin *const plugins[] = {
+    &scheduling_gates_plugin,
     &priority_sort_plugin,
     &node_unschedulable_plugin,
     &node_name_plugin,
+    &taint_toleration_plugin,
+    &node_affinity_plugin,
+    &node_ports_plugin,
     &node_resources_fit_plugin,
     &node_resources_balanced_allocation_plugin,
+    &image_locality_plugin,
     &default_binder_plugin,
+    &node_declared_features_plugin,
     &node_resources_least_allocated_plugin,
     &node_resources_most_allocated_plugin,
     &requested_to_capacity_ratio_plugin,
+    &node_prefer_avoid_pods_plugin,
+    &node_label_plugin,
     NULL,
 };
 
 /* The default multiPoint section, in upstream's order. */
-static int32_t weight_1 = 1;
+static int32_t weight_1 = 1, weight_2 = 2, weight_3 = 3;
 static const struct plugin_ref defaults[] = {
+    {STR_INIT("SchedulingGates"), NULL},
     {STR_INIT("PrioritySort"), NULL},
     {STR_INIT("NodeUnschedulable"), NULL},
     {STR_INIT("NodeName"), NULL},
+    {STR_INIT("TaintToleration"), &weight_3},
+    {STR_INIT("NodeAffinity"), &weight_2},
+    {STR_INIT("NodePorts"), NULL},
     {STR_INIT("NodeResourcesFit"), &weight_1},
     {STR_INIT("NodeResourcesBalancedAllocation"), &weight_1},
+    {STR_INIT("ImageLocality"), &weight_1},
     {STR_INIT("DefaultBinder"), NULL},
+    {STR_INIT("NodeDeclaredFeatures"), NULL},
+};
+
+static const struct gated_default gated[] = {
+    {STR_INIT("NodeDeclaredFeatures"), FEATURE_NODE_DECLARED_FEATURES},
 };
 
 const struct registry in_tree_registry = {
     .plugins = plugins,
     .defaults = defaults,
     .n_defaults = ARRAY_LEN(defaults),
+    .gated = gated,
+    .n_gated = ARRAY_LEN(gated),
 };

@@ -13,15 +13,23 @@
 
 extern const struct registry in_tree_registry;
 
+extern const struct berth_plugin scheduling_gates_plugin;
 extern const struct berth_plugin priority_sort_plugin;
 extern const struct berth_plugin node_unschedulable_plugin;
 extern const struct berth_plugin node_name_plugin;
+extern const struct berth_plugin taint_toleration_plugin;
+extern const struct berth_plugin node_affinity_plugin;
+extern const struct berth_plugin node_ports_plugin;
 extern const struct berth_plugin node_resources_fit_plugin;
 extern const struct berth_plugin node_resources_balanced_allocation_plugin;
+extern const struct berth_plugin image_locality_plugin;
 extern const struct berth_plugin default_binder_plugin;
+extern const struct berth_plugin node_declared_features_plugin;
 /* Only configurations of older releases name these. */
 extern const struct berth_plugin node_resources_least_allocated_plugin;
 extern const struct berth_plugin node_resources_most_allocated_plugin;
 extern const struct berth_plugin requested_to_capacity_ratio_plugin;
+extern const struct berth_plugin node_prefer_avoid_pods_plugin;
+extern const struct berth_plugin node_label_plugin;
 
 #endif

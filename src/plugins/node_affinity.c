@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NodeAffinity: which nodes a pod demands (nodeSelector, required node affinity) and prefers. The
+ * profile may add demands and preferences of its own to those of every pod (addedAffinity).
+ */
+#include "api/node_selector.h"
+#include "api/selector_fault.h"
+#include "engine/cluster.h"
+#include "engine/cycle.h"
+#include "engine/signature.h"
+#include "plugins/plugin_args.h"
+#include "plugins/plugin_base.h"
+#include "plugins/registry.h"
+
+struct node_affinity_args {
+    struct args_meta meta;
+    struct node_affinity *added_affinity;
+};
+
+static const struct field args_fields[] = {
+    ARGS_META_FIELDS(struct node_affinity_args),
+    F_PTR_MSG(struct node_affinity_args, added_affinity, "addedAffinity", 0, struct node_affinity,
+              &node_affinity_type),
+};
+static const struct type args_type =
+    TYPE("NodeAffinityArgs", struct node_affinity_args, args_fields);
+
+struct affinity_plugin {
+    const struct berth_host *host;
+    struct node_memos *memos;
+    struct arena arena; /* holds what follows */
+    struct node_terms *added_required, *added_preferred;
+    struct str added_required_key, added_preferred_key;
+    berth_reason pod_mismatch, enforced_mismatch, conflict;
+    berth_state_key demands, preferences;
+    struct buf key; /* scratch */
+};
+
+/* What PreFilter leaves for Filter. */
+struct demands {
+    struct required_node_affinity affinity;
+    bool names_nodes; /* only few nodes are candidates: not worth asking all */
+};
+
+static const struct node_affinity *affinity_of(const struct pod *pod)
+{
+    return pod->spec.affinity ? pod->spec.affinity->node_affinity : NULL;
+}
+
+static const struct node_selector *required_of(const struct pod *pod)
+{
+    const struct node_affinity *affinity = affinity_of(pod);
+    return affinity ? affinity->required : NULL;
+}
+
+static bool demands_anything(const struct pod *pod)
+{
+    return required_of(pod) || pod->spec.node_selector.n > 0;
+}
+
+static void compile_demands(const struct pod *pod, struct arena *a,
+                            struct required_node_affinity *ret_affinity)
+{
+    required_node_affinity_compile(&pod->spec.node_selector, affinity_of(pod), a, ret_affinity);
+}
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+static void key_add_requirements(struct buf *key, const struct node_selector_requirement *v,
+                                 size_t n)
+{
+    key_add_number(key, (int64_t)n);
+    for (size_t i = 0; i < n; i++) {
+        key_add(key, v[i].key);
+        key_add(key, v[i].operator);
+        key_add_number(key, (int64_t)v[i].values.n);
+        for (size_t k = 0; k < v[i].values.n; k++)
+            key_add(key, v[i].values.v[k]);
+    }
+}
+
+static void key_add_term(struct buf *key, const struct node_selector_term *term)
+{
+    key_add_requirements(key, term->match_expressions.v, term->match_expressions.n);
+    key_add_requirements(key, term->match_fields.v, term->match_fields.n);
+}
+
+/* required NULL is not the same as one without terms, which no node matches. */
+static void key_add_required(struct buf *key, const struct node_selector *required)
+{
+    key_add_number(key, required ? (int64_t)required->node_selector_terms.n : -1);
+    for (size_t i = 0; required && i < required->node_selector_terms.n; i++)
+        key_add_term(key, &required->node_selector_terms.v[i]);
+}
+
+static void key_add_demands(struct buf *key, const struct pod *pod)
+{
+    key_add_number(key, (int64_t)pod->spec.node_selector.n);
+    for (size_t i = 0; i < pod->spec.node_selector.n; i++) {
+        key_add(key, pod->spec.node_selector.v[i].key);
+        key_add(key, pod->spec.node_selector.v[i].value);
+    }
+    key_add_required(key, required_of(pod));
+}
+
+static void key_add_preferences(struct buf *key, const struct node_affinity *affinity)
+{
+    size_t n = affinity ? affinity->preferred.n : 0;
+    key_add_number(key, (int64_t)n);
+    for (size_t i = 0; i < n; i++) {
+        key_add_number(key, affinity->preferred.v[i].weight);
+        key_add_term(key, &affinity->preferred.v[i].preference);
+    }
+}
+
+static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
+{
+    (void)ctx;
+    key_add_demands(s->out, pod->pod);
+    key_add_preferences(s->out, affinity_of(pod->pod));
+    return BERTH_SUCCESS;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void destroy(void *ctx)
+{
+    struct affinity_plugin *self = ctx;
+    arena_release(&self->arena);
+    buf_release(&self->key);
+    free(self);
+}
+
+static void take_required(struct affinity_plugin *self, const struct node_selector *required)
+{
+    self->added_required = arena_new(&self->arena, struct node_terms);
+    node_terms_compile(required, &self->arena, self->added_required);
+    key_begin(&self->key, STR("NodeAffinity/added required"));
+    key_add_required(&self->key, required);
+    self->added_required_key = arena_dup(&self->arena, buf_str(&self->key));
+}
+
+/* What of the preferences makes sense; the rest is refused by take_args. */
+static int take_preferred(struct affinity_plugin *self, const struct node_affinity *added)
+{
+    struct err err;
+    self->added_preferred = arena_new(&self->arena, struct node_terms);
+    key_begin(&self->key, STR("NodeAffinity/preferred"));
+    key_add_preferences(&self->key, added);
+    self->added_preferred_key = arena_dup(&self->arena, buf_str(&self->key));
+    return node_preferences_compile(added, &self->arena, self->added_preferred, &err);
+}
+
+static int refuse(struct faults *faults, struct berth_error *error)
+{
+    struct buf text = BUF_INIT;
+    faults_write(faults, &text);
+    snprintf(error->text, sizeof(error->text), "%s", buf_cstr(&text));
+    buf_release(&text);
+    return -EINVAL;
+}
+
+static int take_args(struct affinity_plugin *self, struct berth_str text, struct berth_error *error)
+{
+    struct node_affinity_args args;
+    struct faults faults = {0};
+    int r = plugin_args_decode(text, "NodeAffinityArgs", &args_type, &self->arena, &args, error);
+    if (r < 0 || !args.added_affinity)
+        return r;
+    const struct node_affinity *added = args.added_affinity;
+    if (added->required)
+        node_selector_faults(&faults,
+                             "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+                             added->required);
+    node_preferences_faults(&faults,
+                            "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution", added);
+    if (faults.n)
+        return refuse(&faults, error);
+    if (added->required)
+        take_required(self, added->required);
+    return added->preferred.n ? take_preferred(self, added) : 0;
+}
+
+static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str args,
+                  void **ret_self, struct berth_error *error)
+{
+    struct affinity_plugin *self = xnew(struct affinity_plugin);
+    self->host = host;
+    self->memos = &handle_cluster(h)->memos;
+    arena_init(&self->arena, 0);
+    int r = take_args(self, args, error);
+    if (r < 0) {
+        destroy(self);
+        return r;
+    }
+    self->pod_mismatch =
+        host->reason(h, BERTH_STR("node(s) didn't match Pod's node affinity/selector"));
+    self->enforced_mismatch =
+        host->reason(h, BERTH_STR("node(s) didn't match scheduler-enforced node affinity"));
+    self->conflict = host->reason(h, BERTH_STR("pod affinity terms conflict"));
+    self->demands = host->state_key(h, BERTH_STR("PreFilterNodeAffinity"));
+    self->preferences = host->state_key(h, BERTH_STR("PreScoreNodeAffinity"));
+    *ret_self = self;
+    return 0;
+}
+
+/* --- what a node is asked --------------------------------------------------------------------- */
+
+static int64_t ask_demands(const void *ask, const struct berth_node *node)
+{
+    return required_node_affinity_matches(ask, &node->node->metadata.labels, str_of(node->name));
+}
+
+static int64_t ask_terms(const void *ask, const struct berth_node *node)
+{
+    return node_terms_match(ask, &node->node->metadata.labels, str_of(node->name));
+}
+
+static int64_t ask_preferences(const void *ask, const struct berth_node *node)
+{
+    return node_preferences_score(ask, &node->node->metadata.labels, str_of(node->name));
+}
+
+/* --- queueing hint ---------------------------------------------------------------------------- */
+
+/* Terms that make no sense count as a match that may come: the pod is tried again. */
+enum match { NO_MATCH, MATCH, WHO_KNOWS };
+
+static enum match match(const struct required_node_affinity *affinity, const struct node *node)
+{
+    const str_map *labels = &node->metadata.labels;
+    if (required_node_affinity_matches(affinity, labels, node->metadata.name))
+        return MATCH;
+    return selector_matches(&affinity->node_selector, labels) &&
+                   !str_empty(node_terms_fault(&affinity->terms))
+               ? WHO_KNOWS
+               : NO_MATCH;
+}
+
+static bool may_help(const struct affinity_plugin *self, const struct pod *pod,
+                     const struct node *old, const struct node *new, struct arena *scratch)
+{
+    struct required_node_affinity affinity;
+    if (self->added_required &&
+        !node_terms_match(self->added_required, &new->metadata.labels, new->metadata.name))
+        return false;
+    compile_demands(pod, scratch, &affinity);
+    enum match now = match(&affinity, new);
+    if (now != MATCH || !old)
+        return now != NO_MATCH;
+    return match(&affinity, old) != MATCH;
+}
+
+static enum berth_hint after_node_change(void *ctx, const struct berth_pod *pod,
+                                         const struct berth_object *before,
+                                         const struct berth_object *after)
+{
+    const struct node *old = hint_node(before), *new = hint_node(after);
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    bool helps = new && may_help(ctx, pod->pod, old, new, &scratch);
+    arena_release(&scratch);
+    return helps ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+}
+
+static void events(void *ctx, struct berth_registrar *r)
+{
+    ((struct affinity_plugin *)ctx)
+        ->host->register_event(r, BERTH_RESOURCE_NODE,
+                               BERTH_ACTION_ADD | BERTH_ACTION_UPDATE_NODE_LABEL,
+                               after_node_change);
+}
+
+/* --- PreFilter: affinity to nodes by name ----------------------------------------------------- */
+
+typedef VEC(struct berth_str) name_list;
+
+/* Keeps of names[from …] those that are among the values. */
+static void intersect(name_list *names, size_t from, const struct node_selector_requirement *r)
+{
+    struct map values = MAP_INIT;
+    size_t kept = from;
+    for (size_t i = 0; i < r->values.n; i++)
+        map_put(&values, r->values.v[i], &r->values.v[i]);
+    for (size_t i = from; i < names->n; i++)
+        if (map_get(&values, str_abi(names->v[i])))
+            names->v[kept++] = names->v[i];
+    names->n = kept;
+    map_release(&values);
+}
+
+/* Adds the nodes that the term leaves; false where it does not go by name. */
+static bool add_term_names(const struct node_selector_term *term, name_list *names)
+{
+    bool by_name = false;
+    size_t from = names->n;
+    for (size_t i = 0; i < term->match_fields.n; i++) {
+        const struct node_selector_requirement *r = &term->match_fields.v[i];
+        if (!str_eq(r->key, NODE_FIELD_NAME) || !str_is(r->operator, "In"))
+            continue;
+        for (size_t k = 0; !by_name && k < r->values.n; k++)
+            vec_push(names, abi_str(r->values.v[k]));
+        if (by_name)
+            intersect(names, from, r);
+        by_name = true;
+    }
+    return by_name;
+}
+
+/* The nodes that the required terms name; false where some term does not go by name. */
+static bool find_names(const struct node_selector *required, name_list *names)
+{
+    if (!required || required->node_selector_terms.n == 0)
+        return false;
+    for (size_t i = 0; i < required->node_selector_terms.n; i++)
+        if (!add_term_names(&required->node_selector_terms.v[i], names))
+            return false;
+    return true;
+}
+
+static enum berth_code pre_filter(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
+                                  struct berth_status *status)
+{
+    struct affinity_plugin *self = ctx;
+    name_list names = {0};
+    enum berth_code code = BERTH_SUCCESS;
+    if (!demands_anything(pod->pod) && !self->added_required)
+        return BERTH_SKIP;
+    struct demands *demands = arena_new(&cycle->arena, struct demands);
+    compile_demands(pod->pod, &cycle->arena, &demands->affinity);
+    demands->names_nodes = find_names(required_of(pod->pod), &names);
+    self->host->state_write(cycle, self->demands, demands, NULL, NULL);
+    if (demands->names_nodes && names.n) {
+        self->host->limit_nodes(cycle, names.v, names.n);
+    } else if (demands->names_nodes) {
+        self->host->status_reason(status, self->conflict);
+        code = BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+    }
+    vec_release(&names);
+    return code;
+}
+
+/* --- filter ----------------------------------------------------------------------------------- */
+
+/* Who disables PreFilter has his demands compiled each time, in scratch. */
+static const struct required_node_affinity *demands_of(const struct affinity_plugin *self,
+                                                       const struct berth_cycle *cycle,
+                                                       const struct berth_pod *pod,
+                                                       struct arena *scratch)
+{
+    const struct demands *demands = self->host->state_read(cycle, self->demands);
+    if (demands)
+        return &demands->affinity;
+    struct required_node_affinity *affinity = arena_new(scratch, struct required_node_affinity);
+    compile_demands(pod->pod, scratch, affinity);
+    return affinity;
+}
+
+static enum berth_code filter(void *ctx, const struct berth_cycle *cycle,
+                              const struct berth_pod *pod, const struct berth_node *node,
+                              struct berth_status *status)
+{
+    const struct affinity_plugin *self = ctx;
+    if (self->added_required && !ask_terms(self->added_required, node)) {
+        self->host->status_reason(status, self->enforced_mismatch);
+        return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+    }
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    bool matches = ask_demands(demands_of(self, cycle, pod, &scratch), node);
+    arena_release(&scratch);
+    if (matches)
+        return BERTH_SUCCESS;
+    self->host->status_reason(status, self->pod_mismatch);
+    return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+}
+
+/* Asks the candidates alone. */
+static void filter_few(const struct affinity_plugin *self,
+                       const struct required_node_affinity *affinity,
+                       struct berth_filter_batch *batch)
+{
+    for (size_t w = 0; w < BITSET_WORDS(batch->columns->n); w++)
+        for (uint64_t left = batch->feasible[w]; left; left &= left - 1) {
+            size_t slot = w * 64 + (size_t)__builtin_ctzll(left);
+            if (!ask_demands(affinity, batch->columns->nodes[slot]))
+                batch_refuse(batch, w, left & -left, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE,
+                             self->pod_mismatch);
+        }
+}
+
+static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
+                                   const struct berth_pod *pod, struct berth_filter_batch *batch,
+                                   struct berth_status *status)
+{
+    (void)status;
+    struct affinity_plugin *self = ctx;
+    const struct demands *demands = self->host->state_read(cycle, self->demands);
+    if (self->added_required)
+        batch_refuse_others(
+            batch,
+            node_memo_set(self->memos, self->added_required_key, ask_terms, self->added_required),
+            BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, self->enforced_mismatch);
+    if (!demands_anything(pod->pod))
+        return BERTH_SUCCESS;
+    if (demands && demands->names_nodes) {
+        filter_few(self, &demands->affinity, batch);
+        return BERTH_SUCCESS;
+    }
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    key_begin(&self->key, STR("NodeAffinity/required"));
+    key_add_demands(&self->key, pod->pod);
+    const uint64_t *matching = node_memo_set(self->memos, buf_str(&self->key), ask_demands,
+                                             demands_of(self, cycle, pod, &scratch));
+    batch_refuse_others(batch, matching, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, self->pod_mismatch);
+    arena_release(&scratch);
+    return BERTH_SUCCESS;
+}
+
+/* --- score ------------------------------------------------------------------------------------ */
+
+static bool prefers_anything(const struct pod *pod)
+{
+    const struct node_affinity *affinity = affinity_of(pod);
+    return affinity && affinity->preferred.n > 0;
+}
+
+/* False where a term makes no sense: status says what is wrong. */
+static bool compile_preferences(const struct affinity_plugin *self, const struct pod *pod,
+                                struct arena *a, struct node_terms *ret_terms,
+                                struct berth_status *status)
+{
+    struct faults faults = {0};
+    struct buf text = BUF_INIT;
+    struct err err;
+    *ret_terms = (struct node_terms){0};
+    if (!prefers_anything(pod) ||
+        node_preferences_compile(affinity_of(pod), a, ret_terms, &err) == 0)
+        return true;
+    node_preferences_faults(&faults, "", affinity_of(pod));
+    faults_write(&faults, &text);
+    self->host->status_text(status, abi_str(buf_str(&text)));
+    buf_release(&text);
+    return false;
+}
+
+static enum berth_code pre_score(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
+                                 const uint32_t *slots, size_t n, struct berth_status *status)
+{
+    (void)slots;
+    (void)n;
+    struct affinity_plugin *self = ctx;
+    if (!prefers_anything(pod->pod) && !self->added_preferred)
+        return BERTH_SKIP;
+    struct node_terms *terms = arena_new(&cycle->arena, struct node_terms);
+    if (!compile_preferences(self, pod->pod, &cycle->arena, terms, status))
+        return BERTH_ERROR;
+    self->host->state_write(cycle, self->preferences, terms, NULL, NULL);
+    return BERTH_SUCCESS;
+}
+
+/* NULL with status filled where they make no sense. scratch is for where PreScore is disabled. */
+static const struct node_terms *preferences_of(const struct affinity_plugin *self,
+                                               const struct berth_cycle *cycle,
+                                               const struct berth_pod *pod, struct arena *scratch,
+                                               struct berth_status *status)
+{
+    const struct node_terms *prepared = self->host->state_read(cycle, self->preferences);
+    if (prepared)
+        return prepared;
+    struct node_terms *terms = arena_new(scratch, struct node_terms);
+    return compile_preferences(self, pod->pod, scratch, terms, status) ? terms : NULL;
+}
+
+static enum berth_code score(void *ctx, const struct berth_cycle *cycle,
+                             const struct berth_pod *pod, const struct berth_node *node,
+                             int64_t *ret_score, struct berth_status *status)
+{
+    const struct affinity_plugin *self = ctx;
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    const struct node_terms *terms = preferences_of(self, cycle, pod, &scratch, status);
+    if (terms)
+        *ret_score = ask_preferences(terms, node) +
+                     (self->added_preferred ? ask_preferences(self->added_preferred, node) : 0);
+    arena_release(&scratch);
+    return terms ? BERTH_SUCCESS : BERTH_ERROR;
+}
+
+static void add_column(struct berth_score_batch *batch, const int64_t *column)
+{
+    for (size_t i = 0; i < batch->n; i++)
+        batch->scores[i] += column[batch->slots[i]];
+}
+
+static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
+                                  const struct berth_pod *pod, struct berth_score_batch *batch,
+                                  struct berth_status *status)
+{
+    struct affinity_plugin *self = ctx;
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    const struct node_terms *terms = preferences_of(self, cycle, pod, &scratch, status);
+    memset(batch->scores, 0, batch->n * sizeof(int64_t));
+    if (terms && terms->v.n) {
+        key_begin(&self->key, STR("NodeAffinity/preferred"));
+        key_add_preferences(&self->key, affinity_of(pod->pod));
+        add_column(batch,
+                   node_memo_column(self->memos, buf_str(&self->key), ask_preferences, terms));
+    }
+    if (terms && self->added_preferred)
+        add_column(batch, node_memo_column(self->memos, self->added_preferred_key, ask_preferences,
+                                           self->added_preferred));
+    arena_release(&scratch);
+    return terms ? BERTH_SUCCESS : BERTH_ERROR;
+}
+
+static enum berth_code normalize(void *ctx, const struct berth_cycle *cycle,
+                                 const struct berth_pod *pod, const uint32_t *slots,
+                                 int64_t *scores, size_t n, struct berth_status *status)
+{
+    (void)ctx;
+    (void)cycle;
+    (void)pod;
+    (void)slots;
+    (void)status;
+    normalize_scores(scores, n, MAX_NODE_SCORE, false);
+    return BERTH_SUCCESS;
+}
+
+const struct berth_plugin node_affinity_plugin = {
+    PLUGIN_HEAD("NodeAffinity"),
+    .create = create,
+    .destroy = destroy,
+    .events = events,
+    .pre_filter = pre_filter,
+    .filter = filter,
+    .filter_many = filter_many,
+    .pre_score = pre_score,
+    .score = score,
+    .score_many = score_many,
+    .normalize = normalize,
+    .sign = sign,
+};

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NodePorts: a pod goes where the ports of the host that it wants are free. A port is taken for an
+ * address and a protocol; 0.0.0.0 stands for every address.
+ */
+#include "engine/cluster.h"
+#include "engine/signature.h"
+#include "plugins/plugin_base.h"
+#include "plugins/registry.h"
+
+#define EVERY_ADDRESS STR("0.0.0.0")
+
+struct node_ports {
+    const struct berth_host *host;
+    struct node_memos *memos;
+    berth_reason taken;
+    berth_state_key wanted; /* PreFilter has run */
+    struct buf key;         /* scratch */
+};
+
+static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str args,
+                  void **ret_self, struct berth_error *error)
+{
+    (void)args;
+    (void)error;
+    struct node_ports *self = xnew(struct node_ports);
+    self->host = host;
+    self->memos = &handle_cluster(h)->memos;
+    self->taken =
+        host->reason(h, BERTH_STR("node(s) didn't have free ports for the requested pod ports"));
+    self->wanted = host->state_key(h, BERTH_STR("PreFilterNodePorts"));
+    *ret_self = self;
+    return 0;
+}
+
+static void destroy(void *ctx)
+{
+    struct node_ports *self = ctx;
+    buf_release(&self->key);
+    free(self);
+}
+
+static void key_add_ports(struct buf *key, const struct berth_pod *pod)
+{
+    for (size_t i = 0; i < pod->ports.n; i++) {
+        key_add(key, intern_text(pod->names, pod->ports.v[i].ip));
+        key_add(key, intern_text(pod->names, pod->ports.v[i].protocol));
+        key_add_number(key, pod->ports.v[i].port);
+    }
+}
+
+/* every: the atom of EVERY_ADDRESS, 0 where nobody uses it. */
+static bool addresses_meet(atom_t a, atom_t b, atom_t every)
+{
+    return a == b || (every && (a == every || b == every));
+}
+
+static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
+{
+    (void)ctx;
+    key_add_ports(s->out, pod);
+    return BERTH_SUCCESS;
+}
+
+/* --- queueing hints --------------------------------------------------------------------------- */
+
+/* The atom, 0 where nobody uses that text: then no waiting pod wants it. */
+static atom_t atom_or(const struct intern *names, struct str text, struct str fallback)
+{
+    return intern_find(names, str_empty(text) ? fallback : text);
+}
+
+/* Ports of one container that went, and those that the pod wants. */
+static bool container_held(const struct container *c, const struct berth_pod *pod)
+{
+    atom_t every = intern_find(pod->names, EVERY_ADDRESS);
+    for (size_t i = 0; i < c->ports.n; i++) {
+        const struct container_port *p = &c->ports.v[i];
+        atom_t protocol = atom_or(pod->names, p->protocol, STR("TCP"));
+        atom_t ip = atom_or(pod->names, p->host_ip, EVERY_ADDRESS);
+        for (size_t k = 0; p->host_port > 0 && k < pod->ports.n; k++) {
+            const struct host_port *want = &pod->ports.v[k];
+            if (want->port == p->host_port && want->protocol == protocol &&
+                addresses_meet(want->ip, ip, every))
+                return true;
+        }
+    }
+    return false;
+}
+
+static enum berth_hint after_pod_deleted(void *ctx, const struct berth_pod *pod,
+                                         const struct berth_object *before,
+                                         const struct berth_object *after)
+{
+    (void)ctx;
+    (void)after;
+    const struct pod *gone = hint_pod(before);
+    if (!gone || (str_empty(gone->spec.node_name) && str_empty(gone->status.nominated_node_name)))
+        return BERTH_QUEUE_SKIP;
+    for (size_t i = 0; i < gone->spec.containers.n; i++)
+        if (container_held(&gone->spec.containers.v[i], pod))
+            return BERTH_QUEUE;
+    /* Of the init containers only sidecars hold their ports. */
+    for (size_t i = 0; i < gone->spec.init_containers.n; i++)
+        if (str_is(gone->spec.init_containers.v[i].restart_policy, "Always") &&
+            container_held(&gone->spec.init_containers.v[i], pod))
+            return BERTH_QUEUE;
+    return BERTH_QUEUE_SKIP;
+}
+
+static void events(void *ctx, struct berth_registrar *r)
+{
+    const struct berth_host *host = ((struct node_ports *)ctx)->host;
+    host->register_event(r, BERTH_RESOURCE_POD, BERTH_ACTION_DELETE, after_pod_deleted);
+    host->register_event(r, BERTH_RESOURCE_NODE, BERTH_ACTION_ADD, NULL);
+}
+
+/* --- filter ----------------------------------------------------------------------------------- */
+
+static enum berth_code pre_filter(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
+                                  struct berth_status *status)
+{
+    (void)status;
+    struct node_ports *self = ctx;
+    if (pod->ports.n == 0)
+        return BERTH_SKIP;
+    self->host->state_write(cycle, self->wanted, self, NULL, NULL);
+    return BERTH_SUCCESS;
+}
+
+/* Upstream wants PreFilter enabled wherever Filter is. */
+static bool is_prepared(const struct node_ports *self, const struct berth_cycle *cycle,
+                        struct berth_status *status)
+{
+    if (self->host->state_read(cycle, self->wanted))
+        return true;
+    self->host->status_text(status,
+                            BERTH_STR("reading \"PreFilterNodePorts\" from cycleState: not found"));
+    return false;
+}
+
+static bool conflict(const struct berth_pod *pod, const struct berth_node *node)
+{
+    if (node->used_ports.n == 0 || pod->ports.n == 0)
+        return false;
+    atom_t every = intern_find(pod->names, EVERY_ADDRESS);
+    for (size_t i = 0; i < pod->ports.n; i++) {
+        const struct host_port *want = &pod->ports.v[i];
+        for (size_t k = 0; k < node->used_ports.n; k++) {
+            const struct host_port *used = &node->used_ports.v[k];
+            if (want->port == used->port && want->protocol == used->protocol &&
+                addresses_meet(want->ip, used->ip, every))
+                return true;
+        }
+    }
+    return false;
+}
+
+static enum berth_code filter(void *ctx, const struct berth_cycle *cycle,
+                              const struct berth_pod *pod, const struct berth_node *node,
+                              struct berth_status *status)
+{
+    const struct node_ports *self = ctx;
+    if (!is_prepared(self, cycle, status))
+        return BERTH_ERROR;
+    if (!conflict(pod, node))
+        return BERTH_SUCCESS;
+    self->host->status_reason(status, self->taken);
+    return BERTH_UNSCHEDULABLE;
+}
+
+static int64_t ask_conflict(const void *ask, const struct berth_node *node)
+{
+    return conflict(ask, node);
+}
+
+static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
+                                   const struct berth_pod *pod, struct berth_filter_batch *batch,
+                                   struct berth_status *status)
+{
+    struct node_ports *self = ctx;
+    if (!is_prepared(self, cycle, status))
+        return BERTH_ERROR;
+    key_begin(&self->key, STR("NodePorts"));
+    key_add_ports(&self->key, pod);
+    const uint64_t *taken = node_memo_pod_set(self->memos, buf_str(&self->key), ask_conflict, pod);
+    batch_refuse_set(batch, taken, BERTH_UNSCHEDULABLE, self->taken);
+    return BERTH_SUCCESS;
+}
+
+const struct berth_plugin node_ports_plugin = {
+    PLUGIN_HEAD("NodePorts"), .create = create, .destroy = destroy,         .events = events,
+    .pre_filter = pre_filter, .filter = filter, .filter_many = filter_many, .sign = sign,
+};

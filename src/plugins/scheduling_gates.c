@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SchedulingGates: a pod with gates does not enter the queue before all of them are gone. */
+#include "plugins/plugin_base.h"
+#include "plugins/registry.h"
+
+struct scheduling_gates {
+    const struct berth_host *host;
+};
+
+static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str args,
+                  void **ret_self, struct berth_error *error)
+{
+    (void)h;
+    (void)args;
+    (void)error;
+    struct scheduling_gates *self = xnew(struct scheduling_gates);
+    self->host = host;
+    *ret_self = self;
+    return 0;
+}
+
+static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,
+                                   struct berth_status *status)
+{
+    const struct scheduling_gates *self = ctx;
+    const struct pod_spec *spec = &pod->pod->spec;
+    struct buf text = BUF_INIT;
+    if (spec->scheduling_gates.n == 0)
+        return BERTH_SUCCESS;
+    buf_add_cstr(&text, "waiting for scheduling gates: [");
+    for (size_t i = 0; i < spec->scheduling_gates.n; i++) {
+        if (i)
+            buf_add_char(&text, ' ');
+        buf_add_str(&text, spec->scheduling_gates.v[i].name);
+    }
+    buf_add_char(&text, ']');
+    self->host->status_text(status, abi_str(buf_str(&text)));
+    buf_release(&text);
+    return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+}
+
+static enum berth_hint after_gates_eliminated(void *self, const struct berth_pod *pod,
+                                              const struct berth_object *before,
+                                              const struct berth_object *after)
+{
+    (void)self;
+    (void)before;
+    const struct pod *changed = hint_pod(after);
+    return changed && hint_about(pod, changed) ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+}
+
+static void events(void *ctx, struct berth_registrar *r)
+{
+    const struct scheduling_gates *self = ctx;
+    self->host->register_event(r, BERTH_RESOURCE_POD,
+                               BERTH_ACTION_UPDATE_POD_SCHEDULING_GATES_ELIMINATED,
+                               after_gates_eliminated);
+}
+
+const struct berth_plugin scheduling_gates_plugin = {
+    PLUGIN_HEAD("SchedulingGates"), .create = create, .destroy = free, .events = events,
+    .pre_enqueue = pre_enqueue,
+};

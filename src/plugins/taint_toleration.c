@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TaintToleration: a node's taints keep pods away that do not tolerate them; those that only prefer
+ * to (PreferNoSchedule) cost the node points.
+ */
+#include "engine/cluster.h"
+#include "engine/signature.h"
+#include "plugins/plugin_base.h"
+#include "plugins/registry.h"
+
+struct taint_toleration {
+    const struct berth_host *host;
+    struct node_memos *memos;
+    bool comparison; /* Lt and Gt are on */
+    berth_reason untolerated;
+    berth_state_key scoring; /* PreScore has run */
+    struct buf key;          /* scratch */
+};
+
+/* How a pod sees taints: what nodes are asked. */
+struct view {
+    struct toleration_list tolerations;
+    bool comparison;
+};
+
+static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str args,
+                  void **ret_self, struct berth_error *error)
+{
+    (void)args;
+    (void)error;
+    struct taint_toleration *self = xnew(struct taint_toleration);
+    self->host = host;
+    self->memos = &handle_cluster(h)->memos;
+    self->comparison = handle_feature(h, FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS);
+    self->untolerated = host->reason(h, BERTH_STR("node(s) had untolerated taint(s)"));
+    self->scoring = host->state_key(h, BERTH_STR("PreScoreTaintToleration"));
+    *ret_self = self;
+    return 0;
+}
+
+static void destroy(void *ctx)
+{
+    struct taint_toleration *self = ctx;
+    buf_release(&self->key);
+    free(self);
+}
+
+static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
+{
+    (void)ctx;
+    key_add_tolerations(s->out, pod->pod, ~0U);
+    return BERTH_SUCCESS;
+}
+
+static struct view view_of(const struct taint_toleration *self, const struct pod *pod)
+{
+    return (struct view){pod_tolerations(pod), self->comparison};
+}
+
+static bool bars(const struct view *view, const struct node *node)
+{
+    struct taint_list taints = {node->spec.taints.v, node->spec.taints.n};
+    return taints_find_untolerated(taints, view->tolerations, TAINT_BARS, view->comparison);
+}
+
+static int64_t count_intolerable(const struct view *view, const struct node *node)
+{
+    struct taint_list taints = {node->spec.taints.v, node->spec.taints.n};
+    return (int64_t)taints_count_intolerable(taints, view->tolerations, view->comparison);
+}
+
+/* --- queueing hints --------------------------------------------------------------------------- */
+
+static enum berth_hint after_node_change(void *ctx, const struct berth_pod *pod,
+                                         const struct berth_object *before,
+                                         const struct berth_object *after)
+{
+    const struct node *old = hint_node(before), *new = hint_node(after);
+    struct view view = view_of(ctx, pod->pod);
+    return (!old || bars(&view, old)) && new && !bars(&view, new) ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+}
+
+static enum berth_hint after_pod_change(void *ctx, const struct berth_pod *pod,
+                                        const struct berth_object *before,
+                                        const struct berth_object *after)
+{
+    (void)ctx;
+    (void)before;
+    const struct pod *changed = hint_pod(after);
+    return changed && hint_about(pod, changed) ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+}
+
+static void events(void *ctx, struct berth_registrar *r)
+{
+    const struct berth_host *host = ((struct taint_toleration *)ctx)->host;
+    host->register_event(r, BERTH_RESOURCE_NODE, BERTH_ACTION_ADD | BERTH_ACTION_UPDATE_NODE_TAINT,
+                         after_node_change);
+    host->register_event(r, BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_POD_TOLERATION,
+                         after_pod_change);
+}
+
+/* --- filter ----------------------------------------------------------------------------------- */
+
+static enum berth_code filter(void *ctx, const struct berth_cycle *cycle,
+                              const struct berth_pod *pod, const struct berth_node *node,
+                              struct berth_status *status)
+{
+    (void)cycle;
+    const struct taint_toleration *self = ctx;
+    struct view view = view_of(self, pod->pod);
+    if (!bars(&view, node->node))
+        return BERTH_SUCCESS;
+    self->host->status_reason(status, self->untolerated);
+    return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+}
+
+static int64_t ask_bars(const void *ask, const struct berth_node *node)
+{
+    return bars(ask, node->node);
+}
+
+static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
+                                   const struct berth_pod *pod, struct berth_filter_batch *batch,
+                                   struct berth_status *status)
+{
+    (void)cycle;
+    (void)status;
+    struct taint_toleration *self = ctx;
+    struct view view = view_of(self, pod->pod), nothing_tolerated = {0};
+    /* Few nodes bar anybody, often none: whom they let pass is asked only when one turns up. */
+    const uint64_t *barred =
+        node_memo_set(self->memos, STR("TaintToleration/bars"), ask_bars, &nothing_tolerated);
+    if (!sets_meet(batch->feasible, barred, batch->columns->n))
+        return BERTH_SUCCESS;
+    if (view.tolerations.n) {
+        key_begin(&self->key, STR("TaintToleration/bars"));
+        key_add_tolerations(&self->key, pod->pod, TAINT_BARS);
+        barred = node_memo_set(self->memos, buf_str(&self->key), ask_bars, &view);
+    }
+    batch_refuse_set(batch, barred, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, self->untolerated);
+    return BERTH_SUCCESS;
+}
+
+/* --- score ------------------------------------------------------------------------------------ */
+
+static enum berth_code pre_score(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
+                                 const uint32_t *slots, size_t n, struct berth_status *status)
+{
+    (void)pod;
+    (void)slots;
+    (void)n;
+    (void)status;
+    struct taint_toleration *self = ctx;
+    self->host->state_write(cycle, self->scoring, self, NULL, NULL);
+    return BERTH_SUCCESS;
+}
+
+/* Upstream wants PreScore enabled wherever Score is. */
+static bool is_prepared(const struct taint_toleration *self, const struct berth_cycle *cycle,
+                        struct berth_status *status)
+{
+    if (self->host->state_read(cycle, self->scoring))
+        return true;
+    self->host->status_text(
+        status, BERTH_STR("failed to read \"PreScoreTaintToleration\" from cycleState: not found"));
+    return false;
+}
+
+static enum berth_code score(void *ctx, const struct berth_cycle *cycle,
+                             const struct berth_pod *pod, const struct berth_node *node,
+                             int64_t *ret_score, struct berth_status *status)
+{
+    const struct taint_toleration *self = ctx;
+    struct view view = view_of(self, pod->pod);
+    if (!is_prepared(self, cycle, status))
+        return BERTH_ERROR;
+    *ret_score = count_intolerable(&view, node->node);
+    return BERTH_SUCCESS;
+}
+
+static int64_t ask_intolerable(const void *ask, const struct berth_node *node)
+{
+    return count_intolerable(ask, node->node);
+}
+
+static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
+                                  const struct berth_pod *pod, struct berth_score_batch *batch,
+                                  struct berth_status *status)
+{
+    struct taint_toleration *self = ctx;
+    struct view view = view_of(self, pod->pod), nothing_tolerated = {0};
+    if (!is_prepared(self, cycle, status))
+        return BERTH_ERROR;
+    const uint64_t *any = node_memo_set(self->memos, STR("TaintToleration/prefers not"),
+                                        ask_intolerable, &nothing_tolerated);
+    if (!sets_meet(any, batch->columns->present, batch->columns->n)) {
+        memset(batch->scores, 0, batch->n * sizeof(int64_t));
+        return BERTH_SUCCESS;
+    }
+    key_begin(&self->key, STR("TaintToleration/prefers not"));
+    key_add_tolerations(&self->key, pod->pod, TAINT_PREFER_NO_SCHEDULE);
+    const int64_t *counts =
+        node_memo_column(self->memos, buf_str(&self->key), ask_intolerable, &view);
+    for (size_t i = 0; i < batch->n; i++)
+        batch->scores[i] = counts[batch->slots[i]];
+    return BERTH_SUCCESS;
+}
+
+static enum berth_code normalize(void *ctx, const struct berth_cycle *cycle,
+                                 const struct berth_pod *pod, const uint32_t *slots,
+                                 int64_t *scores, size_t n, struct berth_status *status)
+{
+    (void)ctx;
+    (void)cycle;
+    (void)pod;
+    (void)slots;
+    (void)status;
+    normalize_scores(scores, n, MAX_NODE_SCORE, true);
+    return BERTH_SUCCESS;
+}
+
+const struct berth_plugin taint_toleration_plugin = {
+    PLUGIN_HEAD("TaintToleration"),
+    .create = create,
+    .destroy = destroy,
+    .events = events,
+    .filter = filter,
+    .filter_many = filter_many,
+    .pre_score = pre_score,
+    .score = score,
+    .score_many = score_many,
+    .normalize = normalize,
+    .sign = sign,
+};
