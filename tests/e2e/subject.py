@@ -6,13 +6,14 @@ tests: so it is the tests that are proven, not only berth. One scheduler runs th
 with as many profiles as its tests need. It never tries a pod again just because time has passed:
 whoever gets a node after a change got it by a queueing hint.
 
-The tests do with kubectl what users do. Pods that stand for "already there" are made with spec.nodeName.
+The tests do with kubectl what users do. Pods that are there from the beginning are made with
+spec.nodeName.
 """
 
 import contextlib
 import itertools
+import json
 import os
-import re
 import sys
 
 import berth
@@ -21,10 +22,11 @@ from cluster import Cluster
 from tap import check, equal, show_log
 
 SUBJECT = os.environ.get("BERTH_SUBJECT", "berth")
-LATE = int(os.environ.get("BERTH_LATE", "60"))   # seconds; what should happen has happened long before
+# Seconds; what should happen has happened long before.
+LATE = int(os.environ.get("BERTH_LATE", "60"))
 
-# Upstream's default plugins that berth does not have. They are switched off where the two are compared:
-# some of them would add a word of their own to what is said about pods that fit nowhere.
+# Upstream's default plugins that berth does not have. They are switched off where the two are
+# compared: some of them would add a word of their own to what is said about pods that fit nowhere.
 NOT_IN_BERTH = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
                 "DynamicResources", "DefaultPreemption")
 
@@ -32,7 +34,7 @@ NOT_IN_BERTH = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "Volu
 # ---- profiles ------------------------------------------------------------------------------------
 
 def profile(name="default-scheduler", score=None, **args):
-    """The default plugins, or with `score` all of them for filtering and that one alone for scoring.
+    """The default plugins; with `score`, all of them for filtering and that one alone for scoring.
 
     Further arguments are pluginConfig: NodeResourcesFit={...}."""
     plugins = {"multiPoint": {"disabled": [{"name": n} for n in NOT_IN_BERTH]}}
@@ -103,11 +105,12 @@ def tidy(c):
 
 def apply(c, *objects):
     """kubectl apply. Says nothing about when the scheduler knows."""
-    c.kubectl("apply", "-f", "-", input={"apiVersion": "v1", "kind": "List", "items": list(objects)})
+    c.kubectl("apply", "-f", "-",
+              input={"apiVersion": "v1", "kind": "List", "items": list(objects)})
 
 
 def have(c, *objects):
-    """Objects that are there from the beginning: nodes, pods on them. The scheduler knows them then."""
+    """Nodes, and pods on them, that are there from the beginning: the scheduler knows them then."""
     apply(c, *objects)
     settle(c)
 
@@ -164,4 +167,4 @@ def delete_pod(c, name, ns="default"):
 
 def patch_status(c, node, **status):
     c.kubectl("patch", "node", node, "--subresource=status", "--type=merge",
-              "-p", berth.json.dumps({"status": status}))
+              "-p", json.dumps({"status": status}))

@@ -88,7 +88,7 @@ def pods_of_higher_priority_go_first(c):
     p = subject.start(c, [profile("by-priority")], name="by-priority")
     for name in ("c-p3", "f-p3"):
         lands(c, name, "n0")
-    wait_for(lambda: sum(node is not None for node in place_of(c, "b-p2", "e-p2").values()) == 1, LATE,
+    wait_for(lambda: list(place_of(c, "b-p2", "e-p2").values()).count("n0") == 1, LATE,
              what="one of priority 2 has a node")
     for name in ("a-p1", "d-p1"):
         pends(c, name, nodes_left(1, "1 Insufficient cpu"))
@@ -146,7 +146,8 @@ def a_tainted_node_takes_only_pods_that_tolerate_the_taint(c):
     red = {"key": "team", "operator": "Equal", "value": "red", "effect": "NoSchedule"}
     apply(c, make_pod("p"), make_pod("red", tolerations=[red]),
           make_pod("late", tolerations=[{**red, "value": "green"}]),
-          make_pod("any", tolerations=[{"key": "team", "operator": "Exists", "effect": "NoExecute"}]),
+          make_pod("any", tolerations=[{"key": "team", "operator": "Exists",
+                                        "effect": "NoExecute"}]),
           make_pod("broken", tolerations=[{"key": "broken", "operator": "Exists"}, red]))
     lands(c, "red", "n0")
     lands(c, "any", "n1")
@@ -298,7 +299,8 @@ def a_host_port_is_given_once(c):
     have(c, make_node("n0"), make_pod("first", node_name="n0", ports=[port(80), port(81)]),
          make_pod("local", node_name="n0", ports=[port(90, ip="127.0.0.1")]))
     apply(c, make_pod("same", ports=[port(79), port(80)]), make_pod("udp", ports=[port(80, "UDP")]),
-          make_pod("other", ports=[port(82)]), make_pod("one-address", ports=[port(81, ip="10.0.0.1")]),
+          make_pod("other", ports=[port(82)]),
+          make_pod("one-address", ports=[port(81, ip="10.0.0.1")]),
           make_pod("every-address", ports=[port(90)]),
           make_pod("other-address", ports=[port(90, ip="10.0.0.1")]))
     for name in ("udp", "other", "other-address"):
@@ -320,7 +322,8 @@ def a_sidecar_takes_its_host_port(c):
             "name": "side", "image": "registry.test/side", "ports": [port(80)], **more}]})
     have(c, make_node("n0"), {**sidecar("first", restartPolicy="Always"), "spec": {
         **sidecar("first", restartPolicy="Always")["spec"], "nodeName": "n0"}})
-    apply(c, make_pod("p", ports=[port(80)]), sidecar("init"), sidecar("side", restartPolicy="Always"))
+    apply(c, make_pod("p", ports=[port(80)]), sidecar("init"),
+          sidecar("side", restartPolicy="Always"))
     lands(c, "init", "n0")
     for name in ("p", "side"):
         pends(c, name, nodes_left(1, f"1 {NO_PORT}"))
@@ -334,11 +337,11 @@ def a_pod_waits_for_a_node_that_declares_what_it_needs(c):
     pod = make_pod("p", spec={"restartPolicy": "Never"})
     pod["spec"]["containers"][0].update(restartPolicy="Never", restartPolicyRules=[rule])
     have(c, make_node("n0"), make_node("n1"))
-    patch_status(c, "n0", declaredFeatures=["SomethingElse"])
+    patch_status(c, "n0", declaredFeatures=["Other"])
     settle(c)
     apply(c, pod)
     pends(c, "p", nodes_left(2, f"2 {NO_FEATURE}"))
-    patch_status(c, "n1", declaredFeatures=["RestartAllContainersOnContainerExits", "SomethingElse"])
+    patch_status(c, "n1", declaredFeatures=["Other", "RestartAllContainersOnContainerExits"])
     lands(c, "p", "n1")
 
 

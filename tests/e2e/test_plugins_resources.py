@@ -9,8 +9,8 @@ import json
 
 import subject
 from berth import make_node, make_pod
-from subject import (after, apply, delete_pod, have, lands, nodes_left, patch_status, pends, place_of,
-                     profile, settle)
+from subject import (after, apply, delete_pod, have, lands, nodes_left, patch_status, pends,
+                     place_of, profile, settle)
 from tap import equal, main, test
 
 GPU = "example.com/gpu"
@@ -60,7 +60,8 @@ def what_does_not_fit_waits_until_a_pod_has_gone(c):
     have(c, make_node("n0", cpu="4", memory="4Gi", extended={GPU: 2}),
          make_pod("full", cpu="3", memory="3Gi", node_name="n0", extended={GPU: 2}))
     apply(c, make_pod("cpu", cpu="2"), make_pod("memory", memory="2Gi"),
-          make_pod("gpu", extended={GPU: 1}), make_pod("all", cpu="4", memory="4Gi", extended={GPU: 3}),
+          make_pod("gpu", extended={GPU: 1}),
+          make_pod("all", cpu="4", memory="4Gi", extended={GPU: 3}),
           make_pod("small", cpu="500m", memory="500Mi"))
     lands(c, "small", "n0")
     pends(c, "cpu", short("cpu"))
@@ -151,14 +152,16 @@ def three_used(**more):
 @test
 def each_strategy_chooses_its_node(c):
     have(c, *three_used())
-    for scheduler, node in (("least", "n0"), ("most", "n2"), ("fullest", "n2"), ("half-full", "n1")):
+    for scheduler, node in (("least", "n0"), ("most", "n2"), ("fullest", "n2"),
+                            ("half-full", "n1")):
         apply(c, make_pod(scheduler, cpu="10m", memory="10Mi", scheduler_name=scheduler))
         lands(c, scheduler, node)
 
 
 @test
 def the_resources_of_a_strategy_are_weighed(c):
-    have(c, make_node("n0", cpu="8", extended={GPU: 8}), make_node("n1", cpu="8", extended={GPU: 8}),
+    have(c, make_node("n0", cpu="8", extended={GPU: 8}),
+         make_node("n1", cpu="8", extended={GPU: 8}),
          make_pod("used-0", cpu="6", node_name="n0", extended={GPU: 1}),
          make_pod("used-1", cpu="1", node_name="n1", extended={GPU: 4}))
     apply(c, make_pod("plain", scheduler_name="least-gpu"),

@@ -6,8 +6,9 @@ BERTH_SUBJECT=kube-scheduler runs the same tests on the real kube-scheduler.
 """
 
 import subject
-from berth import make_node, make_pod
-from subject import (after, apply, delete_pod, have, lands, nodes_left, pends, place_of, profile, settle)
+from berth import make_node, make_pod, wait_for
+from subject import (LATE, after, apply, delete_pod, have, lands, nodes_left, pends, place_of,
+                     profile, settle)
 from tap import check, equal, main, test
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -35,14 +36,15 @@ PROFILES = [
 
 # There before the scheduler: when it has come to know them later could not be told from outside.
 OBJECTS = [
-    *[{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"team": team}}}
+    *[{"apiVersion": "v1", "kind": "Namespace",
+       "metadata": {"name": name, "labels": {"team": team}}}
       for name, team in (("red-1", "red"), ("red-2", "red"), ("blue", "blue"))],
     {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
      "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}},
     {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "batch"},
      "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "batch"}},
-              "template": {"metadata": {"labels": {"app": "batch"}},
-                           "spec": {"containers": [{"name": "main", "image": "registry.test/x"}]}}}},
+              "template": {"metadata": {"labels": {"app": "batch"}}, "spec": {
+                  "containers": [{"name": "main", "image": "registry.test/x"}]}}}},
 ]
 
 
@@ -76,7 +78,7 @@ def pods_are_spread_evenly_over_zones_and_hosts(c):
     apply(c, *[web(f"p{i}", evenly(), evenly(HOST)) for i in range(5)])
     got = [lands(c, f"p{i}", "n0", "n1", "n2", "n3", "n4") for i in range(5)]
     equal(len(set(got)), 5, "nodes with one of five pods")
-    # The next may go to any node, and those after it must not go where it is; n4 is alone in its zone.
+    # Any host would do for the next, but not any zone: n4 is alone in its own.
     apply(c, web("q0", evenly(), evenly(HOST)))
     lands(c, "q0", "n4")
 
@@ -111,7 +113,7 @@ def too_few_domains_are_counted_as_an_empty_one(c):
     apply(c, *[web(f"p{i}", evenly(minDomains=3)) for i in range(3)])
     def bound():
         return [n for n in place_of(c, "p0", "p1", "p2").values() if n]
-    subject.wait_for(lambda: len(bound()) == 2, subject.LATE, what="two pods have nodes")
+    wait_for(lambda: len(bound()) == 2, LATE, what="two pods have nodes")
     equal(set(bound()), {"n0", "n1"}, "nodes")
     late = [n for n, node in place_of(c, "p0", "p1", "p2").items() if not node][0]
     pends(c, late, nodes_left(2, f"2 {UNEVEN}"))
@@ -170,9 +172,10 @@ def soft_constraints_prefer_the_emptier_zone(c):
 
 @test
 def pods_of_a_service_are_spread_unless_they_say_otherwise(c):
-    """All but spreading speaks for the node that has three of them already: it is the larger one."""
+    """All but spreading speaks for the node that has three of them already: it is larger."""
     have(c, make_node("n0", zone="a"), make_node("n1", zone="b", cpu="1", memory="1Gi"),
-         *there("n0", 3, cpu="1m", memory="1Mi"), *there("n0", 3, app="other", cpu="1m", memory="1Mi"),
+         *there("n0", 3, cpu="1m", memory="1Mi"),
+         *there("n0", 3, app="other", cpu="1m", memory="1Mi"),
          *there("n1", app="tenant", cpu="300m", memory="300Mi"))
     apply(c, web("p"), make_pod("nobody", labels={"app": "other"}),
           web("none", scheduler_name="spread-none"), web("own", evenly(HOST, skew=9)))
@@ -238,7 +241,8 @@ def rather_far(term, weight=10):
 @test
 def a_pod_waits_for_the_pod_it_wants_to_be_near(c):
     have(c, *zones("abb"))
-    apply(c, make_pod("p", affinity=near(other("db"))), make_pod("q", affinity=near(other("db", HOST))))
+    apply(c, make_pod("p", affinity=near(other("db"))),
+          make_pod("q", affinity=near(other("db", HOST))))
     for name in ("p", "q"):
         pends(c, name, nodes_left(3, f"3 {NO_AFFINITY}"))
     apply(c, make_pod("db", labels={"app": "db"}, node_selector={HOST: "n1"}))
@@ -289,12 +293,12 @@ def pods_that_repel_each_other_wait_for_a_node_of_their_own(c):
         pends(c, name, nodes_left(2, f"2 {REPELLED}"))
     gone = place_of(c, "p0")["p0"]
     delete_pod(c, "p0")
-    subject.wait_for(lambda: len([n for n in place_of(c, "p2", "p3").values() if n]) == 1,
-                     subject.LATE, what="one of the two has the node that is free")
+    wait_for(lambda: len([n for n in place_of(c, "p2", "p3").values() if n]) == 1,
+                     LATE, what="one of the two has the node that is free")
     check(gone in place_of(c, "p2", "p3").values(), f"{gone} is not taken")
     apply(c, make_node("n2", zone="a"))
-    subject.wait_for(lambda: set(place_of(c, "p1", "p2", "p3").values()) == {"n0", "n1", "n2"},
-                     subject.LATE, what="each has its node")
+    wait_for(lambda: set(place_of(c, "p1", "p2", "p3").values()) == {"n0", "n1", "n2"},
+                     LATE, what="each has its node")
 
 
 @test
@@ -333,11 +337,12 @@ def terms_look_into_the_namespaces_that_they_name(c):
 @test
 def label_keys_narrow_a_term(c):
     have(c, *zones("abc"),
-         *[make_pod(f"db-{i}", labels={"app": "db", "rev": str(i)}, node_name=f"n{i}") for i in (0, 1)])
-    apply(c, make_pod("same", labels={"rev": "1"}, affinity=near(other("db", matchLabelKeys=["rev"]))),
-          make_pod("other", labels={"rev": "1"}, affinity=near(other("db", mismatchLabelKeys=["rev"]))),
-          make_pod("clear", labels={"rev": "1"}, affinity=far(
-              other("db", mismatchLabelKeys=["rev"]), other("db", matchLabelKeys=["rev"]))))
+         *[make_pod(f"db-{i}", labels={"app": "db", "rev": str(i)}, node_name=f"n{i}")
+           for i in (0, 1)])
+    same, differs = other("db", matchLabelKeys=["rev"]), other("db", mismatchLabelKeys=["rev"])
+    for name, affinity in (("same", near(same)), ("other", near(differs)),
+                           ("clear", far(same, differs))):
+        apply(c, make_pod(name, labels={"rev": "1"}, affinity=affinity))
     lands(c, "same", "n1")
     lands(c, "other", "n0")
     lands(c, "clear", "n2")
@@ -347,7 +352,8 @@ def label_keys_narrow_a_term(c):
 
 @test
 def company_is_preferred_or_avoided(c):
-    have(c, *zones("abc"), *there("n0", app="db"), *there("n1", app="noise"), *there("n2", app="noise"))
+    have(c, *zones("abc"), *there("n0", app="db"), *there("n1", app="noise"),
+         *there("n2", app="noise"))
     apply(c, make_pod("near", affinity=rather_near(other("db")), scheduler_name="near"),
           make_pod("far", affinity=rather_far(other("noise")), scheduler_name="near"),
           make_pod("torn", scheduler_name="near", affinity={
@@ -370,7 +376,7 @@ def pods_that_are_there_attract_and_repel(c):
 
 @test
 def what_pods_that_are_there_want_is_weighed_by_the_profile(c):
-    """One prefers the new pod near it with 10, the other requires it: that counts 1, or what is set."""
+    """One prefers such pods near it with 10, the other requires one: that counts 1, or as set."""
     have(c, *zones("ab"), make_pod("fond", node_name="n0", affinity=rather_near(other("db"))),
          make_pod("needs", node_name="n1", affinity=near(other("db"))))
     for scheduler, node in (("near", "n0"), ("near-hard-50", "n1"), ("near-hard-0", "n0")):
@@ -384,7 +390,8 @@ def what_pods_that_are_there_prefer_can_be_ignored(c):
     have(c, make_node("n0", zone="a", cpu="1", memory="1Gi"), make_node("n1", zone="b"),
          make_pod("fond", node_name="n0", cpu="300m", affinity=rather_near(other("db"))))
     db = {"app": "db"}
-    apply(c, make_pod("heard", labels=db), make_pod("ignored", labels=db, scheduler_name="near-own"),
+    apply(c, make_pod("heard", labels=db),
+          make_pod("ignored", labels=db, scheduler_name="near-own"),
           # Whoever has wishes of its own hears those of others as well.
           make_pod("wishing", labels=db, scheduler_name="near-own",
                    affinity=rather_near(other("nobody"), weight=1)))

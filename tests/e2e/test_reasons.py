@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why a pod has no node, in the words of kube-scheduler.
 
-berth and the real kube-scheduler run side by side on one cluster. Every kind of pod is made twice, one
-for each, and their conditions and events must be the same to the letter. What they should say is written
-down as well, so that a kind keeps being what it is meant to be. BERTH_SUBJECT=kube-scheduler compares
-kube-scheduler with itself: that proves the kinds and what is written down about them.
+berth and the real kube-scheduler run side by side on one cluster. Every kind of pod is made twice,
+one for each, and their conditions and events must be the same to the letter. What they should say
+is written down as well, so that a kind keeps being what it is meant to be. With
+BERTH_SUBJECT=kube-scheduler that is compared with itself: it proves the kinds and what is written
+down about them.
 """
 
 import contextlib
@@ -13,7 +14,7 @@ import json
 
 import berth
 import subject
-from berth import PODS, check, condition_of, make_node, make_pod, visible, wait_for
+from berth import PODS, check, condition_of, events_of, make_node, make_pod, visible, wait_for
 from cluster import Cluster
 from subject import LATE, nodes_left, profile, settle, tidy
 from tap import equal, main, note, show_log, test
@@ -63,7 +64,8 @@ OBJECTS = [
      "value": 1000, "preemptionPolicy": "Never"},
     {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "heavy"},
      "handler": "heavy", "overhead": {"podFixed": {"cpu": "3"}}},
-    {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "red", "labels": {"team": "red"}}},
+    {"apiVersion": "v1", "kind": "Namespace",
+     "metadata": {"name": "red", "labels": {"team": "red"}}},
 ]
 
 
@@ -92,20 +94,23 @@ def told(c, who, name):
     return json.loads(text.replace(f'"{who}-{name}"', '"pod"'))
 
 
+def is_told(c, name):
+    return (condition_of(c, name) or {}).get("status") == "False" and events_of(c, name)
+
+
 def shown(want):
     """A note has room for 1024 bytes."""
     return want if len(want.encode()) <= 1024 else want.encode()[:1020].decode() + " ..."
 
 
 def compare(c, kinds, reason="Unschedulable"):
-    """Makes all pods at once, and complains of every kind that is not told alike or not as it should."""
+    """Makes all pods at once, and complains of every kind that is not told alike, or not so."""
     c.create_many(PODS, list(copies(kinds)))
     trouble = []
     for name, (_, want) in kinds.items():
         for who in BOTH:
-            def is_told(pod=f"{who}-{name}"):
-                return (condition_of(c, pod) or {}).get("status") == "False" and visible(c, pod)["events"]
-            wait_for(is_told, LATE, what=f"{who} tells why {name} has no node")
+            wait_for(lambda: is_told(c, f"{who}-{name}"), LATE,
+                     what=f"{who} tells why {name} has no node")
         ours, theirs = told(c, "berth", name), told(c, "kube", name)
         if ours != theirs:
             trouble.append(f"{name}\n  berth {ours}\n  kube  {theirs}")
@@ -128,12 +133,16 @@ def pod(**more):
     return make_pod("p", **{"cpu": "100m", "memory": "100Mi", **more})
 
 
-def required(*expressions, fields=()):
+def either(*terms):
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": list(terms)}}}
+
+
+def term(*expressions, fields=()):
     def parts(each):
         return [{"key": k, "operator": op, **({"values": v} if v else {})} for k, op, *v in each]
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
-        {**({"matchExpressions": parts(expressions)} if expressions else {}),
-         **({"matchFields": parts(fields)} if fields else {})}]}}}
+    return {**({"matchExpressions": parts(expressions)} if expressions else {}),
+            **({"matchFields": parts(fields)} if fields else {})}
 
 
 # ---- the kinds -----------------------------------------------------------------------------------
@@ -142,7 +151,7 @@ def required(*expressions, fields=()):
 def without_nodes(c):
     nothing = "no nodes available to schedule pods"
     compare(c, {"plain": (pod(), nothing),
-                "selective": (pod(affinity=required(("disk", "Exists"))), nothing)})
+                "selective": (pod(affinity=either(term(("disk", "Exists")))), nothing)})
 
 
 @test
@@ -185,7 +194,7 @@ def resources_that_are_short(c):
 
 @test
 def resources_of_odd_nodes(c):
-    """Each for another reason, so that every count is small and the order of texts is what counts."""
+    """Each node for another reason: what counts is the order of the texts."""
     bare = make_node("n6")
     bare["status"]["allocatable"] = bare["status"]["capacity"] = {}
     have(c, make_node("n0", cpu="1"), make_node("n1", memory="1Gi"), make_node("n2", pods=1), bare,
@@ -233,40 +242,39 @@ def nodes_that_are_not_wanted(c):
          make_node("n2", labels={"disk": "fast", "cores": "8"}, unschedulable=True))
 
     def on(*names):
-        return required(fields=[("metadata.name", "In", name) for name in names])
+        return term(fields=[("metadata.name", "In", name) for name in names])
 
-    def either(*affinities):
-        terms = [a["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
-            "nodeSelectorTerms"][0] for a in affinities]
-        return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
-            "nodeSelectorTerms": terms}}}
-
+    large = {"cpu": "20"}
+    cordoned_or_short = ("1 Insufficient cpu", f"1 {CORDONED}")
     some = nodes_left(3, f"1 {CORDONED}", f"2 {NO_AFFINITY}")
     compare(c, {
         "selector": (pod(node_selector={"disk": "fast"}), some),
         "selector-of-none": (pod(node_selector={"disk": "none"}), some),
-        "required": (pod(affinity=required(("disk", "In", "fast"))), some),
-        "not-an-integer": (pod(affinity=required(("cores", "Gt", "many"))), some),
-        "empty-term": (pod(affinity=either({"nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}]}}})), some),
-        "by-name": (pod(affinity=on("n2")), nodes_left(3, f"1 {CORDONED}", f"2 {OUTSIDE}")),
-        "by-name-and-label": (pod(affinity=required(
-            ("disk", "Exists"), fields=[("metadata.name", "In", "n0")])), nodes_left(
-                3, f"1 {NO_AFFINITY}", f"2 {OUTSIDE}")),
-        "by-name-too-large": (pod(cpu="20", affinity=on("n1")), nodes_left(
+        "required": (pod(affinity=either(term(("disk", "In", "fast")))), some),
+        "not-an-integer": (pod(affinity=either(term(("cores", "Gt", "many")))), some),
+        "empty-term": (pod(affinity=either({})), some),
+        "by-name": (pod(affinity=either(on("n2"))), nodes_left(3, f"1 {CORDONED}", f"2 {OUTSIDE}")),
+        "by-name-and-label": (
+            pod(affinity=either(term(("disk", "Exists"), fields=[("metadata.name", "In", "n0")]))),
+            nodes_left(3, f"1 {NO_AFFINITY}", f"2 {OUTSIDE}")),
+        "by-name-too-large": (pod(**large, affinity=either(on("n1"))), nodes_left(
             3, "1 Insufficient cpu", f"2 {OUTSIDE}")),
-        "by-a-name-nobody-has": (pod(affinity=on("n9")), nodes_left(3, f"3 {OUTSIDE}")),
-        "by-two-names": (pod(affinity=on("n0", "n1")), nodes_left(3, "pod affinity terms conflict")),
-        "by-either-name": (pod(cpu="20", affinity=either(on("n0"), on("n2"))), nodes_left(
-            3, "1 Insufficient cpu", f"1 {CORDONED}", f"1 {OUTSIDE}")),
-        "by-name-or-label": (pod(cpu="20", affinity=either(on("n0"), required(("disk", "In", "x")))),
-                             nodes_left(3, "1 Insufficient cpu", f"1 {CORDONED}", f"1 {NO_AFFINITY}")),
-        "not-by-name": (pod(cpu="20", affinity=required(fields=[("metadata.name", "NotIn", "n0")])),
-                        nodes_left(3, "1 Insufficient cpu", f"1 {CORDONED}", f"1 {NO_AFFINITY}")),
-        "enforced": (pod(cpu="20", scheduler_name="-enforced"), nodes_left(
-            3, "1 Insufficient cpu", f"1 {CORDONED}", f"1 {NOT_ENFORCED}")),
-        "enforced-and-own": (pod(scheduler_name="-enforced", node_selector={"disk": "fast"}), nodes_left(
-            3, f"1 {CORDONED}", f"1 {NO_AFFINITY}", f"1 {NOT_ENFORCED}")),
+        "by-a-name-nobody-has": (pod(affinity=either(on("n9"))), nodes_left(3, f"3 {OUTSIDE}")),
+        "by-two-names": (pod(affinity=either(on("n0", "n1"))), nodes_left(
+            3, "pod affinity terms conflict")),
+        "by-either-name": (pod(**large, affinity=either(on("n0"), on("n2"))), nodes_left(
+            3, *cordoned_or_short, f"1 {OUTSIDE}")),
+        "by-name-or-label": (
+            pod(**large, affinity=either(on("n0"), term(("disk", "In", "x")))), nodes_left(
+                3, *cordoned_or_short, f"1 {NO_AFFINITY}")),
+        "not-by-name": (
+            pod(**large, affinity=either(term(fields=[("metadata.name", "NotIn", "n0")]))),
+            nodes_left(3, *cordoned_or_short, f"1 {NO_AFFINITY}")),
+        "enforced": (pod(**large, scheduler_name="-enforced"), nodes_left(
+            3, *cordoned_or_short, f"1 {NOT_ENFORCED}")),
+        "enforced-and-own": (
+            pod(scheduler_name="-enforced", node_selector={"disk": "fast"}), nodes_left(
+                3, f"1 {CORDONED}", f"1 {NO_AFFINITY}", f"1 {NOT_ENFORCED}")),
     })
 
 
@@ -279,8 +287,8 @@ def errors_are_told_as_errors(c):
         "preference-that-cannot-be-read": (
             pod(affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
                 {"weight": 1, "preference": preference}]}}),
-            'running PreScore plugin "NodeAffinity": [0].matchExpressions[0].values[0]: Invalid value: '
-            '"many": for \'Gt\', \'Lt\' operators, the value must be an integer'),
+            'running PreScore plugin "NodeAffinity": [0].matchExpressions[0].values[0]: Invalid '
+            'value: "many": for \'Gt\', \'Lt\' operators, the value must be an integer'),
         # In thousandths this is -1000, as 64 bits have it.
         "cpu-that-overflows": (
             pod(cpu="9223372036854775807"),
@@ -299,7 +307,8 @@ def ports_that_are_taken(c):
          make_pod("b", node_name="n1", ports=[port(80)]))
     taken, more = f"1 {NO_PORT}", "1 Too many pods"
     compare(c, {
-        "tcp": (pod(cpu="2", ports=[port(80)]), nodes_left(3, "1 Insufficient cpu", f"2 {NO_PORT}")),
+        "tcp": (pod(cpu="2", ports=[port(80)]), nodes_left(
+            3, "1 Insufficient cpu", f"2 {NO_PORT}")),
         "udp": (pod(cpu="2", ports=[port(79), port(53, "UDP")]), nodes_left(
             3, "1 Insufficient cpu", more, taken)),
         "one-address": (pod(cpu="2", ports=[port(53, "UDP", "10.0.0.1")]), nodes_left(
@@ -327,8 +336,9 @@ def pods_that_would_not_be_spread(c):
     compare(c, {
         "zone": (spread(evenly()), nodes_left(
             5, f"1 {NO_LABEL}", f"1 {CORDONED}", f"3 {UNEVEN}")),
-        "host": (spread(evenly(HOST, nodeAffinityPolicy="Ignore"), node_selector={ZONE: "a"}), nodes_left(
-            5, f"1 {CORDONED}", f"2 {NO_AFFINITY}", f"2 {UNEVEN}")),
+        "host": (
+            spread(evenly(HOST, nodeAffinityPolicy="Ignore"), node_selector={ZONE: "a"}),
+            nodes_left(5, f"1 {CORDONED}", f"2 {NO_AFFINITY}", f"2 {UNEVEN}")),
         "zone-and-host": (spread(evenly(skew=2), evenly(HOST)), nodes_left(
             5, f"1 {NO_LABEL}", f"1 {CORDONED}", f"3 {UNEVEN}")),
         "too-large": (spread(evenly(skew=2), cpu="20"), nodes_left(
@@ -344,7 +354,7 @@ def pods_that_would_not_be_spread(c):
 
 @test
 def pods_that_would_be_near_or_far(c):
-    def term(app, key=ZONE, **more):
+    def other(app, key=ZONE, **more):
         return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}, **more}
 
     def near(*terms):
@@ -357,26 +367,28 @@ def pods_that_would_be_near_or_far(c):
          make_node("n3"),
          make_pod("web", node_name="n0", labels={"app": "web"}),
          make_pod("db", node_name="n2", labels={"app": "db"}),
-         make_pod("shy", node_name="n2", labels={"app": "shy"}, affinity=far(term("loud"))),
-         make_pod("shy-too", node_name="n3", affinity=far(term("loud", HOST))))
+         make_pod("shy", node_name="n2", labels={"app": "shy"}, affinity=far(other("loud"))),
+         make_pod("shy-too", node_name="n3", affinity=far(other("loud", HOST))))
     red = {"matchLabels": {"team": "red"}}
     compare(c, {
-        "near-nobody": (pod(affinity=near(term("none"))), nodes_left(4, f"4 {NOT_NEAR}")),
-        "near-both": (pod(affinity=near(term("web"), term("db"))), nodes_left(4, f"4 {NOT_NEAR}")),
-        "near-by-no-label": (pod(affinity=near(term("web", "rack"))), nodes_left(4, f"4 {NOT_NEAR}")),
-        "near-itself-by-no-label": (pod(labels={"app": "me"}, affinity=near(term("me", "rack"))),
+        "near-nobody": (pod(affinity=near(other("none"))), nodes_left(4, f"4 {NOT_NEAR}")),
+        "near-both": (pod(affinity=near(other("web"), other("db"))), nodes_left(
+            4, f"4 {NOT_NEAR}")),
+        "near-by-no-label": (pod(affinity=near(other("web", "rack"))), nodes_left(
+            4, f"4 {NOT_NEAR}")),
+        "near-itself-by-no-label": (pod(labels={"app": "me"}, affinity=near(other("me", "rack"))),
                                     nodes_left(4, f"4 {NOT_NEAR}")),
-        "near-elsewhere": (pod(affinity=near(term("web", namespaceSelector=red))),
+        "near-elsewhere": (pod(affinity=near(other("web", namespaceSelector=red))),
                            nodes_left(4, f"4 {NOT_NEAR}")),
-        "near-too-large": (pod(cpu="20", affinity=near(term("web"))), nodes_left(
+        "near-too-large": (pod(cpu="20", affinity=near(other("web"))), nodes_left(
             4, "4 Insufficient cpu")),
-        "near-and-full": (pod(cpu="7950m", affinity=near(term("web", HOST))), nodes_left(
+        "near-and-full": (pod(cpu="7950m", affinity=near(other("web", HOST))), nodes_left(
             4, f"1 {NOT_NEAR}", "3 Insufficient cpu")),
-        "far": (pod(affinity=far(term("web"), term("db"), term("shy")),
+        "far": (pod(affinity=far(other("web"), other("db"), other("shy")),
                     node_selector={ZONE: "a"}), nodes_left(4, f"2 {NO_AFFINITY}", f"2 {REPELLED}")),
-        "near-and-far": (pod(affinity={**near(term("db")), **far(term("db", HOST))}), nodes_left(
+        "near-and-far": (pod(affinity={**near(other("db")), **far(other("db", HOST))}), nodes_left(
             4, f"1 {REPELLED}", f"3 {NOT_NEAR}")),
-        "unwelcome": (pod(labels={"app": "loud"}, affinity=far(term("web"))), nodes_left(
+        "unwelcome": (pod(labels={"app": "loud"}, affinity=far(other("web"))), nodes_left(
             4, f"2 {REPELLED}", f"2 {REPELLED_BY_OTHERS}")),
         "far-from-all": (pod(labels={"app": "loud"}, affinity=far(
             {"topologyKey": HOST, "labelSelector": {}}), node_selector={HOST: "n2"}),
@@ -391,10 +403,12 @@ def features_that_are_missing_and_many_nodes(c):
     needy = pod(spec={"restartPolicy": "Never"})
     needy["spec"]["containers"][0].update(restartPolicy="Never", restartPolicyRules=[rule])
     have(c, *[make_node(f"n{i:02}") for i in range(10)],
-         *[make_node(f"tainted-{i}", taints=[{"key": "x", "effect": "NoSchedule"}]) for i in range(2)],
+         *[make_node(f"tainted-{i}", taints=[{"key": "x", "effect": "NoSchedule"}])
+           for i in range(2)],
          *[make_node(f"small-{i}", cpu="10m") for i in range(3)])
     compare(c, {
-        "features": (needy, nodes_left(15, f"10 {NO_FEATURE}", f"2 {TAINTED}", "3 Insufficient cpu")),
+        "features": (needy, nodes_left(
+            15, f"10 {NO_FEATURE}", f"2 {TAINTED}", "3 Insufficient cpu")),
     })
 
 
