@@ -40,7 +40,9 @@ static void begin(struct scene *s, struct fixture *f)
     s->old = s->node->pods.v[0];
     const handle_list *list = &s->cycle->profile->at[POINT_PRE_FILTER];
     for (size_t i = 0; i < list->n; i++)
-        list->v[i]->plugin->pre_filter(list->v[i]->self, s->cycle, s->pod, &e->status);
+        if (list->v[i]->plugin->pre_filter(list->v[i]->self, s->cycle, s->pod, &e->status) ==
+            BERTH_SKIP)
+            plugin_set_add(&s->cycle->skip_filter, list->v[i]->id);
     what_if_init(&s->w, s->cycle, s->pod, s->node, &e->status);
 }
 
