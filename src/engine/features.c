@@ -10,6 +10,9 @@ static const struct gate {
     enum stage stage;
     bool on;
 } gates[FEATURE_COUNT] = {
+    [FEATURE_MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD] = {STR_INIT(
+                                                             "MatchLabelKeysInPodTopologySpread"),
+                                                         BETA, true},
     [FEATURE_NODE_DECLARED_FEATURES] = {STR_INIT("NodeDeclaredFeatures"), BETA, true},
     [FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS] = {STR_INIT(
                                                            "TaintTolerationComparisonOperators"),

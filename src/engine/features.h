@@ -14,6 +14,7 @@
 #include "base/err.h"
 
 enum feature {
+    FEATURE_MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
     FEATURE_NODE_DECLARED_FEATURES,
     FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS,
     /* Negative namespace selectors of a pod's own affinity terms do not match every namespace. */

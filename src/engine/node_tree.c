@@ -42,8 +42,7 @@ bool node_tree_same_zone(const struct node *a, const struct node *b)
     return str_eq(region_of(a), region_of(b)) && str_eq(zone_of(a), zone_of(b));
 }
 
-/* Region and zone, told apart by a NUL; empty where the node has neither. */
-static struct str make_key(const struct node *node, struct buf *out)
+struct str node_zone_key(const struct node *node, struct buf *out)
 {
     struct str region = region_of(node), zone = zone_of(node);
     if (str_empty(region) && str_empty(zone))
@@ -65,7 +64,7 @@ static struct node_zone *find_zone(struct node_tree *t, struct str key)
 void node_tree_add(struct node_tree *t, struct berth_node *node, const struct node *object)
 {
     struct buf scratch = BUF_INIT;
-    struct str key = make_key(object, &scratch);
+    struct str key = node_zone_key(object, &scratch);
     struct node_zone *zone = find_zone(t, key);
     if (!zone) {
         vec_push(&t->zones, (struct node_zone){.key = {str_dup(key), key.n}});
@@ -79,7 +78,7 @@ void node_tree_add(struct node_tree *t, struct berth_node *node, const struct no
 void node_tree_remove(struct node_tree *t, struct berth_node *node, const struct node *object)
 {
     struct buf scratch = BUF_INIT;
-    struct node_zone *zone = find_zone(t, make_key(object, &scratch));
+    struct node_zone *zone = find_zone(t, node_zone_key(object, &scratch));
     buf_release(&scratch);
     for (size_t i = 0; zone && i < zone->nodes.n; i++) {
         if (zone->nodes.v[i] != node)

@@ -29,6 +29,9 @@ void node_tree_release(struct node_tree *t);
 void node_tree_add(struct node_tree *t, struct berth_node *node, const struct node *object);
 /* object: as it was when the node was added. */
 void node_tree_remove(struct node_tree *t, struct berth_node *node, const struct node *object);
+/* Region and zone, told apart by a NUL; empty where the node has neither. out: empty, for the text.
+ */
+struct str node_zone_key(const struct node *node, struct buf *out);
 bool node_tree_same_zone(const struct node *a, const struct node *b);
 /* Writes all nodes in order; the list is emptied first. */
 void node_tree_list(const struct node_tree *t, node_list *out);

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PodTopologySpread: pods that belong together go to different zones, hosts and the like. */
+#include "plugins/pod_topology_spread.h"
+
+#include "plugins/registry.h"
+
+#define MISMATCH "node(s) didn't match pod topology spread constraints"
+
+static struct topology_spread_constraint system_defaults[] = {
+    {
+        .topology_key = STR_INIT(LABEL_HOSTNAME),
+        .when_unsatisfiable = STR_INIT("ScheduleAnyway"),
+        .max_skew = 3,
+    },
+    {
+        .topology_key = STR_INIT(LABEL_TOPOLOGY_ZONE),
+        .when_unsatisfiable = STR_INIT("ScheduleAnyway"),
+        .max_skew = 5,
+    },
+};
+
+static void destroy(void *ctx)
+{
+    struct spread *self = ctx;
+    arena_release(&self->arena);
+    buf_release(&self->key);
+    free(self);
+}
+
+static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str text,
+                  void **ret_self, struct berth_error *error)
+{
+    struct spread *self = xnew(struct spread);
+    struct spread_args args;
+    arena_init(&self->arena, 0);
+    int r = spread_args_decode(text, &self->arena, &args, error);
+    if (r < 0) {
+        destroy(self);
+        return r;
+    }
+    self->host = host;
+    self->cluster = handle_cluster(h);
+    self->system_defaults = str_is(args.defaulting_type, "System");
+    self->defaults = args.default_constraints;
+    if (self->system_defaults) {
+        self->defaults.v = system_defaults;
+        self->defaults.n = ARRAY_LEN(system_defaults);
+    }
+    self->match_label_keys = handle_feature(h, FEATURE_MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD);
+    self->comparison_operators = handle_feature(h, FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS);
+    self->mismatch = host->reason(h, BERTH_STR(MISMATCH));
+    self->missing_label = host->reason(h, BERTH_STR(MISMATCH " (missing required label)"));
+    self->filter_key = host->state_key(h, BERTH_STR("PreFilterPodTopologySpread"));
+    self->score_key = host->state_key(h, BERTH_STR("PreScorePodTopologySpread"));
+    *ret_self = self;
+    return 0;
+}
+
+enum berth_code spread_fail(const struct spread *self, struct berth_status *status,
+                            const char *doing, const struct buf *why)
+{
+    char *text = xasprintf("%s: %.*s", doing, STR_ARG(buf_str(why)));
+    self->host->status_text(status, abi_str(str_of(text)));
+    free(text);
+    return BERTH_ERROR;
+}
+
+/* Where a pod goes depends on all pods of the cluster, unless nothing spreads it. */
+static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
+{
+    (void)s;
+    const struct spread *self = ctx;
+    bool spreads = pod->pod->spec.topology_spread_constraints.n > 0 || self->defaults.n > 0;
+    return spreads ? BERTH_UNSCHEDULABLE : BERTH_SUCCESS;
+}
+
+const struct berth_plugin pod_topology_spread_plugin = {
+    PLUGIN_HEAD("PodTopologySpread"),
+    .create = create,
+    .destroy = destroy,
+    .events = spread_events,
+    .pre_filter = spread_pre_filter,
+    .add_pod = spread_add_pod,
+    .remove_pod = spread_remove_pod,
+    .filter = spread_filter,
+    .filter_many = spread_filter_many,
+    .pre_score = spread_pre_score,
+    .score = spread_score,
+    .score_many = spread_score_many,
+    .normalize = spread_normalize,
+    .sign = sign,
+};

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pod_topology_spread.h - what the files of PodTopologySpread share.
+ *
+ * Purpose:   the plugin's instance; constraints of a pod, read and ready for use; pods and nodes by
+ *            topology domain.
+ * Ownership: what is made for a pod lives in the arena of its cycle state.
+ * Threading: as include/berth/plugin.h says; made in pre_filter and pre_score, only read
+ * afterwards.
+ */
+#ifndef BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_H
+#define BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_H
+
+#include "api/node_selector.h"
+#include "engine/cluster.h"
+#include "plugins/plugin_args.h"
+#include "plugins/plugin_base.h"
+
+typedef LIST(struct topology_spread_constraint) spread_constraint_list;
+
+/* PodTopologySpreadArgs. */
+struct spread_args {
+    struct args_meta meta;
+    spread_constraint_list default_constraints;
+    struct str defaulting_type;
+};
+
+/* Read strictly, defaults filled in, checked. */
+int spread_args_decode(struct berth_str text, struct arena *a, struct spread_args *ret_args,
+                       struct berth_error *error) MUST_CHECK;
+
+struct spread {
+    const struct berth_host *host;
+    struct cluster *cluster;
+    struct arena arena; /* of the arguments */
+    spread_constraint_list defaults;
+    bool system_defaults;
+    bool match_label_keys, comparison_operators; /* feature gates */
+    berth_reason mismatch, missing_label;
+    berth_state_key filter_key, score_key;
+    struct buf key; /* scratch */
+};
+
+/* --- constraints ------------------------------------------------------------------------------ */
+
+struct spread_constraint {
+    struct str topology_key;
+    struct selector selector;
+    int32_t max_skew, min_domains;
+    bool honor_affinity, honor_taints; /* nodes that the pod cannot use do not count */
+};
+
+struct spread_constraints {
+    LIST(struct spread_constraint) list;
+};
+
+enum spread_action { SPREAD_DO_NOT_SCHEDULE, SPREAD_SCHEDULE_ANYWAY };
+
+/*
+ * The pod's constraints with that action, or the default ones where it has none at all. -EINVAL
+ * with the reason appended to *why where a selector makes no sense.
+ */
+int spread_constraints_compile(struct spread *self, const struct pod *pod,
+                               enum spread_action action, struct arena *a,
+                               struct spread_constraints *ret_constraints,
+                               struct buf *why) MUST_CHECK;
+/* Whether the node counts for the constraint, as far as its policies go. */
+bool spread_node_counts(const struct spread *self, const struct spread_constraint *c,
+                        const struct pod *pod, const struct node *node);
+
+/* --- pods by domain --------------------------------------------------------------------------- */
+
+/* What one constraint sees of the cluster. */
+struct spread_domains {
+    struct topology *topology;
+    struct pod_count *pods; /* those that match; NULL: the selector takes none */
+    /* By domain, over the nodes that count; counts is 0 where nodes is. */
+    const uint32_t *counts, *nodes;
+    size_t n;      /* domains there are numbers for */
+    size_t n_used; /* domains that have nodes */
+};
+
+struct spread_scope {
+    struct spread_constraints constraints;
+    const struct berth_pod *pod;
+    bool all_keys;   /* only nodes that have every key count */
+    bool with_nodes; /* nodes and n_used are wanted */
+};
+
+/* Fills one struct spread_domains for each constraint. */
+void spread_domains_fill(struct spread *self, const struct spread_scope *scope, struct arena *a,
+                         struct spread_domains *out);
+
+/* --- extension points ------------------------------------------------------------------------- */
+
+enum berth_code spread_pre_filter(void *self, struct berth_cycle *cycle,
+                                  const struct berth_pod *pod, struct berth_status *status);
+enum berth_code spread_add_pod(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
+                               const struct berth_pod *other, const struct berth_node *node,
+                               struct berth_status *status);
+enum berth_code spread_remove_pod(void *self, struct berth_cycle *cycle,
+                                  const struct berth_pod *pod, const struct berth_pod *other,
+                                  const struct berth_node *node, struct berth_status *status);
+enum berth_code spread_filter(void *self, const struct berth_cycle *cycle,
+                              const struct berth_pod *pod, const struct berth_node *node,
+                              struct berth_status *status);
+enum berth_code spread_filter_many(void *self, const struct berth_cycle *cycle,
+                                   const struct berth_pod *pod, struct berth_filter_batch *batch,
+                                   struct berth_status *status);
+enum berth_code spread_pre_score(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
+                                 const uint32_t *slots, size_t n, struct berth_status *status);
+enum berth_code spread_score(void *self, const struct berth_cycle *cycle,
+                             const struct berth_pod *pod, const struct berth_node *node,
+                             int64_t *ret_score, struct berth_status *status);
+enum berth_code spread_score_many(void *self, const struct berth_cycle *cycle,
+                                  const struct berth_pod *pod, struct berth_score_batch *batch,
+                                  struct berth_status *status);
+enum berth_code spread_normalize(void *self, const struct berth_cycle *cycle,
+                                 const struct berth_pod *pod, const uint32_t *slots,
+                                 int64_t *scores, size_t n, struct berth_status *status);
+void spread_events(void *self, struct berth_registrar *r);
+
+/* A breakdown: "doing: why". */
+enum berth_code spread_fail(const struct spread *self, struct berth_status *status,
+                            const char *doing, const struct buf *why);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plugins/pod_topology_spread.h"
+
+/* The constraints that keep the pod out. False: they make no sense; trying again will tell. */
+static bool constraints_of(struct spread *self, const struct berth_pod *pod, struct arena *a,
+                           struct spread_constraints *ret_constraints)
+{
+    struct buf why = BUF_INIT;
+    int r = spread_constraints_compile(self, pod->pod, SPREAD_DO_NOT_SCHEDULE, a, ret_constraints,
+                                       &why);
+    buf_release(&why);
+    return r == 0;
+}
+
+static bool same_labels(const str_map *a, const str_map *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (!str_eq(a->v[i].key, b->v[i].key) || !str_eq(a->v[i].value, b->v[i].value))
+            return false;
+    return true;
+}
+
+/* --- pods ------------------------------------------------------------------------------------- */
+
+static bool is_involved(const struct pod *changed, const struct berth_pod *pod)
+{
+    if (hint_about(pod, changed))
+        return true;
+    if (str_empty(changed->spec.node_name) && str_empty(changed->status.nominated_node_name))
+        return false;
+    return str_eq(changed->metadata.namespace, pod->pod->metadata.namespace);
+}
+
+static bool same_tolerations(const struct pod *a, const struct pod *b)
+{
+    if (a->spec.tolerations.n != b->spec.tolerations.n)
+        return false;
+    for (size_t i = 0; i < a->spec.tolerations.n; i++) {
+        const struct toleration *x = &a->spec.tolerations.v[i], *y = &b->spec.tolerations.v[i];
+        if (!str_eq(x->key, y->key) || !str_eq(x->operator, y->operator) ||
+            !str_eq(x->value, y->value) || !str_eq(x->effect, y->effect))
+            return false;
+    }
+    return true;
+}
+
+static bool any_matches(const struct spread_constraints *cs, const struct pod *pod)
+{
+    for (size_t i = 0; i < cs->list.n; i++)
+        if (selector_matches(&cs->list.v[i].selector, &pod->metadata.labels))
+            return true;
+    return false;
+}
+
+static bool any_honors_taints(const struct spread_constraints *cs)
+{
+    for (size_t i = 0; i < cs->list.n; i++)
+        if (cs->list.v[i].honor_taints)
+            return true;
+    return false;
+}
+
+/* Does a constraint take one of the two and not the other? */
+static bool any_tells_apart(const struct spread_constraints *cs, const struct pod *a,
+                            const struct pod *b)
+{
+    for (size_t i = 0; i < cs->list.n; i++) {
+        const struct selector *selector = &cs->list.v[i].selector;
+        if (selector_matches(selector, &a->metadata.labels) !=
+            selector_matches(selector, &b->metadata.labels))
+            return true;
+    }
+    return false;
+}
+
+static bool pod_change_helps(const struct spread_constraints *cs, const struct berth_pod *pod,
+                             const struct pod *old, const struct pod *new)
+{
+    if (!old || !new)
+        return any_matches(cs, old ? old : new);
+    if (hint_about(pod, new) && !same_tolerations(old, new) && any_honors_taints(cs))
+        return true;
+    return !same_labels(&old->metadata.labels, &new->metadata.labels) &&
+           any_tells_apart(cs, old, new);
+}
+
+static enum berth_hint after_pod_change(void *self, const struct berth_pod *pod,
+                                        const struct berth_object *before,
+                                        const struct berth_object *after)
+{
+    const struct pod *old = hint_pod(before), *new = hint_pod(after);
+    struct spread_constraints cs;
+    struct arena scratch;
+    if ((new && !is_involved(new, pod)) || (old && !is_involved(old, pod)))
+        return BERTH_QUEUE_SKIP;
+    arena_init(&scratch, 0);
+    bool helps = !constraints_of(self, pod, &scratch, &cs) || pod_change_helps(&cs, pod, old, new);
+    arena_release(&scratch);
+    return helps ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+static bool has_all_keys(const struct spread_constraints *cs, const struct node *node)
+{
+    for (size_t i = 0; i < cs->list.n; i++)
+        if (!str_map_get(&node->metadata.labels, cs->list.v[i].topology_key))
+            return false;
+    return true;
+}
+
+static bool same_domains(const struct spread_constraints *cs, const struct node *a,
+                         const struct node *b)
+{
+    for (size_t i = 0; i < cs->list.n; i++) {
+        const struct str *x = str_map_get(&a->metadata.labels, cs->list.v[i].topology_key);
+        const struct str *y = str_map_get(&b->metadata.labels, cs->list.v[i].topology_key);
+        if (!str_eq(x ? *x : STR(""), y ? *y : STR("")))
+            return false;
+    }
+    return true;
+}
+
+static bool same_taints(const struct node *a, const struct node *b)
+{
+    if (a->spec.taints.n != b->spec.taints.n)
+        return false;
+    for (size_t i = 0; i < a->spec.taints.n; i++) {
+        const struct taint *x = &a->spec.taints.v[i], *y = &b->spec.taints.v[i];
+        if (!str_eq(x->key, y->key) || !str_eq(x->value, y->value) || !str_eq(x->effect, y->effect))
+            return false;
+    }
+    return true;
+}
+
+static bool node_change_helps(const struct spread_constraints *cs, const struct node *old,
+                              const struct node *new)
+{
+    bool was_in = old && has_all_keys(cs, old), is_in = new && has_all_keys(cs, new);
+    if (!old || !new)
+        return was_in || is_in;
+    if (was_in != is_in)
+        return true;
+    return is_in && (!same_domains(cs, old, new) || !same_taints(old, new));
+}
+
+static enum berth_hint after_node_change(void *self, const struct berth_pod *pod,
+                                         const struct berth_object *before,
+                                         const struct berth_object *after)
+{
+    struct spread_constraints cs;
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    bool helps = !constraints_of(self, pod, &scratch, &cs) ||
+                 node_change_helps(&cs, hint_node(before), hint_node(after));
+    arena_release(&scratch);
+    return helps ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+}
+
+void spread_events(void *ctx, struct berth_registrar *r)
+{
+    const struct berth_host *host = ((struct spread *)ctx)->host;
+    host->register_event(r, BERTH_RESOURCE_POD,
+                         BERTH_ACTION_ADD | BERTH_ACTION_UPDATE_POD_LABEL |
+                             BERTH_ACTION_UPDATE_POD_TOLERATION | BERTH_ACTION_DELETE,
+                         after_pod_change);
+    host->register_event(r, BERTH_RESOURCE_NODE,
+                         BERTH_ACTION_ADD | BERTH_ACTION_DELETE | BERTH_ACTION_UPDATE_NODE_LABEL |
+                             BERTH_ACTION_UPDATE_NODE_TAINT,
+                         after_node_change);
+}
