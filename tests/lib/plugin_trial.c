@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plugin_trial.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+struct berth_handle *trial_instance(const struct fixture *f, const char *plugin)
+{
+    const handle_list *list = &f->engine->profiles.v[0]->instances;
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->v[i]->plugin->name, plugin) == 0)
+            return list->v[i];
+    fail_msg("no plugin %s", plugin);
+    return NULL;
+}
+
+static size_t all_slots(const struct trial *t, uint32_t *slots, size_t max)
+{
+    size_t n = t->engine->cache.order.n;
+    assert_true(n <= max);
+    for (size_t i = 0; i < n; i++)
+        slots[i] = t->engine->cache.order.v[i]->slot;
+    return n;
+}
+
+#define MAX_NODES 512
+
+void trial_begin(struct trial *t, const struct fixture *f, const char *plugin, struct object *pod)
+{
+    struct engine *e = f->engine;
+    uint32_t slots[MAX_NODES];
+    *t = (struct trial){.engine = e, .handle = trial_instance(f, plugin)};
+    t->cycle = cycle_new(e, e->profiles.v[0]);
+    t->pod = pod_info_new(pod, &e->names);
+    object_unref(pod);
+    cache_refresh(&e->cache);
+    cache_get_columns(&e->cache, &t->cycle->columns);
+    size_t n = all_slots(t, slots, ARRAY_LEN(slots));
+    const struct berth_plugin *p = t->handle->plugin;
+    status_clear(&e->status);
+    if (p->pre_filter)
+        t->pre_filter = p->pre_filter(t->handle->self, t->cycle, t->pod, &e->status);
+    if (p->pre_score)
+        t->pre_score = p->pre_score(t->handle->self, t->cycle, t->pod, slots, n, &e->status);
+}
+
+void trial_end(struct trial *t)
+{
+    cycle_free(t->cycle);
+    pod_info_unref(t->pod);
+}
+
+static const struct berth_node *node_of(const struct trial *t, const char *node)
+{
+    const struct berth_node *found = cache_node(&t->engine->cache, str_of(node));
+    assert_non_null(found);
+    return found;
+}
+
+enum berth_code trial_filter(struct trial *t, const char *node)
+{
+    struct berth_status *status = &t->engine->status;
+    struct buf text = BUF_INIT;
+    status_clear(status);
+    enum berth_code code =
+        t->handle->plugin->filter(t->handle->self, t->cycle, t->pod, node_of(t, node), status);
+    status_write(status, &t->engine->reasons, &text);
+    snprintf(t->text, sizeof(t->text), "%.*s", STR_ARG(buf_str(&text)));
+    buf_release(&text);
+    return code;
+}
+
+int64_t trial_score(struct trial *t, const char *node)
+{
+    int64_t score = INT64_MAX;
+    status_clear(&t->engine->status);
+    enum berth_code code = t->handle->plugin->score(t->handle->self, t->cycle, t->pod,
+                                                    node_of(t, node), &score, &t->engine->status);
+    assert_int_equal(code, BERTH_SUCCESS);
+    return score;
+}
+
+int64_t trial_score_of(const struct fixture *f, const char *plugin, struct object *pod,
+                       const char *node)
+{
+    struct trial t;
+    trial_begin(&t, f, plugin, pod);
+    int64_t score = trial_score(&t, node);
+    trial_end(&t);
+    return score;
+}
+
+/* --- batches ---------------------------------------------------------------------------------- */
+
+static bool filters_agree(struct trial *t)
+{
+    struct engine *e = t->engine;
+    const struct berth_plugin *p = t->handle->plugin;
+    uint64_t feasible[MAX_NODES / 64] = {0};
+    uint8_t codes[MAX_NODES] = {0};
+    berth_reason reasons[MAX_NODES] = {0};
+    struct berth_filter_batch batch = {&t->cycle->columns, feasible, codes, reasons};
+    memcpy(feasible, batch.columns->present, BITSET_WORDS(batch.columns->n) * sizeof(uint64_t));
+    if (p->filter_many(t->handle->self, t->cycle, t->pod, &batch, &e->status) != BERTH_SUCCESS)
+        return false;
+    for (size_t i = 0; i < e->cache.order.n; i++) {
+        const struct berth_node *node = e->cache.order.v[i];
+        status_clear(&e->status);
+        enum berth_code code = p->filter(t->handle->self, t->cycle, t->pod, node, &e->status);
+        bool passes = feasible[node->slot / 64] >> (node->slot % 64) & 1;
+        if (passes != (code == BERTH_SUCCESS) || (!passes && codes[node->slot] != code) ||
+            reasons[node->slot] != status_reason(&e->status, &e->reasons))
+            return false;
+    }
+    return true;
+}
+
+static bool scores_agree(struct trial *t)
+{
+    struct engine *e = t->engine;
+    const struct berth_plugin *p = t->handle->plugin;
+    uint32_t slots[MAX_NODES];
+    int64_t scores[MAX_NODES];
+    struct berth_score_batch batch = {&t->cycle->columns, slots,
+                                      all_slots(t, slots, ARRAY_LEN(slots)), scores};
+    if (p->score_many(t->handle->self, t->cycle, t->pod, &batch, &e->status) != BERTH_SUCCESS)
+        return false;
+    for (size_t i = 0; i < batch.n; i++) {
+        int64_t score = 0;
+        if (p->score(t->handle->self, t->cycle, t->pod, batch.columns->nodes[slots[i]], &score,
+                     &e->status) != BERTH_SUCCESS ||
+            score != scores[i])
+            return false;
+    }
+    return true;
+}
+
+bool trial_batches_agree(struct trial *t)
+{
+    const struct berth_plugin *p = t->handle->plugin;
+    return (!p->filter_many || filters_agree(t)) && (!p->score_many || scores_agree(t));
+}
+
+const char *trial_args_error(const struct fixture *f, const char *plugin, const char *args,
+                             struct berth_error *error)
+{
+    struct berth_handle *h = trial_instance(f, plugin);
+    void *self = NULL;
+    *error = (struct berth_error){""};
+    int r = h->plugin->create(&engine_host, h, abi_str(str_of(args)), &self, error);
+    assert_int_equal(r != 0, error->text[0] != '\0');
+    assert_int_equal(r != 0, self == NULL);
+    if (self)
+        h->plugin->destroy(self);
+    return error->text;
+}
