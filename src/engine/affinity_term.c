@@ -105,6 +105,7 @@ static void compile_kind(struct affinity_set *set, const struct pod *pod, enum a
             from.required ? &from.required[i] : &from.preferred[i].pod_affinity_term;
         if (compile_term(pod, term, &set->arena, &terms[i], &bad) < 0) {
             add_error(errors, kind, bad);
+            set->is_wrong[kind] = true;
             return;
         }
         terms[i].weight = from.preferred ? from.preferred[i].weight : 0;

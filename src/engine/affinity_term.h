@@ -39,6 +39,7 @@ struct affinity_set {
      * term has none.
      */
     struct str error;
+    bool is_wrong[AFFINITY_KINDS];
     struct arena arena;
 };
 

@@ -19,12 +19,14 @@ void cluster_init(struct cluster *cluster, struct cache *cache)
     topologies_init(&cluster->topologies, cache);
     pod_counts_init(&cluster->pod_counts);
     affinity_terms_init(&cluster->affinity_terms);
+    namespace_sets_init(&cluster->namespace_sets, &cluster->objects);
     cache->watcher = (struct cache_watcher){cluster, pod_moved};
 }
 
 void cluster_release(struct cluster *cluster)
 {
     cluster->cache->watcher = (struct cache_watcher){0};
+    namespace_sets_release(&cluster->namespace_sets);
     affinity_terms_release(&cluster->affinity_terms);
     pod_counts_release(&cluster->pod_counts);
     topologies_release(&cluster->topologies);
@@ -36,6 +38,7 @@ void cluster_trim(struct cluster *cluster)
 {
     pod_counts_trim(&cluster->pod_counts);
     topologies_trim(&cluster->topologies);
+    namespace_sets_trim(&cluster->namespace_sets);
 }
 
 struct cluster *handle_cluster(const struct berth_handle *h)

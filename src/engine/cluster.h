@@ -15,6 +15,7 @@
 #include "engine/affinity_terms.h"
 #include "engine/cache.h"
 #include "engine/features.h"
+#include "engine/namespace_sets.h"
 #include "engine/node_memo.h"
 #include "engine/objects.h"
 #include "engine/pod_counts.h"
@@ -26,6 +27,7 @@ struct cluster {
     struct topologies topologies;
     struct pod_counts pod_counts;
     struct affinity_terms affinity_terms; /* of the pods that run */
+    struct namespace_sets namespace_sets;
 };
 
 void cluster_init(struct cluster *cluster, struct cache *cache);

@@ -116,6 +116,7 @@ static void drop(struct objects *o, const struct object *object)
 void objects_changed(struct objects *o, struct object *before, struct object *after)
 {
     o->changes++;
+    o->kind_changes[object_kind(after ? after : before)->id]++;
     if (after)
         put(o, after);
     else

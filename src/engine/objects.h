@@ -22,6 +22,7 @@ struct objects {
     struct map by_namespace[KIND_COUNT]; /* → struct objects_bucket */
     struct buf key;                      /* scratch */
     uint64_t changes;                    /* grows with every change */
+    uint64_t kind_changes[KIND_COUNT];   /* the same, of each kind */
 };
 
 void objects_init(struct objects *o);

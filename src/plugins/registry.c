@@ -11,6 +11,7 @@ static const struct berth_plugin *const plugins[] = {
     &node_ports_plugin,
     &node_resources_fit_plugin,
     &pod_topology_spread_plugin,
+    &inter_pod_affinity_plugin,
     &node_resources_balanced_allocation_plugin,
     &image_locality_plugin,
     &default_binder_plugin,
@@ -21,6 +22,7 @@ static const struct berth_plugin *const plugins[] = {
     &selector_spread_plugin,
     &node_prefer_avoid_pods_plugin,
     &node_label_plugin,
+    &service_affinity_plugin,
     NULL,
 };
 
@@ -36,6 +38,7 @@ static const struct plugin_ref defaults[] = {
     {STR_INIT("NodePorts"), NULL},
     {STR_INIT("NodeResourcesFit"), &weight_1},
     {STR_INIT("PodTopologySpread"), &weight_2},
+    {STR_INIT("InterPodAffinity"), &weight_2},
     {STR_INIT("NodeResourcesBalancedAllocation"), &weight_1},
     {STR_INIT("ImageLocality"), &weight_1},
     {STR_INIT("DefaultBinder"), NULL},

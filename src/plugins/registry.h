@@ -24,6 +24,7 @@ extern const struct berth_plugin node_resources_fit_plugin;
 extern const struct berth_plugin node_resources_balanced_allocation_plugin;
 extern const struct berth_plugin image_locality_plugin;
 extern const struct berth_plugin pod_topology_spread_plugin;
+extern const struct berth_plugin inter_pod_affinity_plugin;
 extern const struct berth_plugin default_binder_plugin;
 extern const struct berth_plugin node_declared_features_plugin;
 /* Only configurations of older releases name these. */
@@ -32,6 +33,7 @@ extern const struct berth_plugin node_resources_most_allocated_plugin;
 extern const struct berth_plugin requested_to_capacity_ratio_plugin;
 extern const struct berth_plugin node_prefer_avoid_pods_plugin;
 extern const struct berth_plugin node_label_plugin;
+extern const struct berth_plugin service_affinity_plugin;
 extern const struct berth_plugin selector_spread_plugin;
 
 #endif

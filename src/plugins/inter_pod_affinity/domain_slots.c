@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plugins/inter_pod_affinity/domain_slots.h"
+
+#include "base/bitset.h"
+
+#define FEW_DOMAINS 64
+
+static void free_slots(struct domain_slots *d)
+{
+    free(d->labelled);
+    free(d->sets);
+    free(d->first);
+    free(d->slots);
+    free(d);
+}
+
+void domain_sets_release(struct domain_sets *s)
+{
+    for (size_t i = 0; i < s->all.n; i++)
+        free_slots(s->all.v[i]);
+    vec_release(&s->all);
+}
+
+/* --- making ----------------------------------------------------------------------------------- */
+
+static void make_sets(struct domain_slots *d, const struct topology *t)
+{
+    size_t words = BITSET_WORDS(d->n_slots);
+    d->sets = xcalloc(t->n_domains * words, sizeof(*d->sets));
+    for (uint32_t slot = 0; slot < d->n_slots; slot++)
+        d->sets[topology_domain(t, slot) * words + slot / 64] |= (uint64_t)1 << (slot % 64);
+}
+
+static void make_lists(struct domain_slots *d, const struct topology *t)
+{
+    d->first = xcalloc(t->n_domains + 1, sizeof(*d->first));
+    d->slots = xcalloc(MAX(d->n_slots, (size_t)1), sizeof(*d->slots));
+    for (uint32_t slot = 0; slot < d->n_slots; slot++)
+        d->first[topology_domain(t, slot) + 1]++;
+    for (size_t i = 1; i <= t->n_domains; i++)
+        d->first[i] += d->first[i - 1];
+    /* Each domain fills its part from behind; the ends move down to be the beginnings. */
+    for (uint32_t slot = (uint32_t)d->n_slots; slot-- > 0;)
+        d->slots[--d->first[topology_domain(t, slot) + 1]] = slot;
+    memmove(d->first, d->first + 1, t->n_domains * sizeof(*d->first));
+    d->first[t->n_domains] = (uint32_t)d->n_slots;
+}
+
+static struct domain_slots *make(const struct topology *t, size_t n)
+{
+    struct domain_slots *d = xnew(struct domain_slots);
+    d->topology = t->id;
+    d->changes = t->changes;
+    d->n_slots = n;
+    d->labelled = xcalloc(BITSET_WORDS(n) + 1, sizeof(*d->labelled));
+    for (uint32_t slot = 0; slot < n; slot++)
+        if (topology_domain(t, slot))
+            d->labelled[slot / 64] |= (uint64_t)1 << (slot % 64);
+    if (t->n_domains <= FEW_DOMAINS)
+        make_sets(d, t);
+    else
+        make_lists(d, t);
+    return d;
+}
+
+const struct domain_slots *domain_sets_get(struct domain_sets *s, const struct topology *t,
+                                           size_t n)
+{
+    size_t i = 0;
+    while (i < s->all.n && s->all.v[i]->topology != t->id)
+        i++;
+    if (i < s->all.n && s->all.v[i]->changes == t->changes && s->all.v[i]->n_slots == n)
+        return s->all.v[i];
+    if (i == s->all.n && i < DOMAIN_SETS_MAX) {
+        vec_push(&s->all, make(t, n));
+        return s->all.v[i];
+    }
+    /* The oldest makes room for one too many. */
+    if (i == s->all.n)
+        i = 0;
+    free_slots(s->all.v[i]);
+    vec_remove(&s->all, i);
+    vec_push(&s->all, make(t, n));
+    return vec_last(&s->all);
+}
+
+/* --- painting --------------------------------------------------------------------------------- */
+
+static bool paint_sets(const struct domain_slots *d, const struct topology *t,
+                       const uint32_t *slots, size_t n, uint64_t *out)
+{
+    size_t words = BITSET_WORDS(d->n_slots);
+    uint64_t domains = 0;
+    for (size_t i = 0; i < n; i++)
+        domains |= (uint64_t)1 << topology_domain(t, slots[i]);
+    domains &= ~(uint64_t)1; /* no domain at all */
+    for (uint64_t left = domains; left; left &= left - 1) {
+        const uint64_t *set = d->sets + (size_t)__builtin_ctzll(left) * words;
+        for (size_t w = 0; w < words; w++)
+            out[w] |= set[w];
+    }
+    return domains;
+}
+
+static bool paint_lists(const struct domain_slots *d, const struct topology *t,
+                        const uint32_t *slots, size_t n, uint64_t *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t domain = topology_domain(t, slots[i]);
+        if (!domain)
+            continue;
+        any = true;
+        for (uint32_t k = d->first[domain]; k < d->first[domain + 1]; k++)
+            out[d->slots[k] / 64] |= (uint64_t)1 << (d->slots[k] % 64);
+    }
+    return any;
+}
+
+bool domain_slots_paint(const struct domain_slots *d, const struct topology *t,
+                        const uint32_t *slots, size_t n, uint64_t *out)
+{
+    return d->sets ? paint_sets(d, t, slots, n, out) : paint_lists(d, t, slots, n, out);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * InterPodAffinity: a pod goes near the pods that it wants to be near, and far from those that it,
+ * or that they, want to keep apart.
+ */
+#include "plugins/inter_pod_affinity/inter_pod_affinity.h"
+
+#include "plugins/registry.h"
+
+#define DEFAULT_HARD_WEIGHT 1
+#define MAX_HARD_WEIGHT     100
+
+/* --- arguments -------------------------------------------------------------------------------- */
+
+static const struct field args_fields[] = {
+    ARGS_META_FIELDS(struct inter_pod_affinity_args),
+    F_PTR(struct inter_pod_affinity_args, hard_pod_affinity_weight, "hardPodAffinityWeight", 0,
+          INT32),
+    F_ONE(struct inter_pod_affinity_args, ignore_preferred_terms_of_existing_pods,
+          "ignorePreferredTermsOfExistingPods", 0, BOOL),
+};
+static const struct type args_type =
+    TYPE("InterPodAffinityArgs", struct inter_pod_affinity_args, args_fields);
+
+static int read_args(struct inter_pod_affinity *self, struct berth_str text,
+                     struct berth_error *error)
+{
+    struct inter_pod_affinity_args args;
+    struct arg_errors errors = {0};
+    struct arena arena;
+    arena_init(&arena, 0);
+    int r = plugin_args_decode(text, "InterPodAffinityArgs", &args_type, &arena, &args, error);
+    if (r == 0) {
+        self->hard_weight =
+            args.hard_pod_affinity_weight ? *args.hard_pod_affinity_weight : DEFAULT_HARD_WEIGHT;
+        self->ignore_preferred = args.ignore_preferred_terms_of_existing_pods;
+        if (self->hard_weight < 0 || self->hard_weight > MAX_HARD_WEIGHT)
+            arg_errors_add(&errors,
+                           "hardPodAffinityWeight: Invalid value: %d: not in valid range [0, %d]",
+                           (int)self->hard_weight, MAX_HARD_WEIGHT);
+        r = arg_errors_finish(&errors, error);
+    }
+    arena_release(&arena);
+    return r;
+}
+
+/* --- lifecycle -------------------------------------------------------------------------------- */
+
+static void destroy(void *ctx)
+{
+    struct inter_pod_affinity *self = ctx;
+    for (int i = 0; i < REFUSALS; i++)
+        vec_release(&self->filter.counts[i].keys);
+    arena_release(&self->filter.arena);
+    vec_release(&self->score.keys);
+    arena_release(&self->score.arena);
+    domain_sets_release(&self->domain_sets);
+    vec_release(&self->found);
+    free(self);
+}
+
+static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str args,
+                  void **ret_self, struct berth_error *error)
+{
+    static const struct berth_str texts[REFUSALS] = {
+        [REFUSAL_AFFINITY] = {"node(s) didn't match pod affinity rules", 39},
+        [REFUSAL_ANTI_AFFINITY] = {"node(s) didn't match pod anti-affinity rules", 44},
+        [REFUSAL_EXISTING] = {"node(s) didn't satisfy existing pods anti-affinity rules", 56},
+    };
+    struct inter_pod_affinity *self = xnew(struct inter_pod_affinity);
+    self->host = host;
+    self->handle = h;
+    arena_init(&self->filter.arena, 0);
+    arena_init(&self->score.arena, 0);
+    int r = read_args(self, args, error);
+    if (r < 0) {
+        destroy(self);
+        return r;
+    }
+    self->cluster = handle_cluster(h);
+    self->exact_namespaces = handle_feature(h, FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS);
+    for (int i = 0; i < REFUSALS; i++)
+        self->reasons[i] = host->reason(h, texts[i]);
+    self->filter_state = host->state_key(h, BERTH_STR("PreFilterInterPodAffinity"));
+    self->score_state = host->state_key(h, BERTH_STR("PreScoreInterPodAffinity"));
+    *ret_self = self;
+    return 0;
+}
+
+static void events(void *ctx, struct berth_registrar *r)
+{
+    const struct inter_pod_affinity *self = ctx;
+    self->host->register_event(r, BERTH_RESOURCE_POD,
+                               BERTH_ACTION_ADD | BERTH_ACTION_UPDATE_POD_LABEL |
+                                   BERTH_ACTION_DELETE,
+                               ipa_after_pod_change);
+    self->host->register_event(r, BERTH_RESOURCE_NODE,
+                               BERTH_ACTION_ADD | BERTH_ACTION_UPDATE_NODE_LABEL,
+                               ipa_after_node_change);
+}
+
+/*
+ * A pod with affinity of its own changes, by being placed, what holds for the next of its kind. Any
+ * other is looked at by the pods that run through its namespace and labels. Upstream signs without
+ * them where preferences of running pods are ignored, though their anti-affinity is not.
+ */
+static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
+{
+    const struct inter_pod_affinity *self = ctx;
+    const struct object_meta *meta = &pod->pod->metadata;
+    if (pod->affinity)
+        return BERTH_UNSCHEDULABLE;
+    self->host->sign(s, abi_str(meta->namespace));
+    for (size_t i = 0; i < meta->labels.n; i++) {
+        self->host->sign(s, abi_str(meta->labels.v[i].key));
+        self->host->sign(s, abi_str(meta->labels.v[i].value));
+    }
+    return BERTH_SUCCESS;
+}
+
+const struct berth_plugin inter_pod_affinity_plugin = {
+    PLUGIN_HEAD("InterPodAffinity"),
+    .create = create,
+    .destroy = destroy,
+    .events = events,
+    .pre_filter = ipa_pre_filter,
+    .add_pod = ipa_add_pod,
+    .remove_pod = ipa_remove_pod,
+    .filter = ipa_filter,
+    .filter_many = ipa_filter_many,
+    .pre_score = ipa_pre_score,
+    .score = ipa_score,
+    .score_many = ipa_score_many,
+    .normalize = ipa_normalize,
+    .sign = sign,
+};

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a pod is liked best: the weights of all terms that are satisfied there, its own and those
+ * of the pods that run, summed up by topology key and value. Sums wrap around, as upstream's do.
+ */
+#include "plugins/go_math.h"
+#include "plugins/inter_pod_affinity/inter_pod_affinity.h"
+
+/* --- PreScore --------------------------------------------------------------------------------- */
+
+static bool touches(const struct topology *t, const struct slot_counts *pods)
+{
+    for (size_t i = 0; i < pods->n; i++)
+        if (topology_domain(t, pods->slots[i]))
+            return true;
+    return false;
+}
+
+static int64_t *scores_of(struct score_plan *plan, const struct topology *t)
+{
+    for (size_t i = 0; i < plan->keys.n; i++)
+        if (plan->keys.v[i].topology == t)
+            return plan->keys.v[i].by_domain;
+    struct key_scores key = {t, arena_array(&plan->arena, int64_t, t->n_domains)};
+    vec_push(&plan->keys, key);
+    return key.by_domain;
+}
+
+/* Every one of the pods adds the weight to its domain. A weight of 0 says something, too. */
+static void add_weight(struct inter_pod_affinity *self, struct str topology_key,
+                       const struct slot_counts *pods, int64_t weight)
+{
+    const struct topology *t = topology_of(self, topology_key);
+    if (!touches(t, pods))
+        return;
+    int64_t *scores = scores_of(&self->score, t);
+    for (size_t i = 0; i < pods->n; i++) {
+        int64_t *score = &scores[topology_domain(t, pods->slots[i])];
+        *score = go_add(*score, go_mul(weight, pods->counts[i]));
+    }
+    scores[0] = 0; /* no domain at all */
+}
+
+/* In upstream's 32 bits. */
+static int64_t signed_weight(enum affinity_kind kind, int32_t weight)
+{
+    return kind == AFFINITY_PREFERRED_ANTI ? (int32_t)(0 - (uint32_t)weight) : weight;
+}
+
+static void add_own(struct inter_pod_affinity *self, const struct affinity_set *set,
+                    enum affinity_kind kind)
+{
+    for (size_t i = 0; i < set->of[kind].n; i++) {
+        const struct affinity_term *term = &set->of[kind].v[i];
+        struct pod_term own = own_term(self, term);
+        struct pod_selection selection = {.terms = {&own, 1}};
+        const struct pod_count *count = pod_counts_get(&self->cluster->pod_counts, &selection);
+        add_weight(self, term->topology_key, &count->slots, signed_weight(kind, term->weight));
+    }
+}
+
+static void add_existing(struct inter_pod_affinity *self, const struct berth_pod *pod)
+{
+    vec_clear(&self->found);
+    affinity_terms_find(&self->cluster->affinity_terms, AFFINITY_MAY, &pod->pod->metadata,
+                        namespace_labels(self, pod->pod), &self->found);
+    for (size_t i = 0; i < self->found.n; i++) {
+        const struct running_term *running = self->found.v[i];
+        bool hard = running->kind == AFFINITY_REQUIRED;
+        if (hard && self->hard_weight <= 0)
+            continue;
+        add_weight(self, running->term.topology_key, &running->pods,
+                   hard ? self->hard_weight : signed_weight(running->kind, running->term.weight));
+    }
+}
+
+/* Whether the pod lists preferences, good or bad. */
+static bool prefers(const struct pod *pod)
+{
+    const struct affinity *a = pod->spec.affinity;
+    return a && ((a->pod_affinity && a->pod_affinity->preferred.n) ||
+                 (a->pod_anti_affinity && a->pod_anti_affinity->preferred.n));
+}
+
+static enum berth_code fail_to_parse(const struct inter_pod_affinity *self, struct str error,
+                                     struct berth_status *status)
+{
+    struct buf text = BUF_INIT;
+    buf_add_printf(&text, "failed to parse pod: %.*s", STR_ARG(error));
+    self->host->status_text(status, abi_str(buf_str(&text)));
+    buf_release(&text);
+    return BERTH_ERROR;
+}
+
+enum berth_code ipa_pre_score(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
+                              const uint32_t *slots, size_t n, struct berth_status *status)
+{
+    (void)slots;
+    (void)n;
+    struct inter_pod_affinity *self = ctx;
+    struct score_plan *plan = &self->score;
+    bool has_own = prefers(pod->pod);
+    if (self->ignore_preferred && !has_own)
+        return BERTH_SKIP;
+    if (pod->affinity && pod->affinity->error.n)
+        return fail_to_parse(self, pod->affinity->error, status);
+    if (!has_own && !self->cluster->affinity_terms.n[AFFINITY_MAY])
+        return BERTH_SKIP;
+    arena_reset(&plan->arena);
+    vec_clear(&plan->keys);
+    if (has_own) {
+        add_own(self, pod->affinity, AFFINITY_PREFERRED);
+        add_own(self, pod->affinity, AFFINITY_PREFERRED_ANTI);
+    }
+    add_existing(self, pod);
+    if (!plan->keys.n)
+        return BERTH_SKIP;
+    plan->attempt = ++self->attempts;
+    uint64_t *whose = self->host->cycle_alloc(cycle, sizeof(*whose));
+    *whose = plan->attempt;
+    self->host->state_write(cycle, self->score_state, whose, NULL, NULL);
+    return BERTH_SUCCESS;
+}
+
+/* --- Score ------------------------------------------------------------------------------------ */
+
+static bool has_plan(const struct inter_pod_affinity *self, const struct berth_cycle *cycle,
+                     struct berth_status *status)
+{
+    const uint64_t *whose = self->host->state_read(cycle, self->score_state);
+    if (whose && *whose == self->score.attempt)
+        return true;
+    self->host->status_text(
+        status, BERTH_STR("failed to read \"PreScoreInterPodAffinity\" from cycleState: not "
+                          "found"));
+    return false;
+}
+
+enum berth_code ipa_score(void *ctx, const struct berth_cycle *cycle, const struct berth_pod *pod,
+                          const struct berth_node *node, int64_t *ret_score,
+                          struct berth_status *status)
+{
+    (void)pod;
+    const struct inter_pod_affinity *self = ctx;
+    int64_t score = 0;
+    if (!has_plan(self, cycle, status))
+        return BERTH_ERROR;
+    for (size_t i = 0; i < self->score.keys.n; i++) {
+        const struct key_scores *key = &self->score.keys.v[i];
+        score = go_add(score, key->by_domain[topology_domain(key->topology, node->slot)]);
+    }
+    *ret_score = score;
+    return BERTH_SUCCESS;
+}
+
+enum berth_code ipa_score_many(void *ctx, const struct berth_cycle *cycle,
+                               const struct berth_pod *pod, struct berth_score_batch *batch,
+                               struct berth_status *status)
+{
+    (void)pod;
+    const struct inter_pod_affinity *self = ctx;
+    if (!has_plan(self, cycle, status))
+        return BERTH_ERROR;
+    memset(batch->scores, 0, batch->n * sizeof(*batch->scores));
+    for (size_t k = 0; k < self->score.keys.n; k++) {
+        const struct key_scores *key = &self->score.keys.v[k];
+        const uint32_t *domain = key->topology->domain;
+        /* Who has a score is in a domain, so there is a column; it is as long as the cache's. */
+        for (size_t i = 0; i < batch->n; i++)
+            batch->scores[i] = go_add(batch->scores[i], key->by_domain[domain[batch->slots[i]]]);
+    }
+    return BERTH_SUCCESS;
+}
+
+/* --- normalising ------------------------------------------------------------------------------ */
+
+#define TABLE_MAX 1024
+
+/* Where the score lies between the lowest and the highest, in percent. */
+static int64_t percent(int64_t above, int64_t spread)
+{
+    return (int64_t)(MAX_NODE_SCORE * ((double)above / (double)spread));
+}
+
+/* Few scores lie far apart from each other: each is worked out once. */
+static void normalize_by_table(int64_t *scores, size_t n, int64_t lowest, int64_t spread)
+{
+    int8_t table[TABLE_MAX + 1];
+    memset(table, -1, (size_t)spread + 1);
+    for (size_t i = 0; i < n; i++) {
+        int64_t above = scores[i] - lowest;
+        if (table[above] < 0)
+            table[above] = (int8_t)percent(above, spread);
+        scores[i] = table[above];
+    }
+}
+
+enum berth_code ipa_normalize(void *ctx, const struct berth_cycle *cycle,
+                              const struct berth_pod *pod, const uint32_t *slots, int64_t *scores,
+                              size_t n, struct berth_status *status)
+{
+    (void)pod;
+    (void)slots;
+    int64_t lowest = INT64_MAX, highest = INT64_MIN;
+    if (!has_plan(ctx, cycle, status))
+        return BERTH_ERROR;
+    for (size_t i = 0; i < n; i++) {
+        lowest = MIN(lowest, scores[i]);
+        highest = MAX(highest, scores[i]);
+    }
+    int64_t spread = go_sub(highest, lowest);
+    if (spread <= 0) {
+        memset(scores, 0, n * sizeof(*scores));
+    } else if (spread <= TABLE_MAX) {
+        normalize_by_table(scores, n, lowest, spread);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            scores[i] = percent(scores[i] - lowest, spread);
+    }
+    return BERTH_SUCCESS;
+}
