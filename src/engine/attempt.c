@@ -44,6 +44,7 @@ bool attempt_is_suspended(struct engine *e)
 static void failed(struct engine *e)
 {
     struct attempt *a = &e->attempt;
+    cycle_end_attempt(a->cycle);
     engine_attempt_failed(e, a->queued, &a->failure, a->started, a->cycle);
     cycle_free(a->cycle);
     forget(a);
@@ -60,6 +61,7 @@ static void choose(struct engine *e)
 {
     struct attempt *a = &e->attempt;
     struct berth_node *node = cycle_choose(a->cycle);
+    cycle_end_attempt(a->cycle);
     binding_start(e, a->queued, a->cycle, node, a->started);
     forget(a);
 }
@@ -273,7 +275,7 @@ static void filter(struct engine *e)
     }
     if (e->surveys)
         survey_filters(a->cycle, a->pod);
-    a->on_promised = !a->promise_failed && cycle_try_promised(a->cycle, a->pod);
+    a->on_promised = !a->promise_failed && cycle_try_promised(a->cycle, a->pod, &a->failure);
     a->next_extender = 0;
     if (a->on_promised || cycle_filter(a->cycle, a->pod, &a->failure))
         ask_filters(e);

@@ -1,52 +1,97 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/cycle.h"
 
+#include "engine/evidence.h"
 #include "engine/fit_error.h"
 #include "engine/internal.h"
 #include "engine/survey.h"
 
+/* Cycles kept for later: as many as are under way at once when writes come back soon. */
+#define SPARE_CYCLES 16
+
 struct berth_cycle *cycle_new(struct engine *engine, struct profile *profile)
 {
-    struct berth_cycle *cycle = xnew(struct berth_cycle);
+    struct berth_cycle *cycle;
+    if (engine->spare_cycles.n) {
+        cycle = vec_pop(&engine->spare_cycles);
+    } else {
+        cycle = xnew(struct berth_cycle);
+        arena_init(&cycle->arena, 0);
+    }
     cycle->engine = engine;
     cycle->profile = profile;
-    arena_init(&cycle->arena, 0);
     return cycle;
 }
 
-static void free_state(struct berth_cycle *cycle)
+static void drop_state(struct berth_cycle *cycle)
 {
     for (size_t i = 0; i < cycle->state.n; i++)
         if (cycle->state.v[i].data && cycle->state.v[i].free)
             cycle->state.v[i].free(cycle->state.v[i].data);
-    vec_release(&cycle->state);
+    vec_clear(&cycle->state);
 }
 
-static void free_to_activate(struct berth_cycle *cycle)
+static void drop_to_activate(struct berth_cycle *cycle)
 {
     for (size_t i = 0; i < cycle->to_activate.n; i++)
         pod_info_unref(cycle->to_activate.v[i]);
+    vec_clear(&cycle->to_activate);
+}
+
+static void destroy(struct berth_cycle *cycle)
+{
+    vec_release(&cycle->state);
     vec_release(&cycle->to_activate);
+    vec_release(&cycle->limiters);
+    vec_release(&cycle->pre_filter);
+    vec_release(&cycle->plugin_scores);
+    vec_release(&cycle->extender_scores);
+    arena_release(&cycle->arena);
+    free(cycle);
+}
+
+/* As it was when it was new, but for the memory it has. */
+static void reset(struct berth_cycle *cycle)
+{
+    struct berth_cycle kept = *cycle;
+    *cycle = (struct berth_cycle){.arena = kept.arena};
+    arena_reset(&cycle->arena);
+#define KEEP(vec) (cycle->vec.v = kept.vec.v, cycle->vec.cap = kept.vec.cap)
+    KEEP(state);
+    KEEP(to_activate);
+    KEEP(limiters);
+    KEEP(pre_filter);
+    KEEP(plugin_scores);
+    KEEP(extender_scores);
+#undef KEEP
 }
 
 struct berth_cycle *cycle_free(struct berth_cycle *cycle)
 {
     if (!cycle)
         return NULL;
-    free_state(cycle);
-    free_to_activate(cycle);
-    vec_release(&cycle->limiters);
-    vec_release(&cycle->pre_filter);
+    struct engine *e = cycle->engine;
+    drop_state(cycle);
+    drop_to_activate(cycle);
     survey_free(cycle->survey);
-    vec_release(&cycle->runs);
+    evidence_free(cycle->evidence);
     explain_nodes_unref(cycle->names);
-    vec_release(&cycle->plugin_scores);
-    vec_release(&cycle->extender_scores);
     node_limit_release(&cycle->limit);
     node_limit_release(&cycle->proposal);
-    arena_release(&cycle->arena);
-    free(cycle);
+    if (e->spare_cycles.n == SPARE_CYCLES) {
+        destroy(cycle);
+        return NULL;
+    }
+    reset(cycle);
+    vec_push(&e->spare_cycles, cycle);
     return NULL;
+}
+
+void cycle_free_spare(struct engine *e)
+{
+    for (size_t i = 0; i < e->spare_cycles.n; i++)
+        destroy(e->spare_cycles.v[i]);
+    vec_release(&e->spare_cycles);
 }
 
 struct berth_cycle *cycle_clone(const struct berth_cycle *cycle)
@@ -71,8 +116,10 @@ struct berth_cycle *cycle_clone(const struct berth_cycle *cycle)
 
 void cycle_free_clone(struct berth_cycle *clone)
 {
-    free_state(clone);
-    free_to_activate(clone);
+    drop_state(clone);
+    drop_to_activate(clone);
+    vec_release(&clone->state);
+    vec_release(&clone->to_activate);
     arena_release(&clone->arena);
     free(clone);
 }
@@ -89,6 +136,13 @@ void cycle_failure_clear(struct cycle_failure *failure)
     buf_clear(&failure->text);
     failure->error = false;
     failure->rejectors = failure->pending = (struct plugin_set){0};
+}
+
+void cycle_failure_move(struct cycle_failure *failure, struct cycle_failure *from)
+{
+    cycle_failure_release(failure);
+    *failure = *from;
+    *from = (struct cycle_failure){0};
 }
 
 void cycle_failure_error(struct cycle_failure *failure, const char *fmt, ...)
@@ -253,10 +307,11 @@ static void make_room(struct berth_cycle *cycle)
 {
     struct engine *e = cycle->engine;
     cache_get_columns(&e->cache, &cycle->columns);
-    engine_make_verdicts(e, cycle->columns.n);
-    cycle->nodes = e->cache.order.v;
+    scratchpad_begin(&e->scratch, cycle->columns.n);
+    cycle->slots = e->scratch.slots;
+    cycle->names = explain_current_nodes(&e->explain, &e->cache);
+    cycle->candidates = cycle->names->order;
     cycle->n_nodes = cycle->n_all = e->cache.order.n;
-    cycle->names = explain_nodes_ref(&e->explain, &e->cache);
 }
 
 /* Narrows the candidates to what PreFilter allows. */
@@ -264,29 +319,24 @@ static void apply_limits(struct berth_cycle *cycle)
 {
     struct engine *e = cycle->engine;
     if (cycle->limit.set) {
-        struct berth_node **nodes =
-            arena_array(&cycle->arena, struct berth_node *, e->cache.order.n);
-        uint32_t *order = arena_array(&cycle->arena, uint32_t, e->cache.order.n);
+        uint32_t *allowed = arena_array(&cycle->arena, uint32_t, bitset_count(&cycle->limit.nodes));
         size_t n = 0;
-        for (size_t i = 0; i < e->cache.order.n; i++)
-            if (node_limit_allows(&cycle->limit, e->cache.order.v[i]->slot)) {
-                order[n] = e->cache.order.v[i]->slot;
-                nodes[n++] = e->cache.order.v[i];
-            }
-        cycle->nodes = nodes;
-        cycle->order = order;
+        for (size_t i = 0; i < cycle->n_all; i++)
+            if (node_limit_allows(&cycle->limit, cycle->candidates[i]))
+                allowed[n++] = cycle->candidates[i];
+        cycle->candidates = allowed;
+        cycle->only_some = true;
         cycle->n_nodes = n;
     }
     /* Where only nodes are allowed that there are not, none is left. */
     cycle->start = cycle->n_nodes ? e->next_start_node % cycle->n_nodes : 0;
-    /* The promised node may lie outside of what is allowed. */
-    cycle->slots = arena_array(&cycle->arena, uint32_t, MAX(cycle->n_nodes, (size_t)1));
 }
 
 bool cycle_begin(struct berth_cycle *cycle, const struct berth_pod *pod,
                  struct cycle_failure *failure)
 {
     struct engine *e = cycle->engine;
+    cluster_trim(&e->cluster);
     cache_refresh(&e->cache);
     if (e->cache.order.n == 0) {
         /* No plugin is to blame and no hint can help: retried after a backoff. */
@@ -303,23 +353,43 @@ bool cycle_begin(struct berth_cycle *cycle, const struct berth_pod *pod,
     return false;
 }
 
-bool cycle_try_promised(struct berth_cycle *cycle, const struct berth_pod *pod)
+/* The promised node alone. */
+static void only_promised(struct berth_cycle *cycle, uint32_t slot)
+{
+    uint32_t *candidates = arena_array(&cycle->arena, uint32_t, 1);
+    *candidates = slot;
+    cycle->candidates = candidates;
+    cycle->only_some = true;
+    cycle->n_nodes = 1;
+    cycle->start = 0;
+    cycle->slots[cycle->n_slots++] = slot;
+    word_set(cycle->engine->scratch.passed, 0);
+}
+
+bool cycle_try_promised(struct berth_cycle *cycle, const struct berth_pod *pod,
+                        struct cycle_failure *failure)
 {
     struct engine *e = cycle->engine;
     struct str name = pod->pod->status.nominated_node_name;
     struct berth_node *node = str_empty(name) ? NULL : cache_node(&e->cache, name);
-    const struct berth_handle *plugin;
-    if (!node || !node->object ||
-        cycle_filter_node(cycle, pod, node, &e->status, &plugin) != BERTH_SUCCESS)
+    const struct berth_handle *plugin = NULL;
+    if (!node || !node->object)
         return false;
-    vec_push(&cycle->runs, (struct verdict_run){1, VERDICT_NOBODY, BERTH_SUCCESS, 0});
-    cycle->slots[cycle->n_slots++] = node->slot;
-    uint32_t *order = arena_array(&cycle->arena, uint32_t, 1);
-    *order = node->slot;
-    cycle->order = order;
-    cycle->n_nodes = 1;
-    cycle->start = 0;
-    return true;
+    enum berth_code code = cycle_filter_node(cycle, pod, node, &e->status, &plugin);
+    if (code == BERTH_SUCCESS) {
+        only_promised(cycle, node->slot);
+        return true;
+    }
+    if (!code_rejects(code))
+        return false; /* nobody is told */
+    cycle->promised.refused = true;
+    cycle->promised.slot = node->slot;
+    cycle->promised.verdict =
+        (struct verdict){(uint8_t)code, plugin->id, status_reason(&e->status, &e->reasons)};
+    /* Among the candidates it will be looked at once more; else this is the word on it. */
+    if (!node_limit_allows(&cycle->limit, node->slot))
+        cycle_failure_blame(failure, plugin, code);
+    return false;
 }
 
 void cycle_unfit(struct berth_cycle *cycle, const struct berth_pod *pod,
@@ -337,40 +407,90 @@ void cycle_resume(struct berth_cycle *cycle)
     struct engine *e = cycle->engine;
     cache_refresh(&e->cache);
     cache_get_columns(&e->cache, &cycle->columns);
-    engine_make_verdicts(e, cycle->columns.n);
-    cycle->nodes = NULL; /* were the cache's, and are looked at in filters only */
+    scratchpad_grow_verdicts(&e->scratch, cycle->columns.n);
     cycle->resumed = true;
+}
+
+void cycle_end_attempt(struct berth_cycle *cycle)
+{
+    struct engine *e = cycle->engine;
+    if (e->explain.max_bytes)
+        cycle->evidence = evidence_take(cycle);
+    cycle->slots = NULL;
+    cycle->scores = NULL;
+    vec_clear(&cycle->plugin_scores);
+    vec_clear(&cycle->extender_scores);
 }
 
 /* --- the choice ------------------------------------------------------------------------------- */
 
-static inline bool is_better(const int64_t *score, const uint64_t *ties, uint32_t a, uint32_t b)
+/* The highest total, and the highest lot among those that have it. */
+struct best {
+    int64_t score;
+    uint64_t tie;
+};
+
+static bool is_best(const struct berth_cycle *cycle, size_t i, const struct best *best)
 {
-    return score[a] > score[b] || (ties && score[a] == score[b] && ties[a] > ties[b]);
+    return cycle->scores[i] == best->score && (!cycle->ties || cycle->ties[i] == best->tie);
+}
+
+static struct best find_best(const struct berth_cycle *cycle)
+{
+    struct best best = {.score = INT64_MIN};
+    for (size_t i = 0; i < cycle->n_slots; i++)
+        best.score = MAX(best.score, cycle->scores[i]);
+    for (size_t i = 0; cycle->ties && i < cycle->n_slots; i++)
+        if (cycle->scores[i] == best.score)
+            best.tie = MAX(best.tie, cycle->ties[i]);
+    return best;
 }
 
 /*
- * The highest total. Among equals upstream takes what comes to the top of a binary heap built from
- * the list, and so do we: the same sift-down over the same list.
+ * Among equals upstream takes what comes to the top of a binary heap built from the list. In each
+ * part of that tree a node wins against equals below it, and the left branch against the right:
+ * the winner is the first of the best when the tree is walked from the root, left before right. As
+ * text, the turns on the way to a node sort in that very order; they are the bits of its number,
+ * counted from 1, behind the first.
  */
+static uint64_t place_in_heap(size_t i)
+{
+    uint64_t number = i + 1;
+    unsigned zeros = (unsigned)__builtin_clzll(number);
+    return number << zeros | (63 - zeros);
+}
+
+static size_t first_in_heap(const struct berth_cycle *cycle, const struct best *best)
+{
+    size_t winner = 0;
+    uint64_t place = UINT64_MAX;
+    for (size_t i = 0; i < cycle->n_slots; i++)
+        if (is_best(cycle, i, best) && place_in_heap(i) < place) {
+            winner = i;
+            place = place_in_heap(i);
+        }
+    return winner;
+}
+
+static size_t draw_lot(const struct berth_cycle *cycle, int64_t best)
+{
+    size_t n = 0, i = 0;
+    for (size_t k = 0; k < cycle->n_slots; k++)
+        n += cycle->scores[k] == best;
+    size_t lot = (size_t)rand_below(&cycle->engine->rand, n);
+    while (cycle->scores[i] != best || lot--)
+        i++;
+    return i;
+}
+
 struct berth_node *cycle_choose(struct berth_cycle *cycle)
 {
-    size_t n = cycle->n_slots;
-    uint32_t *heap = arena_array(&cycle->arena, uint32_t, n);
-    const int64_t *score = cycle->scores;
-    const uint64_t *ties = cycle->ties;
-    for (size_t i = 0; i < n; i++)
-        heap[i] = (uint32_t)i;
-    for (size_t top = n / 2; top-- > 0;)
-        for (size_t at = top, child; (child = 2 * at + 1) < n; at = child) {
-            if (child + 1 < n && is_better(score, ties, heap[child + 1], heap[child]))
-                child++;
-            if (!is_better(score, ties, heap[child], heap[at]))
-                break;
-            uint32_t swap = heap[at];
-            heap[at] = heap[child];
-            heap[child] = swap;
-        }
-    cycle->chosen = cycle->slots[heap[0]];
-    return cycle->engine->cache.columns.nodes[cycle->chosen];
+    struct engine *e = cycle->engine;
+    size_t chosen = 0;
+    if (cycle->n_slots > 1) {
+        struct best best = find_best(cycle);
+        chosen = e->features.on[FEATURE_BERTH_RANDOM_TIES] ? draw_lot(cycle, best.score)
+                                                           : first_in_heap(cycle, &best);
+    }
+    return e->cache.columns.nodes[cycle->slots[chosen]];
 }

@@ -14,8 +14,10 @@
 #include "base/arena.h"
 #include "engine/node_limit.h"
 #include "engine/queue.h"
+#include "engine/scratchpad.h"
 #include "engine/status.h"
 
+struct evidence;
 struct explain_nodes;
 struct survey;
 
@@ -33,21 +35,12 @@ struct pre_filter_verdict {
     struct str *reasons; /* in the cycle's arena */
 };
 
-/* The verdict on nodes that follow each other in the order of this attempt. */
-struct verdict_run {
-    uint32_t n;
-    uint16_t plugin; /* id of the plugin that refused; VERDICT_NOBODY: none did */
-    uint8_t code;
-    berth_reason reason;
-};
-#define VERDICT_NOBODY UINT16_MAX
-
 /* What one plugin thought of the feasible nodes, in the order of slots. */
 struct plugin_scores {
     const struct berth_handle *handle;
     int64_t *scores;     /* as the plugin has them, checked or not */
     int64_t *raw;        /* before normalising; NULL where the plugin does not normalise */
-    uint8_t *normalized; /* 0 … 100 */
+    uint8_t *normalized; /* 0 … 100; NULL: all have scores[0] */
 };
 
 /* What one extender gave the feasible nodes, in the order of slots. */
@@ -55,8 +48,6 @@ struct extender_scores {
     size_t extender; /* index in engine.extenders */
     int64_t *scores; /* as it said, not weighted; NULL: it did not answer */
 };
-
-struct verdict;
 
 struct berth_cycle {
     struct engine *engine;
@@ -75,23 +66,30 @@ struct berth_cycle {
     enum berth_code pre_filter_code;
 
     /* The nodes that are candidates, counted from where this attempt begins to look. */
-    struct berth_node *const *nodes;
+    const uint32_t *candidates; /* slots */
     size_t n_nodes, start;
-    size_t n_all; /* nodes of the cluster when it began */
+    size_t n_all;   /* nodes of the cluster when it began */
+    bool only_some; /* PreFilter, or a promise, left only these */
     struct berth_columns columns;
+    struct {
+        bool refused;
+        uint32_t slot;
+        struct verdict verdict;
+    } promised; /* the node that the pod was promised, tried before all others */
 
-    /* What became of them. By slot, since nodes may be gone when the binding has ended. */
-    struct explain_nodes *names;  /* who was in which slot, and the order of all nodes */
-    VEC(struct verdict_run) runs; /* of the nodes looked at, from `start` on */
-    const uint32_t *order;        /* where only some were candidates: their slots, else NULL */
-    uint32_t *slots;              /* feasible nodes, in order */
-    int64_t *scores;              /* their totals */
-    size_t n_slots, n_failed;
+    /*
+     * What became of them, in the engine's scratch until the attempt ends. By slot, since nodes may
+     * be gone when extenders have answered.
+     */
+    struct explain_nodes *names; /* who was in which slot, and the order of all nodes */
+    uint32_t *slots;             /* feasible nodes, in order */
+    int64_t *scores;             /* their totals */
+    size_t n_slots, n_failed;    /* these two stay */
     VEC(struct plugin_scores) plugin_scores;
     VEC(struct extender_scores) extender_scores;
-    uint64_t *ties;  /* decide among equal totals, the highest wins; NULL: nothing does */
-    bool resumed;    /* extenders were asked: the cluster may have changed since it began */
-    uint32_t chosen; /* slot */
+    uint64_t *ties; /* decide among equal totals, the highest wins; NULL: nothing does */
+    bool resumed;   /* extenders were asked: the cluster may have changed since it began */
+    struct evidence *evidence; /* all of this, once the attempt has ended; NULL: nobody wants it */
 
     struct str nominated_node; /* by PostFilter; in the arena */
     bool nominated;
@@ -109,8 +107,11 @@ struct cycle_failure {
         nominated_node; /* else this is its promise now; may be empty. In the cycle's arena */
 };
 
+/* Cycles are used again: cycle_free keeps a few for cycle_new. */
 struct berth_cycle *cycle_new(struct engine *engine, struct profile *profile);
 struct berth_cycle *cycle_free(struct berth_cycle *cycle);
+/* Ends those that were kept. */
+void cycle_free_spare(struct engine *engine);
 /* For "what if" questions: state cloned, everything else shared. Freed by cycle_free_clone. */
 struct berth_cycle *cycle_clone(const struct berth_cycle *cycle);
 void cycle_free_clone(struct berth_cycle *clone);
@@ -123,7 +124,8 @@ void cycle_free_clone(struct berth_cycle *clone);
 bool cycle_begin(struct berth_cycle *cycle, const struct berth_pod *pod,
                  struct cycle_failure *failure);
 /* The node that the pod was promised: if it fits, no other is looked at. */
-bool cycle_try_promised(struct berth_cycle *cycle, const struct berth_pod *pod);
+bool cycle_try_promised(struct berth_cycle *cycle, const struct berth_pod *pod,
+                        struct cycle_failure *failure);
 /* Fills slots and runs. */
 bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
                   struct cycle_failure *failure);
@@ -133,7 +135,10 @@ void cycle_unfit(struct berth_cycle *cycle, const struct berth_pod *pod,
 /* Scores the feasible nodes. */
 bool cycle_score(struct berth_cycle *cycle, const struct berth_pod *pod,
                  struct cycle_failure *failure);
+/* The best of them. */
 struct berth_node *cycle_choose(struct berth_cycle *cycle);
+/* The attempt is over: what it found is kept as evidence, and the scratch is free for the next. */
+void cycle_end_attempt(struct berth_cycle *cycle);
 
 /* Between stages others may have had their say; the columns are taken anew. */
 void cycle_resume(struct berth_cycle *cycle);
@@ -146,6 +151,8 @@ void cycle_narrow(struct berth_cycle *cycle, const struct verdict *verdicts);
 void cycle_failure_release(struct cycle_failure *failure);
 /* As if nothing had failed. */
 void cycle_failure_clear(struct cycle_failure *failure);
+/* What `from` says counts; it says nothing afterwards. */
+void cycle_failure_move(struct cycle_failure *failure, struct cycle_failure *from);
 /* Fills failure with an error in printf's manner. */
 void cycle_failure_error(struct cycle_failure *failure, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* The same, ending in what the plugin said. */
@@ -170,10 +177,15 @@ enum berth_code cycle_filter_node(struct berth_cycle *cycle, const struct berth_
                                   const struct berth_handle **ret_plugin);
 /* For PostFilter after extenders had their say: what was said of every node, by slot. */
 void cycle_restore_verdicts(struct berth_cycle *cycle);
-/* The i-th candidate. */
-static inline struct berth_node *cycle_node(const struct berth_cycle *cycle, size_t i)
+/* The slot of the i-th candidate, i <= n_nodes - 1, and who is in it. */
+static inline uint32_t cycle_slot(const struct berth_cycle *cycle, size_t i)
 {
-    return cycle->nodes[(cycle->start + i) % cycle->n_nodes];
+    size_t at = cycle->start + i;
+    return cycle->candidates[at < cycle->n_nodes ? at : at - cycle->n_nodes];
+}
+static inline const struct berth_node *cycle_node(const struct berth_cycle *cycle, size_t i)
+{
+    return cycle->columns.nodes[cycle_slot(cycle, i)];
 }
 
 #endif

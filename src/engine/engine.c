@@ -195,9 +195,8 @@ struct engine *engine_free(struct engine *e)
     map_release(&e->ops_by_pod);
     explain_release(&e->explain);
     workers_release(&e->workers);
-    free(e->verdicts);
-    free(e->batch_codes);
-    free(e->batch_reasons);
+    cycle_free_spare(e);
+    scratchpad_release(&e->scratch);
     queue_release(&e->queue);
     cluster_release(&e->cluster);
     cache_release(&e->cache);
@@ -282,16 +281,6 @@ int64_t engine_next_wake(const struct engine *e)
 
 /* --- what to do ------------------------------------------------------------------------------- */
 
-void engine_make_verdicts(struct engine *e, size_t n)
-{
-    if (n <= e->n_verdicts)
-        return;
-    e->verdicts = xreallocarray(e->verdicts, n, sizeof(*e->verdicts));
-    e->batch_codes = xreallocarray(e->batch_codes, n, sizeof(*e->batch_codes));
-    e->batch_reasons = xreallocarray(e->batch_reasons, n, sizeof(*e->batch_reasons));
-    e->n_verdicts = n;
-}
-
 void engine_tell_decision(struct engine *e, const struct berth_queued_pod *queued,
                           const struct berth_cycle *cycle, int64_t started,
                           const struct cycle_failure *failure, struct str node_name)
@@ -364,7 +353,7 @@ static void submit_status(struct engine *e, const struct berth_queued_pod *queue
 
 void engine_attempt_failed(struct engine *e, struct berth_queued_pod *queued,
                            const struct cycle_failure *failure, int64_t started,
-                           const struct berth_cycle *cycle)
+                           struct berth_cycle *cycle)
 {
     struct explain_result result = {queued, cycle, failure, STR(""), started};
     struct explain_record *record = explain_add(&e->explain, &result);

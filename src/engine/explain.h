@@ -12,48 +12,37 @@
 #ifndef BERTH_ENGINE_EXPLAIN_H
 #define BERTH_ENGINE_EXPLAIN_H
 
-#include "engine/cache.h"
 #include "engine/cycle.h"
+#include "engine/evidence.h"
 
-#define EXPLAIN_MAX_BYTES ((size_t)16 << 20)
-
-struct explain_nodes; /* names of nodes by slot, shared by records of the same node set */
+#define EXPLAIN_MAX_BYTES ((size_t)8 << 20)
 
 enum explain_outcome { EXPLAIN_BOUND, EXPLAIN_UNSCHEDULABLE, EXPLAIN_ERROR };
 
-struct explain_score {
-    uint16_t plugin;
-    int64_t weight;
-    int64_t *raw;        /* NULL: the same as normalized */
-    uint8_t *normalized; /* NULL: an extender's, which may say any number */
+enum explain_text {
+    EXPLAIN_NAMESPACE,
+    EXPLAIN_NAME,
+    EXPLAIN_UID,
+    EXPLAIN_SCHEDULER_NAME,
+    EXPLAIN_NODE_NAME, /* where it was bound; empty: nowhere */
+    EXPLAIN_MESSAGE,
+    EXPLAIN_NOMINATED_NODE,
+    EXPLAIN_SURVEY, /* members of its JSON object; empty: there was none */
+    EXPLAIN_TEXTS,
 };
 
-/* One attempt, in one piece of memory. */
+/* One attempt. */
 struct explain_record {
-    size_t size;
     uint64_t number; /* counts all attempts of this engine */
     int64_t started; /* ns, the engine's clock */
+    struct evidence *evidence;
+    /* What brought the pod back, see struct cluster_event. */
+    const char *event_label;
+    uint32_t event_resource, event_action;
     uint32_t attempt;
-    enum explain_outcome outcome;
-    enum queue_place went_to; /* where the pod was put afterwards */
-    struct cluster_event brought_by;
-    struct str namespace, name, uid, scheduler_name;
-    struct str node_name; /* where it was bound; empty: nowhere */
-    struct str message;
-    struct str nominated_node;
-    struct str survey; /* members of its JSON object; empty: there was none */
-    struct pre_filter_verdict *pre_filter;
-    size_t n_pre_filter;
-
-    struct explain_nodes *nodes;
-    size_t n_all; /* nodes of the cluster */
-    /* The nodes looked at: candidate start, start + 1, … as far as the runs reach. */
-    uint32_t *order; /* slots of the candidates; NULL: all nodes in their order */
-    size_t n_candidates, start;
-    struct verdict_run *runs;
-    size_t n_runs;
-    struct explain_score *scores; /* of the nodes that passed, in the same order */
-    size_t n_scores;
+    uint8_t outcome, went_to;     /* enum queue_place: where the pod was put afterwards */
+    uint32_t ends[EXPLAIN_TEXTS]; /* of each text, one behind the other */
+    char texts[];
 };
 
 struct explain {
@@ -67,26 +56,20 @@ struct explain {
 void explain_init(struct explain *x, size_t max_bytes);
 void explain_release(struct explain *x);
 
-/* What an attempt came to. */
+/* What an attempt came to. Its cycle gives its evidence away. */
 struct explain_result {
     const struct berth_queued_pod *queued;
-    const struct berth_cycle *cycle;
+    struct berth_cycle *cycle;
     const struct cycle_failure *failure; /* NULL: bound */
     struct str node_name;
     int64_t started;
 };
 /* The record stays valid until the next call; NULL where it alone would exceed the bound. */
 struct explain_record *explain_add(struct explain *x, const struct explain_result *result);
+struct str explain_text(const struct explain_record *record, enum explain_text which);
 
-/* The names of the current node set; one reference more. */
-struct explain_nodes *explain_nodes_ref(struct explain *x, const struct cache *cache);
-void explain_nodes_unref(struct explain_nodes *nodes); /* NULL is fine */
-/* Who was in this slot; empty: nobody. */
-struct str explain_nodes_name(const struct explain_nodes *nodes, uint32_t slot);
-/* The slot of the i-th of all nodes. */
-uint32_t explain_nodes_slot(const struct explain_nodes *nodes, size_t i);
-/* The name of the i-th node that was looked at. */
-struct str explain_node_name(const struct explain_record *record, size_t i);
+/* Who is in which slot now; one reference more. */
+struct explain_nodes *explain_current_nodes(struct explain *x, const struct cache *cache);
 
 /* Appends ,"reasons":[…], or nothing where there are none. */
 void explain_write_reasons(const struct engine *engine, berth_reason reason, struct buf *out);

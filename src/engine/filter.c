@@ -112,48 +112,66 @@ enum berth_code cycle_filter_node(struct berth_cycle *cycle, const struct berth_
 struct window {
     struct berth_cycle *cycle;
     const struct berth_pod *pod;
+    struct scratchpad *scratch;
+    size_t n_words;                    /* of sets of slots */
     const struct berth_handle *handle; /* the plugin at work */
     size_t from, to;
-    struct bitset feasible; /* by slot: still in the race */
-    struct cycle_failure *failure;
+    size_t n_refused;
+    /* The first node in order, so far, on which a plugin broke: it matters once it is reached. */
+    size_t broken_at;
+    struct cycle_failure broken;
 };
 
 /* A plugin broke. Without a plugin the status says it all. */
-static void fail(struct window *w, const struct berth_handle *plugin, enum berth_code code,
+static void fail(const struct window *w, struct cycle_failure *failure,
+                 const struct berth_handle *plugin, enum berth_code code,
                  const struct berth_status *status)
 {
     if (plugin) {
-        cycle_failure_status(w->failure, w->cycle, status, code, "running \"%s\" filter plugin",
+        cycle_failure_status(failure, w->cycle, status, code, "running \"%s\" filter plugin",
                              plugin->plugin->name);
         return;
     }
-    cycle_failure_error(w->failure, "%s", "");
-    status_write(status, &w->cycle->engine->reasons, &w->failure->text);
+    cycle_failure_error(failure, "%s", "");
+    status_write(status, &w->cycle->engine->reasons, &failure->text);
 }
 
-static struct verdict *verdict_at(const struct window *w, size_t i)
+static void broke(struct window *w, uint32_t slot, const struct berth_handle *plugin,
+                  enum berth_code code, const struct berth_status *status)
 {
-    return &w->cycle->engine->verdicts[cycle_node(w->cycle, i)->slot];
+    size_t i = w->from;
+    while (cycle_slot(w->cycle, i) != slot)
+        i++;
+    if (i >= w->broken_at)
+        return;
+    w->broken_at = i;
+    fail(w, &w->broken, plugin, code, status);
+}
+
+/* Out of the race, by this plugin's word. */
+static void refuse(struct window *w, uint32_t slot, enum berth_code code, berth_reason reason)
+{
+    w->scratch->verdicts[slot] =
+        (struct verdict){.code = (uint8_t)code, .plugin = w->handle->id, .reason = reason};
+    w->n_refused++;
 }
 
 /* One plugin, one node, on whichever thread. */
 static void filter_item(const struct window *w, struct worker *worker, size_t i)
 {
-    const struct berth_node *node = cycle_node(w->cycle, i);
-    if (!bitset_get(&w->feasible, node->slot))
+    uint32_t slot = cycle_slot(w->cycle, i);
+    if (!word_bit(w->scratch->feasible, slot))
         return;
     status_clear(&worker->status);
-    enum berth_code code =
-        w->handle->plugin->filter(w->handle->self, w->cycle, w->pod, node, &worker->status);
+    enum berth_code code = w->handle->plugin->filter(w->handle->self, w->cycle, w->pod,
+                                                     cycle_node(w->cycle, i), &worker->status);
     if (code == BERTH_SUCCESS)
         return;
-    struct verdict *v = verdict_at(w, i);
-    v->code = (uint8_t)MIN((unsigned)code, (unsigned)UINT8_MAX);
-    v->plugin = w->handle->id;
     /* A single number can be noted here; everything else is for the engine's thread. */
-    if (worker->status.n == 1 && worker->status.reasons[0] && code_rejects(code))
-        v->reason = worker->status.reasons[0];
-    else
+    bool simple = worker->status.n == 1 && worker->status.reasons[0] && code_rejects(code);
+    vec_push(&worker->refused,
+             (struct worker_refusal){slot, code, simple ? worker->status.reasons[0] : 0});
+    if (!simple)
         worker_keep(worker, i, code);
 }
 
@@ -164,146 +182,196 @@ static void filter_items(void *ctx, size_t worker, size_t from, size_t to)
         filter_item(w, &w->cycle->engine->workers.v[worker], w->from + i);
 }
 
-/* The first node, in order, on which a plugin broke decides what is told. */
 static void resolve_kept(void *ctx, const struct kept_status *kept)
 {
     struct window *w = ctx;
     struct engine *e = w->cycle->engine;
+    uint32_t slot = cycle_slot(w->cycle, kept->item);
     if (code_rejects(kept->code))
-        verdict_at(w, kept->item)->reason = status_reason(&kept->status, &e->reasons);
-    else if (!w->failure->error)
-        fail(w, w->handle, kept->code, &kept->status);
+        w->scratch->verdicts[slot].reason = status_reason(&kept->status, &e->reasons);
+    else
+        broke(w, slot, w->handle, kept->code, &kept->status);
 }
 
-static bool filter_one_by_one(struct window *w)
+static void filter_one_by_one(struct window *w)
 {
-    struct engine *e = w->cycle->engine;
-    workers_run(&e->workers, w->to - w->from, filter_items, w);
-    workers_take_kept(&e->workers, resolve_kept, w);
-    for (size_t i = w->from; i < w->to; i++)
-        if (verdict_at(w, i)->code != BERTH_SUCCESS)
-            bitset_unset(&w->feasible, cycle_node(w->cycle, i)->slot);
-    return !w->failure->error;
-}
-
-static bool filter_batch(struct window *w)
-{
-    struct engine *e = w->cycle->engine;
-    struct berth_filter_batch batch = {.columns = &w->cycle->columns,
-                                       .feasible = w->feasible.words,
-                                       .codes = e->batch_codes,
-                                       .reasons = e->batch_reasons};
-    for (size_t i = w->from; i < w->to; i++) {
-        uint32_t slot = cycle_node(w->cycle, i)->slot;
-        e->batch_codes[slot] = BERTH_SUCCESS;
-        e->batch_reasons[slot] = 0;
-    }
-    status_clear(&e->status);
-    enum berth_code code =
-        w->handle->plugin->filter_many(w->handle->self, w->cycle, w->pod, &batch, &e->status);
-    if (code != BERTH_SUCCESS) {
-        fail(w, w->handle, code, &e->status);
-        return false;
-    }
-    for (size_t i = w->from; i < w->to; i++) {
-        uint32_t slot = cycle_node(w->cycle, i)->slot;
-        struct verdict *v = &e->verdicts[slot];
-        if (v->code != BERTH_SUCCESS)
-            bitset_unset(&w->feasible, slot); /* nobody brings it back into the race */
-        if (v->code != BERTH_SUCCESS || bitset_get(&w->feasible, slot))
-            continue;
-        *v = (struct verdict){.code = e->batch_codes[slot],
-                              .plugin = w->handle->id,
-                              .reason = e->batch_reasons[slot]};
-        if (!code_rejects(v->code)) {
-            fail(w, w->handle, v->code, &e->status);
-            return false;
+    struct workers *workers = &w->cycle->engine->workers;
+    workers_run(workers, w->to - w->from, filter_items, w);
+    for (size_t i = 0; i < workers->n; i++) {
+        struct worker *worker = &workers->v[i];
+        for (size_t k = 0; k < worker->refused.n; k++) {
+            const struct worker_refusal *r = &worker->refused.v[k];
+            word_unset(w->scratch->feasible, r->slot);
+            refuse(w, r->slot, r->code, r->reason);
         }
+        vec_clear(&worker->refused);
     }
-    return true;
+    workers_take_kept(workers, resolve_kept, w);
+}
+
+/* What the batch says of the nodes of one word that did not pass. */
+static void take_refused(struct window *w, size_t word, uint64_t gone)
+{
+    struct scratchpad *s = w->scratch;
+    for (; gone; gone &= gone - 1) {
+        uint32_t slot = (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(gone);
+        enum berth_code code = (enum berth_code)s->codes[slot];
+        refuse(w, slot, code, s->reasons[slot]);
+        if (!code_rejects(code))
+            broke(w, slot, w->handle, code, &w->cycle->engine->status);
+        s->codes[slot] = 0;
+        s->reasons[slot] = 0;
+    }
+}
+
+static bool filter_batch(struct window *w, struct cycle_failure *failure)
+{
+    struct scratchpad *s = w->scratch;
+    struct berth_status *status = &w->cycle->engine->status;
+    struct berth_filter_batch batch = {.columns = &w->cycle->columns,
+                                       .feasible = s->feasible,
+                                       .codes = s->codes,
+                                       .reasons = s->reasons};
+    memcpy(s->before, s->feasible, w->n_words * sizeof(uint64_t));
+    status_clear(status);
+    enum berth_code code =
+        w->handle->plugin->filter_many(w->handle->self, w->cycle, w->pod, &batch, status);
+    for (size_t i = 0; i < w->n_words; i++) {
+        uint64_t gone = s->before[i] & ~s->feasible[i];
+        s->feasible[i] &= s->before[i]; /* nobody brings a node back into the race */
+        if (gone)
+            take_refused(w, i, gone);
+    }
+    if (code != BERTH_SUCCESS)
+        fail(w, failure, w->handle, code, status);
+    return code == BERTH_SUCCESS;
+}
+
+/* The nodes of the window that are promised to others, as a set in scratch->before. */
+static void find_promised(struct window *w)
+{
+    struct engine *e = w->cycle->engine;
+    memset(w->scratch->before, 0, w->n_words * sizeof(uint64_t));
+    map_each (entry, &e->queue.nominator.nodes) {
+        const struct berth_node *node = cache_node(&e->cache, entry->key);
+        if (node)
+            word_set(w->scratch->before, node->slot);
+    }
 }
 
 /* Nodes that are promised to others are looked at one by one, by all plugins. */
-static bool filter_promised(struct window *w)
+static void filter_promised(struct window *w)
 {
     struct engine *e = w->cycle->engine;
     if (e->queue.nominator.nodes.n == 0)
-        return true;
+        return;
+    find_promised(w);
     for (size_t i = w->from; i < w->to; i++) {
-        struct berth_node *node = cycle_node(w->cycle, i);
+        uint32_t slot = cycle_slot(w->cycle, i);
+        const struct berth_node *node = cycle_node(w->cycle, i);
         const struct berth_handle *plugin = NULL;
-        if (!bitset_get(&w->feasible, node->slot) || !has_nominated(e, w->pod, node))
+        if (!word_bit(w->scratch->before, slot) || !has_nominated(e, w->pod, node))
             continue;
         enum berth_code code = filter_with_nominated(w->cycle, w->pod, node, &e->status, &plugin);
         if (code == BERTH_SUCCESS)
             continue;
-        if (!code_rejects(code)) {
-            fail(w, plugin, code, &e->status);
-            return false;
-        }
-        bitset_unset(&w->feasible, node->slot);
-        e->verdicts[node->slot] =
-            (struct verdict){.code = (uint8_t)code,
-                             .plugin = plugin->id,
-                             .reason = status_reason(&e->status, &e->reasons)};
+        word_unset(w->scratch->feasible, slot);
+        w->n_refused++;
+        w->scratch->verdicts[slot] = (struct verdict){
+            .code = (uint8_t)code, .plugin = plugin ? plugin->id : VERDICT_NOBODY, .reason = 0};
+        if (code_rejects(code))
+            w->scratch->verdicts[slot].reason = status_reason(&e->status, &e->reasons);
+        else
+            broke(w, slot, plugin, code, &e->status);
     }
-    return true;
 }
 
-static bool filter_window(struct window *w)
+static bool filter_window(struct window *w, struct cycle_failure *failure)
 {
     const handle_list *list = &w->cycle->profile->at[POINT_FILTER];
-    bool ok = filter_promised(w);
+    bool ok = true;
+    filter_promised(w);
     for (size_t i = 0; ok && i < list->n; i++) {
         w->handle = list->v[i];
         if (plugin_set_has(&w->cycle->skip_filter, w->handle->id))
             continue;
-        ok = w->handle->plugin->filter_many ? filter_batch(w) : filter_one_by_one(w);
+        if (w->handle->plugin->filter_many)
+            ok = filter_batch(w, failure);
+        else
+            filter_one_by_one(w);
     }
     return ok;
 }
 
-static void open_window(struct window *w)
+static void open_window(struct window *w, size_t n)
 {
-    bitset_fill(&w->feasible, false);
+    w->from = w->to;
+    w->to += n;
+    w->n_refused = 0;
+    memset(w->scratch->feasible, 0, w->n_words * sizeof(uint64_t));
+    for (size_t i = w->from; i < w->to; i++)
+        word_set(w->scratch->feasible, cycle_slot(w->cycle, i));
+}
+
+/* All passed, and all are wanted. */
+static void take_all(struct window *w)
+{
+    struct berth_cycle *cycle = w->cycle;
     for (size_t i = w->from; i < w->to; i++) {
-        uint32_t slot = cycle_node(w->cycle, i)->slot;
-        w->cycle->engine->verdicts[slot] = (struct verdict){.plugin = VERDICT_NOBODY};
-        bitset_set(&w->feasible, slot);
+        cycle->slots[cycle->n_slots++] = cycle_slot(cycle, i);
+        word_set(w->scratch->passed, i);
     }
 }
 
-/* For every node looked at: worth being part of its caller. */
-static inline void add_run(struct berth_cycle *cycle, const struct verdict *v, uint32_t n)
-{
-    struct verdict_run *last = cycle->runs.n ? &vec_last(&cycle->runs) : NULL;
-    if (last && last->plugin == v->plugin && last->code == v->code && last->reason == v->reason)
-        last->n += n;
-    else
-        vec_push(&cycle->runs, (struct verdict_run){n, v->plugin, v->code, v->reason});
-}
-
-/* Takes the verdicts in order until `want` feasible nodes are found. True: that is enough. */
-static bool close_window(struct window *w, size_t want)
+/*
+ * Takes the verdicts in order until `want` feasible nodes are found: *ret_enough. What a plugin
+ * that broke would have said of nodes beyond them is not missed. False: it is.
+ */
+static bool close_window(struct window *w, size_t want, struct cycle_failure *failure,
+                         bool *ret_enough)
 {
     struct berth_cycle *cycle = w->cycle;
-    struct engine *e = cycle->engine;
+    if (w->n_refused == 0 && want - cycle->n_slots >= w->to - w->from) {
+        take_all(w);
+        *ret_enough = cycle->n_slots == want;
+        return true;
+    }
     for (size_t i = w->from; i < w->to; i++) {
-        uint32_t slot = cycle_node(cycle, i)->slot;
-        const struct verdict *v = &e->verdicts[slot];
-        add_run(cycle, v, 1);
-        if (v->code == BERTH_SUCCESS) {
+        uint32_t slot = cycle_slot(cycle, i);
+        if (word_bit(w->scratch->feasible, slot)) {
+            word_set(w->scratch->passed, i);
             cycle->slots[cycle->n_slots++] = slot;
             if (cycle->n_slots == want) {
                 w->to = i + 1;
+                *ret_enough = true;
                 return true;
             }
             continue;
         }
+        if (i == w->broken_at)
+            return false;
+        struct verdict v = w->scratch->verdicts[slot];
+        scratchpad_add_refused(w->scratch, v, 1);
         cycle->n_failed++;
-        cycle_failure_blame(w->failure, e->handles[v->plugin], v->code);
+        cycle_failure_blame(failure, cycle->engine->handles[v.plugin], v.code);
     }
-    return false;
+    return true;
+}
+
+/*
+ * How many nodes the next attempt begins behind this one. Upstream counts those it has a status of
+ * and those that passed: a promised node that was refused at first counts again, unless it was
+ * refused twice.
+ */
+static size_t count_processed(const struct window *w)
+{
+    const struct berth_cycle *cycle = w->cycle;
+    if (!cycle->promised.refused)
+        return w->to;
+    for (size_t i = 0; i < w->to; i++)
+        if (cycle_slot(cycle, i) == cycle->promised.slot && !word_bit(w->scratch->passed, i))
+            return w->to;
+    return w->to + 1;
 }
 
 bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
@@ -311,19 +379,23 @@ bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
 {
     struct engine *e = cycle->engine;
     size_t want = nodes_to_find(cycle);
-    struct window w = {.cycle = cycle, .pod = pod, .failure = failure};
+    struct window w = {.cycle = cycle,
+                       .pod = pod,
+                       .scratch = &e->scratch,
+                       .n_words = BITSET_WORDS(cycle->columns.n),
+                       .broken_at = SIZE_MAX};
     bool ok = true, enough = false;
-    bitset_init(&w.feasible, cycle->columns.n);
     while (ok && !enough && w.to < cycle->n_nodes) {
-        w.from = w.to;
-        w.to = MIN(cycle->n_nodes, w.from + MAX((size_t)FILTER_WINDOW, want - cycle->n_slots));
-        open_window(&w);
-        ok = filter_window(&w);
-        if (ok)
-            enough = close_window(&w, want);
+        size_t n = MAX((size_t)FILTER_WINDOW, want - cycle->n_slots);
+        open_window(&w, MIN(n, cycle->n_nodes - w.to));
+        ok = filter_window(&w, failure);
+        if (ok && !close_window(&w, want, failure, &enough)) {
+            cycle_failure_move(failure, &w.broken);
+            ok = false;
+        }
     }
-    bitset_release(&w.feasible);
-    e->next_start_node = (e->next_start_node + w.to) % e->cache.order.n;
+    cycle_failure_release(&w.broken);
+    e->next_start_node = (e->next_start_node + count_processed(&w)) % e->cache.order.n;
     return ok;
 }
 
@@ -351,7 +423,9 @@ static void move_feasible(struct berth_cycle *cycle, size_t from, size_t to)
         cycle->ties[to] = cycle->ties[from];
     for (size_t i = 0; i < cycle->plugin_scores.n; i++) {
         struct plugin_scores *s = &cycle->plugin_scores.v[i];
-        s->normalized[to] = s->normalized[from];
+        s->scores[to] = s->scores[from];
+        if (s->normalized)
+            s->normalized[to] = s->normalized[from];
         if (s->raw)
             s->raw[to] = s->raw[from];
     }
@@ -362,21 +436,29 @@ static void move_feasible(struct berth_cycle *cycle, size_t from, size_t to)
     }
 }
 
+/* The nodes looked at once more: some that had passed are refused now. */
 static void narrow_runs(struct berth_cycle *cycle, const struct verdict *verdicts)
 {
-    struct verdict_run *old = cycle->runs.v;
-    size_t n = cycle->runs.n, at = 0;
-    cycle->runs.v = NULL;
-    cycle->runs.n = cycle->runs.cap = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct verdict v = {old[i].code, old[i].plugin, old[i].reason};
-        if (v.code != BERTH_SUCCESS)
-            add_run(cycle, &v, old[i].n);
-        else
-            for (uint32_t k = 0; k < old[i].n; k++)
-                add_run(cycle, &verdicts[at++], 1);
+    struct scratchpad *s = &cycle->engine->scratch;
+    VEC(struct verdict_run) old = {.v = s->runs.v, .n = s->runs.n, .cap = s->runs.cap};
+    size_t run = 0, left = old.n ? old.v[0].n : 0, at = 0;
+    s->runs.v = NULL;
+    s->runs.n = s->runs.cap = 0;
+    for (size_t i = 0; i < cycle->n_slots + cycle->n_failed; i++) {
+        struct verdict v;
+        if (word_bit(s->passed, i)) {
+            v = verdicts[at++];
+            if (v.code == BERTH_SUCCESS)
+                continue;
+            word_unset(s->passed, i);
+        } else {
+            v = old.v[run].verdict;
+            if (--left == 0 && ++run < old.n)
+                left = old.v[run].n;
+        }
+        scratchpad_add_refused(s, v, 1);
     }
-    free(old);
+    vec_release(&old);
 }
 
 void cycle_narrow(struct berth_cycle *cycle, const struct verdict *verdicts)
@@ -397,19 +479,18 @@ void cycle_narrow(struct berth_cycle *cycle, const struct verdict *verdicts)
 void cycle_restore_verdicts(struct berth_cycle *cycle)
 {
     struct engine *e = cycle->engine;
-    size_t at = cycle->start;
+    struct scratchpad *s = &e->scratch;
+    size_t at = 0;
     /* Nodes that nobody looked at, or that have come since, are no case for preemption. */
     for (size_t slot = 0; slot < cycle->columns.n; slot++)
-        e->verdicts[slot] = (struct verdict){.code = BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE,
+        s->verdicts[slot] = (struct verdict){.code = BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE,
                                              .plugin = VERDICT_NOBODY};
-    for (size_t i = 0; i < cycle->runs.n; i++) {
-        const struct verdict_run *run = &cycle->runs.v[i];
-        for (uint32_t k = 0; k < run->n; k++, at++) {
-            uint32_t slot = cycle->order ? cycle->order[at % cycle->n_nodes]
-                                         : explain_nodes_slot(cycle->names, at % cycle->n_nodes);
+    /* Nobody is left that passed: the runs are about all that were looked at. */
+    for (size_t i = 0; i < s->runs.n; i++)
+        for (uint32_t k = 0; k < s->runs.v[i].n; k++, at++) {
+            uint32_t slot = cycle_slot(cycle, at);
             const struct berth_node *node = e->cache.columns.nodes[slot];
             if (node && str_eq(str_of(node->name), explain_nodes_name(cycle->names, slot)))
-                e->verdicts[slot] = (struct verdict){run->code, run->plugin, run->reason};
+                s->verdicts[slot] = s->runs.v[i].verdict;
         }
-    }
 }

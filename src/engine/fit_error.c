@@ -65,18 +65,30 @@ static struct str limit_reason(const struct berth_cycle *cycle, struct arena *a)
 /* Gone by an extender's word, without a reason: upstream has no status of such a node. */
 static bool is_silent(const struct berth_cycle *cycle, const struct verdict_run *run)
 {
-    return !run->reason && run->plugin != VERDICT_NOBODY && !cycle->engine->handles[run->plugin];
+    const struct verdict *v = &run->verdict;
+    return !v->reason && v->plugin != VERDICT_NOBODY && !cycle->engine->handles[v->plugin];
+}
+
+static void count_run(const struct reasons *reasons, struct tallies *t,
+                      const struct verdict_run *run)
+{
+    berth_reason reason = run->verdict.reason;
+    for (size_t k = 0; k < reasons_count(reasons, reason); k++)
+        count_reason(t, reasons_at(reasons, reason, k), run->n);
 }
 
 static void count_verdicts(const struct berth_cycle *cycle, struct tallies *t, struct arena *a)
 {
     const struct reasons *reasons = &cycle->engine->reasons;
-    size_t outside = cycle->n_all;
-    for (size_t i = 0; i < cycle->runs.n; i++) {
-        const struct verdict_run *run = &cycle->runs.v[i];
-        outside -= is_silent(cycle, run) ? 0 : run->n;
-        for (size_t k = 0; k < reasons_count(reasons, run->reason); k++)
-            count_reason(t, reasons_at(reasons, run->reason, k), run->n);
+    const struct scratchpad *s = &cycle->engine->scratch;
+    size_t outside = cycle->n_all - cycle->n_slots;
+    for (size_t i = 0; i < s->runs.n; i++) {
+        outside -= is_silent(cycle, &s->runs.v[i]) ? 0 : s->runs.v[i].n;
+        count_run(reasons, t, &s->runs.v[i]);
+    }
+    if (cycle->promised.refused && !node_limit_allows(&cycle->limit, cycle->promised.slot)) {
+        outside--;
+        count_run(reasons, t, &(struct verdict_run){cycle->promised.verdict, 1});
     }
     if (outside && cycle->limit.set)
         count_reason(t, limit_reason(cycle, a), outside);

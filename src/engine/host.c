@@ -86,7 +86,7 @@ static enum berth_code host_node_verdict(const struct berth_cycle *cycle,
     if (!node->object || !node_limit_allows(&cycle->limit, node->slot))
         return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
     /* The attempt under way: verdicts are those of its filters. */
-    return (enum berth_code)cycle->engine->verdicts[node->slot].code;
+    return (enum berth_code)cycle->engine->scratch.verdicts[node->slot].code;
 }
 
 static void host_nominate(struct berth_cycle *cycle, struct berth_str node_name)

@@ -18,15 +18,9 @@
 #include "engine/engine.h"
 #include "engine/explain.h"
 #include "engine/queue.h"
+#include "engine/scratchpad.h"
 #include "engine/status.h"
 #include "engine/workers.h"
-
-/* What was said of a node in the attempt under way. */
-struct verdict {
-    uint8_t code;
-    uint16_t plugin; /* id; VERDICT_NOBODY: none refused it */
-    berth_reason reason;
-};
 
 /* An extender, in its place among the others. */
 struct engine_extender {
@@ -60,11 +54,8 @@ struct engine {
     uint64_t next_write_id;           /* of extender calls, too */
     size_t next_start_node;           /* where the next cycle begins to look */
 
-    /* Scratch for cycles, by slot; see engine_make_verdicts. */
-    struct verdict *verdicts;
-    uint8_t *batch_codes;
-    berth_reason *batch_reasons;
-    size_t n_verdicts;
+    struct scratchpad scratch; /* of the attempt under way */
+    VEC(struct berth_cycle *) spare_cycles;
     struct workers workers;
     struct explain explain;
     bool surveys;
@@ -95,7 +86,7 @@ void engine_log_extender(struct engine *engine, const struct engine_extender *ex
 /* The attempt failed: tells the user and puts the pod back. Takes queued over. */
 void engine_attempt_failed(struct engine *engine, struct berth_queued_pod *queued,
                            const struct cycle_failure *failure, int64_t started,
-                           const struct berth_cycle *cycle);
+                           struct berth_cycle *cycle);
 /* Submits an event regarding the pod. */
 void engine_submit_event(struct engine *engine, const struct berth_pod *pod,
                          const struct profile *profile, bool warning, const char *reason,
@@ -104,7 +95,5 @@ void engine_submit_event(struct engine *engine, const struct berth_pod *pod,
 void engine_tell_decision(struct engine *engine, const struct berth_queued_pod *queued,
                           const struct berth_cycle *cycle, int64_t started,
                           const struct cycle_failure *failure, struct str node_name);
-/* Room for the verdicts on n slots. */
-void engine_make_verdicts(struct engine *engine, size_t n);
 
 #endif

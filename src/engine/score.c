@@ -32,6 +32,8 @@ struct scoring {
     struct berth_cycle *cycle;
     const struct berth_pod *pod;
     struct plugin_scores *to; /* the plugin at work, and where its scores go */
+    struct score_row *row;    /* room for them */
+    int64_t common;           /* what all nodes have alike */
     struct cycle_failure *failure;
 };
 
@@ -70,7 +72,7 @@ static bool score_nodes(struct scoring *s)
 {
     const struct berth_handle *h = s->to->handle;
     struct engine *e = s->cycle->engine;
-    s->to->scores = arena_array(&s->cycle->arena, int64_t, s->cycle->n_slots);
+    s->to->scores = s->row->scores;
     if (!h->plugin->score_many) {
         workers_run(&e->workers, s->cycle->n_slots, score_items, s);
         workers_take_kept(&e->workers, resolve_kept, s);
@@ -95,7 +97,7 @@ static bool normalize(struct scoring *s)
     if (!h->plugin->normalize)
         return true;
     /* What came before normalising is kept for the explanation. */
-    s->to->raw = arena_array(&s->cycle->arena, int64_t, n);
+    s->to->raw = s->row->raw;
     memcpy(s->to->raw, s->to->scores, n * sizeof(int64_t));
     status_clear(&e->status);
     enum berth_code code = h->plugin->normalize(h->self, s->cycle, s->pod, s->cycle->slots,
@@ -105,25 +107,59 @@ static bool normalize(struct scoring *s)
     return code == BERTH_SUCCESS;
 }
 
+static bool in_range(int64_t score)
+{
+    return score >= 0 && score <= MAX_NODE_SCORE;
+}
+
+static bool fail_range(const struct scoring *s, int64_t score)
+{
+    cycle_failure_error(s->failure,
+                        "applying score defaultWeights on Score plugins: plugin \"%s\" returns an "
+                        "invalid score %lld, it should in the range of [0, %d] after normalizing",
+                        s->to->handle->plugin->name, (long long)score, MAX_NODE_SCORE);
+    return false;
+}
+
+static bool all_equal(const int64_t *v, size_t n)
+{
+    return memcmp(v, v + 1, (n - 1) * sizeof(*v)) == 0;
+}
+
 /* Adds the weighted scores to the totals, provided that they are what they should be. */
 static bool add_up(struct scoring *s)
 {
-    const struct berth_handle *h = s->to->handle;
     const int64_t *scores = s->to->scores;
-    s->to->normalized = arena_array(&s->cycle->arena, uint8_t, s->cycle->n_slots);
-    for (size_t i = 0; i < s->cycle->n_slots; i++) {
-        if (scores[i] < 0 || scores[i] > MAX_NODE_SCORE) {
-            cycle_failure_error(s->failure,
-                                "applying score defaultWeights on Score plugins: plugin \"%s\" "
-                                "returns an invalid score %lld, it should in the range of [0, %d] "
-                                "after normalizing",
-                                h->plugin->name, (long long)scores[i], MAX_NODE_SCORE);
-            return false;
-        }
-        s->to->normalized[i] = (uint8_t)scores[i];
-        s->cycle->scores[i] += scores[i] * h->weight;
+    int64_t *totals = s->cycle->scores, weight = s->to->handle->weight;
+    uint8_t *normalized = s->row->normalized;
+    size_t n = s->cycle->n_slots;
+    bool ok = true;
+    if (all_equal(scores, n)) {
+        s->common += scores[0] * weight;
+        return in_range(scores[0]) || fail_range(s, scores[0]);
     }
+    for (size_t i = 0; i < n; i++) {
+        ok &= in_range(scores[i]);
+        normalized[i] = (uint8_t)scores[i];
+        totals[i] += scores[i] * weight;
+    }
+    for (size_t i = 0; !ok && i < n; i++)
+        if (!in_range(scores[i]))
+            return fail_range(s, scores[i]);
+    s->to->normalized = normalized;
     return true;
+}
+
+static void begin_scores(struct berth_cycle *cycle)
+{
+    const handle_list *list = &cycle->profile->at[POINT_SCORE];
+    cycle->scores = cycle->engine->scratch.totals;
+    memset(cycle->scores, 0, cycle->n_slots * sizeof(*cycle->scores));
+    for (size_t i = 0; i < list->n; i++)
+        if (!plugin_set_has(&cycle->skip_score, list->v[i]->id))
+            vec_push(&cycle->plugin_scores, (struct plugin_scores){.handle = list->v[i]});
+    for (size_t i = 0; i < cycle->plugin_scores.n; i++)
+        scratchpad_row(&cycle->engine->scratch, i, cycle->n_slots);
 }
 
 bool cycle_score(struct berth_cycle *cycle, const struct berth_pod *pod,
@@ -131,18 +167,18 @@ bool cycle_score(struct berth_cycle *cycle, const struct berth_pod *pod,
 {
     /* All score before any normalises: that one broke is told rather than that one is off range. */
     static bool (*const steps[])(struct scoring *) = {score_nodes, normalize, add_up};
-    const handle_list *list = &cycle->profile->at[POINT_SCORE];
     struct scoring s = {.cycle = cycle, .pod = pod, .failure = failure};
-    cycle->scores = arena_array(&cycle->arena, int64_t, cycle->n_slots);
     bool ok = run_pre_score(cycle, pod, failure);
-    for (size_t i = 0; i < list->n; i++)
-        if (!plugin_set_has(&cycle->skip_score, list->v[i]->id))
-            vec_push(&cycle->plugin_scores, (struct plugin_scores){.handle = list->v[i]});
+    begin_scores(cycle);
     for (size_t k = 0; ok && k < ARRAY_LEN(steps); k++)
         for (size_t i = 0; ok && i < cycle->plugin_scores.n; i++) {
             s.to = &cycle->plugin_scores.v[i];
+            s.row = &cycle->engine->scratch.rows.v[i];
             ok = steps[k](&s);
         }
+    /* It decides nothing, unless extenders add what may be any number. */
+    for (size_t i = 0; cycle->engine->extenders.n && i < cycle->n_slots; i++)
+        cycle->scores[i] += s.common;
     /* Scores that do not make a decision are not told. */
     if (!ok)
         vec_clear(&cycle->plugin_scores);

@@ -89,18 +89,18 @@ static void cross_examine(struct berth_cycle *cycle, const struct berth_pod *pod
     bitset_init(&feasible, cycle->columns.n);
     for (size_t i = 0; i < e->cache.order.n; i++)
         bitset_set(&feasible, e->cache.order.v[i]->slot);
-    memset(e->batch_codes, 0, cycle->columns.n * sizeof(*e->batch_codes));
-    memset(e->batch_reasons, 0, cycle->columns.n * sizeof(*e->batch_reasons));
     struct berth_filter_batch batch = {.columns = &cycle->columns,
                                        .feasible = feasible.words,
-                                       .codes = e->batch_codes,
-                                       .reasons = e->batch_reasons};
+                                       .codes = e->scratch.codes,
+                                       .reasons = e->scratch.reasons};
     status_clear(&e->status);
     enum berth_code code =
         c->handle->plugin->filter_many(c->handle->self, cycle, pod, &batch, &e->status);
     /* A batch that breaks ends the attempt, which tells of it. */
     for (size_t i = 0; code == BERTH_SUCCESS && i < e->cache.order.n; i++)
         compare(cycle, c, &batch, e->cache.order.v[i]);
+    memset(e->scratch.codes, 0, cycle->columns.n * sizeof(*e->scratch.codes));
+    memset(e->scratch.reasons, 0, cycle->columns.n * sizeof(*e->scratch.reasons));
     bitset_release(&feasible);
 }
 

@@ -14,6 +14,7 @@ void workers_release(struct workers *w)
 {
     for (size_t i = 0; i < w->n; i++) {
         status_release(&w->v[i].status);
+        vec_release(&w->v[i].refused);
         vec_release(&w->v[i].kept);
     }
     free(w->v);

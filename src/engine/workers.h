@@ -24,8 +24,16 @@ struct kept_status {
     struct berth_status status;
 };
 
+/* What a filter said of a node that it refused. */
+struct worker_refusal {
+    uint32_t slot;
+    enum berth_code code;
+    berth_reason reason; /* 0: none, or its status is kept */
+};
+
 struct worker {
     struct berth_status status;
+    VEC(struct worker_refusal) refused; /* in no particular order */
     VEC(struct kept_status) kept;
 };
 

@@ -78,7 +78,8 @@ static const struct plugin_ref defaults[] = {
     {STR_INIT("B"), NULL},
     {STR_INIT("Binder"), NULL},
 };
-static const struct registry registry = {plugins, defaults, ARRAY_LEN(defaults)};
+static const struct registry registry = {
+    .plugins = plugins, .defaults = defaults, .n_defaults = ARRAY_LEN(defaults)};
 
 /* --- helpers ---------------------------------------------------------------------------------- */
 

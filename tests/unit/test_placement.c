@@ -97,7 +97,8 @@ static const struct plugin_ref defaults[] = {
     {STR_INIT("Grouper"), &three},
     {STR_INIT("DefaultBinder"), NULL},
 };
-static const struct registry registry = {plugins, defaults, ARRAY_LEN(defaults)};
+static const struct registry registry = {
+    .plugins = plugins, .defaults = defaults, .n_defaults = ARRAY_LEN(defaults)};
 
 static void begin(struct fixture *f)
 {

@@ -106,12 +106,29 @@ static void an_error_on_one_node_ends_the_attempt(void **state)
     (void)state;
     struct fixture f;
     puppet_clear();
-    puppet_add("A", AT(FILTER))->hook = break_on_one;
+    puppet_add("A", AT(FILTER) | AT(SCORE))->hook = break_on_one;
     puppet_scene(&f, 3);
     fixture_add(&f, puppet_pod("p", 0, ""));
     fixture_settle(&f);
     assert_told(&f, "p", "SchedulerError", "running \"A\" filter plugin: disk on fire");
     assert_on(&f, "p", NULL);
+    fixture_release(&f);
+}
+
+/* Nobody scores: the first node will do, and n1 matters to those only who begin with it. */
+static void an_error_beyond_what_is_needed_is_not_missed(void **state)
+{
+    (void)state;
+    struct fixture f;
+    puppet_clear();
+    puppet_add("A", AT(FILTER))->hook = break_on_one;
+    puppet_scene(&f, 3);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    assert_on(&f, "p", "n0");
+    fixture_add(&f, puppet_pod("q", 0, ""));
+    fixture_settle(&f);
+    assert_told(&f, "q", "SchedulerError", "running \"A\" filter plugin: disk on fire");
     fixture_release(&f);
 }
 
@@ -689,6 +706,7 @@ int main(void)
         cmocka_unit_test(all_refusals_count_alike),
         cmocka_unit_test(reasons_are_a_histogram_sorted_as_text),
         cmocka_unit_test(an_error_on_one_node_ends_the_attempt),
+        cmocka_unit_test(an_error_beyond_what_is_needed_is_not_missed),
         cmocka_unit_test(nominated_pods_count_by_priority),
         cmocka_unit_test(a_pod_does_not_stand_in_its_own_way),
         cmocka_unit_test(both_passes_are_needed),

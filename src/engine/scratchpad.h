@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scratchpad.h - the arrays that an attempt fills.
+ *
+ * Purpose:   verdicts, feasible nodes and scores are as long as the cluster is large, and only the
+ *            attempt under way needs them: the engine has one set, which every attempt uses again.
+ *            What is to outlive the attempt is taken out of them at its end (evidence.h).
+ * Ownership: owned by the engine; an attempt borrows from its beginning to its end.
+ * Threading: the engine's thread; the pool's threads write verdicts and scores of different nodes.
+ */
+#ifndef BERTH_ENGINE_SCRATCHPAD_H
+#define BERTH_ENGINE_SCRATCHPAD_H
+
+#include "base/bitset.h"
+#include "base/buf.h"
+#include "base/vec.h"
+#include "berth/plugin.h"
+
+/* What was said of a node in the attempt under way. */
+struct verdict {
+    uint8_t code;
+    uint16_t plugin; /* id; VERDICT_NOBODY: none refused it */
+    berth_reason reason;
+};
+#define VERDICT_NOBODY UINT16_MAX
+
+/* The same verdict on so many nodes that were refused one after the other. */
+struct verdict_run {
+    struct verdict verdict;
+    uint32_t n;
+};
+
+/* One plugin's scores. */
+struct score_row {
+    int64_t *scores, *raw;
+    uint8_t *normalized;
+};
+
+struct scratchpad {
+    size_t n; /* nodes there is room for, in all but verdicts */
+    /* By slot. */
+    struct verdict *verdicts; /* of nodes that were refused; of others they say nothing */
+    size_t n_verdicts;
+    uint8_t *codes; /* what batch filters say: all zero between two of them, like reasons */
+    berth_reason *reasons;
+    uint64_t *feasible, *before; /* sets of slots */
+    /* By candidate, in the order of the attempt. */
+    uint64_t *passed;             /* those that were looked at and not refused */
+    VEC(struct verdict_run) runs; /* the others that were looked at */
+    /* By feasible node. */
+    uint32_t *slots;
+    int64_t *totals;
+    struct buf packed;          /* where evidence is put together */
+    VEC(struct score_row) rows; /* one for each plugin that scores */
+};
+
+void scratchpad_release(struct scratchpad *s);
+/* Before an attempt on a cluster with n slots: room, no runs. */
+void scratchpad_begin(struct scratchpad *s, size_t n);
+/* The cluster has grown while the attempt waited; all else stays where it is. */
+void scratchpad_grow_verdicts(struct scratchpad *s, size_t n);
+/* Room for the scores of the i-th plugin that scores, all zero up to n. */
+struct score_row *scratchpad_row(struct scratchpad *s, size_t i, size_t n);
+/* One more node, behind those looked at so far, was refused. */
+static inline void scratchpad_add_refused(struct scratchpad *s, struct verdict v, uint32_t n)
+{
+    struct verdict_run *last = s->runs.n ? &vec_last(&s->runs) : NULL;
+    if (last && last->verdict.plugin == v.plugin && last->verdict.code == v.code &&
+        last->verdict.reason == v.reason)
+        last->n += n;
+    else
+        vec_push(&s->runs, (struct verdict_run){v, n});
+}
+
+static inline bool word_bit(const uint64_t *words, size_t i)
+{
+    return words[i / 64] >> (i % 64) & 1;
+}
+static inline void word_set(uint64_t *words, size_t i)
+{
+    words[i / 64] |= (uint64_t)1 << (i % 64);
+}
+static inline void word_unset(uint64_t *words, size_t i)
+{
+    words[i / 64] &= ~((uint64_t)1 << (i % 64));
+}
+
+#endif
