@@ -92,56 +92,79 @@ static inline void add(struct fractions *f, double value)
     f->n++;
 }
 
-static inline double fraction_at(const struct balanced_allocation *self,
-                                 const struct score_term *term, const struct term_amounts *amounts,
-                                 bool with_pod)
+/* With the pod and without it. */
+struct change {
+    struct fractions with, without;
+};
+
+static inline void add_term(struct change *c, struct term_amounts amounts,
+                            const struct score_term *term, bool sane)
 {
-    int64_t requested = with_pod ? go_add(amounts->allocated, term->request) : amounts->allocated;
-    return fraction(requested, amounts->allocatable, self->sane);
+    int64_t has = amounts.allocatable, used = amounts.allocated;
+    if (has == 0)
+        return;
+    add(&c->with, fraction(go_add(used, term->request), has, sane));
+    add(&c->without, fraction(used, has, sane));
 }
 
-/* The standard deviation where there are more than two. */
+static inline int64_t balance(double deviation)
+{
+    return go_int64((1 - deviation) * (double)MAX_NODE_SCORE);
+}
+
+/* From 50, it becomes as uneven as can be, over 75, nothing changes, to 100. */
+static inline int64_t improvement(int64_t with, int64_t without)
+{
+    return MAX_NODE_SCORE / 2 + go_sub(go_add(MAX_NODE_SCORE / 2, with), without) / 2;
+}
+
+/* The standard deviation of up to two. */
+static inline double deviation_of_two(const struct fractions *f)
+{
+    return f->n == 2 ? fabs((f->first - f->second) / 2) : 0;
+}
+
+/* Of more than two. The pod's request is added where it is there. */
 static double deviation(const struct balanced_allocation *self, const struct score_terms *terms,
-                        struct score_place at, const struct fractions *f, bool with_pod)
+                        const struct berth_node *node, const struct fractions *f, bool with_pod)
 {
     double mean = f->total / (double)f->n, sum = 0;
     for (size_t i = 0; i < terms->n; i++) {
-        struct term_amounts amounts = term_amounts_at(&terms->v[i], at);
+        struct term_amounts amounts = node_amounts(&terms->v[i], node);
+        int64_t request = with_pod ? terms->v[i].request : 0;
         if (amounts.allocatable == 0)
             continue;
-        double distance = fraction_at(self, &terms->v[i], &amounts, with_pod) - mean;
+        double distance =
+            fraction(go_add(amounts.allocated, request), amounts.allocatable, self->sane) - mean;
         sum = sum + distance * distance;
     }
     return sqrt(sum / (double)f->n);
 }
 
-static inline int64_t balance(const struct balanced_allocation *self,
-                              const struct score_terms *terms, struct score_place at,
-                              const struct fractions *f, bool with_pod)
+static int64_t score_node(const struct balanced_allocation *self, const struct score_terms *terms,
+                          const struct berth_node *node)
 {
-    double std = 0;
-    if (f->n == 2)
-        std = fabs((f->first - f->second) / 2);
-    else if (f->n > 2)
-        std = deviation(self, terms, at, f, with_pod);
-    return go_int64((1 - std) * (double)MAX_NODE_SCORE);
+    struct change c = {0};
+    for (size_t i = 0; i < terms->n; i++)
+        add_term(&c, node_amounts(&terms->v[i], node), &terms->v[i], self->sane);
+    if (c.with.n <= 2)
+        return improvement(balance(deviation_of_two(&c.with)),
+                           balance(deviation_of_two(&c.without)));
+    return improvement(balance(deviation(self, terms, node, &c.with, true)),
+                       balance(deviation(self, terms, node, &c.without, false)));
 }
 
-/* From 50, it becomes as uneven as can be, over 75, nothing changes, to 100. */
-static inline int64_t score_at(const struct balanced_allocation *self,
-                               const struct score_terms *terms, struct score_place at)
+/* Up to two resources, as by default, over columns. */
+static void score_columns(const struct balanced_allocation *self, const struct score_terms *terms,
+                          const struct term_column *columns, struct berth_score_batch *batch)
 {
-    struct fractions with = {0}, without = {0};
-    for (size_t i = 0; i < terms->n; i++) {
-        struct term_amounts amounts = term_amounts_at(&terms->v[i], at);
-        if (amounts.allocatable == 0)
-            continue;
-        add(&with, fraction_at(self, &terms->v[i], &amounts, true));
-        add(&without, fraction_at(self, &terms->v[i], &amounts, false));
+    for (size_t i = 0; i < batch->n; i++) {
+        struct change c = {0};
+        for (size_t k = 0; k < terms->n; k++)
+            add_term(&c, term_column_at(&columns[k], batch->slots[i]), &terms->v[k], self->sane);
+        batch->scores[i] =
+            improvement(balance(deviation_of_two(&c.with)), balance(deviation_of_two(&c.without)));
     }
-    int64_t change = go_sub(go_add(MAX_NODE_SCORE / 2, balance(self, terms, at, &with, true)),
-                            balance(self, terms, at, &without, false));
-    return MAX_NODE_SCORE / 2 + change / 2;
 }
 
 /* Without pre_score, as a configuration may have it, a pod that asks for nothing scores 0. */
@@ -153,7 +176,7 @@ static enum berth_code score(void *ctx, const struct berth_cycle *cycle,
     const struct balanced_allocation *self = ctx;
     struct score_terms *kept = self->host->state_read(cycle, self->state);
     struct score_terms *terms = kept ? kept : score_terms_new(&self->resources, pod);
-    *ret_score = terms->best_effort ? 0 : score_at(self, terms, (struct score_place){.node = node});
+    *ret_score = terms->best_effort ? 0 : score_node(self, terms, node);
     if (!kept)
         free(terms);
     return BERTH_SUCCESS;
@@ -167,10 +190,14 @@ static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
     const struct balanced_allocation *self = ctx;
     struct score_terms *kept = self->host->state_read(cycle, self->state);
     struct score_terms *terms = kept ? kept : score_terms_new(&self->resources, pod);
-    for (size_t i = 0; i < batch->n; i++) {
-        struct score_place at = {.columns = batch->columns, .slot = batch->slots[i]};
-        batch->scores[i] = terms->best_effort ? 0 : score_at(self, terms, at);
-    }
+    struct term_column columns[TERM_COLUMNS_MAX];
+    if (terms->best_effort)
+        memset(batch->scores, 0, batch->n * sizeof(int64_t));
+    else if (terms->n <= 2 && score_terms_columns(terms, batch->columns, columns))
+        score_columns(self, terms, columns, batch);
+    else
+        for (size_t i = 0; i < batch->n; i++)
+            batch->scores[i] = score_node(self, terms, batch->columns->nodes[batch->slots[i]]);
     if (!kept)
         free(terms);
     return BERTH_SUCCESS;

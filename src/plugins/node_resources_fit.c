@@ -139,14 +139,15 @@ static enum berth_code no_request(const struct node_resources_fit *self,
 
 /* Scalar resources that a node lacks. */
 struct shortage {
-    berth_reason reasons[MAX_INSUFFICIENT];
     size_t n;
     bool hopeless; /* of one, more than the node has at all: emptying it would not help */
+    berth_reason reasons[MAX_INSUFFICIENT];
 };
 
 static void find_scalar_shortage(const struct fit_request *want, const struct berth_node *node,
                                  struct shortage *s)
 {
+    s->n = 0;
     for (size_t i = 0; i < want->n && s->n < MAX_INSUFFICIENT; i++) {
         const struct fit_scalar *scalar = &want->scalars[i];
         int64_t has = resource_scalar(&node->allocatable, scalar->name);
@@ -183,7 +184,8 @@ static enum berth_code filter(void *ctx, const struct berth_cycle *cycle,
         .pods = (int64_t)node->pods.n,
     };
     unsigned lacks = fit_lacks(want, &amounts);
-    struct shortage s = {.n = 0, .hopeless = fit_is_hopeless(want, &amounts, lacks)};
+    struct shortage s;
+    s.hopeless = fit_is_hopeless(want, &amounts, lacks);
     find_scalar_shortage(want, node, &s);
     for (size_t i = 0; i < FIT_LACKS; i++)
         if (lacks >> i & 1)
@@ -223,6 +225,32 @@ static berth_reason all_reasons(const struct node_resources_fit *self, unsigned 
     return self->host->reason_list(self->handle, list, n);
 }
 
+/* Which of the nodes from `slot` on, 64 at most, lack something that is in the columns. */
+static uint64_t lacking(const struct fit_request *want, const struct berth_columns *c, size_t slot)
+{
+    uint64_t bits = 0;
+    size_t n = MIN(c->n - slot, 64);
+    for (size_t i = 0; i < n; i++) {
+        struct fit_amounts amounts = column_amounts(c, slot + i);
+        bits |= (uint64_t)(fit_lacks(want, &amounts) != 0) << i;
+    }
+    return bits;
+}
+
+static void refuse_unfit(const struct node_resources_fit *self, const struct fit_request *want,
+                         struct berth_filter_batch *batch, size_t word, uint64_t bit)
+{
+    const struct berth_columns *c = batch->columns;
+    size_t slot = word * 64 + (size_t)__builtin_ctzll(bit);
+    struct fit_amounts amounts = column_amounts(c, slot);
+    unsigned lacks = fit_lacks(want, &amounts);
+    struct shortage s;
+    s.hopeless = fit_is_hopeless(want, &amounts, lacks);
+    find_scalar_shortage(want, c->nodes[slot], &s);
+    if (lacks || s.n)
+        batch_refuse(batch, word, bit, refusal(s.hopeless), all_reasons(self, lacks, &s));
+}
+
 static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
                                    const struct berth_pod *pod, struct berth_filter_batch *batch,
                                    struct berth_status *status)
@@ -233,19 +261,14 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
     const struct fit_request *want = self->host->state_read(cycle, self->request_key);
     if (!want)
         return no_request(self, status);
-    for (size_t w = 0; w < BITSET_WORDS(c->n); w++)
-        for (uint64_t left = batch->feasible[w]; left; left &= left - 1) {
-            size_t slot = w * 64 + (size_t)__builtin_ctzll(left);
-            struct fit_amounts amounts = column_amounts(c, slot);
-            unsigned lacks = fit_lacks(want, &amounts);
-            if (!lacks && want->n == 0)
-                continue;
-            struct shortage s = {.n = 0, .hopeless = fit_is_hopeless(want, &amounts, lacks)};
-            find_scalar_shortage(want, c->nodes[slot], &s);
-            if (lacks || s.n)
-                batch_refuse(batch, w, left & -left, refusal(s.hopeless),
-                             all_reasons(self, lacks, &s));
-        }
+    for (size_t w = 0; w < BITSET_WORDS(c->n); w++) {
+        uint64_t left = batch->feasible[w];
+        /* Most nodes fit. Scalar resources are not in the columns: then all are looked at. */
+        if (left && want->n == 0)
+            left &= lacking(want, c, w * 64);
+        for (; left; left &= left - 1)
+            refuse_unfit(self, want, batch, w, left & -left);
+    }
     return BERTH_SUCCESS;
 }
 

@@ -90,12 +90,16 @@ static inline void add(struct tally *t, int64_t score, int64_t weight)
     t->weights = go_add(t->weights, weight);
 }
 
-static inline void add_resource(const struct resource_scorer *s, struct tally *t,
-                                const struct term_amounts *amounts, int64_t requested,
-                                int64_t weight)
+/* type is s->type, as a constant where loops are made for one type each. */
+static inline void add_resource(const struct resource_scorer *s, enum scoring_type type,
+                                struct tally *t, struct term_amounts amounts,
+                                const struct score_term *term)
 {
-    int64_t capacity = amounts->allocatable, score;
-    switch (s->type) {
+    int64_t capacity = amounts.allocatable, score;
+    int64_t requested = go_add(amounts.allocated, term->request), weight = term->weight;
+    if (capacity == 0)
+        return;
+    switch (type) {
     case SCORING_LEAST_ALLOCATED:
         add(t, score_least(requested, capacity, s->sane), weight);
         break;
@@ -120,32 +124,19 @@ static int64_t rounded(const struct tally *t)
     return go_int64(round((double)t->sum / (double)t->weights));
 }
 
-static inline int64_t mean(const struct resource_scorer *s, const struct tally *t)
+static inline int64_t mean(const struct resource_scorer *s, enum scoring_type type,
+                           const struct tally *t)
 {
     int64_t score;
     if (t->weights == 0)
         return 0;
-    if (s->type == SCORING_REQUESTED_TO_CAPACITY_RATIO)
+    if (type == SCORING_REQUESTED_TO_CAPACITY_RATIO)
         score = rounded(t);
     else if (LIKELY((uint64_t)t->sum <= UINT32_MAX && (uint64_t)t->weights <= UINT32_MAX))
         return (uint32_t)t->sum / (uint32_t)t->weights; /* the narrow division is faster */
     else
         score = go_div(t->sum, t->weights);
     return s->sane ? MIN(MAX(score, 0), MAX_NODE_SCORE) : score;
-}
-
-static inline int64_t score_at(const struct resource_scorer *s, const struct score_terms *terms,
-                               struct score_place at)
-{
-    struct tally tally = {0};
-    for (size_t i = 0; i < terms->n; i++) {
-        const struct score_term *term = &terms->v[i];
-        struct term_amounts amounts = term_amounts_at(term, at);
-        if (amounts.allocatable != 0)
-            add_resource(s, &tally, &amounts, go_add(amounts.allocated, term->request),
-                         term->weight);
-    }
-    return mean(s, &tally);
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
@@ -179,15 +170,49 @@ void resource_scorer_init(struct resource_scorer *s, enum scoring_type type,
 int64_t resource_scorer_score(const struct resource_scorer *s, const struct score_terms *terms,
                               const struct berth_node *node)
 {
-    return score_at(s, terms, (struct score_place){.node = node});
+    struct tally tally = {0};
+    for (size_t i = 0; i < terms->n; i++)
+        add_resource(s, s->type, &tally, node_amounts(&terms->v[i], node), &terms->v[i]);
+    return mean(s, s->type, &tally);
+}
+
+/* One loop for each type, so that nothing is asked twice within it. */
+__attribute__((always_inline)) static inline void score_columns(const struct resource_scorer *s,
+                                                                enum scoring_type type,
+                                                                const struct score_terms *terms,
+                                                                const struct term_column *columns,
+                                                                struct berth_score_batch *batch)
+{
+    for (size_t i = 0; i < batch->n; i++) {
+        struct tally tally = {0};
+        for (size_t k = 0; k < terms->n; k++)
+            add_resource(s, type, &tally, term_column_at(&columns[k], batch->slots[i]),
+                         &terms->v[k]);
+        batch->scores[i] = mean(s, type, &tally);
+    }
 }
 
 void resource_scorer_score_many(const struct resource_scorer *s, const struct score_terms *terms,
                                 struct berth_score_batch *batch)
 {
-    for (size_t i = 0; i < batch->n; i++)
-        batch->scores[i] = score_at(
-            s, terms, (struct score_place){.columns = batch->columns, .slot = batch->slots[i]});
+    struct term_column columns[TERM_COLUMNS_MAX];
+    if (!score_terms_columns(terms, batch->columns, columns)) {
+        for (size_t i = 0; i < batch->n; i++)
+            batch->scores[i] =
+                resource_scorer_score(s, terms, batch->columns->nodes[batch->slots[i]]);
+        return;
+    }
+    switch (s->type) {
+    case SCORING_LEAST_ALLOCATED:
+        score_columns(s, SCORING_LEAST_ALLOCATED, terms, columns, batch);
+        break;
+    case SCORING_MOST_ALLOCATED:
+        score_columns(s, SCORING_MOST_ALLOCATED, terms, columns, batch);
+        break;
+    case SCORING_REQUESTED_TO_CAPACITY_RATIO:
+        score_columns(s, SCORING_REQUESTED_TO_CAPACITY_RATIO, terms, columns, batch);
+        break;
+    }
 }
 
 int64_t resource_scorer_score_sum(const struct resource_scorer *s, const struct berth_host *host,
@@ -208,8 +233,7 @@ int64_t resource_scorer_score_sum(const struct resource_scorer *s, const struct 
             sum.allocatable = go_add(sum.allocatable, one.allocatable);
             sum.allocated = go_add(sum.allocated, one.allocated);
         }
-        if (sum.allocatable != 0)
-            add_resource(s, &tally, &sum, sum.allocated, term.weight);
+        add_resource(s, s->type, &tally, sum, &term);
     }
-    return mean(s, &tally);
+    return mean(s, s->type, &tally);
 }

@@ -164,6 +164,39 @@ struct score_terms *score_terms_new(const struct scored_resources *r, const stru
     return terms;
 }
 
+static struct term_column column_of(enum term_source source, const struct berth_columns *c)
+{
+    switch (source) {
+    case TERM_CPU:
+        return (struct term_column){c->allocatable_cpu, c->requested_cpu};
+    case TERM_CPU_NONZERO:
+        return (struct term_column){c->allocatable_cpu, c->nonzero_cpu};
+    case TERM_MEMORY:
+        return (struct term_column){c->allocatable_memory, c->requested_memory};
+    case TERM_MEMORY_NONZERO:
+        return (struct term_column){c->allocatable_memory, c->nonzero_memory};
+    case TERM_EPHEMERAL_STORAGE:
+        return (struct term_column){c->allocatable_ephemeral_storage,
+                                    c->requested_ephemeral_storage};
+    case TERM_SCALAR:
+        break;
+    }
+    return (struct term_column){0};
+}
+
+bool score_terms_columns(const struct score_terms *terms, const struct berth_columns *columns,
+                         struct term_column ret_columns[TERM_COLUMNS_MAX])
+{
+    if (terms->n > TERM_COLUMNS_MAX)
+        return false;
+    for (size_t i = 0; i < terms->n; i++) {
+        ret_columns[i] = column_of(terms->v[i].source, columns);
+        if (!ret_columns[i].allocatable)
+            return false;
+    }
+    return true;
+}
+
 void score_terms_sign(const struct score_terms *terms, const struct berth_host *host,
                       const struct intern *names, struct berth_signature *s)
 {

@@ -70,17 +70,11 @@ bool pod_status_has_resources(const struct pod *pod);
 
 /* --- amounts of a node ------------------------------------------------------------------------ */
 
-/* A node to be scored: in the columns, or by itself (columns NULL). */
-struct score_place {
-    const struct berth_columns *columns;
-    size_t slot;
-    const struct berth_node *node; /* by itself only */
-};
-
 struct term_amounts {
     int64_t allocatable, allocated;
 };
 
+/* Where there is nothing allocatable, the term does not count on this node. */
 static inline struct term_amounts node_amounts(const struct score_term *term,
                                                const struct berth_node *node)
 {
@@ -103,27 +97,22 @@ static inline struct term_amounts node_amounts(const struct score_term *term,
                                  resource_scalar(used, term->name)};
 }
 
-/* Where there is nothing allocatable, the term does not count on this node. */
-static inline struct term_amounts term_amounts_at(const struct score_term *term,
-                                                  struct score_place at)
+/* The same amounts of all nodes, by slot. */
+struct term_column {
+    const int64_t *allocatable, *allocated;
+};
+
+/* As many terms as are scored over columns; who configures more has his nodes looked at one by one.
+ */
+#define TERM_COLUMNS_MAX 4
+
+/* False where there are too many, or one that has no columns. */
+bool score_terms_columns(const struct score_terms *terms, const struct berth_columns *columns,
+                         struct term_column ret_columns[TERM_COLUMNS_MAX]);
+
+static inline struct term_amounts term_column_at(const struct term_column *column, size_t slot)
 {
-    const struct berth_columns *c = at.columns;
-    if (!c)
-        return node_amounts(term, at.node);
-    switch (term->source) {
-    case TERM_CPU:
-        return (struct term_amounts){c->allocatable_cpu[at.slot], c->requested_cpu[at.slot]};
-    case TERM_CPU_NONZERO:
-        return (struct term_amounts){c->allocatable_cpu[at.slot], c->nonzero_cpu[at.slot]};
-    case TERM_MEMORY:
-        return (struct term_amounts){c->allocatable_memory[at.slot], c->requested_memory[at.slot]};
-    case TERM_MEMORY_NONZERO:
-        return (struct term_amounts){c->allocatable_memory[at.slot], c->nonzero_memory[at.slot]};
-    case TERM_EPHEMERAL_STORAGE:
-    case TERM_SCALAR:
-        break;
-    }
-    return node_amounts(term, c->nodes[at.slot]);
+    return (struct term_amounts){column->allocatable[slot], column->allocated[slot]};
 }
 
 #endif
