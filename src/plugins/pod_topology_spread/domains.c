@@ -3,7 +3,7 @@
  * Pods and nodes by topology domain. Mostly all nodes count, and the numbers are there already:
  * the cluster keeps them. Only where some nodes do not count are they added up anew.
  */
-#include "plugins/pod_topology_spread.h"
+#include "plugins/pod_topology_spread/spread.h"
 
 /* --- which nodes a pod can use ---------------------------------------------------------------- */
 

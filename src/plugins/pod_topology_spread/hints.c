@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugins/pod_topology_spread.h"
+#include "plugins/pod_topology_spread/spread.h"
 
 /* The constraints that keep the pod out. False: they make no sense; trying again will tell. */
 static bool constraints_of(struct spread *self, const struct berth_pod *pod, struct arena *a,

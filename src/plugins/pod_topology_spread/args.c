@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/labels.h"
-#include "plugins/pod_topology_spread.h"
+#include "plugins/pod_topology_spread/spread.h"
 
 static const struct field spread_args_fields[] = {
     ARGS_META_FIELDS(struct spread_args),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pod_topology_spread.h - what the files of PodTopologySpread share.
+ * spread.h - what the files of PodTopologySpread share.
  *
  * Purpose:   the plugin's instance; constraints of a pod, read and ready for use; pods and nodes by
  *            topology domain.
@@ -8,8 +8,8 @@
  * Threading: as include/berth/plugin.h says; made in pre_filter and pre_score, only read
  * afterwards.
  */
-#ifndef BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_H
-#define BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_H
+#ifndef BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_SPREAD_H
+#define BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_SPREAD_H
 
 #include "api/node_selector.h"
 #include "engine/cluster.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PodTopologySpread: pods that belong together go to different zones, hosts and the like. */
-#include "plugins/pod_topology_spread.h"
+#include "plugins/pod_topology_spread/spread.h"
 
 #include "plugins/registry.h"
 

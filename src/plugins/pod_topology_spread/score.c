@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "plugins/go_math.h"
-#include "plugins/pod_topology_spread.h"
+#include "plugins/pod_topology_spread/spread.h"
 
 #define INVALID_SCORE (-1)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugins/default_selector.h"
-#include "plugins/pod_topology_spread.h"
+#include "plugins/pod_topology_spread/spread.h"
 
 static const char *const actions[] = {
     [SPREAD_DO_NOT_SCHEDULE] = "DoNotSchedule",

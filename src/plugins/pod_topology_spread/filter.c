@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugins/pod_topology_spread.h"
+#include "plugins/pod_topology_spread/spread.h"
 
 #define UNSET INT32_MAX /* pods in a domain that is not there */
 
