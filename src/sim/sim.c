@@ -122,7 +122,6 @@ static void load(struct sim *sim, struct object *o)
         pod->object = object_ref(o);
         vec_push(&sim->pods, pod);
         map_put(&sim->by_uid, object_meta(o)->uid, pod);
-        sim->n_open++;
     }
     engine_object_changed(sim->engine, NULL, o);
     /* No two things happen at the same moment: pods are tried in the order they came. */
@@ -175,6 +174,8 @@ static void tell_bindings(struct sim *sim)
 
 void sim_run(struct sim *sim)
 {
+    /* Pods that are gated, or another scheduler's, are never tried: nobody waits for these. */
+    sim->n_open = engine_get_stats(sim->engine).active;
     for (;;) {
         while (sim->n_open && engine_schedule_one(sim->engine))
             tell_bindings(sim);
