@@ -28,7 +28,7 @@ struct sim {
     uint32_t max_attempts;
     VEC(struct sim_pod *) pods; /* in the scenario's order */
     struct map by_uid;
-    size_t n_open;                      /* of these: neither placed nor given up */
+    size_t n_open;                      /* of these: being tried, neither placed nor given up */
     VEC(struct sim_binding *) bindings; /* asked for, not yet told */
 };
 
@@ -46,7 +46,7 @@ int sim_new(const struct sim_options *options, struct sim **ret_sim, struct err 
 struct sim *sim_free(struct sim *sim);
 /* Pods come last, those without a node after the others; otherwise in the scenario's order. */
 void sim_load(struct sim *sim, const struct scenario *scenario);
-/* Until no pod is ready to be tried and nothing is under way. */
+/* Once. Until no pod is ready to be tried and nothing is under way. */
 void sim_run(struct sim *sim);
 
 #endif
