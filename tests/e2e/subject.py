@@ -156,11 +156,6 @@ def place_of(c, *names):
     return {name: c.pod(name)["spec"].get("nodeName") for name in names}
 
 
-def nodes_left(total, *reasons):
-    """The text for these reasons, each with its count; they are sorted as text, 10 before 2."""
-    return f"0/{total} nodes are available: {', '.join(sorted(reasons))}."
-
-
 def delete_pod(c, name, ns="default"):
     c.kubectl("delete", "pod", name, "-n", ns, "--force", "--grace-period=0")
 

@@ -10,17 +10,11 @@ import json
 
 import subject
 from berth import condition_of, events_of, make_node, make_pod, wait_for
-from subject import (LATE, after, apply, delete_pod, have, lands, nodes_left, patch_status, pends,
-                     place_of, profile, settle)
+from reasons import (CORDONED, NO_AFFINITY, NO_FEATURE, NO_PORT, NOT_ENFORCED, OUTSIDE, TAINTED,
+                     nodes_left)
+from subject import (LATE, after, apply, delete_pod, have, lands, patch_status, pends, place_of,
+                     profile, settle)
 from tap import contains, equal, main, test
-
-TAINTED = "node(s) had untolerated taint(s)"
-NO_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
-NOT_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
-OUTSIDE = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
-NO_PORT = "node(s) didn't have free ports for the requested pod ports"
-CORDONED = "node(s) were unschedulable"
-NO_FEATURE = "node(s) didn't match Pod's required features"
 
 
 def expression(key, operator, *values):

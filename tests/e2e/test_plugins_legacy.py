@@ -9,12 +9,11 @@ import json
 
 import subject
 from berth import make_node, make_pod
-from subject import after, apply, have, lands, nodes_left, pends, profile
+from reasons import NO_AFFINITY, NO_LABELS, nodes_left
+from subject import after, apply, have, lands, pends, profile
 from tap import main, test
 
 GPU = "example.com/gpu"
-NO_LABELS = "node(s) didn't have the requested labels"
-NO_SERVICE = "node(s) didn't match service affinity"
 
 
 def alone(name, plugin, **args):
@@ -99,8 +98,7 @@ def labels_that_nodes_have_or_lack_decide(c):
     apply(c, make_pod("p", scheduler_name="label"),
           make_pod("late", scheduler_name="label", node_selector={"pool": "x"}))
     lands(c, "p", "n3")
-    pends(c, "late", nodes_left(4, f"1 {NO_LABELS}",
-                                "3 node(s) didn't match Pod's node affinity/selector"))
+    pends(c, "late", nodes_left(4, f"1 {NO_LABELS}", f"3 {NO_AFFINITY}"))
     c.kubectl("label", "node", "n1", "retired-")
     lands(c, "late", "n1")
 

@@ -9,8 +9,9 @@ import json
 
 import subject
 from berth import make_node, make_pod
-from subject import (after, apply, delete_pod, have, lands, nodes_left, patch_status, pends,
-                     place_of, profile, settle)
+from reasons import nodes_left
+from subject import (after, apply, delete_pod, have, lands, patch_status, pends, place_of, profile,
+                     settle)
 from tap import equal, main, test
 
 GPU = "example.com/gpu"

@@ -7,16 +7,12 @@ BERTH_SUBJECT=kube-scheduler runs the same tests on the real kube-scheduler.
 
 import subject
 from berth import make_node, make_pod, wait_for
-from subject import (LATE, after, apply, delete_pod, have, lands, nodes_left, pends, place_of,
-                     profile, settle)
+from reasons import (CORDONED, NO_AFFINITY, NO_LABEL, NOT_NEAR, REPELLED, REPELLED_BY_OTHERS,
+                     TAINTED, UNEVEN, nodes_left)
+from subject import (LATE, after, apply, delete_pod, have, lands, pends, place_of, profile, settle)
 from tap import check, equal, main, test
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
-UNEVEN = "node(s) didn't match pod topology spread constraints"
-NO_LABEL = UNEVEN + " (missing required label)"
-NO_AFFINITY = "node(s) didn't match pod affinity rules"
-REPELLED = "node(s) didn't match pod anti-affinity rules"
-REPELLED_BY_OTHERS = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 PROFILES = [
     profile(),
@@ -89,7 +85,7 @@ def a_zone_that_is_full_makes_the_next_pod_wait(c):
     c.kubectl("cordon", "n0", "n1")
     settle(c)
     apply(c, web("p", evenly()))
-    pends(c, "p", nodes_left(3, f"1 {UNEVEN}", "2 node(s) were unschedulable"))
+    pends(c, "p", nodes_left(3, f"1 {UNEVEN}", f"2 {CORDONED}"))
     # What counts is the zone with the fewest. The pod that goes makes n2 as empty as the others.
     delete_pod(c, "web-n2-0")
     lands(c, "p", "n2")
@@ -145,7 +141,7 @@ def which_nodes_count_is_for_the_constraint_to_say(c):
          *there("n0"), *there("n1"))
     # The empty zone c counts, though no pod can go there, unless taints are honoured.
     apply(c, web("ignored", evenly()), web("honoured", evenly(nodeTaintsPolicy="Honor")))
-    pends(c, "ignored", nodes_left(3, "1 node(s) had untolerated taint(s)", f"2 {UNEVEN}"))
+    pends(c, "ignored", nodes_left(3, f"1 {TAINTED}", f"2 {UNEVEN}"))
     lands(c, "honoured", "n0", "n1")
     delete_pod(c, "honoured")
     c.kubectl("taint", "node", "n2", "broken-")
@@ -156,8 +152,7 @@ def which_nodes_count_is_for_the_constraint_to_say(c):
     apply(c, web("chosen", evenly(), node_selector={"pool": "x"}),
           web("all", evenly(nodeAffinityPolicy="Ignore"), node_selector={"pool": "x"}))
     lands(c, "chosen", "n1")
-    pends(c, "all", nodes_left(3, f"1 {UNEVEN}",
-                               "2 node(s) didn't match Pod's node affinity/selector"))
+    pends(c, "all", nodes_left(3, f"1 {UNEVEN}", f"2 {NO_AFFINITY}"))
 
 
 @test
@@ -209,7 +204,7 @@ def default_constraints_can_be_listed(c):
           make_pod("nobody", labels={"app": "other"}, scheduler_name="spread-list"))
     lands(c, "own", "n0")
     lands(c, "nobody", "n0")
-    pends(c, "p", nodes_left(2, f"1 {UNEVEN}", "1 node(s) were unschedulable"))
+    pends(c, "p", nodes_left(2, f"1 {UNEVEN}", f"1 {CORDONED}"))
     c.kubectl("uncordon", "n1")
     lands(c, "p", "n1")
 
@@ -244,7 +239,7 @@ def a_pod_waits_for_the_pod_it_wants_to_be_near(c):
     apply(c, make_pod("p", affinity=near(other("db"))),
           make_pod("q", affinity=near(other("db", HOST))))
     for name in ("p", "q"):
-        pends(c, name, nodes_left(3, f"3 {NO_AFFINITY}"))
+        pends(c, name, nodes_left(3, f"3 {NOT_NEAR}"))
     apply(c, make_pod("db", labels={"app": "db"}, node_selector={HOST: "n1"}))
     lands(c, "db", "n1")
     lands(c, "p", "n1", "n2")
@@ -255,7 +250,7 @@ def a_pod_waits_for_the_pod_it_wants_to_be_near(c):
 def a_pod_that_becomes_what_others_want_brings_them_back(c):
     have(c, *zones("ab"), make_pod("db", node_name="n1"))
     apply(c, make_pod("p", affinity=near(other("db"))))
-    pends(c, "p", nodes_left(2, f"2 {NO_AFFINITY}"))
+    pends(c, "p", nodes_left(2, f"2 {NOT_NEAR}"))
     c.kubectl("label", "pod", "db", "app=db")
     lands(c, "p", "n1")
 
@@ -264,7 +259,7 @@ def a_pod_that_becomes_what_others_want_brings_them_back(c):
 def a_node_that_joins_a_zone_is_near_what_is_in_it(c):
     have(c, *zones("a", cpu="1"), make_node("n1"), *there("n0", app="db"))
     apply(c, make_pod("p", cpu="2", affinity=near(other("db"))))
-    pends(c, "p", nodes_left(2, "1 Insufficient cpu", f"1 {NO_AFFINITY}"))
+    pends(c, "p", nodes_left(2, "1 Insufficient cpu", f"1 {NOT_NEAR}"))
     c.kubectl("label", "node", "n1", f"{ZONE}=a")
     lands(c, "p", "n1")
 
@@ -278,7 +273,7 @@ def the_first_of_pods_that_want_each_other_may_go_anywhere(c):
     equal(len(got), 1, "nodes of pods that want to be together")
     # A pod that does not match its own terms is no such first.
     apply(c, make_pod("alone", affinity=near(other("nobody"))))
-    pends(c, "alone", nodes_left(3, f"3 {NO_AFFINITY}"))
+    pends(c, "alone", nodes_left(3, f"3 {NOT_NEAR}"))
 
 
 @test
@@ -331,7 +326,7 @@ def terms_look_into_the_namespaces_that_they_name(c):
     lands(c, "all-but", "n3")
     lands(c, "union", "n3")
     lands(c, "mine", "n2", ns="blue")
-    pends(c, "own", nodes_left(4, f"4 {NO_AFFINITY}"))
+    pends(c, "own", nodes_left(4, f"4 {NOT_NEAR}"))
 
 
 @test

@@ -2,63 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why a pod has no node, in the words of kube-scheduler.
 
-berth and the real kube-scheduler run side by side on one cluster. Every kind of pod is made twice,
-one for each, and their conditions and events must be the same to the letter. What they should say
-is written down as well, so that a kind keeps being what it is meant to be. With
-BERTH_SUBJECT=kube-scheduler that is compared with itself: it proves the kinds and what is written
-down about them.
+Every kind of pod is made once for berth and once for the real kube-scheduler, and their conditions
+and events must be the same to the letter. What they should say is written down as well, so that a
+kind keeps being what it is meant to be.
 """
 
-import contextlib
 import json
 
 import berth
-import subject
-from berth import PODS, check, condition_of, events_of, make_node, make_pod, visible, wait_for
-from cluster import Cluster
-from subject import LATE, nodes_left, profile, settle, tidy
-from tap import equal, main, note, show_log, test
+import side_by_side
+from berth import check, condition_of, events_of, make_node, make_pod, visible, wait_for
+from reasons import (CORDONED, NO_AFFINITY, NO_FEATURE, NO_LABEL, NO_PORT, NOT_ENFORCED, NOT_NEAR,
+                     OUTSIDE, REPELLED, REPELLED_BY_OTHERS, TAINTED, UNEVEN, nodes_left)
+from side_by_side import BOTH, after, have, make_twice
+from subject import LATE
+from tap import equal, main, note, test
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 GPU = "example.com/gpu"
-CORDONED = "node(s) were unschedulable"
-TAINTED = "node(s) had untolerated taint(s)"
-NO_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
-NOT_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
-OUTSIDE = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
-NO_PORT = "node(s) didn't have free ports for the requested pod ports"
-UNEVEN = "node(s) didn't match pod topology spread constraints"
-NO_LABEL = UNEVEN + " (missing required label)"
-NOT_NEAR = "node(s) didn't match pod affinity rules"
-REPELLED = "node(s) didn't match pod anti-affinity rules"
-REPELLED_BY_OTHERS = "node(s) didn't satisfy existing pods anti-affinity rules"
-NO_FEATURE = "node(s) didn't match Pod's required features"
 
-BOTH = ("berth", "kube")
 ENFORCED = {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
     "nodeSelectorTerms": [{"matchExpressions": [{"key": "team", "operator": "Exists"}]}]}}}
-
-
-@contextlib.contextmanager
-def cluster():
-    with Cluster() as c:
-        subject.apply(c, *OBJECTS)
-        profiles = {who: [profile(who), profile(f"{who}-enforced", NodeAffinity=ENFORCED)]
-                    for who in BOTH}
-        c.schedulers = [
-            subject.start(c, profiles["berth"], name="berth"),
-            c.start_scheduler(*subject.FLAGS, config={"profiles": profiles["kube"]}, qps=5000)]
-        yield c
-        subject.stop(c, c.schedulers[0])
-
-
-def after(c):
-    for p in c.schedulers:
-        show_log(p.log)
-        check(p.running(), f"{p.name} has ended")
-    tidy(c)
-
-
 OBJECTS = [
     {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "patient"},
      "value": 1000, "preemptionPolicy": "Never"},
@@ -70,16 +34,6 @@ OBJECTS = [
 
 
 # ---- comparing -----------------------------------------------------------------------------------
-
-def copies(kinds):
-    """Every kind of pod for either scheduler: berth-NAME and kube-NAME."""
-    for name, (pod, _) in kinds.items():
-        for who in BOTH:
-            own = json.loads(json.dumps(pod))
-            own["metadata"]["name"] = f"{who}-{name}"
-            own["spec"]["schedulerName"] = who + own["spec"].get("schedulerName", "")
-            yield own
-
 
 def told(c, who, name):
     """What can be seen of a pod, with the names of the scheduler and the pod taken out. Where it is
@@ -105,7 +59,7 @@ def shown(want):
 
 def compare(c, kinds, reason="Unschedulable"):
     """Makes all pods at once, and complains of every kind that is not told alike, or not so."""
-    c.create_many(PODS, list(copies(kinds)))
+    make_twice(c, {name: made for name, (made, _) in kinds.items()})
     trouble = []
     for name, (_, want) in kinds.items():
         for who in BOTH:
@@ -119,14 +73,6 @@ def compare(c, kinds, reason="Unschedulable"):
             trouble.append(f"{name}\n  both  {theirs}\n  want  {want}")
     note(f"{len(kinds)} kinds")
     check(not trouble, "\n".join(trouble))
-
-
-def have(c, *objects):
-    """Nodes and pods on them; both schedulers know them then."""
-    for obj in objects:
-        c.create(berth.NODES if obj["kind"] == "Node" else PODS, obj)
-    for who in BOTH:
-        settle(c, who)
 
 
 def pod(**more):
@@ -270,10 +216,10 @@ def nodes_that_are_not_wanted(c):
         "not-by-name": (
             pod(**large, affinity=either(term(fields=[("metadata.name", "NotIn", "n0")]))),
             nodes_left(3, *cordoned_or_short, f"1 {NO_AFFINITY}")),
-        "enforced": (pod(**large, scheduler_name="-enforced"), nodes_left(
+        "enforced": (pod(**large, scheduler_name="enforced"), nodes_left(
             3, *cordoned_or_short, f"1 {NOT_ENFORCED}")),
         "enforced-and-own": (
-            pod(scheduler_name="-enforced", node_selector={"disk": "fast"}), nodes_left(
+            pod(scheduler_name="enforced", node_selector={"disk": "fast"}), nodes_left(
                 3, f"1 {CORDONED}", f"1 {NO_AFFINITY}", f"1 {NOT_ENFORCED}")),
     })
 
@@ -415,8 +361,7 @@ def features_that_are_missing_and_many_nodes(c):
 @test
 def gated_pods(c):
     have(c, make_node("n0"))
-    kinds = {"gated": (pod(gates=["example.com/a"]), None), "large": (pod(cpu="20"), None)}
-    c.create_many(PODS, list(copies(kinds)))
+    make_twice(c, {"gated": pod(gates=["example.com/a"]), "large": pod(cpu="20")})
     for who in BOTH:
         berth.wait_unschedulable(c, f"{who}-large", LATE)
     equal(told(c, "berth", "gated"), told(c, "kube", "gated"), "what is said of gated pods")
@@ -424,4 +369,4 @@ def gated_pods(c):
 
 
 if __name__ == "__main__":
-    main(fixture=cluster, after=after)
+    main(fixture=side_by_side.cluster(OBJECTS, enforced={"NodeAffinity": ENFORCED}), after=after)

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a node does not take a pod, in upstream's words; each is told with the number of nodes."""
+
+CORDONED = "node(s) were unschedulable"
+TAINTED = "node(s) had untolerated taint(s)"
+NO_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
+NOT_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
+OUTSIDE = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
+NO_PORT = "node(s) didn't have free ports for the requested pod ports"
+UNEVEN = "node(s) didn't match pod topology spread constraints"
+NO_LABEL = UNEVEN + " (missing required label)"
+NOT_NEAR = "node(s) didn't match pod affinity rules"
+REPELLED = "node(s) didn't match pod anti-affinity rules"
+REPELLED_BY_OTHERS = "node(s) didn't satisfy existing pods anti-affinity rules"
+NO_FEATURE = "node(s) didn't match Pod's required features"
+
+# NodeLabel, which only older configurations name.
+NO_LABELS = "node(s) didn't have the requested labels"
+
+
+def nodes_left(total, *reasons):
+    """The whole text; reasons, each with its count, are sorted as text, so that 10 is before 2."""
+    return f"0/{total} nodes are available: {', '.join(sorted(reasons))}."
