@@ -319,11 +319,13 @@ static void apply_limits(struct berth_cycle *cycle)
 {
     struct engine *e = cycle->engine;
     if (cycle->limit.set) {
-        uint32_t *allowed = arena_array(&cycle->arena, uint32_t, bitset_count(&cycle->limit.nodes));
         size_t n = 0;
+        uint32_t *allowed =
+            arena_array(&cycle->arena, uint32_t, 2 * bitset_count(&cycle->limit.nodes));
         for (size_t i = 0; i < cycle->n_all; i++)
             if (node_limit_allows(&cycle->limit, cycle->candidates[i]))
                 allowed[n++] = cycle->candidates[i];
+        memcpy(allowed + n, allowed, n * sizeof(*allowed));
         cycle->candidates = allowed;
         cycle->only_some = true;
         cycle->n_nodes = n;

@@ -66,7 +66,7 @@ struct berth_cycle {
     enum berth_code pre_filter_code;
 
     /* The nodes that are candidates, counted from where this attempt begins to look. */
-    const uint32_t *candidates; /* slots */
+    const uint32_t *candidates; /* slots of n_nodes nodes, twice over */
     size_t n_nodes, start;
     size_t n_all;   /* nodes of the cluster when it began */
     bool only_some; /* PreFilter, or a promise, left only these */
@@ -177,11 +177,10 @@ enum berth_code cycle_filter_node(struct berth_cycle *cycle, const struct berth_
                                   const struct berth_handle **ret_plugin);
 /* For PostFilter after extenders had their say: what was said of every node, by slot. */
 void cycle_restore_verdicts(struct berth_cycle *cycle);
-/* The slot of the i-th candidate, i <= n_nodes - 1, and who is in it. */
+/* The slot of the i-th candidate, and who is in it. */
 static inline uint32_t cycle_slot(const struct berth_cycle *cycle, size_t i)
 {
-    size_t at = cycle->start + i;
-    return cycle->candidates[at < cycle->n_nodes ? at : at - cycle->n_nodes];
+    return cycle->candidates[cycle->start + i];
 }
 static inline const struct berth_node *cycle_node(const struct berth_cycle *cycle, size_t i)
 {

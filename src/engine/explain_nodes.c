@@ -7,14 +7,14 @@ struct explain_nodes *explain_nodes_new(const struct cache *cache)
     for (size_t i = 0; i < n; i++)
         if (cache->columns.nodes[i])
             bytes += strlen(cache->columns.nodes[i]->name);
-    bytes += sizeof(struct explain_nodes) + n * sizeof(struct str) + n_order * sizeof(uint32_t);
+    bytes += sizeof(struct explain_nodes) + n * sizeof(struct str) + 2 * n_order * sizeof(uint32_t);
     struct explain_nodes *nodes = xmalloc(bytes);
     *nodes = (struct explain_nodes){
         .refs = 1, .n = n, .bytes = bytes, .generation = cache->node_set, .n_order = n_order};
     nodes->order = (uint32_t *)&nodes->names[n];
     for (size_t i = 0; i < n_order; i++)
-        nodes->order[i] = cache->order.v[i]->slot;
-    char *text = (char *)&nodes->order[n_order];
+        nodes->order[i] = nodes->order[n_order + i] = cache->order.v[i]->slot;
+    char *text = (char *)&nodes->order[2 * n_order];
     for (size_t i = 0; i < n; i++) {
         struct str name = str_of(cache->columns.nodes[i] ? cache->columns.nodes[i]->name : "");
         memcpy(text, name.p, name.n);

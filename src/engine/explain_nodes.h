@@ -18,7 +18,7 @@ struct explain_nodes {
     size_t bytes;        /* of this; counted with the first of these, given back with the last */
     uint64_t generation; /* cache.node_set */
     size_t n_order;
-    uint32_t *order;    /* slots of all nodes in their order */
+    uint32_t *order;    /* slots of all nodes in their order, twice: from any start they go on */
     struct str names[]; /* by slot; order and texts behind them */
 };
 

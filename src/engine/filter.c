@@ -303,24 +303,41 @@ static bool filter_window(struct window *w, struct cycle_failure *failure)
     return ok;
 }
 
+/* Slots that follow each other are mostly in the same word, which is put together in a register. */
+static void add_slots(uint64_t *words, const uint32_t *slots, size_t n)
+{
+    size_t word = 0;
+    uint64_t bits = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (slots[i] / 64 != word) {
+            words[word] |= bits;
+            word = slots[i] / 64;
+            bits = 0;
+        }
+        bits |= (uint64_t)1 << (slots[i] % 64);
+    }
+    words[word] |= bits;
+}
+
 static void open_window(struct window *w, size_t n)
 {
     w->from = w->to;
     w->to += n;
     w->n_refused = 0;
     memset(w->scratch->feasible, 0, w->n_words * sizeof(uint64_t));
-    for (size_t i = w->from; i < w->to; i++)
-        word_set(w->scratch->feasible, cycle_slot(w->cycle, i));
+    add_slots(w->scratch->feasible, w->cycle->candidates + w->cycle->start + w->from, n);
 }
 
 /* All passed, and all are wanted. */
 static void take_all(struct window *w)
 {
     struct berth_cycle *cycle = w->cycle;
-    for (size_t i = w->from; i < w->to; i++) {
-        cycle->slots[cycle->n_slots++] = cycle_slot(cycle, i);
+    size_t n = w->to - w->from;
+    memcpy(cycle->slots + cycle->n_slots, cycle->candidates + cycle->start + w->from,
+           n * sizeof(*cycle->slots));
+    cycle->n_slots += n;
+    for (size_t i = w->from; i < w->to; i++)
         word_set(w->scratch->passed, i);
-    }
 }
 
 /*
@@ -351,9 +368,9 @@ static bool close_window(struct window *w, size_t want, struct cycle_failure *fa
         if (i == w->broken_at)
             return false;
         struct verdict v = w->scratch->verdicts[slot];
-        scratchpad_add_refused(w->scratch, v, 1);
         cycle->n_failed++;
-        cycle_failure_blame(failure, cycle->engine->handles[v.plugin], v.code);
+        if (scratchpad_add_refused(w->scratch, v))
+            cycle_failure_blame(failure, cycle->engine->handles[v.plugin], v.code);
     }
     return true;
 }
@@ -456,7 +473,7 @@ static void narrow_runs(struct berth_cycle *cycle, const struct verdict *verdict
             if (--left == 0 && ++run < old.n)
                 left = old.v[run].n;
         }
-        scratchpad_add_refused(s, v, 1);
+        scratchpad_add_refused(s, v);
     }
     vec_release(&old);
 }

@@ -61,17 +61,20 @@ void scratchpad_begin(struct scratchpad *s, size_t n);
 void scratchpad_grow_verdicts(struct scratchpad *s, size_t n);
 /* Room for the scores of the i-th plugin that scores, all zero up to n. */
 struct score_row *scratchpad_row(struct scratchpad *s, size_t i, size_t n);
-/* One more node, behind those looked at so far, was refused. */
-static inline void scratchpad_add_refused(struct scratchpad *s, struct verdict v, uint32_t n)
+/* One more node, behind those looked at so far, was refused. True: not like the one before. */
+static inline bool scratchpad_add_refused(struct scratchpad *s, struct verdict v)
 {
     struct verdict_run *last = s->runs.n ? &vec_last(&s->runs) : NULL;
     if (last && last->verdict.plugin == v.plugin && last->verdict.code == v.code &&
-        last->verdict.reason == v.reason)
-        last->n += n;
-    else
-        vec_push(&s->runs, (struct verdict_run){v, n});
+        last->verdict.reason == v.reason) {
+        last->n++;
+        return false;
+    }
+    vec_push(&s->runs, (struct verdict_run){v, 1});
+    return true;
 }
 
+/* Sets of small integers as words, where struct bitset would own them. */
 static inline bool word_bit(const uint64_t *words, size_t i)
 {
     return words[i / 64] >> (i % 64) & 1;
