@@ -64,24 +64,28 @@ static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth
 
 /* --- queueing hints --------------------------------------------------------------------------- */
 
-/* The atom, 0 where nobody uses that text: then no waiting pod wants it. */
-static atom_t atom_or(const struct intern *names, struct str text, struct str fallback)
+static struct str or_default(struct str s, struct str fallback)
 {
-    return intern_find(names, str_empty(text) ? fallback : text);
+    return str_empty(s) ? fallback : s;
 }
 
-/* Ports of one container that went, and those that the pod wants. */
+/*
+ * Whether a port of the container collides with one that the pod wants. By text: nobody needs to
+ * use what the container used, so that it may have no atom.
+ */
 static bool container_held(const struct container *c, const struct berth_pod *pod)
 {
-    atom_t every = intern_find(pod->names, EVERY_ADDRESS);
     for (size_t i = 0; i < c->ports.n; i++) {
-        const struct container_port *p = &c->ports.v[i];
-        atom_t protocol = atom_or(pod->names, p->protocol, STR("TCP"));
-        atom_t ip = atom_or(pod->names, p->host_ip, EVERY_ADDRESS);
-        for (size_t k = 0; p->host_port > 0 && k < pod->ports.n; k++) {
+        const struct container_port *held = &c->ports.v[i];
+        struct str ip = or_default(held->host_ip, EVERY_ADDRESS);
+        for (size_t k = 0; held->host_port > 0 && k < pod->ports.n; k++) {
             const struct host_port *want = &pod->ports.v[k];
-            if (want->port == p->host_port && want->protocol == protocol &&
-                addresses_meet(want->ip, ip, every))
+            struct str wanted_ip = intern_text(pod->names, want->ip);
+            if (want->port == held->host_port &&
+                str_eq(intern_text(pod->names, want->protocol),
+                       or_default(held->protocol, STR("TCP"))) &&
+                (str_eq(wanted_ip, ip) || str_eq(wanted_ip, EVERY_ADDRESS) ||
+                 str_eq(ip, EVERY_ADDRESS)))
                 return true;
         }
     }

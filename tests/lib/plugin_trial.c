@@ -156,3 +156,46 @@ const char *trial_args_error(const struct fixture *f, const char *plugin, const 
         h->plugin->destroy(self);
     return error->text;
 }
+
+/* --- hints ------------------------------------------------------------------------------------ */
+
+static bool find_registration(const struct berth_handle *h, enum berth_resource resource,
+                              unsigned action, struct event_registration *ret_registration)
+{
+    struct berth_registrar registrar = {.handle = h};
+    bool found = false;
+    h->plugin->events(h->self, &registrar);
+    for (size_t i = 0; i < registrar.events.n; i++) {
+        const struct event_registration *e = &registrar.events.v[i];
+        if (e->resource != resource || !(e->actions & action))
+            continue;
+        found = true;
+        *ret_registration = *e;
+    }
+    vec_release(&registrar.events);
+    return found;
+}
+
+bool trial_is_told(const struct fixture *f, const char *plugin, enum berth_resource resource,
+                   unsigned action)
+{
+    struct event_registration e;
+    return find_registration(trial_instance(f, plugin), resource, action, &e);
+}
+
+enum berth_hint trial_hint(const struct fixture *f, const char *plugin, struct object *waiting,
+                           struct trial_change change)
+{
+    const struct berth_handle *h = trial_instance(f, plugin);
+    struct berth_pod *pod = pod_info_new(waiting, &f->engine->names);
+    struct event_registration e = {0};
+    assert_true(find_registration(h, change.resource, change.action, &e));
+    enum berth_hint answer =
+        e.hint ? e.hint(h->self, pod, object_abi(change.before), object_abi(change.after))
+               : BERTH_QUEUE;
+    pod_info_unref(pod);
+    object_unref(waiting);
+    object_unref(change.before);
+    object_unref(change.after);
+    return answer;
+}

@@ -43,4 +43,18 @@ bool trial_batches_agree(struct trial *t);
 const char *trial_args_error(const struct fixture *f, const char *plugin, const char *args,
                              struct berth_error *error);
 
+/* A change that a waiting pod may profit from; before or after may be NULL. */
+struct trial_change {
+    enum berth_resource resource;
+    unsigned action;
+    struct object *before, *after;
+};
+/* What the plugin's hint says of it; where it has none, it queues. Fails the test where the plugin
+ * did not ask to be told. Takes the objects over. */
+enum berth_hint trial_hint(const struct fixture *f, const char *plugin, struct object *waiting,
+                           struct trial_change change);
+/* Whether the plugin asked to be told of such changes. */
+bool trial_is_told(const struct fixture *f, const char *plugin, enum berth_resource resource,
+                   unsigned action);
+
 #endif

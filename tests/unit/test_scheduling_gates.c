@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SchedulingGates: pods wait until their gates are gone. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "plugin_trial.h"
+
+#define PLUGIN "SchedulingGates"
+
+static struct object *pod(const char *name, const char *gates)
+{
+    return fixture_object(KIND_POD,
+                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"},\"spec\":{"
+                          "\"schedulerName\":\"default-scheduler\",\"schedulingGates\":[%s]}}",
+                          name, name, gates);
+}
+
+static void gates_hold_the_pod(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    fixture_add(&f, fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"n\"},\"status\":{"
+                                              "\"allocatable\":{\"pods\":\"1\"}}}"));
+    struct object *gated = pod("p", "{\"name\":\"a\"},{\"name\":\"x.io/b\"}");
+    fixture_add(&f, object_ref(gated));
+    fixture_settle(&f);
+    assert_null(fixture_node_of(&f, "p"));
+    struct object *less = pod("p", "{\"name\":\"a\"}");
+    fixture_update(&f, gated, object_ref(less));
+    fixture_settle(&f);
+    assert_null(fixture_node_of(&f, "p"));
+    fixture_update(&f, less, pod("p", ""));
+    fixture_settle(&f);
+    assert_string_equal(fixture_node_of(&f, "p"), "n");
+    fixture_release(&f);
+}
+
+static void the_text_names_all_gates(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct buf text = BUF_INIT;
+    fixture_init(&f, NULL, NULL);
+    const struct berth_handle *h = trial_instance(&f, PLUGIN);
+    struct object *o = pod("p", "{\"name\":\"a\"},{\"name\":\"x.io/b\"}"), *free_one = pod("q", "");
+    struct berth_pod *gated = pod_info_new(o, &f.engine->names);
+    struct berth_pod *ungated = pod_info_new(free_one, &f.engine->names);
+    status_clear(&f.engine->status);
+    assert_int_equal(h->plugin->pre_enqueue(h->self, ungated, &f.engine->status), BERTH_SUCCESS);
+    assert_int_equal(h->plugin->pre_enqueue(h->self, gated, &f.engine->status),
+                     BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
+    status_write(&f.engine->status, &f.engine->reasons, &text);
+    assert_string_equal(buf_cstr(&text), "waiting for scheduling gates: [a x.io/b]");
+    buf_release(&text);
+    pod_info_unref(gated);
+    pod_info_unref(ungated);
+    object_unref(o);
+    object_unref(free_one);
+    fixture_release(&f);
+}
+
+static void only_the_pod_itself_helps(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    struct trial_change own = {BERTH_RESOURCE_POD,
+                               BERTH_ACTION_UPDATE_POD_SCHEDULING_GATES_ELIMINATED,
+                               pod("p", "{\"name\":\"a\"}"), pod("p", "")};
+    assert_int_equal(trial_hint(&f, PLUGIN, pod("p", "{\"name\":\"a\"}"), own), BERTH_QUEUE);
+    struct trial_change other = {BERTH_RESOURCE_POD,
+                                 BERTH_ACTION_UPDATE_POD_SCHEDULING_GATES_ELIMINATED,
+                                 pod("q", "{\"name\":\"a\"}"), pod("q", "")};
+    assert_int_equal(trial_hint(&f, PLUGIN, pod("p", "{\"name\":\"a\"}"), other), BERTH_QUEUE_SKIP);
+    assert_false(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_NODE, BERTH_ACTION_ALL));
+    fixture_release(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gates_hold_the_pod),
+        cmocka_unit_test(the_text_names_all_gates),
+        cmocka_unit_test(only_the_pod_itself_helps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
