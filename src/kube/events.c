@@ -6,18 +6,23 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "kube/backoff.h"
+#include "kube/event_key.h"
 
 /*
  * One event, from its first occurrence until its series has ended. It may be in the cache, in the
  * queue, under way or waiting for its next try, and lives as long as one of these holds.
+ *
+ * There is one for every pod of the last minutes, so it is small: one piece of memory, in which
+ * every text stands once. What identifies the event is in its key; the API's object is put together
+ * when it is written.
  */
 struct record {
     struct event_recorder *recorder;
-    struct arena arena;
-    struct str key;
-    struct event event; /* event.series points at series once there is one */
-    struct object_reference related;
-    struct event_series series;
+    struct str key, name, note; /* in text */
+    int64_t event_time;         /* wall clock */
+    int64_t last_observed;      /* likewise, of the series */
+    int32_t count;              /* of the series; 0: there is none */
+    int32_t tries;
     int64_t touched; /* last occurrence, on the loop's clock */
 
     bool cached, queued;
@@ -26,9 +31,9 @@ struct record {
     struct record *older, *newer; /* cache, in order of first occurrence */
     struct record *next;          /* queue */
     struct rest_call *call;
-    struct loop_timer timer; /* the next try */
-    int tries;
+    struct loop_timer timer;               /* the next try */
     struct record *busy_next, **busy_prev; /* under way or waiting */
+    char text[];
 };
 
 struct event_recorder {
@@ -45,19 +50,13 @@ struct event_recorder {
     struct event_recorder_stats stats;
 };
 
-/* --- records ---------------------------------------------------------------------------------- */
-
-static void record_free(struct record *r)
-{
-    arena_release(&r->arena);
-    free(r);
-}
+/* --- who holds a record ----------------------------------------------------------------------- */
 
 /* Gives it back where nothing holds it any more. */
 static void settle(struct record *r)
 {
     if (!r->cached && !r->queued && !r->busy_prev)
-        record_free(r);
+        free(r);
 }
 
 static void cache_remove(struct event_recorder *rec, struct record *r)
@@ -99,69 +98,59 @@ static void busy_remove(struct record *r)
     r->busy_prev = NULL;
 }
 
-static struct object_reference dup_reference(struct arena *a, const struct object_reference *ref)
+/* --- records ---------------------------------------------------------------------------------- */
+
+/* "pod.17f3c2a1": unique by its time; a name that would be too long is replaced by a random one. */
+static void make_name(struct event_recorder *rec, struct str of, struct buf *out)
 {
-    return (struct object_reference){
-        .kind = arena_dup(a, ref->kind),
-        .namespace = arena_dup(a, ref->namespace),
-        .name = arena_dup(a, ref->name),
-        .uid = arena_dup(a, ref->uid),
-        .api_version = arena_dup(a, ref->api_version),
-        .resource_version = arena_dup(a, ref->resource_version),
-        .field_path = arena_dup(a, ref->field_path),
-    };
+    if (of.n > 0 && of.n <= 236)
+        buf_add_printf(out, "%.*s.%llx", STR_ARG(of), (unsigned long long)time_wall());
+    else
+        buf_add_printf(out, "%016llx%016llx", (unsigned long long)rand_u64(&rec->rand),
+                       (unsigned long long)rand_u64(&rec->rand));
 }
 
 /* At most EVENT_NOTE_MAX bytes, cut between two characters. */
-static struct str dup_note(struct arena *a, struct str note)
+static void make_note(struct str note, struct buf *out)
 {
     static const char suffix[] = " ...";
     size_t n = EVENT_NOTE_MAX - (sizeof(suffix) - 1);
 
-    if (note.n <= EVENT_NOTE_MAX)
-        return arena_dup(a, note);
+    if (note.n <= EVENT_NOTE_MAX) {
+        buf_add_str(out, note);
+        return;
+    }
     while (n > 0 && ((unsigned char)note.p[n] & 0xc0) == 0x80)
         n--;
-    return arena_printf(a, "%.*s%s", (int)n, note.p, suffix);
+    buf_add_str(out, str_slice(note, 0, n));
+    buf_add_cstr(out, suffix);
 }
 
-/* "pod.17f3c2a1": unique by its time; a name that would be too long is replaced by a random one. */
-static struct str make_name(struct event_recorder *rec, struct arena *a, struct str of)
-{
-    if (of.n > 0 && of.n <= 236)
-        return arena_printf(a, "%.*s.%llx", STR_ARG(of), (unsigned long long)time_wall());
-    return arena_printf(a, "%016llx%016llx", (unsigned long long)rand_u64(&rec->rand),
-                        (unsigned long long)rand_u64(&rec->rand));
-}
-
+/* text holds the key; name and note are put behind it. */
 static struct record *record_new(struct event_recorder *rec, const struct event_info *info,
-                                 struct str key)
+                                 struct buf *text)
 {
-    struct record *r = xnew(struct record);
-    struct arena *a = &r->arena;
-    struct event *e = &r->event;
+    size_t key = text->n, name;
+    struct record *r;
 
-    arena_init(a, 1024);
+    make_name(rec, info->regarding.name, text);
+    name = text->n;
+    make_note(info->note, text);
+    r = xcalloc(1, sizeof(*r) + text->n);
+    memcpy(r->text, text->p, text->n);
     r->recorder = rec;
-    r->key = arena_dup(a, key);
-    e->regarding = dup_reference(a, &info->regarding);
-    e->metadata.name = make_name(rec, a, e->regarding.name);
-    e->metadata.namespace =
-        str_empty(e->regarding.namespace) ? STR("default") : e->regarding.namespace;
-    e->event_time = timestamp_of(time_wall());
-    e->reporting_controller = arena_dup(a, info->reporting_controller);
-    e->reporting_instance =
-        arena_printf(a, "%.*s-%s", STR_ARG(info->reporting_controller), rec->hostname);
-    e->action = arena_dup(a, info->action);
-    e->reason = arena_dup(a, info->reason);
-    e->note = dup_note(a, info->note);
-    e->type = arena_dup(a, info->type);
-    if (info->related) {
-        r->related = dup_reference(a, info->related);
-        e->related = &r->related;
-    }
+    r->key = (struct str){r->text, key};
+    r->name = (struct str){r->text + key, name - key};
+    r->note = (struct str){r->text + name, text->n - name};
+    r->event_time = time_wall();
     r->create = true;
+    text->n = key;
     return r;
+}
+
+static struct str namespace_of(const struct event *event)
+{
+    return str_empty(event->regarding.namespace) ? STR("default") : event->regarding.namespace;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -207,13 +196,13 @@ static void try_later(struct record *r, const struct rest_result *result)
     struct event_recorder *rec = r->recorder;
 
     if (++r->tries >= rec->options.max_tries) {
-        log_error("Event given up after its last try", KV_STR("event", r->event.metadata.name),
+        log_error("Event given up after its last try", KV_STR("event", r->name),
                   KV_ERR(&result->err));
         rec->stats.rejected++;
         done(r);
         return;
     }
-    log_info(2, "Event not written, trying again later", KV_STR("event", r->event.metadata.name),
+    log_info(2, "Event not written, trying again later", KV_STR("event", r->name),
              KV_ERR(&result->err));
     loop_timer_set(&r->timer, backoff_jitter(&rec->rand, rec->options.retry, 0.25));
     pump(rec);
@@ -236,7 +225,7 @@ static void on_written(void *ctx, const struct rest_result *result)
         /* The server has forgotten the event: make it anew, with its series. */
         r->create = true;
         submit(r);
-    } else if (result->code == -EEXIST && r->event.series) {
+    } else if (result->code == -EEXIST && r->count) {
         /* It is there after all: the series is patched next time. */
         r->create = false;
         try_later(r, result);
@@ -244,10 +233,10 @@ static void on_written(void *ctx, const struct rest_result *result)
         try_later(r, result);
     } else {
         if (result->code == -EEXIST)
-            log_info(5, "Event refused by the server", KV_STR("event", r->event.metadata.name),
+            log_info(5, "Event refused by the server", KV_STR("event", r->name),
                      KV_ERR(&result->err));
         else
-            log_error("Event refused by the server", KV_STR("event", r->event.metadata.name),
+            log_error("Event refused by the server", KV_STR("event", r->name),
                       KV_ERR(&result->err));
         rec->stats.rejected++;
         done(r);
@@ -256,30 +245,57 @@ static void on_written(void *ctx, const struct rest_result *result)
 
 static void write_series(const struct record *r, struct buf *out)
 {
-    buf_add_printf(out, "{\"series\":{\"count\":%d,\"lastObservedTime\":\"", r->series.count);
-    timestamp_format(r->series.last_observed_time, 6, out);
+    buf_add_printf(out, "{\"series\":{\"count\":%d,\"lastObservedTime\":\"", r->count);
+    timestamp_format(timestamp_of(r->last_observed), 6, out);
     buf_add_cstr(out, "\"}}");
+}
+
+static void submit_new(struct record *r, struct event *event)
+{
+    struct event_recorder *rec = r->recorder;
+    struct event_series series = {.last_observed_time = timestamp_of(r->last_observed),
+                                  .count = r->count};
+    struct buf instance = BUF_INIT;
+    struct rest_request request = {
+        .verb = REST_CREATE,
+        .kind = kind_get(KIND_EVENT),
+        .namespace = namespace_of(event),
+        .body_kind = kind_get(KIND_EVENT),
+        .body = event,
+    };
+
+    buf_add_printf(&instance, "%.*s-%s", STR_ARG(event->reporting_controller), rec->hostname);
+    event->metadata.name = r->name;
+    event->metadata.namespace = namespace_of(event);
+    event->event_time = timestamp_of(r->event_time);
+    event->reporting_instance = buf_str(&instance);
+    event->note = r->note;
+    event->series = r->count ? &series : NULL;
+    r->call = rest_send(rec->client, &request, on_written, r);
+    buf_release(&instance);
 }
 
 static void submit(struct record *r)
 {
     struct event_recorder *rec = r->recorder;
+    struct event event = {0};
+    struct object_reference related;
     struct buf patch = BUF_INIT;
-    struct rest_request request = {
-        .verb = r->create ? REST_CREATE : REST_PATCH_STRATEGIC,
-        .kind = kind_get(KIND_EVENT),
-        .namespace = r->event.metadata.namespace,
-    };
 
-    if (r->create) {
-        request.body_kind = request.kind;
-        request.body = &r->event;
-    } else {
-        write_series(r, &patch);
-        request.name = r->event.metadata.name;
-        request.text = buf_str(&patch);
-    }
+    event_key_read(r->key, &event, &related);
     rec->stats.in_flight++;
+    if (r->create) {
+        submit_new(r, &event);
+        return;
+    }
+    write_series(r, &patch);
+    struct rest_request request = {
+        .verb = REST_PATCH_STRATEGIC,
+        .kind = kind_get(KIND_EVENT),
+        .namespace = namespace_of(&event),
+        .name = r->name,
+        .text = buf_str(&patch),
+    };
     r->call = rest_send(rec->client, &request, on_written, r);
     buf_release(&patch);
 }
@@ -308,46 +324,15 @@ static void pump(struct event_recorder *rec)
 
 /* --- series ----------------------------------------------------------------------------------- */
 
-static void add_part(struct buf *key, struct str part)
-{
-    buf_add_str(key, part);
-    buf_add_char(key, '\0');
-}
-
-static void add_reference(struct buf *key, const struct object_reference *ref)
-{
-    add_part(key, ref->kind);
-    add_part(key, ref->namespace);
-    add_part(key, ref->name);
-    add_part(key, ref->uid);
-    add_part(key, ref->api_version);
-    add_part(key, ref->resource_version);
-    add_part(key, ref->field_path);
-}
-
-/* What makes two events the same but for their note and time. */
-static void make_key(const struct event_info *info, struct buf *key)
-{
-    static const struct object_reference none;
-
-    add_part(key, info->type);
-    add_part(key, info->action);
-    add_part(key, info->reason);
-    add_part(key, info->reporting_controller);
-    add_reference(key, &info->regarding);
-    add_reference(key, info->related ? info->related : &none);
-}
-
 /* The series begins with the second occurrence; later ones are counted and written in bulk. */
 static void again(struct event_recorder *rec, struct record *r)
 {
-    r->series.last_observed_time = timestamp_of(time_wall());
-    if (r->event.series) {
-        r->series.count++;
+    r->last_observed = time_wall();
+    if (r->count) {
+        r->count++;
         return;
     }
-    r->series.count = 2;
-    r->event.series = &r->series;
+    r->count = 2;
     if (!enqueue(rec, r))
         rec->stats.dropped++;
 }
@@ -358,14 +343,14 @@ void event_emit(struct event_recorder *rec, const struct event_info *info)
     struct record *r;
 
     rec->stats.emitted++;
-    make_key(info, &key);
+    event_key_make(info, &key);
     r = map_get(&rec->cache, buf_str(&key));
     if (r) {
         again(rec, r);
     } else if (rec->stats.queued >= rec->options.max_queue) {
         rec->stats.dropped++;
     } else {
-        r = record_new(rec, info, buf_str(&key));
+        r = record_new(rec, info, &key);
         cache_add(rec, r);
         (void)!enqueue(rec, r);
     }
@@ -384,7 +369,7 @@ static void on_finish(struct loop_timer *timer)
         newer = r->newer;
         if (r->busy_prev || loop_now(rec->loop) - r->touched < rec->options.finish)
             continue;
-        if (r->event.series && !enqueue(rec, r))
+        if (r->count && !enqueue(rec, r))
             continue; /* no room now: at the next turn */
         cache_remove(rec, r);
     }
@@ -396,7 +381,7 @@ static void on_refresh(struct loop_timer *timer)
     struct event_recorder *rec = CONTAINER_OF(timer, struct event_recorder, refresh);
 
     for (struct record *r = rec->oldest; r; r = r->newer) {
-        if (r->event.series)
+        if (r->count)
             (void)!enqueue(rec, r);
     }
     loop_timer_set(&rec->refresh, rec->options.refresh);

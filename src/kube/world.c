@@ -15,8 +15,11 @@
 
 /* Pods tried before the engine's thread looks at its mail again. */
 #define SCHEDULE_BATCH  32
-/* Bindings under way before it waits for the API server: bounds memory when that is slow. */
-#define MAX_BINDINGS    2048
+/*
+ * Bindings written and not answered before the engine's thread waits for the API server. That gives
+ * a scheduler about a hundred seats; what is beyond them only waits there, and costs memory here.
+ */
+#define MAX_BINDINGS    128
 /* How long a leader may be stuck before health checks say so. */
 #define LEASE_TOLERANCE (20 * NSEC_PER_SEC)
 
@@ -76,8 +79,10 @@ struct world {
     struct mailbox letters;
     struct pool *pool; /* helps the engine's thread to filter and score */
     struct engine *engine;
-    bool may_schedule;                   /* engine's thread only */
-    struct errand *outbox, **outbox_end; /* engine's thread only */
+    /* Engine's thread only. */
+    bool may_schedule;
+    size_t bindings; /* written and not answered */
+    struct errand *outbox, **outbox_end;
 };
 
 /* --- the engine's thread: out ----------------------------------------------------------------- */
@@ -111,6 +116,7 @@ static void port_submit(void *ctx, const struct write *write)
     e->write.reason = keep(write->reason);
     e->write.message = keep(write->message);
     e->write.action = keep(write->action);
+    w->bindings += write->kind == WRITE_BINDING;
     *w->outbox_end = e;
     w->outbox_end = &e->next;
 }
@@ -216,6 +222,7 @@ static void read_letter(struct world *w, struct letter *l)
     case LETTER_WRITE_DONE: {
         struct write_result result = {
             .status = l->status, .reason = str_of(l->reason), .message = str_of(l->message)};
+        w->bindings--;
         engine_write_done(w->engine, l->id, &result);
         break;
     }
@@ -247,7 +254,7 @@ static bool schedule_some(struct world *w)
     if (time_mono() >= engine_next_wake(w->engine))
         engine_tick(w->engine);
     for (int i = 0; i < SCHEDULE_BATCH; i++)
-        if (engine_get_stats(w->engine).binding >= MAX_BINDINGS || !engine_schedule_one(w->engine))
+        if (w->bindings >= MAX_BINDINGS || !engine_schedule_one(w->engine))
             return true;
     return false;
 }
@@ -541,6 +548,7 @@ void world_start(struct world *w)
         log_error("The engine's thread could not be started", KV_CSTR("err", strerror(r)));
         abort();
     }
+    pthread_setname_np(w->thread, "berth-engine");
     w->started = w->thread_runs = true;
     informers_start(w->informers);
     if (w->elector)

@@ -202,6 +202,8 @@ class Bench:
         self.count += 1
         o, namespace = self.options, f"bench-{self.count}"
         progress = Progress(f"{row['name']}, {variant}, {who}")
+        # The connection may have been idle for too long: a GET finds out, a POST would fail.
+        self.c.request("GET", "/readyz")
         self.c.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
         pods = o.pods if variant == "waiting" else o.arriving
         objects = [pod_of(row, i, namespace) for i in range(pods)]
