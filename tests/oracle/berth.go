@@ -29,7 +29,7 @@ func (e *berthError) Error() string {
 	return fmt.Sprintf("berth: %s: %s", e.how, strings.TrimSpace(e.stderr))
 }
 
-const berthTimeout = 60 * time.Second
+const berthTimeout = 20 * time.Second
 
 func (b *berth) run(c *testCase) ([]*attempt, error) {
 	args := []string{"simulate", "--survey", "--attempts=1"}

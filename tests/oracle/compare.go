@@ -119,6 +119,24 @@ func unionOfKeys[T any](a, b map[string]T) []string {
 	return keys
 }
 
+// settle puts reasons in order where upstream walks a map: resources other than cpu, memory and
+// storage, which come first.
+func settle(reasons []string) []string {
+	fixed := []string{"Too many pods", "Insufficient cpu", "Insufficient memory", "Insufficient ephemeral-storage"}
+	at := 0
+	for at < len(reasons) && slices.Contains(fixed, reasons[at]) {
+		at++
+	}
+	for _, r := range reasons[at:] {
+		if !strings.HasPrefix(r, "Insufficient ") {
+			return reasons
+		}
+	}
+	sorted := slices.Clone(reasons)
+	sort.Strings(sorted[at:])
+	return sorted
+}
+
 func compareSurvey(pod string, u, b *survey, list *differences) {
 	list.check("filters asked", pod, u.Asked, b.Asked)
 	name := func(n surveyNode) string { return n.Name }
@@ -136,6 +154,7 @@ func compareSurvey(pod string, u, b *survey, list *differences) {
 func byPlugin(l []pluginVerdict) map[string]pluginVerdict {
 	m := map[string]pluginVerdict{}
 	for _, v := range l {
+		v.Reasons = settle(v.Reasons)
 		m[v.Name] = v
 	}
 	return m
@@ -155,7 +174,9 @@ func compareNodes(pod string, u, b *attempt, list *differences) {
 		return
 	}
 	for i := range u.Nodes {
-		list.check("verdict", pod+" on "+u.Nodes[i].Name, u.Nodes[i], b.Nodes[i])
+		un, bn := u.Nodes[i], b.Nodes[i]
+		un.Reasons, bn.Reasons = settle(un.Reasons), settle(bn.Reasons)
+		list.check("verdict", pod+" on "+un.Name, un, bn)
 	}
 }
 

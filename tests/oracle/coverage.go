@@ -53,6 +53,9 @@ func (c *coverage) add(tc *testCase, v *verdict) {
 func (c *coverage) note(p pluginVerdict) {
 	c.refused[p.Name]++
 	for _, reason := range p.Reasons {
+		if p.Code == "Error" {
+			reason, _, _ = strings.Cut(reason, ":") // there are as many as there are mistakes
+		}
 		c.reasons[p.Name+": "+generalize(reason)]++
 	}
 }

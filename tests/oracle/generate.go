@@ -10,6 +10,10 @@ import (
 func generate(seed uint64) *testCase {
 	g := &generator{draw: newDraw(seed)}
 	g.nodes = g.between(1, 12)
+	g.homes = some(g.draw, 3, namespaces...)
+	if len(g.homes) == 0 {
+		g.homes = []string{"default"}
+	}
 	switch {
 	case g.chance(0.01):
 		g.nodes = 0
@@ -40,10 +44,11 @@ type generator struct {
 	*draw
 	nodes   int
 	pods    int
-	owners  []owner // of which pods may be
-	second  bool    // there is a profile "second"
-	twin    tree    // spec of an earlier pod
-	twinned tree    // labels of that pod
+	homes   []string // namespaces of pods
+	owners  []owner  // of which pods may be
+	second  bool     // there is a profile "second"
+	twin    tree     // spec of an earlier pod
+	twinned tree     // labels of that pod
 }
 
 type owner struct{ kind, name, namespace string }
@@ -73,7 +78,7 @@ func (g *generator) node(i int) tree {
 	}
 	meta["labels"] = labels
 	spec := tree{}
-	if g.about("unschedulable") && g.chance(0.4) {
+	if g.about("unschedulable") && g.chance(0.5) {
 		spec["unschedulable"] = true
 	}
 	if g.about("taints") {
@@ -101,7 +106,12 @@ func (g *generator) zoneLabels(labels tree) {
 }
 
 func (g *generator) nodeStatus() tree {
-	allocatable := g.amounts(0.97, g.capacity)
+	allocatable := tree{}
+	for _, r := range append([]string{"cpu", "memory", "ephemeral-storage"}, extendedNames...) {
+		if g.chance(0.93) {
+			allocatable[r] = g.capacity(r)
+		}
+	}
 	if g.chance(0.97) {
 		allocatable["pods"] = g.capacity("pods")
 	}
@@ -178,7 +188,7 @@ func (g *generator) clusterObjects() []any {
 }
 
 func (g *generator) service(i int) tree {
-	o, _ := object("v1", "Service", pick(g.draw, namespaces...), fmt.Sprintf("service-%d", i))
+	o, _ := object("v1", "Service", pick(g.draw, g.homes...), fmt.Sprintf("service-%d", i))
 	spec := tree{}
 	if g.chance(0.9) {
 		selector := tree{}
@@ -192,7 +202,7 @@ func (g *generator) service(i int) tree {
 }
 
 func (g *generator) owner(i int) tree {
-	w := owner{pick(g.draw, controllers...), fmt.Sprintf("owner-%d", i), pick(g.draw, namespaces...)}
+	w := owner{pick(g.draw, controllers...), fmt.Sprintf("owner-%d", i), pick(g.draw, g.homes...)}
 	g.owners = append(g.owners, w)
 	apiVersion := "apps/v1"
 	spec := tree{}

@@ -9,13 +9,13 @@ import (
 // pod draws a pod that has a node already, or one that is to be placed.
 func (g *generator) pod(bound bool) tree {
 	g.pods++
-	namespace := pick(g.draw, namespaces...)
+	namespace := pick(g.draw, g.homes...)
 	o, meta := object("v1", "Pod", namespace, fmt.Sprintf("p%d", g.pods))
 	meta["uid"] = fmt.Sprintf("uid-%d", g.pods)
 	labels := g.podLabels()
 	spec := g.podSpec()
 	// Pods that are alike are what spreading and affinity are about.
-	if g.twin != nil && g.chance(0.35) {
+	if g.twin != nil && g.chance(0.5) {
 		spec = cloneValue(g.twin).(tree)
 		labels = cloneValue(g.twinned).(tree)
 	}
@@ -83,7 +83,9 @@ func (g *generator) podSpec() tree {
 		spec["priority"] = pick(g.draw, -1, 0, 1, 1000, 2000000000)
 	}
 	if g.about("nodeSelector") {
-		spec["nodeSelector"] = g.nodeSelectorMap()
+		if g.chance(0.6) {
+			spec["nodeSelector"] = g.nodeSelectorMap()
+		}
 	}
 	affinity := tree{}
 	if g.about("nodeAffinity") {
@@ -106,7 +108,7 @@ func (g *generator) podSpec() tree {
 	}
 	if g.about("hostNetwork") {
 		spec["hostNetwork"] = true
-		if g.chance(0.6) {
+		if g.chance(0.3) {
 			spec["hostUsers"] = false
 		}
 	}
@@ -133,7 +135,7 @@ func (g *generator) container(initial bool) tree {
 	if initial && g.chance(0.5) {
 		c["restartPolicy"] = "Always"
 	}
-	if g.about("declaredFeatures") && g.chance(0.4) {
+	if g.about("declaredFeatures") && g.chance(0.2) {
 		c["restartPolicyRules"] = []any{tree{"action": pick(g.draw, "Restart", "RestartAllContainers"),
 			"exitCodes": tree{"operator": "In", "values": []any{42}}}}
 		if c["restartPolicy"] == nil {
@@ -184,10 +186,8 @@ func (g *generator) toleration() any {
 
 func (g *generator) nodeSelectorMap() tree {
 	t := tree{}
-	for range g.between(1, 2) {
-		k := pick(g.draw, nodeKeys...)
-		t[k] = g.nodeValue(k, g.nodes)
-	}
+	k := pick(g.draw, nodeKeys...)
+	t[k] = g.nodeValue(k, g.nodes)
 	if g.chance(0.03) {
 		t[pick(g.draw, "bad key", "", "disk")] = "not valid!"
 	}
@@ -197,7 +197,7 @@ func (g *generator) nodeSelectorMap() tree {
 // sane: a configuration that does not parse is refused, and that is not what this is about.
 func (g *generator) nodeAffinity(sane bool) tree {
 	t := tree{}
-	if g.chance(0.65) {
+	if g.chance(0.5) {
 		low := 1
 		if !sane && g.chance(0.04) {
 			low = 0

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -16,7 +17,7 @@ import (
 // of its plugins, which notice nothing.
 type spy struct {
 	preFilter []pluginVerdict
-	limited   bool // a plugin named the nodes that can be feasible
+	limit     *fwk.PreFilterResult // the nodes that can be feasible; nil: all
 	order     []string
 	verdicts  map[string]nodeVerdict
 	scores    map[string]*spiedScores // by plugin
@@ -51,8 +52,8 @@ func (p *spiedPreFilter) PreFilter(ctx context.Context, state fwk.CycleState, po
 	nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	result, status := p.PreFilterPlugin.PreFilter(ctx, state, pod, nodes)
 	p.spy.preFilter = append(p.spy.preFilter, verdictOf(p.Name(), status))
-	if status.IsSuccess() && !result.AllNodes() {
-		p.spy.limited = true
+	if status.IsSuccess() {
+		p.spy.limit = p.spy.limit.Merge(result)
 	}
 	return result, status
 }
@@ -81,9 +82,10 @@ func (d *doorkeeper) Filter(_ context.Context, _ fwk.CycleState, _ *corev1.Pod,
 	node fwk.NodeInfo) *fwk.Status {
 	name := node.Node().Name
 	// Where pods are nominated to the node it is looked at twice; the last word counts.
-	if _, again := d.spy.verdicts[name]; !again {
-		d.spy.order = append(d.spy.order, name)
+	if _, again := d.spy.verdicts[name]; again {
+		d.spy.order = slices.DeleteFunc(d.spy.order, func(n string) bool { return n == name })
 	}
+	d.spy.order = append(d.spy.order, name)
 	d.spy.verdicts[name] = nodeVerdict{Name: name, Code: fwk.Success.String()}
 	return nil
 }
@@ -165,12 +167,13 @@ func spyOn(f framework.Framework) *spiedProfile {
 	return p
 }
 
-func (p *spiedProfile) report(r *run, pod *corev1.Pod, state fwk.CycleState,
+// report tells of an attempt that began to look at the node with index start.
+func (p *spiedProfile) report(r *run, pod *corev1.Pod, state fwk.CycleState, start int,
 	result scheduler.ScheduleResult, err error) *attempt {
 	a := &attempt{
 		Namespace: pod.Namespace, Pod: pod.Name, UID: string(pod.UID), Attempt: 1,
 		Profile: p.framework.ProfileName(), Node: result.SuggestedHost,
-		PreFilter: p.spy.preFilter, anyOrder: p.spy.limited,
+		PreFilter: p.spy.preFilter, anyOrder: !p.spy.limit.AllNodes(),
 	}
 	a.Outcome, a.Message = outcomeOf(err)
 	nodes, listErr := r.snapshot.NodeInfos().List()
@@ -183,6 +186,9 @@ func (p *spiedProfile) report(r *run, pod *corev1.Pod, state fwk.CycleState,
 	a.AllNodes = len(nodes)
 	if p.passedPreFilter() {
 		a.Filters = p.survey(r.ctx, state, pod, nodes)
+	}
+	if a.Outcome != "scheduled" || len(p.spy.order) > 1 {
+		p.dropNominated(pod.Status.NominatedNodeName, nodes[start%len(nodes)].Node().Name)
 	}
 	p.fillNodes(a, result)
 	p.fillScores(a)
@@ -230,6 +236,18 @@ func (p *spiedProfile) survey(ctx context.Context, state fwk.CycleState, pod *co
 		s.Nodes = append(s.Nodes, n)
 	}
 	return s
+}
+
+// dropNominated: the node that the pod was promised is looked at before all others. Where it will
+// not do it has its turn among them once more, if it has one.
+func (p *spiedProfile) dropNominated(nominated, first string) {
+	s := p.spy
+	if nominated == "" || len(s.order) == 0 || s.order[0] != nominated {
+		return
+	}
+	if s.limit.AllNodes() && first != nominated || !s.limit.AllNodes() && !s.limit.NodeNames.Has(nominated) {
+		s.order = s.order[1:]
+	}
 }
 
 // fillNodes tells of the nodes looked at. Upstream only stops when it has found one node more than

@@ -14,6 +14,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
@@ -248,7 +249,25 @@ func readObjects(items []any) (*objects, error) {
 			o.other = append(o.other, object)
 		}
 	}
+	o.fillIn()
 	return o, nil
+}
+
+// fillIn does what an API server would, as far as berth's simulator does it, too.
+func (o *objects) fillIn() {
+	for _, pod := range o.pods {
+		if pod.Spec.SchedulerName == "" {
+			pod.Spec.SchedulerName = corev1.DefaultSchedulerName
+		}
+		if pod.Namespace == "" {
+			pod.Namespace = metav1.NamespaceDefault
+		}
+	}
+	for _, node := range o.nodes {
+		if len(node.Status.Allocatable) == 0 {
+			node.Status.Allocatable = node.Status.Capacity
+		}
+	}
 }
 
 // The informers are never started: what they would have listed is put into their stores.
@@ -256,6 +275,8 @@ func (r *run) store(object any) error {
 	core, apps := r.factory.Core().V1(), r.factory.Apps().V1()
 	var informer cache.SharedIndexInformer
 	switch object.(type) {
+	case *corev1.Pod:
+		informer = core.Pods().Informer()
 	case *corev1.Namespace:
 		informer = core.Namespaces().Informer()
 	case *corev1.Service:
@@ -280,6 +301,10 @@ func (r *run) load() error {
 		r.cache.AddNode(r.logger, node)
 	}
 	for _, pod := range r.objects.pods {
+		// Nominations of pods that are not listed do not count.
+		if err := r.store(pod); err != nil {
+			return err
+		}
 		if pod.Spec.NodeName != "" {
 			if err := r.cache.AddPod(r.logger, pod); err != nil {
 				return err
@@ -320,9 +345,10 @@ func (r *run) schedule(info *framework.QueuedPodInfo, chosen map[string]string) 
 		return nil, err
 	}
 	p.spy.reset()
+	start := *member[int](r.sched, "nextStartNodeIndex")
 	state := framework.NewCycleState()
 	result, err := r.sched.SchedulePod(r.ctx, p.framework, state, info)
-	a := p.report(r, pod, state, result, err)
+	a := p.report(r, pod, state, start, result, err)
 	if err != nil {
 		// As upstream does where there is no PostFilter plugin: what it was promised is off.
 		r.queue.AddNominatedPod(r.logger, info.PodInfo,
@@ -338,7 +364,7 @@ func (r *run) schedule(info *framework.QueuedPodInfo, chosen map[string]string) 
 		return nil, err
 	}
 	r.queue.DeleteNominatedPodIfExists(assumed)
-	return a, nil
+	return a, r.store(assumed)
 }
 
 // isBest tells whether no node has a higher total than this one.
