@@ -193,13 +193,13 @@ static void add_invalid(struct faults *all, const char *field, struct str text, 
 void faults_add_values(struct faults *all, const char *path, const struct str *v, size_t n,
                        const char *why)
 {
-    faults_add(all, "%svalues: Invalid value: %s", path, n ? "[" : "null");
+    faults_add(all, "%svalues: Invalid value: %s", path, v ? "[" : "null");
     for (size_t i = 0; i < n; i++) {
         if (i)
             buf_add_char(&all->text, ',');
         json_write_str(&all->text, v[i]);
     }
-    buf_add_printf(&all->text, "%s: %s", n ? "]" : "", why);
+    buf_add_printf(&all->text, "%s: %s", v ? "]" : "", why);
 }
 
 static const char *wrong_count(const struct requirement *r)

@@ -245,6 +245,9 @@ static bool decode_map(struct decoder *d, const struct field *f, struct any_list
     return true;
 }
 
+/* An empty list that is written down is not one that is left out: messages tell them apart. */
+static const max_align_t no_items;
+
 static bool decode_list(struct decoder *d, const struct field *f, struct any_list *out)
 {
     struct gather g;
@@ -255,6 +258,8 @@ static bool decode_list(struct decoder *d, const struct field *f, struct any_lis
     }
     size_t n = g.n;
     *out = (struct any_list){gather_end(&g, d->a, field_item_align(f)), n};
+    if (n == 0)
+        out->v = (void *)(uintptr_t)&no_items;
     return true;
 }
 

@@ -102,7 +102,8 @@ static bool filters_agree(struct trial *t)
     uint8_t codes[MAX_NODES] = {0};
     berth_reason reasons[MAX_NODES] = {0};
     struct berth_filter_batch batch = {&t->cycle->columns, feasible, codes, reasons};
-    memcpy(feasible, batch.columns->present, BITSET_WORDS(batch.columns->n) * sizeof(uint64_t));
+    if (batch.columns->n)
+        memcpy(feasible, batch.columns->present, BITSET_WORDS(batch.columns->n) * sizeof(uint64_t));
     if (p->filter_many(t->handle->self, t->cycle, t->pod, &batch, &e->status) != BERTH_SUCCESS)
         return false;
     for (size_t i = 0; i < e->cache.order.n; i++) {

@@ -215,8 +215,11 @@ static void preferences_that_make_no_sense_are_an_error(void **state)
         {PREFER(1, LABEL("x", "Gt", "\"one\"")),
          "[0].matchExpressions[0].values[0]: Invalid value: \"one\": for 'Gt', 'Lt' operators, the "
          "value must be an integer"},
-        {PREFER(1, LABEL("x", "In", "")),
+        {PREFER(1, "{\"matchExpressions\":[{\"key\":\"x\",\"operator\":\"NotIn\"}]}"),
          "[0].matchExpressions[0].values: Invalid value: null: for 'in', 'notin' operators, values "
+         "set can't be empty"},
+        {PREFER(1, LABEL("x", "In", "")),
+         "[0].matchExpressions[0].values: Invalid value: []: for 'in', 'notin' operators, values "
          "set can't be empty"},
         {PREFER(1, LABEL("x", "Exists", "\"a\",\"b\"")),
          "[0].matchExpressions[0].values: Invalid value: [\"a\",\"b\"]: values set must be empty "
