@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * affinity_model.h - InterPodAffinity by looking at every pod of the cluster, as upstream does.
+ *
+ * Purpose:   what the plugin, which counts as pods come and go, is compared with. It reads API
+ *            objects alone: neither compiled terms nor any index.
+ * Ownership: a model owns its counts; the engine is the test's.
+ * Threading: one thread.
+ */
+#ifndef BERTH_TESTS_AFFINITY_MODEL_H
+#define BERTH_TESTS_AFFINITY_MODEL_H
+
+#include "engine/internal.h"
+
+struct affinity_options {
+    bool exact_namespaces, ignore_preferred;
+    int32_t hard_weight;
+};
+
+/* A number for a topology key and value. */
+struct model_pair {
+    struct str key, value;
+    int64_t n;
+};
+typedef VEC(struct model_pair) model_pairs;
+
+struct affinity_model {
+    struct engine *engine;
+    struct affinity_options options;
+    const struct pod *pod;
+    struct arena arena;
+    enum berth_code pre_filter, pre_score;
+    model_pairs existing, affinity, anti, scores;
+};
+
+/* All of PreFilter and PreScore. */
+void affinity_model_begin(struct affinity_model *m, struct engine *engine, const struct pod *pod,
+                          struct affinity_options options);
+void affinity_model_end(struct affinity_model *m);
+/* A pod comes (by 1) or goes (-1). */
+void affinity_model_move(struct affinity_model *m, const struct pod *other, const struct node *node,
+                         int64_t by);
+/* "": the node passes. */
+const char *affinity_model_filter(const struct affinity_model *m, const struct node *node);
+int64_t affinity_model_score(const struct affinity_model *m, const struct node *node);
+
+#endif

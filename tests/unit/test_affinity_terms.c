@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The terms of pods that run: kept once, counted by node, found by whom they mean. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "engine/internal.h"
+#include "engine_fixture.h"
+#include "prop.h"
+
+static struct object *pod_on(const char *name, const char *node, const char *affinity)
+{
+    return fixture_object(KIND_POD,
+                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\","
+                          "\"labels\":{\"app\":\"web\"}},\"spec\":{\"nodeName\":\"%s\","
+                          "\"affinity\":{\"podAntiAffinity\":{"
+                          "\"requiredDuringSchedulingIgnoredDuringExecution\":[%s]}}}}",
+                          name, name, node, affinity);
+}
+
+#define SELECTS(labels) "{\"topologyKey\":\"zone\",\"labelSelector\":{\"matchLabels\":" labels "}}"
+
+static size_t found(struct fixture *f, const char *namespace, const char *labels,
+                    const char *namespace_labels, running_terms *terms)
+{
+    struct object *pod = fixture_object(
+        KIND_POD, "{\"metadata\":{\"name\":\"p\",\"namespace\":\"%s\",\"labels\":%s}}", namespace,
+        labels);
+    struct object *ns =
+        fixture_object(KIND_NAMESPACE, "{\"metadata\":{\"labels\":%s}}", namespace_labels);
+    vec_clear(terms);
+    affinity_terms_find(&f->engine->cluster.affinity_terms, AFFINITY_MUST, object_meta(pod),
+                        &object_meta(ns)->labels, terms);
+    object_unref(ns);
+    object_unref(pod);
+    return terms->n;
+}
+
+static void equal_terms_are_one(void **state)
+{
+    (void)state;
+    struct fixture f;
+    running_terms terms = {0};
+    fixture_init(&f, NULL, NULL);
+    const struct affinity_terms *index = &f.engine->cluster.affinity_terms;
+    for (int i = 0; i < 10; i++) {
+        char name[24], node[24];
+        snprintf(name, sizeof(name), "p%d", i);
+        snprintf(node, sizeof(node), "n%d", i % 3);
+        fixture_add(&f, pod_on(name, node, SELECTS("{\"app\":\"web\"}")));
+    }
+    assert_int_equal(index->n[AFFINITY_MUST], 1);
+    assert_int_equal(index->n[AFFINITY_MAY], 0);
+    assert_int_equal(found(&f, "default", "{\"app\":\"web\"}", "{}", &terms), 1);
+    assert_int_equal(terms.v[0]->n, 10);
+    assert_int_equal(terms.v[0]->pods.n, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        char node[24];
+        snprintf(node, sizeof(node), "n%u", i);
+        uint32_t slot = cache_node(&f.engine->cache, str_of(node))->slot;
+        assert_int_equal(slot_counts_at(&terms.v[0]->pods, slot), i == 0 ? 4 : 3);
+    }
+    for (int i = 0; i < 10; i++) {
+        char name[24], node[24];
+        snprintf(name, sizeof(name), "p%d", i);
+        snprintf(node, sizeof(node), "n%d", i % 3);
+        fixture_delete(&f, pod_on(name, node, SELECTS("{\"app\":\"web\"}")));
+    }
+    assert_int_equal(index->n[AFFINITY_MUST], 0);
+    assert_int_equal(index->by_text.n, 0);
+    assert_int_equal(index->buckets.n, 0);
+    vec_release(&terms);
+    fixture_release(&f);
+}
+
+static void found_by_whom_they_mean(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *term, *namespace, *labels, *namespace_labels;
+        size_t n;
+    } cases[] = {
+        {SELECTS("{\"app\":\"web\"}"), "default", "{\"app\":\"web\",\"x\":\"y\"}", "{}", 1},
+        {SELECTS("{\"app\":\"web\"}"), "default", "{\"app\":\"db\"}", "{}", 0},
+        {SELECTS("{\"app\":\"web\"}"), "other", "{\"app\":\"web\"}", "{}", 0},
+        {SELECTS("{}"), "default", "{}", "{}", 1},
+        {"{\"topologyKey\":\"zone\"}", "default", "{}", "{}", 0},
+        {"{\"topologyKey\":\"zone\",\"labelSelector\":{},\"namespaces\":[\"a\",\"b\",\"a\"]}", "b",
+         "{\"k\":\"v\"}", "{}", 1},
+        {"{\"topologyKey\":\"zone\",\"labelSelector\":{},\"namespaceSelector\":{\"matchLabels\":{"
+         "\"team\":\"x\"}}}",
+         "other", "{}", "{\"team\":\"x\"}", 1},
+        {"{\"topologyKey\":\"zone\",\"labelSelector\":{},\"namespaceSelector\":{\"matchLabels\":{"
+         "\"team\":\"x\"}}}",
+         "default", "{}", "{}", 0},
+        /* A selector that excludes, of a pod that runs, is asked about real labels. */
+        {"{\"topologyKey\":\"zone\",\"labelSelector\":{},\"namespaceSelector\":{"
+         "\"matchExpressions\":[{\"key\":\"team\",\"operator\":\"DoesNotExist\"}]}}",
+         "other", "{}", "{\"team\":\"x\"}", 0},
+        /* Values that are named twice do not make a term count twice. */
+        {"{\"topologyKey\":\"zone\",\"labelSelector\":{\"matchExpressions\":[{\"key\":\"app\","
+         "\"operator\":\"In\",\"values\":[\"web\",\"db\",\"web\"]}]}}",
+         "default", "{\"app\":\"web\"}", "{}", 1},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct fixture f;
+        running_terms terms = {0};
+        fixture_init(&f, NULL, NULL);
+        fixture_add(&f, pod_on("q", "n", cases[i].term));
+        assert_int_equal(
+            found(&f, cases[i].namespace, cases[i].labels, cases[i].namespace_labels, &terms),
+            cases[i].n);
+        vec_release(&terms);
+        fixture_release(&f);
+    }
+}
+
+/* A term with a broken selector takes the others of its kind with it, but not those of others. */
+static void a_wrong_term_spoils_its_kind(void **state)
+{
+    (void)state;
+    struct object *o = fixture_object(
+        KIND_POD,
+        "{\"metadata\":{\"namespace\":\"default\"},\"spec\":{\"affinity\":{\"podAntiAffinity\":{"
+        "\"requiredDuringSchedulingIgnoredDuringExecution\":[" SELECTS(
+            "{}") ","
+                  "{\"topologyKey\":\"zone\",\"labelSelector\":{\"matchLabels\":{\"a b\":\"c\"}}}],"
+                  "\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":3,"
+                  "\"podAffinityTerm\":" SELECTS("{}") "}]}}}}");
+    struct affinity_set *set = affinity_set_new(object_pod(o));
+    assert_int_equal(set->of[AFFINITY_REQUIRED_ANTI].n, 0);
+    assert_true(set->is_wrong[AFFINITY_REQUIRED_ANTI]);
+    assert_int_equal(set->of[AFFINITY_PREFERRED_ANTI].n, 1);
+    assert_int_equal(set->of[AFFINITY_PREFERRED_ANTI].v[0].weight, 3);
+    assert_false(set->is_wrong[AFFINITY_PREFERRED_ANTI]);
+    assert_true(str_starts(set->error, STR("requiredAntiAffinityTerms: key: Invalid value: \"a "
+                                           "b\": ")));
+    affinity_set_free(set);
+    object_unref(o);
+}
+
+static void no_affinity_to_pods_is_none(void **state)
+{
+    (void)state;
+    struct object *o = fixture_object(KIND_POD, "{\"spec\":{\"affinity\":{\"nodeAffinity\":{}}}}");
+    assert_null(affinity_set_new(object_pod(o)));
+    object_unref(o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_terms_are_one),
+        cmocka_unit_test(found_by_whom_they_mean),
+        cmocka_unit_test(a_wrong_term_spoils_its_kind),
+        cmocka_unit_test(no_affinity_to_pods_is_none),
+    };
+    return cmocka_run_group_tests_name("affinity_terms", tests, NULL, NULL);
+}
