@@ -200,6 +200,27 @@ static void only_nodes_that_changed_are_asked(void **state)
     end(&s);
 }
 
+/* With more nodes than the journal holds, falling behind it shows. */
+static void large_clusters_fall_behind_the_journal(void **state)
+{
+    (void)state;
+    static struct scene s;
+    size_t n = JOURNAL_SIZE + 100;
+    int64_t two = 2;
+    begin(&s, n);
+    assert_int_equal(asks_of(&s, STR("q")), n);
+    for (size_t i = 0; i < JOURNAL_SIZE; i++)
+        set_node(&s.cache, i, 5);
+    assert_int_equal(asks_of(&s, STR("q")), JOURNAL_SIZE);
+    for (size_t i = 0; i < JOURNAL_SIZE + 50; i++)
+        set_node(&s.cache, i, 6);
+    const int64_t *column = node_memo_column(&s.memos, STR("q"), times, &two);
+    for (size_t i = 0; i < JOURNAL_SIZE + 50; i++)
+        assert_int_equal(column[i], 12);
+    assert_int_equal(column[n - 1], 2);
+    end(&s);
+}
+
 static void the_longest_unasked_is_forgotten(void **state)
 {
     (void)state;
@@ -251,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memos_agree_with_asking_anew),
         cmocka_unit_test(only_nodes_that_changed_are_asked),
+        cmocka_unit_test(large_clusters_fall_behind_the_journal),
         cmocka_unit_test(the_longest_unasked_is_forgotten),
         cmocka_unit_test(their_size_is_bounded),
         cmocka_unit_test(an_empty_cluster_can_be_asked),

@@ -21,6 +21,12 @@ static int64_t any_score(struct rand *r)
     return rand_below(r, 20) ? score : -score;
 }
 
+/* One that scales to just below a whole number, where rounding would show. */
+static int64_t awkward_score(struct rand *r, int64_t highest)
+{
+    return (1 + (int64_t)rand_below(r, 99)) * (highest % ((int64_t)1 << 56)) / 100;
+}
+
 /* The formula, in whole numbers. */
 static bool scales_by_the_letter(struct rand *r, size_t size, void *ctx)
 {
@@ -28,7 +34,7 @@ static bool scales_by_the_letter(struct rand *r, size_t size, void *ctx)
     int64_t scores[100], before[100], highest = 0;
     bool reverse = rand_below(r, 2), ok = true;
     for (size_t i = 0; i < size; i++) {
-        before[i] = scores[i] = any_score(r);
+        before[i] = scores[i] = i && rand_below(r, 2) ? awkward_score(r, before[0]) : any_score(r);
         highest = MAX(highest, scores[i]);
     }
     normalize_scores(scores, size, 100, reverse);
