@@ -59,6 +59,23 @@ func cloneValue(v any) any {
 	return v
 }
 
+// prune leaves empty lists out: over the wire, which is protobuf, they are the same as none.
+func prune(v any) {
+	switch v := v.(type) {
+	case tree:
+		for k, m := range v {
+			if list, ok := m.([]any); ok && len(list) == 0 {
+				delete(v, k)
+			}
+			prune(m)
+		}
+	case []any:
+		for _, m := range v {
+			prune(m)
+		}
+	}
+}
+
 // encode gives compact JSON. Go's own would write <, > and & as escapes: the same, less readable.
 func encode(v any) []byte {
 	var b bytes.Buffer

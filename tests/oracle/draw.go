@@ -156,10 +156,16 @@ func (d *draw) odd() string {
 
 // request draws what a container asks for.
 func (d *draw) request(resource string) string {
-	switch {
-	case d.chance(0.01):
+	if d.chance(0.01) {
 		return d.huge()
-	case d.chance(0.06):
+	}
+	return d.podRequest(resource)
+}
+
+// podRequest draws what a pod as a whole asks for. Nothing huge: upstream adds the overhead to such
+// an amount in place, so that it grows whenever somebody asks for it.
+func (d *draw) podRequest(resource string) string {
+	if d.chance(0.06) {
 		return d.odd()
 	}
 	switch resource {

@@ -37,6 +37,7 @@ func generate(seed uint64) *testCase {
 	for range g.between(1, 6) {
 		c.Items = append(c.Items, g.pod(false))
 	}
+	prune(c.Items)
 	return c
 }
 

@@ -74,7 +74,7 @@ func (g *generator) podSpec() tree {
 		g.nameContainers(spec["initContainers"], "i")
 	}
 	if g.about("podResources") {
-		spec["resources"] = tree{"requests": g.amounts(0.6, g.request)}
+		spec["resources"] = tree{"requests": g.amounts(0.6, g.podRequest)}
 	}
 	if g.about("overhead") {
 		spec["overhead"] = g.amounts(0.6, g.request)
@@ -369,10 +369,10 @@ func (g *generator) resize(spec, status tree, bound bool) {
 	}
 	if spec["resources"] != nil && g.chance(0.7) {
 		if g.chance(0.6) {
-			status["resources"] = tree{"requests": g.amounts(0.6, g.request)}
+			status["resources"] = tree{"requests": g.amounts(0.6, g.podRequest)}
 		}
 		if g.chance(0.6) {
-			status["allocatedResources"] = g.amounts(0.6, g.request)
+			status["allocatedResources"] = g.amounts(0.6, g.podRequest)
 		}
 	}
 	if g.chance(0.5) {

@@ -34,6 +34,7 @@ func (s *shrinker) try(change func(*testCase)) bool {
 	s.budget--
 	c := s.best.clone()
 	change(c)
+	prune(c.Items)
 	if !s.fails(c) {
 		return false
 	}
