@@ -3,6 +3,14 @@
 
 #include "plugins/go_math.h"
 
+/* Counts of taints and sums of weights are small: each is scaled once and then looked up. */
+#define SMALL_SCORES 256
+
+struct scale {
+    int64_t highest, max;
+    bool reverse;
+};
+
 /*
  * a / b for a of any sign and b > 0. Where both are exact as double the quotient is, too: it lies
  * at least 1 / b below the next whole number. That is several times faster.
@@ -13,20 +21,37 @@ static inline int64_t divide(int64_t a, int64_t b)
     return a > -exact && a < exact && b < exact ? (int64_t)((double)a / (double)b) : a / b;
 }
 
+static inline int64_t scale_one(const struct scale *s, int64_t score)
+{
+    int64_t scaled = divide(go_mul(s->max, score), s->highest);
+    return s->reverse ? go_sub(s->max, scaled) : scaled;
+}
+
+static void scale_small(const struct scale *s, int64_t *scores, size_t n)
+{
+    int64_t table[SMALL_SCORES];
+    for (int64_t i = 0; i <= s->highest; i++)
+        table[i] = scale_one(s, i);
+    for (size_t i = 0; i < n; i++)
+        scores[i] = scores[i] >= 0 ? table[scores[i]] : scale_one(s, scores[i]);
+}
+
 void normalize_scores(int64_t *scores, size_t n, int64_t max, bool reverse)
 {
-    int64_t highest = 0;
+    struct scale s = {.max = max, .reverse = reverse};
     for (size_t i = 0; i < n; i++)
-        highest = MAX(highest, scores[i]);
-    if (highest == 0) {
+        s.highest = MAX(s.highest, scores[i]);
+    if (s.highest == 0) {
         for (size_t i = 0; reverse && i < n; i++)
             scores[i] = max;
         return;
     }
-    for (size_t i = 0; i < n; i++) {
-        int64_t scaled = divide(go_mul(max, scores[i]), highest);
-        scores[i] = reverse ? go_sub(max, scaled) : scaled;
+    if (s.highest < SMALL_SCORES && s.highest < (int64_t)n) {
+        scale_small(&s, scores, n);
+        return;
     }
+    for (size_t i = 0; i < n; i++)
+        scores[i] = scale_one(&s, scores[i]);
 }
 
 /* --- batches ---------------------------------------------------------------------------------- */
