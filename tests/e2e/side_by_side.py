@@ -18,20 +18,16 @@ from tap import check, show_log
 BOTH = ("berth", "kube")
 
 
-def cluster(objects=(), **variants):
-    """A fixture for tap.main. Besides its own name each scheduler serves NAME-VARIANT for every
-    variant, whose value is the arguments of the plugins: enforced={"NodeAffinity": {...}}."""
+def cluster(profiles, objects=()):
+    """A fixture for tap.main: profiles(who) are those of one scheduler, the first of them is WHO."""
     @contextlib.contextmanager
     def made():
         with Cluster() as c:
             if objects:
                 subject.apply(c, *objects)
-            profiles = {who: [subject.profile(who)] + [
-                subject.profile(f"{who}-{name}", **args) for name, args in variants.items()]
-                for who in BOTH}
             c.schedulers = {
-                "berth": subject.start(c, profiles["berth"], name="berth"),
-                "kube": c.start_scheduler(*subject.FLAGS, config={"profiles": profiles["kube"]},
+                "berth": subject.start(c, profiles("berth"), name="berth"),
+                "kube": c.start_scheduler(*subject.FLAGS, config={"profiles": profiles("kube")},
                                           qps=5000)}
             yield c
             subject.stop(c, c.schedulers["berth"])
@@ -66,5 +62,5 @@ def copy_for(who, pod, name):
 
 
 def make_twice(c, pods):
-    """The pods of a dict, by name, for either scheduler; schedulerName there names a variant."""
+    """The pods of a dict, by name, for either scheduler: the schedulerName X there is WHO-X then."""
     berth.add_pods(c, *[copy_for(who, pod, name) for name, pod in pods.items() for who in BOTH])

@@ -15,7 +15,7 @@ from berth import check, condition_of, events_of, make_node, make_pod, visible, 
 from reasons import (CORDONED, NO_AFFINITY, NO_FEATURE, NO_LABEL, NO_PORT, NOT_ENFORCED, NOT_NEAR,
                      OUTSIDE, REPELLED, REPELLED_BY_OTHERS, TAINTED, UNEVEN, nodes_left)
 from side_by_side import BOTH, after, have, make_twice
-from subject import LATE
+from subject import LATE, profile
 from tap import equal, main, note, test
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -31,6 +31,10 @@ OBJECTS = [
     {"apiVersion": "v1", "kind": "Namespace",
      "metadata": {"name": "red", "labels": {"team": "red"}}},
 ]
+
+
+def profiles(who):
+    return [profile(who), profile(f"{who}-enforced", NodeAffinity=ENFORCED)]
 
 
 # ---- comparing -----------------------------------------------------------------------------------
@@ -369,4 +373,4 @@ def gated_pods(c):
 
 
 if __name__ == "__main__":
-    main(fixture=side_by_side.cluster(OBJECTS, enforced={"NodeAffinity": ENFORCED}), after=after)
+    main(fixture=side_by_side.cluster(profiles, OBJECTS), after=after)

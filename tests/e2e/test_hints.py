@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What makes a waiting pod be tried again: the same for berth and for kube-scheduler.
+
+Pods wait, each for one plugin and once for each scheduler. Then one thing after the other changes in
+the cluster. After each change both schedulers must have tried again the same pods, as often, and with
+the same success: that is what queueing hints decide. How often a pod was tried is told by the logs.
+"""
+
+import collections
+import re
+
+import side_by_side
+from berth import NODES, PODS, make_node, make_pod, wait_for
+from side_by_side import BOTH, after, make_twice
+from subject import LATE, profile
+from tap import check, main, note, test
+
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+GPU = "example.com/gpu"
+TRIED = re.compile(r'"(Unable to schedule pod; no fit; waiting|Successfully bound pod to node)"'
+                   r' pod="default/(\w+)-([\w-]+)"')
+
+# One profile for each plugin that rejects, so that no other brings its pods back; and one with all.
+ONLY = {"fit": "NodeResourcesFit", "cordon": "NodeUnschedulable", "taint": "TaintToleration",
+        "affinity": "NodeAffinity", "port": "NodePorts", "spread": "PodTopologySpread",
+        "pods": "InterPodAffinity", "feature": "NodeDeclaredFeatures"}
+
+
+def only(name, plugin):
+    return {"schedulerName": name, "plugins": {"multiPoint": {
+        "disabled": [{"name": "*"}],
+        "enabled": [{"name": n} for n in ("PrioritySort", plugin, "DefaultBinder")]}}}
+
+
+def profiles(who):
+    return [only(who, "NodeResourcesFit"), profile(f"{who}-all")] + [
+        only(f"{who}-{name}", plugin) for name, plugin in ONLY.items()]
+
+
+# ---- seeing --------------------------------------------------------------------------------------
+
+def attempts(c, who):
+    """How often each pod of this scheduler was tried in this test, with what result."""
+    return collections.Counter(
+        f"{name}{'' if what.startswith('Unable') else ' bound'}"
+        for what, owner, name in TRIED.findall(c.schedulers[who].text()[c.log_begins[who]:])
+        if owner == who and not name.startswith("seen-"))
+
+
+def seen(c, number):
+    """Both know what has happened so far: each has given a node to a pod that came after it.
+
+    These pods stay. To delete them would be one more reason to try others again."""
+    resource = f"berth.test/seen-{number}"
+    c.patch(f"{NODES}/a/status", {"status": {"capacity": {resource: "2"},
+                                             "allocatable": {resource: "2"}}})
+    make_twice(c, {f"seen-{number}": make_pod("p", cpu=None, memory=None,
+                                              extended={resource: 1})})
+    for who in BOTH:
+        wait_for(lambda: c.pod(f"{who}-seen-{number}")["spec"].get("nodeName"), LATE,
+                 what=f"{who} has seen it all")
+
+
+class Changes:
+    """Does one thing after the other and compares what came of it.
+
+    What has been tried is compared since the beginning, or since the two last differed: one of them
+    may be a little later than the other."""
+
+    def __init__(self, c):
+        self.c, self.count, self.trouble, self.told = c, 0, [], []
+        self.begin()
+
+    def begin(self):
+        self.before = {who: attempts(self.c, who) for who in BOTH}
+        self.known = collections.Counter()
+
+    def since(self, who):
+        return attempts(self.c, who) - self.before[who]
+
+    def done(self, what):
+        self.count += 1
+        seen(self.c, self.count)
+        try:
+            wait_for(lambda: self.since("berth") == self.since("kube"), 5)
+            new = self.since("kube") - self.known
+            self.told.append(f"{what}: {', '.join(sorted(new)) or '-'}")
+            self.known += new
+        except TimeoutError:
+            new = {who: dict(self.since(who) - self.known) for who in BOTH}
+            self.trouble.append(f"{what}: berth {new['berth']}, kube {new['kube']}")
+            self.begin()
+
+    def node(self, name, what, patch):
+        self.c.patch(f"{NODES}/{name}", patch)
+        self.done(f"node {name}: {what}")
+
+    def node_status(self, name, what, **status):
+        self.c.patch(f"{NODES}/{name}/status", {"status": status})
+        self.done(f"node {name}: {what}")
+
+    def pod(self, name, what, patch, subresource=""):
+        self.c.patch(f"{PODS}/{name}{subresource}", patch, "application/strategic-merge-patch+json")
+        self.done(f"pod {name}: {what}")
+
+    def twins(self, name, what, patch):
+        """The waiting pod itself changes."""
+        for who in BOTH:
+            self.c.patch(f"{PODS}/{who}-{name}", patch, "application/strategic-merge-patch+json")
+        self.done(f"{name} itself: {what}")
+
+    def add(self, what, obj):
+        ns = obj["metadata"].get("namespace")
+        self.c.create(f"/api/v1/namespaces/{ns}/pods" if ns else NODES, obj)
+        self.done(what)
+
+    def delete(self, path):
+        self.c.delete(f"{path}?gracePeriodSeconds=0")
+        self.done(f"{path.rpartition('/')[2]} is gone")
+
+    def conclude(self):
+        note("\n".join(self.told))
+        check(not self.trouble, "\n".join(self.trouble))
+
+
+# ---- the cluster and those who wait --------------------------------------------------------------
+
+def labelled(**labels):
+    return {"metadata": {"labels": labels}}
+
+
+def in_zone(zone):
+    return {"metadata": {"labels": {ZONE: zone}}}
+
+
+def tainted(*keys):
+    return {"spec": {"taints": [{"key": key, "effect": "NoSchedule"} for key in keys]}}
+
+
+def near(app, key=ZONE, **more):
+    return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}, **more}]}}
+
+
+def far(app, key=HOST):
+    return {"podAntiAffinity": near(app, key)["podAffinity"]}
+
+
+def evenly(key=ZONE, **more):
+    return [{"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule",
+             "labelSelector": {"matchLabels": {"app": "web"}}, **more}]
+
+
+def node(name, zone, cpu="4", memory="8Gi"):
+    made = make_node(name, zone=zone, cpu=cpu, memory=memory, pods=500, unschedulable=True)
+    made["spec"].update(tainted("t", "u")["spec"])
+    return made
+
+
+def on_node(name, cpu="1"):
+    """What makes a node useless: a pod "web" with its ports, and one that keeps "loud" away."""
+    return (make_pod(f"web-{name}", cpu=cpu, labels={"app": "web"}, node_name=name, ports=[80, 81]),
+            make_pod(f"shy-{name}", node_name=name, affinity=far("loud")))
+
+
+def cluster(c):
+    """Three nodes that nobody here can use."""
+    for name, zone in (("a", "1"), ("b", "2"), ("c", "3")):
+        for obj in (node(name, zone), *on_node(name)):
+            c.create(NODES if obj["kind"] == "Node" else PODS, obj)
+    seen(c, 0)
+
+
+def waiting():
+    def pod(why, **more):
+        return make_pod("p", scheduler_name=why, **more)
+    rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
+    needy = pod("feature", spec={"restartPolicy": "Never"})
+    needy["spec"]["containers"][0].update(restartPolicy="Never", restartPolicyRules=[rule])
+    web = {"labels": {"app": "web"}}
+    return {
+        "cpu": pod("fit", cpu="3500m"), "memory": pod("fit", memory="8Gi"),
+        "gpu": pod("fit", extended={GPU: 1}),
+        "cordon": pod("cordon"), "taint": pod("taint", tolerations=[{"key": "t"}]),
+        "selector": pod("affinity", node_selector={"disk": "fast", "cpu": "new"}),
+        "name": pod("affinity", affinity={"nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+                {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["d"]}],
+                 "matchExpressions": [{"key": "disk", "operator": "Exists"}]}]}}}),
+        "port": pod("port", ports=[80]),
+        "domains": pod("spread", spread=evenly(minDomains=9), **web),
+        "rack": pod("spread", spread=evenly("rack")),
+        "honour": pod("spread", spread=evenly(minDomains=9, nodeTaintsPolicy="Honor"),
+                      tolerations=[{"operator": "Exists"}], **web),
+        "near": pod("pods", affinity=near("db")),
+        "near-host": pod("pods", affinity=near("db", HOST)),
+        "near-rack": pod("pods", affinity=near("web", "rack")),
+        "far": pod("pods", affinity=far("web")), "loud": pod("pods", labels={"app": "loud"}),
+        "feature": needy,
+        "mixed": pod("all", cpu="7", node_selector={"disk": "fast"},
+                     tolerations=[{"operator": "Exists"}]),
+        "mixed-pods": pod("all", affinity=near("db"), ports=[80],
+                          tolerations=[{"operator": "Exists"}]),
+    }
+
+
+def prepare(c):
+    c.log_begins = {who: len(c.schedulers[who].text()) for who in BOTH}
+    cluster(c)
+    make_twice(c, waiting())
+    for who in BOTH:
+        wait_for(lambda: set(attempts(c, who)) >= set(waiting()), LATE,
+                 what=f"{who} has tried every pod")
+    return Changes(c)
+
+
+# ---- what changes --------------------------------------------------------------------------------
+
+@test
+def changes_of_nodes(c):
+    do = prepare(c)
+    do.node("a", "a label that nobody wants", labelled(colour="red"))
+    do.node("a", "one of two labels that are wanted", labelled(disk="fast"))
+    do.node("a", "another value of it", labelled(disk="slow"))
+    do.node("a", "it again", labelled(disk="fast"))
+    do.node("a", "an annotation", {"metadata": {"annotations": {"a": "b"}}})
+    do.node("b", "another zone", in_zone("4"))
+    do.node("b", "a zone that is there", in_zone("3"))
+    do.node("b", "no zone", in_zone(None))
+    do.node("b", "a zone again", in_zone("2"))
+    do.node("a", "one taint more", tainted("t", "u", "v"))
+    do.node("a", "other taints", tainted("t", "w"))
+    do.node("b", "an effect that does not matter", {"spec": {"taints": [
+        {"key": "t", "effect": "NoSchedule"}, {"key": "x", "effect": "PreferNoSchedule"},
+        {"key": "u", "effect": "NoExecute"}]}})
+    do.node_status("a", "more memory, not enough", allocatable={"memory": "8200Mi"})
+    do.node_status("a", "more cpu, not enough", allocatable={"cpu": "4100m"})
+    do.node_status("a", "less cpu", allocatable={"cpu": "4"})
+    do.node_status("a", "more pods", allocatable={"pods": "600"})
+    do.node_status("a", "more capacity", capacity={"cpu": "64"})
+    do.node_status("a", "none of the GPUs that are wanted", allocatable={GPU: "0"})
+    do.node_status("a", "more storage", allocatable={"ephemeral-storage": "200Gi"})
+    do.node_status("a", "a condition", conditions=[{"type": "Ready", "status": "False"}])
+    do.node_status("a", "a time in a condition", conditions=[
+        {"type": "Ready", "status": "False", "reason": "Other"}])
+    do.node_status("a", "a feature", declaredFeatures=["Other"])
+    do.node_status("a", "images", images=[{"names": ["registry.test/pause:3.10"], "sizeBytes": 1}])
+    # New nodes, and old ones that go.
+    for name, zone, what in (("e", "9", "a zone of its own"), ("f", "3", "a zone that is there"),
+                             ("g", None, "no zone")):
+        for pod in on_node(name, cpu="100m"):
+            do.add(f"a pod on node {name}, which is not there yet ({pod['metadata']['name']})", pod)
+        do.add(f"node {name} with {what}", node(name, zone, cpu="1", memory="1Gi"))
+        do.delete(f"{NODES}/{name}")
+    # What helps.
+    do.node_status("c", "what is wanted", allocatable={GPU: "2"})
+    do.node_status("c", "twice the cpu", allocatable={"cpu": "9"})
+    do.node("c", "the other label and the first", labelled(disk="fast", cpu="new"))
+    do.node("c", "uncordoned", {"spec": {"unschedulable": None}})
+    do.node("c", "no taint", {"spec": {"taints": None}})
+    do.node_status("c", "the feature", declaredFeatures=["RestartAllContainersOnContainerExits"])
+    do.node("c", "a rack", labelled(rack="1"))
+    do.conclude()
+
+
+@test
+def changes_of_pods_that_have_a_node(c):
+    do = prepare(c)
+    do.add("a pod that nobody knows", make_pod("other", node_name="a"))
+    do.pod("other", "a label that nobody knows", labelled(colour="red"))
+    do.pod("other", "what is to be spread", labelled(app="web"))
+    do.pod("other", "an annotation", {"metadata": {"annotations": {"a": "b"}}})
+    do.pod("other", "it is another thing", labelled(app="none"))
+    do.delete(f"{PODS}/other")
+    do.add("one more to be spread", make_pod("web", node_name="a", labels={"app": "web"}))
+    do.delete(f"{PODS}/web")
+    do.add("one in another namespace", make_pod("web", ns="red", node_name="a",
+                                                labels={"app": "web"}))
+    do.pod("web-a", "less cpu", {"spec": {"containers": [
+        {"name": "main", "resources": {"requests": {"cpu": "900m"}}}]}}, "/resize")
+    do.pod("web-a", "more cpu", {"spec": {"containers": [
+        {"name": "main", "resources": {"requests": {"cpu": "1"}}}]}}, "/resize")
+    do.pod("web-a", "less memory", {"spec": {"containers": [
+        {"name": "main", "resources": {"requests": {"memory": "50Mi"}}}]}}, "/resize")
+    do.pod("shy-a", "a label", labelled(a="b"))
+    do.delete(f"{PODS}/shy-a")
+    do.add("one that takes another port", make_pod("other", node_name="a", ports=[82]))
+    do.delete(f"{PODS}/other")
+    do.add("one that has the port at one address", make_pod("same", node_name="a", ports=[
+        {"containerPort": 80, "hostPort": 80, "hostIP": "127.0.0.1"}]))
+    do.delete(f"{PODS}/same")
+    do.add("one with a GPU that is not there", make_pod("gpu", node_name="a", extended={GPU: 1}))
+    do.delete(f"{PODS}/gpu")
+    do.add("one that keeps others away too", make_pod("shy", node_name="b", affinity=far("loud")))
+    do.delete(f"{PODS}/shy")
+    do.add("what is wanted, by nobody's scheduler", make_pod("db", labels={"app": "db"},
+                                                             scheduler_name="nobody"))
+    do.pod("db", "a label", labelled(a="b"))
+    do.delete(f"{PODS}/db")
+    do.add("what is wanted, on a node", make_pod("db-a", labels={"app": "db"}, node_name="a"))
+    do.conclude()
+
+
+@test
+def changes_of_the_pods_that_wait(c):
+    do = prepare(c)
+    names = list(waiting())
+    for name in names:
+        do.twins(name, "an annotation", {"metadata": {"annotations": {"a": "b"}}})
+        do.twins(name, "a label", labelled(a="b"))
+    for name in names:
+        tolerations = c.pod(f"kube-{name}")["spec"].get("tolerations", [])
+        do.twins(name, "a toleration", {"spec": {"tolerations": tolerations + [
+            {"key": "x", "operator": "Exists"}]}})
+    do.twins("near", "what it wants itself", labelled(app="db"))
+    do.twins("loud", "quiet", labelled(app="quiet"))
+    do.twins("taint", "a toleration that helps", {"spec": {
+        "tolerations": c.pod("kube-taint")["spec"]["tolerations"] + [
+            {"key": key, "operator": "Exists"} for key in ("t", "u")]}})
+    do.twins("cordon", "a toleration that helps", {"spec": {
+        "tolerations": c.pod("kube-cordon")["spec"]["tolerations"] + [
+            {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}]}})
+    for name in ("gpu", "rack"):
+        for who in BOTH:
+            c.delete(f"{PODS}/{who}-{name}?gracePeriodSeconds=0")
+        do.done(f"{name} itself: gone")
+    do.conclude()
+
+
+RED = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "red"}}
+
+if __name__ == "__main__":
+    main(fixture=side_by_side.cluster(profiles, [RED]), after=after)
