@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PodTopologySpread: against a walk over all pods, and the rules by name. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "engine/what_if.h"
+#include "plugin_trial.h"
+#include "prop.h"
+#include "spread_model.h"
+
+#define PLUGIN "PodTopologySpread"
+#define ZONE   LABEL_TOPOLOGY_ZONE
+#define HOST   LABEL_HOSTNAME
+
+/* --- random clusters -------------------------------------------------------------------------- */
+
+static int pick(struct rand *r, size_t n)
+{
+    return (int)rand_below(r, n);
+}
+
+static const char *one_of(struct rand *r, const char *const *texts, size_t n)
+{
+    return texts[rand_below(r, n)];
+}
+#define ONE_OF(r, ...) \
+    one_of((r), (const char *const[]){__VA_ARGS__}, ARRAY_LEN(((const char *const[]){__VA_ARGS__})))
+
+/* sane: every node has all labels and no taints, so that nothing has to be left out. */
+static struct object *random_node(struct rand *r, size_t i, bool sane)
+{
+    char zone[80] = "", rack[64] = "", host[96] = "";
+    if (sane || pick(r, 6))
+        snprintf(zone, sizeof(zone), ",\"" ZONE "\":\"%s\"", ONE_OF(r, "a", "b", "c", ""));
+    if (sane || pick(r, 6))
+        snprintf(rack, sizeof(rack), ",\"rack\":\"r%d\"", pick(r, 5));
+    if (sane || pick(r, 6))
+        snprintf(host, sizeof(host), ",\"" HOST "\":\"h%zu\"", pick(r, 5) ? i : 0);
+    return fixture_object(
+        KIND_NODE,
+        "{\"metadata\":{\"name\":\"n%zu\",\"labels\":{\"disk\":\"%s\"%s%s%s}},\"spec\":{"
+        "\"taints\":[%s]},\"status\":{\"allocatable\":{\"pods\":\"100\",\"cpu\":\"100\"}}}",
+        i, ONE_OF(r, "ssd", "hdd"), zone, rack, host,
+        sane || pick(r, 4) ? "" : "{\"key\":\"t\",\"value\":\"v\",\"effect\":\"NoSchedule\"}");
+}
+
+static void random_labels(struct rand *r, struct buf *out)
+{
+    buf_add_printf(out, "\"app\":\"%s\"", ONE_OF(r, "web", "db", "cron"));
+    if (pick(r, 2))
+        buf_add_printf(out, ",\"tier\":\"%s\"", ONE_OF(r, "one", "two"));
+}
+
+static void random_selector(struct rand *r, struct buf *out)
+{
+    buf_add_cstr(out, ONE_OF(r, "{\"matchLabels\":{\"app\":\"web\"}}",
+                             "{\"matchLabels\":{\"app\":\"web\",\"tier\":\"one\"}}",
+                             "{\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"In\","
+                             "\"values\":[\"web\",\"db\"]}]}",
+                             "{\"matchExpressions\":[{\"key\":\"tier\",\"operator\":"
+                             "\"DoesNotExist\"}]}",
+                             "{}", "null"));
+}
+
+static void random_constraint(struct rand *r, struct buf *out)
+{
+    buf_add_printf(out, "{\"topologyKey\":\"%s\",\"whenUnsatisfiable\":\"%s\",\"maxSkew\":%d",
+                   ONE_OF(r, ZONE, HOST, "rack", "nobody"),
+                   ONE_OF(r, "DoNotSchedule", "ScheduleAnyway"), 1 + pick(r, 4));
+    buf_add_cstr(out, ",\"labelSelector\":");
+    random_selector(r, out);
+    if (pick(r, 4) == 0)
+        buf_add_printf(out, ",\"minDomains\":%d", 1 + pick(r, 5));
+    if (pick(r, 3) == 0)
+        buf_add_printf(out, ",\"nodeAffinityPolicy\":\"%s\"", ONE_OF(r, "Honor", "Ignore"));
+    if (pick(r, 3) == 0)
+        buf_add_printf(out, ",\"nodeTaintsPolicy\":\"%s\"", ONE_OF(r, "Honor", "Ignore"));
+    if (pick(r, 4) == 0)
+        buf_add_cstr(out, ",\"matchLabelKeys\":[\"tier\",\"nope\",\"tier\"]");
+    buf_add_char(out, '}');
+}
+
+/* node "": one that waits, with constraints. */
+static struct object *random_pod(struct rand *r, const char *name, const char *node)
+{
+    struct buf labels = BUF_INIT, constraints = BUF_INIT;
+    random_labels(r, &labels);
+    for (int n = *node ? 0 : 1 + pick(r, 3); n > 0; n--) {
+        random_constraint(r, &constraints);
+        if (n > 1)
+            buf_add_char(&constraints, ',');
+    }
+    struct object *o = fixture_object(
+        KIND_POD,
+        "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"namespace\":\"%s\",\"labels\":{%.*s}%s},"
+        "\"spec\":{\"schedulerName\":\"default-scheduler\",\"nodeName\":\"%s\","
+        "\"nodeSelector\":{%s},\"tolerations\":[%s],\"topologySpreadConstraints\":[%.*s]}}",
+        name, name, ONE_OF(r, "default", "default", "other"), STR_ARG(buf_str(&labels)),
+        *node && pick(r, 8) == 0 ? ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"" : "", node,
+        !*node && pick(r, 3) == 0 ? "\"disk\":\"ssd\"" : "",
+        pick(r, 2) ? "{\"operator\":\"Exists\"}" : "", STR_ARG(buf_str(&constraints)));
+    buf_release(&labels);
+    buf_release(&constraints);
+    return o;
+}
+
+static void fill_cluster(struct fixture *f, struct rand *r, size_t n_nodes, size_t n_pods)
+{
+    bool sane = pick(r, 3) == 0;
+    for (size_t i = 0; i < n_nodes; i++)
+        fixture_add(f, random_node(r, i, sane));
+    for (size_t i = 0; i < n_pods; i++) {
+        char name[24], node[24];
+        snprintf(name, sizeof(name), "run%zu", i);
+        /* Some on nodes that there are not. */
+        snprintf(node, sizeof(node), "n%d", pick(r, n_nodes + 2));
+        fixture_add(f, random_pod(r, name, node));
+    }
+    cache_refresh(&f->engine->cache);
+}
+
+/* --- against the model ------------------------------------------------------------------------ */
+
+#define MAX_NODES 128
+
+static bool verdicts_agree(struct trial *t)
+{
+    const struct cache *cache = &t->engine->cache;
+    struct spread_model m;
+    spread_model_init(&m, cache, t->pod->pod, "DoNotSchedule");
+    bool ok = t->pre_filter == (m.n ? BERTH_SUCCESS : BERTH_SKIP);
+    for (size_t i = 0; ok && m.n && i < cache->order.n; i++)
+        ok = trial_filter(t, cache->order.v[i]->name) == spread_model_filter(&m, cache->order.v[i]);
+    spread_model_release(&m);
+    return ok;
+}
+
+static bool scores_agree(struct trial *t, const struct spread_model *m)
+{
+    const struct cache *cache = &t->engine->cache;
+    int64_t scores[MAX_NODES], expected[MAX_NODES];
+    uint32_t slots[MAX_NODES];
+    if (t->pre_score != (m->n ? BERTH_SUCCESS : BERTH_SKIP))
+        return false;
+    if (!m->n)
+        return true;
+    for (size_t i = 0; i < cache->order.n; i++) {
+        slots[i] = cache->order.v[i]->slot;
+        scores[i] = trial_score(t, cache->order.v[i]->name);
+    }
+    spread_model_score(m, expected);
+    if (memcmp(scores, expected, cache->order.n * sizeof(*scores)) != 0)
+        return false;
+    t->handle->plugin->normalize(t->handle->self, t->cycle, t->pod, slots, scores, cache->order.n,
+                                 &t->engine->status);
+    spread_model_normalize(m, expected);
+    return memcmp(scores, expected, cache->order.n * sizeof(*scores)) == 0;
+}
+
+static bool agrees_with_model(struct rand *r, size_t size, void *ctx)
+{
+    (void)ctx;
+    struct fixture f;
+    bool ok = true;
+    fixture_init(&f, NULL, NULL);
+    fill_cluster(&f, r, 1 + size / 4, size);
+    for (size_t i = 0; ok && i < 8; i++) {
+        struct trial t;
+        struct spread_model m;
+        trial_begin(&t, &f, PLUGIN, random_pod(r, "p", ""));
+        spread_model_init(&m, &f.engine->cache, t.pod->pod, "ScheduleAnyway");
+        ok = verdicts_agree(&t) && scores_agree(&t, &m) && trial_batches_agree(&t);
+        spread_model_release(&m);
+        trial_end(&t);
+    }
+    fixture_release(&f);
+    return ok;
+}
+
+static void it_agrees_with_a_walk_over_all_pods(void **state)
+{
+    (void)state;
+    assert_true(prop_run("spread agrees with the model", 300, agrees_with_model, NULL));
+}
+
+/* --- what if ---------------------------------------------------------------------------------- */
+
+/* What the filter says in a "what if" is what it says when it has come true. */
+static bool what_if_comes_true(struct rand *r, size_t size, void *ctx)
+{
+    (void)ctx;
+    enum { OTHERS = 3 };
+    struct fixture f;
+    struct object *others[OTHERS], *waiting = random_pod(r, "p", "");
+    struct trial t;
+    struct what_if w;
+    enum berth_code codes[MAX_NODES];
+    bool ok = true;
+    fixture_init(&f, NULL, NULL);
+    fill_cluster(&f, r, 1 + size / 4, size);
+    const struct cache *cache = &f.engine->cache;
+    const struct berth_node *node = cache->order.v[rand_below(r, cache->order.n)];
+    trial_begin(&t, &f, PLUGIN, object_ref(waiting));
+    what_if_init(&w, t.cycle, t.pod, node, &f.engine->status);
+    for (size_t i = 0; i < OTHERS; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "other%zu", i);
+        others[i] = random_pod(r, name, node->name);
+        struct berth_pod *pod = pod_info_new(others[i], &f.engine->names);
+        /* Terminating pods are counted here and not there, as upstream has it; so is what an
+         * empty selector takes. Neither is asked about. */
+        if (t.pre_filter == BERTH_SUCCESS && !pod->pod->metadata.deletion_timestamp.set)
+            ok = ok && t.handle->plugin->add_pod(t.handle->self, w.cycle, t.pod, pod, node,
+                                                 &f.engine->status) == BERTH_SUCCESS;
+        pod_info_unref(pod);
+    }
+    bool judged = t.pre_filter == BERTH_SUCCESS;
+    for (size_t i = 0; i < t.pod->pod->spec.topology_spread_constraints.n; i++) {
+        const struct label_selector *s =
+            t.pod->pod->spec.topology_spread_constraints.v[i].label_selector;
+        judged &= !s || s->match_labels.n || s->match_expressions.n;
+    }
+    for (size_t i = 0; judged && i < cache->order.n; i++)
+        codes[i] = t.handle->plugin->filter(t.handle->self, w.cycle, t.pod, cache->order.v[i],
+                                            &f.engine->status);
+    /* The attempt's own state is as it was. */
+    ok = ok && verdicts_agree(&t);
+    what_if_release(&w);
+    trial_end(&t);
+    for (size_t i = 0; i < OTHERS; i++)
+        fixture_add(&f, others[i]);
+    trial_begin(&t, &f, PLUGIN, waiting);
+    for (size_t i = 0; ok && judged && i < cache->order.n; i++)
+        ok = trial_filter(&t, cache->order.v[i]->name) == codes[i];
+    trial_end(&t);
+    fixture_release(&f);
+    return ok;
+}
+
+static void what_if_is_what_comes_true(void **state)
+{
+    (void)state;
+    assert_true(prop_run("what if comes true", 300, what_if_comes_true, NULL));
+}
+
+/* --- by name ---------------------------------------------------------------------------------- */
+
+static struct object *node(const char *name, const char *zone)
+{
+    return fixture_object(KIND_NODE,
+                          "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"" HOST "\":\"%s\"%s%s%s}},"
+                          "\"status\":{\"allocatable\":{\"pods\":\"100\"}}}",
+                          name, name, *zone ? ",\"" ZONE "\":\"" : "", zone, *zone ? "\"" : "");
+}
+
+static struct object *running(const char *name, const char *labels, const char *on)
+{
+    return fixture_object(KIND_POD,
+                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"namespace\":\"default\","
+                          "\"labels\":{%s}},\"spec\":{\"nodeName\":\"%s\"}}",
+                          name, name, labels, on);
+}
+
+static struct object *waiting(const char *labels, const char *spec)
+{
+    return fixture_object(KIND_POD,
+                          "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\",\"namespace\":\"default\","
+                          "\"labels\":{%s}},\"spec\":{%s}}",
+                          labels, spec);
+}
+
+#define WEB "\"app\":\"web\""
+#define HARD(key, more)                                                            \
+    "\"topologySpreadConstraints\":[{\"topologyKey\":\"" key                       \
+    "\",\"whenUnsatisfiable\":\"DoNotSchedule\",\"maxSkew\":1,\"labelSelector\":{" \
+    "\"matchLabels\":{" WEB "}}" more "}]"
+
+static void reasons_and_codes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct trial t;
+    fixture_init(&f, NULL, NULL);
+    fixture_add(&f, node("n0", "a"));
+    fixture_add(&f, node("n1", "b"));
+    fixture_add(&f, node("n2", ""));
+    fixture_add(&f, running("r", WEB, "n0"));
+    trial_begin(&t, &f, PLUGIN, waiting(WEB, HARD(ZONE, "")));
+    assert_int_equal(trial_filter(&t, "n0"), BERTH_UNSCHEDULABLE);
+    assert_string_equal(t.text, "node(s) didn't match pod topology spread constraints");
+    assert_int_equal(trial_filter(&t, "n1"), BERTH_SUCCESS);
+    assert_int_equal(trial_filter(&t, "n2"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
+    assert_string_equal(t.text, "node(s) didn't match pod topology spread constraints (missing "
+                                "required label)");
+    trial_end(&t);
+    /* A pod that does not match itself adds nothing. */
+    trial_begin(&t, &f, PLUGIN, waiting("", HARD(ZONE, "")));
+    assert_int_equal(trial_filter(&t, "n0"), BERTH_SUCCESS);
+    trial_end(&t);
+    /* Three domains wanted, two there: the lowest counts as none. */
+    fixture_add(&f, running("r1", WEB, "n1"));
+    trial_begin(&t, &f, PLUGIN, waiting(WEB, HARD(ZONE, ",\"minDomains\":3")));
+    assert_int_equal(trial_filter(&t, "n0"), BERTH_UNSCHEDULABLE);
+    assert_int_equal(trial_filter(&t, "n1"), BERTH_UNSCHEDULABLE);
+    trial_end(&t);
+    trial_begin(&t, &f, PLUGIN, waiting(WEB, HARD(ZONE, ",\"minDomains\":2")));
+    assert_int_equal(trial_filter(&t, "n0"), BERTH_SUCCESS);
+    trial_end(&t);
+    fixture_release(&f);
+}
+
+static void a_selector_that_makes_no_sense_is_told(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct trial t;
+    struct buf text = BUF_INIT;
+    fixture_init(&f, NULL, NULL);
+    fixture_add(&f, node("n0", "a"));
+    trial_begin(&t, &f, PLUGIN,
+                waiting(WEB, "\"topologySpreadConstraints\":[{\"topologyKey\":\"k\",\"maxSkew\":1,"
+                             "\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{"
+                             "\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Near\"}]}}]"));
+    assert_int_equal(t.pre_filter, BERTH_ERROR);
+    status_write(&f.engine->status, &f.engine->reasons, &text);
+    buf_add_char(&text, '\0');
+    assert_string_equal(text.p, "get constraints from pod: obtaining pod's hard topology spread "
+                                "constraints: \"Near\" is not a valid label selector operator");
+    buf_release(&text);
+    trial_end(&t);
+    fixture_release(&f);
+}
+
+/* --- default constraints ---------------------------------------------------------------------- */
+
+static void begin_with(struct fixture *f, const char *args)
+{
+    char config[1024];
+    snprintf(config, sizeof(config),
+             "apiVersion: kubescheduler.config.k8s.io/v1\n"
+             "kind: KubeSchedulerConfiguration\n"
+             "profiles:\n"
+             "- pluginConfig:\n"
+             "  - name: PodTopologySpread\n"
+             "    args: %s\n",
+             args);
+    fixture_init(f, config, NULL);
+}
+
+static struct object *service(const char *name, const char *selector)
+{
+    return fixture_object(KIND_SERVICE,
+                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{"
+                          "\"selector\":{%s}}}",
+                          name, selector);
+}
+
+static bool system_defaults_agree(struct rand *r, size_t size, void *ctx)
+{
+    (void)ctx;
+    struct fixture f;
+    struct trial t;
+    struct spread_model m;
+    struct str web = STR("web");
+    struct requirement one = {.key = STR("app"), .op = SELECTOR_IN, .values = {&web, 1}};
+    struct selector from = {.requirements = {&one, 1}};
+    fixture_init(&f, NULL, NULL);
+    fill_cluster(&f, r, 1 + size / 4, size);
+    fixture_add(&f, service("s", WEB));
+    trial_begin(&t, &f, PLUGIN,
+                waiting(WEB, pick(r, 2) ? "\"nodeSelector\":{\"disk\":\"ssd\"}" : ""));
+    spread_model_init_system(&m, &f.engine->cache, t.pod->pod, &from);
+    bool ok = t.pre_filter == BERTH_SKIP && scores_agree(&t, &m) && trial_batches_agree(&t);
+    spread_model_release(&m);
+    trial_end(&t);
+    fixture_release(&f);
+    return ok;
+}
+
+static void the_systems_defaults_spread(void **state)
+{
+    (void)state;
+    assert_true(prop_run("system defaults agree with the model", 200, system_defaults_agree, NULL));
+}
+
+static void without_an_owner_nothing_is_spread(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct trial t;
+    fixture_init(&f, NULL, NULL);
+    fixture_add(&f, node("n0", "a"));
+    fixture_add(&f, service("other", "\"app\":\"db\""));
+    fixture_add(&f, service("none", ""));
+    trial_begin(&t, &f, PLUGIN, waiting(WEB, ""));
+    assert_int_equal(t.pre_filter, BERTH_SKIP);
+    assert_int_equal(t.pre_score, BERTH_SKIP);
+    trial_end(&t);
+    fixture_release(&f);
+}
+
+static void defaults_from_a_list_keep_pods_out(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct trial t;
+    begin_with(&f, "{\"defaultingType\":\"List\",\"defaultConstraints\":[{\"maxSkew\":1,"
+                   "\"topologyKey\":\"" ZONE "\",\"whenUnsatisfiable\":\"DoNotSchedule\"}]}");
+    fixture_add(&f, node("n0", "a"));
+    fixture_add(&f, node("n1", "b"));
+    fixture_add(&f, running("r", WEB, "n0"));
+    fixture_add(&f, fixture_object(KIND_REPLICA_SET,
+                                   "{\"metadata\":{\"name\":\"rs\",\"namespace\":\"default\"},"
+                                   "\"spec\":{\"selector\":{\"matchLabels\":{" WEB "}}}}"));
+    struct object *owned = fixture_object(
+        KIND_POD, "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\",\"namespace\":\"default\","
+                  "\"labels\":{" WEB "},\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
+                  "\"ReplicaSet\",\"name\":\"rs\",\"uid\":\"u\",\"controller\":true}]}}");
+    trial_begin(&t, &f, PLUGIN, owned);
+    assert_int_equal(t.pre_filter, BERTH_SUCCESS);
+    assert_int_equal(trial_filter(&t, "n0"), BERTH_UNSCHEDULABLE);
+    assert_int_equal(trial_filter(&t, "n1"), BERTH_SUCCESS);
+    trial_end(&t);
+    /* Its own constraints, be they soft, stand instead. */
+    trial_begin(&t, &f, PLUGIN,
+                waiting(WEB, "\"topologySpreadConstraints\":[{\"topologyKey\":\"k\",\"maxSkew\":1,"
+                             "\"whenUnsatisfiable\":\"ScheduleAnyway\"}]"));
+    assert_int_equal(t.pre_filter, BERTH_SKIP);
+    assert_int_equal(t.pre_score, BERTH_SUCCESS);
+    trial_end(&t);
+    fixture_release(&f);
+}
+
+/* --- arguments -------------------------------------------------------------------------------- */
+
+#define LIST_OF(constraints) \
+    "{\"defaultingType\":\"List\",\"defaultConstraints\":[" constraints "]}"
+#define GOOD "{\"maxSkew\":1,\"topologyKey\":\"k\",\"whenUnsatisfiable\":\"DoNotSchedule\"}"
+
+static void arguments_are_checked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *args, *message;
+    } cases[] = {
+        {"", ""},
+        {"{}", ""},
+        {"{\"kind\":\"PodTopologySpreadArgs\",\"defaultingType\":\"System\"}", ""},
+        {LIST_OF(""), ""},
+        {LIST_OF(GOOD), ""},
+        {"{\"defaultingType\":\"Some\"}", "defaultingType: Unsupported value: \"Some\": supported "
+                                          "values: \"System\", \"List\""},
+        {"{\"defaultConstraints\":[" GOOD "]}",
+         "defaultingType: Invalid value: \"System\": when .defaultConstraints are not empty"},
+        {LIST_OF("{\"topologyKey\":\"k\",\"whenUnsatisfiable\":\"DoNotSchedule\"}"),
+         "defaultConstraints[0].maxSkew: Invalid value: 0: not in valid range (0, inf)"},
+        {LIST_OF("{\"maxSkew\":1}"),
+         "[defaultConstraints[0].topologyKey: Required value: can not be empty, "
+         "defaultConstraints[0].whenUnsatisfiable: Required value: can not be empty]"},
+        {LIST_OF("{\"maxSkew\":1,\"topologyKey\":\"k\",\"whenUnsatisfiable\":\"Maybe\"}"),
+         "defaultConstraints[0].whenUnsatisfiable: Unsupported value: \"Maybe\": supported values: "
+         "\"DoNotSchedule\", \"ScheduleAnyway\""},
+        {LIST_OF("{\"maxSkew\":1,\"topologyKey\":\"k\",\"whenUnsatisfiable\":\"DoNotSchedule\","
+                 "\"labelSelector\":{}}"),
+         "defaultConstraints[0].labelSelector: Forbidden: constraint must not define a selector, "
+         "as they deduced for each pod"},
+        {LIST_OF(GOOD "," GOOD), "defaultConstraints[1]: Duplicate value: \"{k, DoNotSchedule}\""},
+    };
+    struct fixture f;
+    struct berth_error error;
+    fixture_init(&f, NULL, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        assert_string_equal(trial_args_error(&f, PLUGIN, cases[i].args, &error), cases[i].message);
+    assert_non_null(strstr(trial_args_error(&f, PLUGIN, "{\"defaults\":1}", &error), "defaults"));
+    assert_non_null(strstr(trial_args_error(&f, PLUGIN,
+                                            LIST_OF("{\"maxSkew\":1,\"topologyKey\":\"a b\","
+                                                    "\"whenUnsatisfiable\":\"DoNotSchedule\"}"),
+                                            &error),
+                           "defaultConstraints[0].topologyKey: Invalid value: \"a b\": "));
+    fixture_release(&f);
+}
+
+/* --- hints ------------------------------------------------------------------------------------ */
+
+static struct object *changed_pod(const char *uid, const char *labels, const char *more)
+{
+    return fixture_object(KIND_POD,
+                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"namespace\":\"default\","
+                          "\"labels\":{%s}},\"spec\":{%s}}",
+                          uid, uid, labels, more);
+}
+
+#define ON     "\"nodeName\":\"n0\""
+#define TAINTS ",\"nodeTaintsPolicy\":\"Honor\""
+#define EXISTS "\"tolerations\":[{\"operator\":\"Exists\"}]"
+
+static void hints_about_pods(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *constraint;
+        const char *before, *before_spec, *after, *after_spec; /* labels; NULL: no such object */
+        enum berth_hint hint;
+        bool itself;
+    } cases[] = {
+        {HARD(ZONE, ""), NULL, NULL, WEB, ON, BERTH_QUEUE, false},
+        {HARD(ZONE, ""), NULL, NULL, "", ON, BERTH_QUEUE_SKIP, false},
+        {HARD(ZONE, ""), NULL, NULL, WEB, "", BERTH_QUEUE_SKIP, false},
+        {HARD(ZONE, ""), WEB, ON, NULL, NULL, BERTH_QUEUE, false},
+        {HARD(ZONE, ""), "", ON, NULL, NULL, BERTH_QUEUE_SKIP, false},
+        {HARD(ZONE, ""), "", ON, WEB, ON, BERTH_QUEUE, false},
+        {HARD(ZONE, ""), WEB, ON, WEB ",\"x\":\"y\"", ON, BERTH_QUEUE_SKIP, false},
+        {HARD(ZONE, ""), WEB, ON, WEB, ON, BERTH_QUEUE_SKIP, false},
+        {HARD(ZONE, TAINTS), WEB, "", WEB, EXISTS, BERTH_QUEUE, true},
+        {HARD(ZONE, ""), WEB, "", WEB, EXISTS, BERTH_QUEUE_SKIP, true},
+        {HARD(ZONE, TAINTS), WEB, ON, WEB, ON "," EXISTS, BERTH_QUEUE_SKIP, false},
+        {HARD(ZONE, ""), WEB, "", "", "", BERTH_QUEUE, true},
+    };
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *uid = cases[i].itself ? "p" : "q";
+        struct trial_change change = {
+            .resource = BERTH_RESOURCE_POD,
+            .action = BERTH_ACTION_UPDATE_POD_LABEL,
+            .before =
+                cases[i].before ? changed_pod(uid, cases[i].before, cases[i].before_spec) : NULL,
+            .after = cases[i].after ? changed_pod(uid, cases[i].after, cases[i].after_spec) : NULL,
+        };
+        assert_int_equal(trial_hint(&f, PLUGIN, waiting(WEB, cases[i].constraint), change),
+                         cases[i].hint);
+    }
+    fixture_release(&f);
+}
+
+static struct object *tainted(const char *zone, const char *taints)
+{
+    return fixture_object(KIND_NODE,
+                          "{\"metadata\":{\"name\":\"n\",\"labels\":{%s%s%s}},\"spec\":{\"taints\":"
+                          "[%s]}}",
+                          *zone ? "\"" ZONE "\":\"" : "", zone, *zone ? "\"" : "", taints);
+}
+
+static void hints_about_nodes(void **state)
+{
+    (void)state;
+    static const char taint[] = "{\"key\":\"k\",\"effect\":\"NoSchedule\"}";
+    static const struct {
+        const char *before, *after; /* zones; NULL: no such node */
+        const char *taints;         /* after */
+        enum berth_hint hint;
+    } cases[] = {
+        {NULL, "a", "", BERTH_QUEUE},   {NULL, "", "", BERTH_QUEUE_SKIP},
+        {"a", NULL, "", BERTH_QUEUE},   {"", NULL, "", BERTH_QUEUE_SKIP},
+        {"", "a", "", BERTH_QUEUE},     {"a", "", "", BERTH_QUEUE},
+        {"a", "b", "", BERTH_QUEUE},    {"a", "a", "", BERTH_QUEUE_SKIP},
+        {"a", "a", taint, BERTH_QUEUE}, {"", "", taint, BERTH_QUEUE_SKIP},
+    };
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct trial_change change = {
+            .resource = BERTH_RESOURCE_NODE,
+            .action = BERTH_ACTION_UPDATE_NODE_LABEL,
+            .before = cases[i].before ? tainted(cases[i].before, "") : NULL,
+            .after = cases[i].after ? tainted(cases[i].after, cases[i].taints) : NULL,
+        };
+        assert_int_equal(trial_hint(&f, PLUGIN, waiting(WEB, HARD(ZONE, "")), change),
+                         cases[i].hint);
+    }
+    fixture_release(&f);
+}
+
+static void the_events_it_is_told(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    assert_true(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_POD, BERTH_ACTION_ADD));
+    assert_true(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_POD, BERTH_ACTION_DELETE));
+    assert_true(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_POD_TOLERATION));
+    assert_false(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_POD_SCALE_DOWN));
+    assert_true(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_NODE, BERTH_ACTION_DELETE));
+    assert_true(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_NODE, BERTH_ACTION_UPDATE_NODE_TAINT));
+    assert_false(
+        trial_is_told(&f, PLUGIN, BERTH_RESOURCE_NODE, BERTH_ACTION_UPDATE_NODE_ALLOCATABLE));
+    fixture_release(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_agrees_with_a_walk_over_all_pods),
+        cmocka_unit_test(what_if_is_what_comes_true),
+        cmocka_unit_test(reasons_and_codes),
+        cmocka_unit_test(a_selector_that_makes_no_sense_is_told),
+        cmocka_unit_test(the_systems_defaults_spread),
+        cmocka_unit_test(without_an_owner_nothing_is_spread),
+        cmocka_unit_test(defaults_from_a_list_keep_pods_out),
+        cmocka_unit_test(arguments_are_checked),
+        cmocka_unit_test(hints_about_pods),
+        cmocka_unit_test(hints_about_nodes),
+        cmocka_unit_test(the_events_it_is_told),
+    };
+    return cmocka_run_group_tests_name("pod_topology_spread", tests, NULL, NULL);
+}
