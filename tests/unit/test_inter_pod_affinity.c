@@ -412,14 +412,16 @@ static void nodes_that_help(void **state)
 
 /* --- against the model ------------------------------------------------------------------------ */
 
-#define MAX_OBJECTS 48
+#define MAX_PODS  48
+#define MAX_NODES 160
 
 /* What the engine was told of, to be changed and deleted again; NULL: not there. */
 struct stream {
     struct fixture f;
     struct rand *r;
     struct affinity_options options;
-    struct object *nodes[MAX_OBJECTS], *pods[MAX_OBJECTS], *namespaces[4];
+    bool real_hosts; /* every node is a host of its own */
+    struct object *nodes[MAX_NODES], *pods[MAX_PODS], *namespaces[4];
 };
 
 static const char *one_of(struct rand *r, const char *const *v, size_t n)
@@ -544,8 +546,7 @@ static struct object *random_node(struct stream *s, size_t i)
     struct buf labels = BUF_INIT;
     char name[24];
     snprintf(name, sizeof(name), "n%zu", i);
-    /* Now and then as with real ones: each node is a host of its own. */
-    if (rand_below(s->r, 2))
+    if (s->real_hosts || rand_below(s->r, 2))
         buf_add_printf(&labels, "{\"host\":\"h%zu\",\"zone\":\"%s\"}", i, ONE_OF(s->r, "a", "b"));
     else
         add_labels(&labels, s->r, keys, ARRAY_LEN(keys));
@@ -581,7 +582,8 @@ static void put(struct stream *s, struct object **at, struct object *next)
 
 static void step(struct stream *s)
 {
-    size_t i = rand_below(s->r, MAX_OBJECTS), k = rand_below(s->r, ARRAY_LEN(s->namespaces));
+    size_t i = rand_below(s->r, MAX_PODS), k = rand_below(s->r, ARRAY_LEN(s->namespaces));
+    size_t at = rand_below(s->r, MAX_NODES);
     bool stays = rand_below(s->r, 4) > 0;
     char node[24];
     switch (rand_below(s->r, 8)) {
@@ -590,10 +592,10 @@ static void step(struct stream *s)
         break;
     case 1:
     case 2:
-        put(s, &s->nodes[i], stays ? random_node(s, i) : NULL);
+        put(s, &s->nodes[at], stays ? random_node(s, at) : NULL);
         break;
     default:
-        snprintf(node, sizeof(node), "n%zu", (size_t)rand_below(s->r, MAX_OBJECTS));
+        snprintf(node, sizeof(node), "n%zu", at);
         /* A pod that runs does not change its node. */
         if (s->pods[i])
             snprintf(node, sizeof(node), "%.*s", STR_ARG(object_pod(s->pods[i])->spec.node_name));
@@ -607,8 +609,8 @@ static bool same_what_if(struct stream *s, struct trial *t, struct affinity_mode
 {
     struct engine *e = s->f.engine;
     const struct berth_handle *h = t->handle;
-    struct berth_pod *all[MAX_OBJECTS], *guest = NULL;
-    size_t n = MIN(node->pods.n, (size_t)MAX_OBJECTS);
+    struct berth_pod *all[MAX_PODS], *guest = NULL;
+    size_t n = MIN(node->pods.n, (size_t)MAX_PODS);
     struct what_if w;
     if (n)
         memcpy(all, node->pods.v, n * sizeof(*all));
@@ -702,21 +704,25 @@ static bool agrees_with_model(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
     struct stream s = {.r = r,
+                       .real_hosts = rand_below(r, 3) == 0,
                        .options = {.exact_namespaces = rand_below(r, 2),
                                    .ignore_preferred = rand_below(r, 4) == 0,
                                    .hard_weight = rand_below(r, 4) ? 1 : 0}};
     bool ok = true;
     fixture_init(&s.f, NULL, NULL);
     make_anew(&s);
+    /* Clusters with few domains of each key, and with many. */
+    for (size_t i = 0, n = rand_below(r, 2) * MAX_NODES; i < n; i++)
+        put(&s, &s.nodes[i], random_node(&s, i));
     for (size_t i = 0; ok && i < size; i++) {
         for (size_t k = 0; k < 8; k++)
             step(&s);
         ok = same_as_model(&s);
     }
-    for (size_t i = 0; i < MAX_OBJECTS; i++) {
+    for (size_t i = 0; i < MAX_PODS; i++)
         put(&s, &s.pods[i], NULL);
+    for (size_t i = 0; i < MAX_NODES; i++)
         put(&s, &s.nodes[i], NULL);
-    }
     /* Nothing is left of pods that are gone. */
     const struct affinity_terms *terms = &s.f.engine->cluster.affinity_terms;
     ok = ok && !terms->by_text.n && !terms->buckets.n && !terms->n[AFFINITY_MUST] &&

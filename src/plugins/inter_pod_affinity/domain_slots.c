@@ -102,6 +102,18 @@ static bool paint_sets(const struct domain_slots *d, const struct topology *t,
     return domains;
 }
 
+/* Each node is a domain of its own. */
+static bool paint_hosts(const struct topology *t, const uint32_t *slots, size_t n, uint64_t *out)
+{
+    uint32_t any = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t domain = topology_domain(t, slots[i]);
+        out[slots[i] / 64] |= (uint64_t)(domain != 0) << (slots[i] % 64);
+        any |= domain;
+    }
+    return any;
+}
+
 static bool paint_lists(const struct domain_slots *d, const struct topology *t,
                         const uint32_t *slots, size_t n, uint64_t *out)
 {
@@ -120,5 +132,9 @@ static bool paint_lists(const struct domain_slots *d, const struct topology *t,
 bool domain_slots_paint(const struct domain_slots *d, const struct topology *t,
                         const uint32_t *slots, size_t n, uint64_t *out)
 {
-    return d->sets ? paint_sets(d, t, slots, n, out) : paint_lists(d, t, slots, n, out);
+    if (d->sets)
+        return paint_sets(d, t, slots, n, out);
+    if (t->n_nodes == t->n_used)
+        return paint_hosts(t, slots, n, out);
+    return paint_lists(d, t, slots, n, out);
 }

@@ -174,25 +174,23 @@ enum berth_code ipa_score_many(void *ctx, const struct berth_cycle *cycle,
 
 /* --- normalising ------------------------------------------------------------------------------ */
 
-#define TABLE_MAX 1024
+/* Many nodes have the same score, whose percentage is worked out once: a division is dear. */
+#define KNOWN 64
 
-/* Where the score lies between the lowest and the highest, in percent. */
-static int64_t percent(int64_t above, int64_t spread)
-{
-    return (int64_t)(MAX_NODE_SCORE * ((double)above / (double)spread));
-}
+struct known_percent {
+    int64_t above, percent;
+};
 
-/* Few scores lie far apart from each other: each is worked out once. */
-static void normalize_by_table(int64_t *scores, size_t n, int64_t lowest, int64_t spread)
+/* Where a score lies between the lowest and the highest, in percent. */
+static int64_t percent(struct known_percent *known, int64_t above, int64_t spread)
 {
-    int8_t table[TABLE_MAX + 1];
-    memset(table, -1, (size_t)spread + 1);
-    for (size_t i = 0; i < n; i++) {
-        int64_t above = scores[i] - lowest;
-        if (table[above] < 0)
-            table[above] = (int8_t)percent(above, spread);
-        scores[i] = table[above];
+    struct known_percent *at =
+        &known[(uint64_t)above * UINT64_C(0x9e3779b97f4a7c15) / (UINT64_MAX / KNOWN + 1)];
+    if (at->above != above) {
+        at->above = above;
+        at->percent = (int64_t)(MAX_NODE_SCORE * ((double)above / (double)spread));
     }
+    return at->percent;
 }
 
 enum berth_code ipa_normalize(void *ctx, const struct berth_cycle *cycle,
@@ -209,13 +207,8 @@ enum berth_code ipa_normalize(void *ctx, const struct berth_cycle *cycle,
         highest = MAX(highest, scores[i]);
     }
     int64_t spread = go_sub(highest, lowest);
-    if (spread <= 0) {
-        memset(scores, 0, n * sizeof(*scores));
-    } else if (spread <= TABLE_MAX) {
-        normalize_by_table(scores, n, lowest, spread);
-    } else {
-        for (size_t i = 0; i < n; i++)
-            scores[i] = percent(scores[i] - lowest, spread);
-    }
+    struct known_percent known[KNOWN] = {0}; /* the lowest scores 0 */
+    for (size_t i = 0; i < n; i++)
+        scores[i] = spread > 0 ? percent(known, scores[i] - lowest, spread) : 0;
     return BERTH_SUCCESS;
 }
