@@ -8,22 +8,9 @@
 #include "engine/cluster.h"
 #include "engine/cycle.h"
 #include "engine/signature.h"
-#include "plugins/plugin_args.h"
+#include "plugins/node_affinity_args.h"
 #include "plugins/plugin_base.h"
 #include "plugins/registry.h"
-
-struct node_affinity_args {
-    struct args_meta meta;
-    struct node_affinity *added_affinity;
-};
-
-static const struct field args_fields[] = {
-    ARGS_META_FIELDS(struct node_affinity_args),
-    F_PTR_MSG(struct node_affinity_args, added_affinity, "addedAffinity", 0, struct node_affinity,
-              &node_affinity_type),
-};
-static const struct type args_type =
-    TYPE("NodeAffinityArgs", struct node_affinity_args, args_fields);
 
 struct affinity_plugin {
     const struct berth_host *host;
@@ -140,7 +127,7 @@ static void take_required(struct affinity_plugin *self, const struct node_select
     self->added_required_key = arena_dup(&self->arena, buf_str(&self->key));
 }
 
-/* What of the preferences makes sense; the rest is refused by take_args. */
+/* They have been checked: nothing fails. */
 static int take_preferred(struct affinity_plugin *self, const struct node_affinity *added)
 {
     struct err err;
@@ -151,34 +138,15 @@ static int take_preferred(struct affinity_plugin *self, const struct node_affini
     return node_preferences_compile(added, &self->arena, self->added_preferred, &err);
 }
 
-static int refuse(struct faults *faults, struct berth_error *error)
-{
-    struct buf text = BUF_INIT;
-    faults_write(faults, &text);
-    snprintf(error->text, sizeof(error->text), "%s", buf_cstr(&text));
-    buf_release(&text);
-    return -EINVAL;
-}
-
 static int take_args(struct affinity_plugin *self, struct berth_str text, struct berth_error *error)
 {
-    struct node_affinity_args args;
-    struct faults faults = {0};
-    int r = plugin_args_decode(text, "NodeAffinityArgs", &args_type, &self->arena, &args, error);
-    if (r < 0 || !args.added_affinity)
+    const struct node_affinity *added;
+    int r = node_affinity_args_decode(text, &self->arena, &added, error);
+    if (r < 0)
         return r;
-    const struct node_affinity *added = args.added_affinity;
-    if (added->required)
-        node_selector_faults(&faults,
-                             "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution",
-                             added->required);
-    node_preferences_faults(&faults,
-                            "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution", added);
-    if (faults.n)
-        return refuse(&faults, error);
-    if (added->required)
+    if (added && added->required)
         take_required(self, added->required);
-    return added->preferred.n ? take_preferred(self, added) : 0;
+    return added && added->preferred.n ? take_preferred(self, added) : 0;
 }
 
 static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str args,

@@ -166,9 +166,11 @@ static int64_t ask_score(const void *ask, const struct berth_node *node)
 {
     const struct node_label_args *args = ask;
     size_t n = args->present_preference.n + args->absent_preference.n;
+    if (n == 0)
+        return 0;
     size_t good = count_labels(&args->present_preference, node) + args->absent_preference.n -
                   count_labels(&args->absent_preference, node);
-    return n ? (int64_t)(MAX_NODE_SCORE * good / n) : 0;
+    return (int64_t)(MAX_NODE_SCORE * good / n);
 }
 
 static enum berth_code score(void *ctx, const struct berth_cycle *cycle,
