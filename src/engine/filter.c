@@ -328,7 +328,7 @@ static void open_window(struct window *w, size_t n)
     add_slots(w->scratch->feasible, w->cycle->candidates + w->cycle->start + w->from, n);
 }
 
-/* All passed, and all are wanted. */
+/* All of them passed. */
 static void take_all(struct window *w)
 {
     struct berth_cycle *cycle = w->cycle;
@@ -341,28 +341,30 @@ static void take_all(struct window *w)
 }
 
 /*
- * Takes the verdicts in order until `want` feasible nodes are found: *ret_enough. What a plugin
- * that broke would have said of nodes beyond them is not missed. False: it is.
+ * Takes the verdicts in order until `want` feasible nodes are found: *ret_enough. Like upstream it
+ * only knows when it sees one more: nodes that are refused up to there count as looked at. What a
+ * plugin that broke would have said of nodes beyond is not missed. False: it is.
  */
 static bool close_window(struct window *w, size_t want, struct cycle_failure *failure,
                          bool *ret_enough)
 {
     struct berth_cycle *cycle = w->cycle;
-    if (w->n_refused == 0 && want - cycle->n_slots >= w->to - w->from) {
+    if (w->n_refused == 0) {
+        *ret_enough = w->to - w->from > want - cycle->n_slots;
+        w->to = MIN(w->to, w->from + want - cycle->n_slots);
         take_all(w);
-        *ret_enough = cycle->n_slots == want;
         return true;
     }
     for (size_t i = w->from; i < w->to; i++) {
         uint32_t slot = cycle_slot(cycle, i);
         if (word_bit(w->scratch->feasible, slot)) {
-            word_set(w->scratch->passed, i);
-            cycle->slots[cycle->n_slots++] = slot;
             if (cycle->n_slots == want) {
-                w->to = i + 1;
+                w->to = i;
                 *ret_enough = true;
                 return true;
             }
+            word_set(w->scratch->passed, i);
+            cycle->slots[cycle->n_slots++] = slot;
             continue;
         }
         if (i == w->broken_at)
@@ -403,7 +405,7 @@ bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
                        .broken_at = SIZE_MAX};
     bool ok = true, enough = false;
     while (ok && !enough && w.to < cycle->n_nodes) {
-        size_t n = MAX((size_t)FILTER_WINDOW, want - cycle->n_slots);
+        size_t n = MAX((size_t)FILTER_WINDOW, want - cycle->n_slots + 1);
         open_window(&w, MIN(n, cycle->n_nodes - w.to));
         ok = filter_window(&w, failure);
         if (ok && !close_window(&w, want, failure, &enough)) {

@@ -36,27 +36,35 @@ static int by_name(const void *a, const void *b)
                   (*(const struct berth_handle *const *)b)->plugin->name);
 }
 
-/* "[A B]", sorted and each once. */
-static void write_limiters(const struct berth_cycle *cycle, struct buf *out)
+/* "[A B]", sorted and each once. also: one more, or NULL. */
+static void write_limiters(const struct berth_cycle *cycle, const struct berth_handle *also,
+                           struct buf *out)
 {
     size_t n = cycle->limiters.n;
-    const struct berth_handle **sorted = xcalloc(n, sizeof(*sorted));
+    const struct berth_handle **sorted = xcalloc(n + 1, sizeof(*sorted));
     memcpy(sorted, cycle->limiters.v, n * sizeof(*sorted));
+    if (also)
+        sorted[n++] = also;
     qsort(sorted, n, sizeof(*sorted), by_name);
     buf_add_char(out, '[');
     for (size_t i = 0; i < n; i++)
-        if (!i || sorted[i] != sorted[i - 1])
+        if (!i || strcmp(sorted[i]->plugin->name, sorted[i - 1]->plugin->name) != 0)
             buf_add_printf(out, "%s%s", i ? " " : "", sorted[i]->plugin->name);
     buf_add_char(out, ']');
     free(sorted);
 }
 
-/* Nodes outside of what PreFilter plugins allow. */
+/*
+ * Nodes outside of what PreFilter plugins allow. Upstream notes who refused the promised node in
+ * the same set, and blames that plugin, too.
+ */
 static struct str limit_reason(const struct berth_cycle *cycle, struct arena *a)
 {
     struct buf text = BUF_INIT;
+    const struct verdict *v = &cycle->promised.verdict;
+    bool also = cycle->promised.refused && v->code != BERTH_PENDING;
     buf_add_cstr(&text, "node(s) didn't satisfy plugin(s) ");
-    write_limiters(cycle, &text);
+    write_limiters(cycle, also ? cycle->engine->handles[v->plugin] : NULL, &text);
     struct str reason = arena_dup(a, buf_str(&text));
     buf_release(&text);
     return reason;
@@ -161,6 +169,6 @@ void fit_error_limits(const struct berth_cycle *cycle, struct buf *out)
         return;
     }
     buf_add_cstr(out, " node(s) didn't satisfy plugin(s) ");
-    write_limiters(cycle, out);
+    write_limiters(cycle, NULL, out);
     buf_add_cstr(out, " simultaneously.");
 }

@@ -112,18 +112,33 @@ static bool in_range(int64_t score)
     return score >= 0 && score <= MAX_NODE_SCORE;
 }
 
-static bool fail_range(const struct scoring *s, int64_t score)
+/* Somebody's score is off range. Upstream goes node by node: the first in that order is told. */
+static bool fail_range(const struct scoring *s)
 {
+    const struct berth_cycle *cycle = s->cycle;
+    size_t n = cycle->plugin_scores.n, at = 0;
+    while (in_range(cycle->plugin_scores.v[at % n].scores[at / n]))
+        at++;
+    const struct plugin_scores *scores = &cycle->plugin_scores.v[at % n];
     cycle_failure_error(s->failure,
                         "applying score defaultWeights on Score plugins: plugin \"%s\" returns an "
                         "invalid score %lld, it should in the range of [0, %d] after normalizing",
-                        s->to->handle->plugin->name, (long long)score, MAX_NODE_SCORE);
+                        scores->handle->plugin->name, (long long)scores->scores[at / n],
+                        MAX_NODE_SCORE);
     return false;
 }
 
 static bool all_equal(const int64_t *v, size_t n)
 {
     return memcmp(v, v + 1, (n - 1) * sizeof(*v)) == 0;
+}
+
+static bool all_in_range(const int64_t *v, size_t n)
+{
+    bool ok = true;
+    for (size_t i = 0; i < n; i++)
+        ok &= in_range(v[i]);
+    return ok;
 }
 
 /* Adds the weighted scores to the totals, provided that they are what they should be. */
@@ -133,19 +148,17 @@ static bool add_up(struct scoring *s)
     int64_t *totals = s->cycle->scores, weight = s->to->handle->weight;
     uint8_t *normalized = s->row->normalized;
     size_t n = s->cycle->n_slots;
-    bool ok = true;
-    if (all_equal(scores, n)) {
+    bool uniform = all_equal(scores, n);
+    if (!all_in_range(scores, uniform ? 1 : n))
+        return fail_range(s);
+    if (uniform) {
         s->common += scores[0] * weight;
-        return in_range(scores[0]) || fail_range(s, scores[0]);
+        return true;
     }
     for (size_t i = 0; i < n; i++) {
-        ok &= in_range(scores[i]);
         normalized[i] = (uint8_t)scores[i];
         totals[i] += scores[i] * weight;
     }
-    for (size_t i = 0; !ok && i < n; i++)
-        if (!in_range(scores[i]))
-            return fail_range(s, scores[i]);
     s->to->normalized = normalized;
     return true;
 }

@@ -115,20 +115,56 @@ static void an_error_on_one_node_ends_the_attempt(void **state)
     fixture_release(&f);
 }
 
-/* Nobody scores: the first node will do, and n1 matters to those only who begin with it. */
+static void break_on_two(struct puppet_call *call)
+{
+    call->code = number_of(call->node) == 2 ? BERTH_ERROR : BERTH_SUCCESS;
+    if (call->code)
+        call->puppet->host->status_text(call->status, BERTH_STR("disk on fire"));
+}
+
+/*
+ * Nobody scores: the first node will do. Like upstream one looks on until there would be a second,
+ * so n2 matters to those who begin right before it, but not to others.
+ */
 static void an_error_beyond_what_is_needed_is_not_missed(void **state)
 {
     (void)state;
     struct fixture f;
     puppet_clear();
-    puppet_add("A", AT(FILTER))->hook = break_on_one;
-    puppet_scene(&f, 3);
+    puppet_add("A", AT(FILTER))->hook = break_on_two;
+    puppet_scene(&f, 4);
     fixture_add(&f, puppet_pod("p", 0, ""));
     fixture_settle(&f);
     assert_on(&f, "p", "n0");
     fixture_add(&f, puppet_pod("q", 0, ""));
     fixture_settle(&f);
     assert_told(&f, "q", "SchedulerError", "running \"A\" filter plugin: disk on fire");
+    fixture_release(&f);
+}
+
+static void only_zero_and_three(struct puppet_call *call)
+{
+    int64_t n = number_of(call->node);
+    call->code = n == 0 || n == 3 ? BERTH_SUCCESS : BERTH_UNSCHEDULABLE;
+}
+
+/* n0 and n3 will do: n1 and n2 have been looked at when n0 is taken, and the next begins with n3.
+ */
+static void looking_ends_with_the_next_that_would_do(void **state)
+{
+    (void)state;
+    struct fixture f;
+    puppet_clear();
+    struct puppet *a = puppet_add("A", AT(FILTER));
+    a->hook = only_zero_and_three;
+    puppet_scene(&f, 4);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    assert_on(&f, "p", "n0");
+    a->hook = NULL;
+    fixture_add(&f, puppet_pod("q", 0, ""));
+    fixture_settle(&f);
+    assert_on(&f, "q", "n3");
     fixture_release(&f);
 }
 
@@ -707,6 +743,7 @@ int main(void)
         cmocka_unit_test(reasons_are_a_histogram_sorted_as_text),
         cmocka_unit_test(an_error_on_one_node_ends_the_attempt),
         cmocka_unit_test(an_error_beyond_what_is_needed_is_not_missed),
+        cmocka_unit_test(looking_ends_with_the_next_that_would_do),
         cmocka_unit_test(nominated_pods_count_by_priority),
         cmocka_unit_test(a_pod_does_not_stand_in_its_own_way),
         cmocka_unit_test(both_passes_are_needed),
