@@ -420,7 +420,7 @@ struct stream {
     struct fixture f;
     struct rand *r;
     struct affinity_options options;
-    bool real_hosts; /* every node is a host of its own */
+    bool real_hosts; /* no two nodes are the same host */
     struct object *nodes[MAX_NODES], *pods[MAX_PODS], *namespaces[4];
 };
 
@@ -546,7 +546,9 @@ static struct object *random_node(struct stream *s, size_t i)
     struct buf labels = BUF_INIT;
     char name[24];
     snprintf(name, sizeof(name), "n%zu", i);
-    if (s->real_hosts || rand_below(s->r, 2))
+    if (s->real_hosts && rand_below(s->r, 6) == 0)
+        buf_add_cstr(&labels, "{\"zone\":\"a\"}");
+    else if (s->real_hosts || rand_below(s->r, 2))
         buf_add_printf(&labels, "{\"host\":\"h%zu\",\"zone\":\"%s\"}", i, ONE_OF(s->r, "a", "b"));
     else
         add_labels(&labels, s->r, keys, ARRAY_LEN(keys));
