@@ -214,6 +214,41 @@ static void domains_change_when_asked_for_only(void **state)
     pod_stream_release(&s);
 }
 
+/* A few moves are told to the domains one by one; after many they are counted anew. */
+static void however_many_pods_moved_meanwhile(void **state)
+{
+    (void)state;
+    enum { ZONES = 3 };
+    struct rand r;
+    struct pod_stream s;
+    uint32_t expected[ZONES] = {0}, running = 0;
+    char text[16], uid[16];
+    rand_seed(&r, 1);
+    pod_stream_init(&s, &r);
+    for (int i = 0; i < ZONES; i++) {
+        struct object *node = fixture_object(
+            KIND_NODE, "{\"metadata\":{\"name\":\"%d\",\"labels\":{\"zone\":\"%d\"}}}", i, i);
+        cache_set_node(&s.cache, node);
+        object_unref(node);
+    }
+    struct pod_count *count = ask(&s, "app=web");
+    const struct topology *t = topologies_get(&s.cluster.topologies, STR("zone"));
+    for (size_t moves = 0; moves < 80; moves++) {
+        for (size_t i = 0; i < moves; i++) {
+            snprintf(uid, sizeof(uid), "p%u", running);
+            snprintf(text, sizeof(text), "%u", running % ZONES);
+            set_pod(&s, uid, "\"app\":\"web\"", text);
+            expected[running++ % ZONES]++;
+        }
+        const uint32_t *counts = pod_count_by_domain(count, t);
+        for (uint32_t i = 0; i < ZONES; i++) {
+            snprintf(text, sizeof(text), "%u", i);
+            assert_int_equal(counts[topology_find(t, str_of(text))], expected[i]);
+        }
+    }
+    pod_stream_release(&s);
+}
+
 /* The selections of thousands of owners with a few pods each. */
 static void small_selections_are_cheap(void **state)
 {
@@ -292,6 +327,7 @@ int main(void)
         cmocka_unit_test(selections_agree_with_counting),
         cmocka_unit_test(spelling_does_not_make_another_selection),
         cmocka_unit_test(domains_change_when_asked_for_only),
+        cmocka_unit_test(however_many_pods_moved_meanwhile),
         cmocka_unit_test(small_selections_are_cheap),
         cmocka_unit_test(the_one_not_asked_for_longest_goes),
         cmocka_unit_test(nothing_piles_up),

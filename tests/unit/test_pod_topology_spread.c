@@ -102,7 +102,7 @@ static struct object *random_pod(struct rand *r, const char *name, const char *n
         "\"nodeSelector\":{%s},\"tolerations\":[%s],\"topologySpreadConstraints\":[%.*s]}}",
         name, name, ONE_OF(r, "default", "default", "other"), STR_ARG(buf_str(&labels)),
         *node && pick(r, 8) == 0 ? ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"" : "", node,
-        !*node && pick(r, 3) == 0 ? "\"disk\":\"ssd\"" : "",
+        !*node && pick(r, 2) ? "\"disk\":\"ssd\"" : "",
         pick(r, 2) ? "{\"operator\":\"Exists\"}" : "", STR_ARG(buf_str(&constraints)));
     buf_release(&labels);
     buf_release(&constraints);
@@ -194,7 +194,7 @@ static void it_agrees_with_a_walk_over_all_pods(void **state)
 static bool what_if_comes_true(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
-    enum { OTHERS = 3 };
+    enum { OTHERS = 6 };
     struct fixture f;
     struct object *others[OTHERS], *waiting = random_pod(r, "p", "");
     struct trial t;
@@ -245,7 +245,7 @@ static bool what_if_comes_true(struct rand *r, size_t size, void *ctx)
 static void what_if_is_what_comes_true(void **state)
 {
     (void)state;
-    assert_true(prop_run("what if comes true", 300, what_if_comes_true, NULL));
+    assert_true(prop_run("what if comes true", 600, what_if_comes_true, NULL));
 }
 
 /* --- by name ---------------------------------------------------------------------------------- */

@@ -221,8 +221,7 @@ static void count_pods(const struct counting *k, size_t i)
         if (counting_nodes(k, c, slot / 64) >> (slot % 64) & 1)
             counts[domain_at(k, i, slot, without)] += d->pods->slots.counts[at];
     }
-    counts[0] = 0;
-    d->counts = counts;
+    d->counts = counts; /* at 0: those that count nowhere */
 }
 
 static void fill(const struct counting *k, size_t i)
