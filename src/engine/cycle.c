@@ -46,6 +46,7 @@ static void destroy(struct berth_cycle *cycle)
     vec_release(&cycle->pre_filter);
     vec_release(&cycle->plugin_scores);
     vec_release(&cycle->extender_scores);
+    buf_release(&cycle->evidence);
     arena_release(&cycle->arena);
     free(cycle);
 }
@@ -54,8 +55,9 @@ static void destroy(struct berth_cycle *cycle)
 static void reset(struct berth_cycle *cycle)
 {
     struct berth_cycle kept = *cycle;
-    *cycle = (struct berth_cycle){.arena = kept.arena};
+    *cycle = (struct berth_cycle){.arena = kept.arena, .evidence = kept.evidence};
     arena_reset(&cycle->arena);
+    buf_clear(&cycle->evidence);
 #define KEEP(vec) (cycle->vec.v = kept.vec.v, cycle->vec.cap = kept.vec.cap)
     KEEP(state);
     KEEP(to_activate);
@@ -74,7 +76,6 @@ struct berth_cycle *cycle_free(struct berth_cycle *cycle)
     drop_state(cycle);
     drop_to_activate(cycle);
     survey_free(cycle->survey);
-    evidence_free(cycle->evidence);
     explain_nodes_unref(cycle->names);
     node_limit_release(&cycle->limit);
     node_limit_release(&cycle->proposal);
@@ -417,7 +418,7 @@ void cycle_end_attempt(struct berth_cycle *cycle)
 {
     struct engine *e = cycle->engine;
     if (e->explain.max_bytes)
-        cycle->evidence = evidence_take(cycle);
+        evidence_take(cycle, &cycle->evidence);
     cycle->slots = NULL;
     cycle->scores = NULL;
     vec_clear(&cycle->plugin_scores);

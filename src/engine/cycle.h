@@ -17,7 +17,6 @@
 #include "engine/scratchpad.h"
 #include "engine/status.h"
 
-struct evidence;
 struct explain_nodes;
 struct survey;
 
@@ -87,9 +86,9 @@ struct berth_cycle {
     size_t n_slots, n_failed;    /* these two stay */
     VEC(struct plugin_scores) plugin_scores;
     VEC(struct extender_scores) extender_scores;
-    uint64_t *ties; /* decide among equal totals, the highest wins; NULL: nothing does */
-    bool resumed;   /* extenders were asked: the cluster may have changed since it began */
-    struct evidence *evidence; /* all of this, once the attempt has ended; NULL: nobody wants it */
+    uint64_t *ties;      /* decide among equal totals, the highest wins; NULL: nothing does */
+    bool resumed;        /* extenders were asked: the cluster may have changed since it began */
+    struct buf evidence; /* all of this, once the attempt has ended; empty: nobody wants it */
 
     struct str nominated_node; /* by PostFilter; in the arena */
     bool nominated;

@@ -353,7 +353,7 @@ static void submit_status(struct engine *e, const struct berth_queued_pod *queue
 
 void engine_attempt_failed(struct engine *e, struct berth_queued_pod *queued,
                            const struct cycle_failure *failure, int64_t started,
-                           struct berth_cycle *cycle)
+                           const struct berth_cycle *cycle)
 {
     struct explain_result result = {queued, cycle, failure, STR(""), started};
     struct explain_record *record = explain_add(&e->explain, &result);

@@ -8,26 +8,35 @@
 
 /* --- packing ---------------------------------------------------------------------------------- */
 
-/* Everything goes behind the struct in a buffer of the scratch, then into memory of its own. */
-static uint32_t begin_part(struct buf *out, size_t align)
+/* Where the next part goes: behind the struct, in a buffer that has room for all there can be. */
+struct packer {
+    char *start, *at;
+};
+
+static uint32_t begin_part(struct packer *p, size_t align)
 {
-    while (out->n % align)
-        buf_add_char(out, '\0');
-    return (uint32_t)out->n;
+    while ((size_t)(p->at - p->start) % align)
+        *p->at++ = '\0';
+    return (uint32_t)(p->at - p->start);
 }
 
-static uint32_t add_part(struct buf *out, const void *data, size_t n, size_t align)
+static uint32_t add_part(struct packer *p, const void *data, size_t n, size_t align)
 {
-    uint32_t at = begin_part(out, align);
-    buf_add_str(out, (struct str){data, n});
+    uint32_t at = begin_part(p, align);
+    if (n)
+        memcpy(p->at, data, n);
+    p->at += n;
     return at;
 }
 
-static void add_number(struct buf *out, uint64_t value)
+/* Seven bits a byte, the low ones first; NUMBER_MAX bytes at most. */
+#define NUMBER_MAX 10
+
+static void add_number(struct packer *p, uint64_t value)
 {
     for (; value >= 128; value >>= 7)
-        buf_add_char(out, (char)(value | 128));
-    buf_add_char(out, (char)value);
+        *p->at++ = (char)(value | 128);
+    *p->at++ = (char)value;
 }
 
 static uint64_t read_number(const struct evidence *e, size_t *at)
@@ -44,72 +53,82 @@ static uint64_t read_number(const struct evidence *e, size_t *at)
 
 static uint8_t width_for(uint64_t range)
 {
-    return range == 0            ? 0
-           : range <= UINT8_MAX  ? 1
-           : range <= UINT16_MAX ? 2
-           : range <= UINT32_MAX ? 4
-                                 : 8;
+    if (range <= UINT16_MAX)
+        return range <= UINT8_MAX ? 1 : 2;
+    return range <= UINT32_MAX ? 4 : 8;
 }
 
-static struct packed_ints pack(struct buf *out, const int64_t *v, size_t n)
+/* The differences from low, in the narrowest type that holds them all. */
+#define NARROW(type)                                        \
+    do {                                                    \
+        type *to = (type *)(void *)p->at;                   \
+        for (size_t i = 0; i < n; i++)                      \
+            to[i] = (type)((uint64_t)v[i] - (uint64_t)low); \
+    } while (0)
+
+static struct packed_ints pack(struct packer *p, const int64_t *v, size_t n)
 {
-    int64_t low = n ? v[0] : 0, high = low;
+    int64_t low = v[0], high = v[0];
+    if (memcmp(v, v + 1, (n - 1) * sizeof(*v)) == 0)
+        return (struct packed_ints){.base = low};
     for (size_t i = 1; i < n; i++) {
         low = MIN(low, v[i]);
         high = MAX(high, v[i]);
     }
-    struct packed_ints p = {.base = low, .width = width_for((uint64_t)high - (uint64_t)low)};
-    if (!p.width)
-        return p;
-    p.at = begin_part(out, p.width);
-    buf_reserve(out, n * p.width);
-    for (size_t i = 0; i < n; i++) {
-        /* The low bytes come first on the machines we run on. */
-        uint64_t rest = (uint64_t)v[i] - (uint64_t)low;
-        memcpy(out->p + out->n + i * p.width, &rest, p.width);
-    }
-    out->n += n * p.width;
-    return p;
+    uint8_t width = width_for((uint64_t)high - (uint64_t)low);
+    struct packed_ints ints = {.base = low, .width = width, .at = begin_part(p, width)};
+    if (width == 1)
+        NARROW(uint8_t);
+    else if (width == 2)
+        NARROW(uint16_t);
+    else if (width == 4)
+        NARROW(uint32_t);
+    else
+        NARROW(uint64_t);
+    p->at += n * width;
+    return ints;
 }
 
-static int64_t unpack(const struct evidence *e, const struct packed_ints *p, size_t i)
+static int64_t unpack(const struct evidence *e, const struct packed_ints *ints, size_t i)
 {
     uint64_t rest = 0;
-    memcpy(&rest, (const char *)e + p->at + i * p->width, p->width);
-    return (int64_t)((uint64_t)p->base + rest);
+    /* The low bytes come first on the machines we run on. */
+    memcpy(&rest, (const char *)e + ints->at + i * ints->width, ints->width);
+    return (int64_t)((uint64_t)ints->base + rest);
 }
 
-static void take_scores(const struct berth_cycle *c, struct evidence *e, struct buf *out)
+static struct evidence_score take_score(const struct plugin_scores *from, size_t n,
+                                        struct packer *p)
 {
-    struct evidence_score scores[FRAMEWORK_MAX_PLUGINS * 2];
-    size_t n = c->n_slots, k = 0;
-    for (size_t i = 0; i < c->plugin_scores.n; i++) {
-        const struct plugin_scores *from = &c->plugin_scores.v[i];
-        struct evidence_score *to = &scores[k++];
-        *to = (struct evidence_score){.weight = from->handle->weight,
-                                      .plugin = from->handle->id,
-                                      .has_raw = from->raw != NULL};
-        if (from->normalized)
-            to->normalized =
-                (struct packed_ints){.width = 1, .at = add_part(out, from->normalized, n, 1)};
-        else
-            to->normalized.base = from->scores[0];
-        if (from->raw)
-            to->raw = pack(out, from->raw, n);
-    }
+    struct evidence_score s = {
+        .weight = from->handle->weight, .plugin = from->handle->id, .has_raw = from->raw != NULL};
+    if (from->normalized)
+        s.normalized = (struct packed_ints){.width = 1, .at = add_part(p, from->normalized, n, 1)};
+    else
+        s.normalized.base = from->scores[0];
+    if (from->raw)
+        s.raw = pack(p, from->raw, n);
+    return s;
+}
+
+static void take_scores(const struct berth_cycle *c, struct evidence *e, struct packer *p)
+{
+    struct evidence_score scores[2 * FRAMEWORK_MAX_PLUGINS];
+    size_t k = 0;
+    for (size_t i = 0; i < c->plugin_scores.n; i++)
+        scores[k++] = take_score(&c->plugin_scores.v[i], c->n_slots, p);
     for (size_t i = 0; i < c->extender_scores.n; i++) {
         const struct extender_scores *from = &c->extender_scores.v[i];
         const struct engine_extender *x = &c->engine->extenders.v[from->extender];
-        if (!from->scores)
-            continue;
-        scores[k++] = (struct evidence_score){.raw = pack(out, from->scores, n),
-                                              .weight = x->spec.weight,
-                                              .plugin = x->id,
-                                              .is_extender = true,
-                                              .has_raw = true};
+        if (from->scores && c->n_slots)
+            scores[k++] = (struct evidence_score){.raw = pack(p, from->scores, c->n_slots),
+                                                  .weight = x->spec.weight,
+                                                  .plugin = x->id,
+                                                  .is_extender = true,
+                                                  .has_raw = true};
     }
     e->n_scores = (uint32_t)k;
-    e->scores = add_part(out, scores, k * sizeof(*scores), _Alignof(struct evidence_score));
+    e->scores = add_part(p, scores, k * sizeof(*scores), _Alignof(struct evidence_score));
 }
 
 /* Its place among the verdicts, each of which is written down once or nearly so. */
@@ -123,75 +142,83 @@ static size_t place_of(const struct verdict *v, struct verdict *known, size_t *n
     return (*n)++;
 }
 
-static void take_verdicts(const struct berth_cycle *c, struct evidence *e, struct buf *out)
+static void take_verdicts(const struct berth_cycle *c, struct evidence *e, struct packer *p)
 {
     const struct scratchpad *s = &c->engine->scratch;
     if (!s->runs.n)
         return;
-    size_t n = 0;
-    struct verdict few[8], *known = few;
-    if (s->runs.n > ARRAY_LEN(few))
-        known = xcalloc(s->runs.n, sizeof(*known));
-    e->passed = add_part(out, s->passed, BITSET_WORDS((size_t)e->n_looked_at) * sizeof(uint64_t),
+    e->passed = add_part(p, s->passed, BITSET_WORDS((size_t)e->n_looked_at) * sizeof(uint64_t),
                          _Alignof(uint64_t));
-    e->runs = begin_part(out, 1);
+    /* They come to stand behind the runs; until those are known, as far back as they can be. */
+    struct verdict *known =
+        (struct verdict *)(p->at + (2 * NUMBER_MAX * s->runs.n & ~(sizeof(*known) - 1)) +
+                           sizeof(*known));
+    size_t n = 0;
+    e->runs = begin_part(p, 1);
     for (size_t i = 0; i < s->runs.n; i++) {
-        add_number(out, place_of(&s->runs.v[i].verdict, known, &n));
-        add_number(out, s->runs.v[i].n);
+        add_number(p, place_of(&s->runs.v[i].verdict, known, &n));
+        add_number(p, s->runs.v[i].n);
     }
-    e->verdicts = add_part(out, known, n * sizeof(*known), _Alignof(struct verdict));
-    if (known != few)
-        free(known);
+    e->verdicts = begin_part(p, _Alignof(struct verdict));
+    memmove(p->at, known, n * sizeof(*known));
+    p->at += n * sizeof(*known);
 }
 
-static void take_pre_filter(const struct berth_cycle *c, struct evidence *e, struct buf *out)
+static void take_pre_filter(const struct berth_cycle *c, struct evidence *e, struct packer *p)
 {
     e->n_pre_filter = (uint32_t)c->pre_filter.n;
-    e->pre_filter = begin_part(out, 1);
+    e->pre_filter = begin_part(p, 1);
     for (size_t i = 0; i < c->pre_filter.n; i++) {
         const struct pre_filter_verdict *v = &c->pre_filter.v[i];
-        add_number(out, v->plugin);
-        buf_add_char(out, (char)v->code);
-        buf_add_char(out, (char)v->n_reasons);
+        add_number(p, v->plugin);
+        *p->at++ = (char)v->code;
+        *p->at++ = (char)v->n_reasons;
         for (size_t k = 0; k < v->n_reasons; k++) {
-            add_number(out, v->reasons[k].n);
-            buf_add_str(out, v->reasons[k]);
+            add_number(p, v->reasons[k].n);
+            add_part(p, v->reasons[k].p, v->reasons[k].n, 1);
         }
     }
 }
 
-struct evidence *evidence_take(const struct berth_cycle *c)
+/* An upper bound of what all parts take. */
+static size_t room_for(const struct berth_cycle *c)
 {
-    struct buf *out = &c->engine->scratch.packed;
-    struct evidence head = {.names = c->names,
-                            .n_all = (uint32_t)c->n_all,
-                            .n_candidates = (uint32_t)c->n_nodes,
-                            .start = (uint32_t)c->start,
-                            .n_looked_at = (uint32_t)(c->n_slots + c->n_failed),
-                            .n_passed = (uint32_t)c->n_slots};
-    buf_clear(out);
-    add_part(out, &head, sizeof(head), 1);
-    if (c->only_some)
-        head.candidates =
-            add_part(out, c->candidates, c->n_nodes * sizeof(uint32_t), _Alignof(uint32_t));
-    take_scores(c, &head, out);
-    take_verdicts(c, &head, out);
-    take_pre_filter(c, &head, out);
-    head.size = out->n;
-    struct evidence *e = xmalloc(head.size);
-    memcpy(e, out->p, head.size);
-    *e = head;
-    if (e->names)
-        explain_nodes_ref(e->names);
-    return e;
+    const struct scratchpad *s = &c->engine->scratch;
+    size_t n_scores = c->plugin_scores.n + c->extender_scores.n;
+    size_t looked_at = c->n_slots + c->n_failed;
+    size_t room = sizeof(struct evidence) + 64; /* for aligning */
+    room += c->n_nodes * sizeof(uint32_t);
+    room += n_scores * (sizeof(struct evidence_score) + c->n_slots * (1 + sizeof(int64_t)) + 16);
+    room += BITSET_WORDS(looked_at) * sizeof(uint64_t);
+    room += s->runs.n * (2 * NUMBER_MAX + sizeof(struct verdict));
+    for (size_t i = 0; i < c->pre_filter.n; i++) {
+        room += NUMBER_MAX + 2;
+        for (size_t k = 0; k < c->pre_filter.v[i].n_reasons; k++)
+            room += NUMBER_MAX + c->pre_filter.v[i].reasons[k].n;
+    }
+    return room;
 }
 
-void evidence_free(struct evidence *e)
+void evidence_take(const struct berth_cycle *c, struct buf *out)
 {
-    if (!e)
-        return;
-    explain_nodes_unref(e->names);
-    free(e);
+    buf_clear(out);
+    buf_reserve(out, room_for(c));
+    struct packer p = {.start = out->p, .at = out->p + sizeof(struct evidence)};
+    struct evidence *e = (struct evidence *)out->p;
+    *e = (struct evidence){.names = c->names,
+                           .n_all = (uint32_t)c->n_all,
+                           .n_candidates = (uint32_t)c->n_nodes,
+                           .start = (uint32_t)c->start,
+                           .n_looked_at = (uint32_t)(c->n_slots + c->n_failed),
+                           .n_passed = (uint32_t)c->n_slots};
+    if (c->only_some)
+        e->candidates =
+            add_part(&p, c->candidates, c->n_nodes * sizeof(uint32_t), _Alignof(uint32_t));
+    take_scores(c, e, &p);
+    take_verdicts(c, e, &p);
+    take_pre_filter(c, e, &p);
+    out->n = begin_part(&p, _Alignof(struct evidence));
+    e->size = out->n;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

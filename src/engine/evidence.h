@@ -7,7 +7,7 @@
  *            Most of it says the same of many nodes, and is kept once: verdicts as runs over the
  *            refused nodes, scores as the differences from the smallest, in as few bytes as hold
  *            the largest; none where all nodes have the same.
- * Ownership: one piece of memory; holds a reference on the names of the nodes.
+ * Ownership: one piece of memory that may be copied; borrows the names of the nodes.
  * Threading: the engine's thread.
  */
 #ifndef BERTH_ENGINE_EVIDENCE_H
@@ -48,8 +48,8 @@ struct evidence {
     uint32_t pre_filter; /* see evidence_next_pre_filter */
 };
 
-struct evidence *evidence_take(const struct berth_cycle *cycle);
-void evidence_free(struct evidence *evidence); /* NULL is fine */
+/* Of the attempt that has just ended, in place of what is in the buffer. */
+void evidence_take(const struct berth_cycle *cycle, struct buf *out);
 
 /* The nodes looked at, one after the other. Starts as {.evidence = e}. */
 struct evidence_reader {

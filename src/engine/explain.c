@@ -9,33 +9,33 @@ void explain_init(struct explain *x, size_t max_bytes)
     *x = (struct explain){.max_bytes = max_bytes};
 }
 
+static size_t texts_size(const struct explain_record *r)
+{
+    return r->ends[EXPLAIN_TEXTS - 1];
+}
+
+/* Without struct evidence, which is the beginning of its evidence. */
 static size_t size_of(const struct explain_record *r)
 {
-    return sizeof(*r) + r->ends[EXPLAIN_TEXTS - 1] + r->evidence->size;
+    return offsetof(struct explain_record, evidence) + r->evidence.size + texts_size(r);
 }
 
 static void drop_oldest(struct explain *x)
 {
-    struct explain_record *r = x->ring.v[x->first++];
-    struct explain_nodes *nodes = r->evidence->names;
+    const struct explain_record *r = explain_ring_next(&x->ring, NULL);
+    struct explain_nodes *nodes = r->evidence.names;
     x->bytes -= size_of(r);
     if (nodes && --nodes->records == 0)
         x->bytes -= nodes->bytes;
-    evidence_free(r->evidence);
-    free(r);
-    /* The front is given back when it has become half of the array. */
-    if (x->first * 2 >= x->ring.n) {
-        memmove(x->ring.v, x->ring.v + x->first, (x->ring.n - x->first) * sizeof(*x->ring.v));
-        x->ring.n -= x->first;
-        x->first = 0;
-    }
+    explain_nodes_unref(nodes);
+    explain_ring_drop(&x->ring);
 }
 
 void explain_release(struct explain *x)
 {
-    while (x->ring.n > x->first)
+    while (x->ring.n)
         drop_oldest(x);
-    vec_release(&x->ring);
+    explain_ring_release(&x->ring);
     explain_nodes_unref(x->nodes);
 }
 
@@ -50,47 +50,38 @@ struct explain_nodes *explain_current_nodes(struct explain *x, const struct cach
 
 /* --- recording -------------------------------------------------------------------------------- */
 
+static char *texts_of(const struct explain_record *r)
+{
+    return (char *)&r->evidence + r->evidence.size;
+}
+
 struct str explain_text(const struct explain_record *r, enum explain_text which)
 {
     uint32_t from = which ? r->ends[which - 1] : 0;
-    return (struct str){r->texts + from, r->ends[which] - from};
+    return (struct str){texts_of(r) + from, r->ends[which] - from};
 }
 
-static struct explain_record *new_record(const struct str texts[EXPLAIN_TEXTS])
-{
-    size_t n = 0, at = 0;
-    for (int i = 0; i < EXPLAIN_TEXTS; i++)
-        n += texts[i].n;
-    struct explain_record *r = xmalloc(sizeof(*r) + n);
-    for (int i = 0; i < EXPLAIN_TEXTS; i++) {
-        if (texts[i].n)
-            memcpy(r->texts + at, texts[i].p, texts[i].n);
-        at += texts[i].n;
-        r->ends[i] = (uint32_t)at;
-    }
-    return r;
-}
-
-static struct explain_record *make_record(struct explain *x, const struct explain_result *res,
-                                          struct str survey)
+static void collect_texts(const struct explain_result *res, struct str survey,
+                          struct str ret_texts[EXPLAIN_TEXTS])
 {
     const struct berth_cycle *c = res->cycle;
+    const struct object_meta *meta = &res->queued->pod->pod->metadata;
+    ret_texts[EXPLAIN_NAMESPACE] = meta->namespace;
+    ret_texts[EXPLAIN_NAME] = meta->name;
+    ret_texts[EXPLAIN_UID] = meta->uid;
+    ret_texts[EXPLAIN_SCHEDULER_NAME] = c->profile->scheduler_name;
+    ret_texts[EXPLAIN_NODE_NAME] = res->node_name;
+    ret_texts[EXPLAIN_MESSAGE] = res->failure ? buf_str(&res->failure->text) : STR("");
+    ret_texts[EXPLAIN_NOMINATED_NODE] = c->nominated ? c->nominated_node : STR("");
+    ret_texts[EXPLAIN_SURVEY] = survey;
+}
+
+static void fill_record(struct explain_record *r, const struct explain_result *res,
+                        const struct str texts[EXPLAIN_TEXTS])
+{
     const struct berth_queued_pod *q = res->queued;
-    const struct object_meta *meta = &q->pod->pod->metadata;
-    const struct str texts[EXPLAIN_TEXTS] = {
-        [EXPLAIN_NAMESPACE] = meta->namespace,
-        [EXPLAIN_NAME] = meta->name,
-        [EXPLAIN_UID] = meta->uid,
-        [EXPLAIN_SCHEDULER_NAME] = c->profile->scheduler_name,
-        [EXPLAIN_NODE_NAME] = res->node_name,
-        [EXPLAIN_MESSAGE] = res->failure ? buf_str(&res->failure->text) : STR(""),
-        [EXPLAIN_NOMINATED_NODE] = c->nominated ? c->nominated_node : STR(""),
-        [EXPLAIN_SURVEY] = survey,
-    };
-    struct explain_record *r = new_record(texts);
-    r->number = x->next_number;
+    size_t at = 0;
     r->started = res->started;
-    r->evidence = c->evidence;
     r->event_label = q->moved_by.label;
     r->event_resource = q->moved_by.resource;
     r->event_action = q->moved_by.action;
@@ -99,33 +90,60 @@ static struct explain_record *make_record(struct explain *x, const struct explai
                  : res->failure->error ? EXPLAIN_ERROR
                                        : EXPLAIN_UNSCHEDULABLE;
     r->went_to = QUEUE_NOWHERE;
+    memcpy(&r->evidence, res->cycle->evidence.p, res->cycle->evidence.n);
+    for (int i = 0; i < EXPLAIN_TEXTS; i++) {
+        if (texts[i].n)
+            memcpy(texts_of(r) + at, texts[i].p, texts[i].n);
+        at += texts[i].n;
+        r->ends[i] = (uint32_t)at;
+    }
+}
+
+/* Room in the ring, at the cost of the oldest; NULL: that is more than it may have at all. */
+static struct explain_record *make_room(struct explain *x, size_t size,
+                                        const struct explain_nodes *nodes)
+{
+    if (size + (nodes ? nodes->bytes : 0) > x->max_bytes)
+        return NULL;
+    if (!x->ring.size)
+        explain_ring_init(&x->ring, x->max_bytes);
+    /* The names are counted once; a record that goes may be the last that counted them. */
+    while (x->ring.n &&
+           x->bytes + size + (nodes && !nodes->records ? nodes->bytes : 0) > x->max_bytes)
+        drop_oldest(x);
+    struct explain_record *r;
+    while (!(r = explain_ring_add(&x->ring, size)) && x->ring.n)
+        drop_oldest(x);
     return r;
 }
 
 static struct explain_record *add_record(struct explain *x, const struct explain_result *res,
                                          struct str survey)
 {
-    struct explain_record *r = make_record(x, res, survey);
-    struct explain_nodes *nodes = r->evidence->names;
-    if (size_of(r) + (nodes ? nodes->bytes : 0) > x->max_bytes) {
-        free(r);
+    const struct buf *evidence = &res->cycle->evidence;
+    struct explain_nodes *nodes = res->cycle->names;
+    struct str texts[EXPLAIN_TEXTS];
+    size_t size = offsetof(struct explain_record, evidence) + evidence->n;
+    collect_texts(res, survey, texts);
+    for (int i = 0; i < EXPLAIN_TEXTS; i++)
+        size += texts[i].n;
+    struct explain_record *r = make_room(x, size, nodes);
+    if (!r)
         return NULL;
-    }
-    res->cycle->evidence = NULL;
-    x->next_number++;
-    x->bytes += size_of(r);
-    if (nodes)
+    fill_record(r, res, texts);
+    r->number = x->next_number++;
+    x->bytes += size;
+    if (nodes) {
+        explain_nodes_ref(nodes);
         x->bytes += nodes->records++ ? 0 : nodes->bytes;
-    vec_push(&x->ring, r);
-    while (x->bytes > x->max_bytes)
-        drop_oldest(x);
+    }
     return r;
 }
 
 struct explain_record *explain_add(struct explain *x, const struct explain_result *res)
 {
     struct buf survey = BUF_INIT;
-    if (!res->cycle->evidence)
+    if (!res->cycle->evidence.n)
         return NULL;
     survey_write(res->cycle->survey, &survey);
     struct explain_record *r = add_record(x, res, buf_str(&survey));

@@ -14,6 +14,7 @@
 
 #include "engine/cycle.h"
 #include "engine/evidence.h"
+#include "engine/explain_ring.h"
 
 #define EXPLAIN_MAX_BYTES ((size_t)8 << 20)
 
@@ -31,24 +32,22 @@ enum explain_text {
     EXPLAIN_TEXTS,
 };
 
-/* One attempt. */
+/* One attempt: a piece of the ring, with its evidence and texts behind it. */
 struct explain_record {
     uint64_t number; /* counts all attempts of this engine */
     int64_t started; /* ns, the engine's clock */
-    struct evidence *evidence;
     /* What brought the pod back, see struct cluster_event. */
     const char *event_label;
     uint32_t event_resource, event_action;
     uint32_t attempt;
     uint8_t outcome, went_to;     /* enum queue_place: where the pod was put afterwards */
     uint32_t ends[EXPLAIN_TEXTS]; /* of each text, one behind the other */
-    char texts[];
+    _Alignas(8) struct evidence evidence;
 };
 
 struct explain {
-    VEC(struct explain_record *) ring; /* from `first` on, oldest first */
-    size_t first;
-    size_t bytes, max_bytes;
+    struct explain_ring ring;
+    size_t bytes, max_bytes; /* names of nodes included */
     uint64_t next_number;
     struct explain_nodes *nodes; /* of the current node set */
 };
@@ -56,10 +55,10 @@ struct explain {
 void explain_init(struct explain *x, size_t max_bytes);
 void explain_release(struct explain *x);
 
-/* What an attempt came to. Its cycle gives its evidence away. */
+/* What an attempt came to. */
 struct explain_result {
     const struct berth_queued_pod *queued;
-    struct berth_cycle *cycle;
+    const struct berth_cycle *cycle;
     const struct cycle_failure *failure; /* NULL: bound */
     struct str node_name;
     int64_t started;

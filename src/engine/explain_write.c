@@ -151,11 +151,11 @@ static void write_record(const struct engine *e, const struct explain_record *r,
     str_member(out, "message", explain_text(r, EXPLAIN_MESSAGE));
     write_event(r, out);
     str_member(out, "queue", str_of(place_name(r->went_to)));
-    buf_add_printf(out, ",\"allNodes\":%u", r->evidence->n_all);
-    write_pre_filter(e, r->evidence, out);
+    buf_add_printf(out, ",\"allNodes\":%u", r->evidence.n_all);
+    write_pre_filter(e, &r->evidence, out);
     buf_add_str(out, explain_text(r, EXPLAIN_SURVEY));
-    write_nodes(e, r->evidence, out);
-    write_scores(e, r->evidence, out);
+    write_nodes(e, &r->evidence, out);
+    write_scores(e, &r->evidence, out);
     buf_add_cstr(out, "}\n");
 }
 
@@ -169,8 +169,8 @@ size_t explain_write(const struct explain *x, const struct engine *engine, struc
                      struct str name, struct buf *out)
 {
     size_t n = 0;
-    for (size_t i = x->first; i < x->ring.n; i++) {
-        const struct explain_record *r = x->ring.v[i];
+    const struct explain_record *r = NULL;
+    while ((r = explain_ring_next(&x->ring, r))) {
         if (!str_empty(name) && !is_of(r, namespace, name))
             continue;
         write_record(engine, r, out);

@@ -86,7 +86,7 @@ void engine_log_extender(struct engine *engine, const struct engine_extender *ex
 /* The attempt failed: tells the user and puts the pod back. Takes queued over. */
 void engine_attempt_failed(struct engine *engine, struct berth_queued_pod *queued,
                            const struct cycle_failure *failure, int64_t started,
-                           struct berth_cycle *cycle);
+                           const struct berth_cycle *cycle);
 /* Submits an event regarding the pod. */
 void engine_submit_event(struct engine *engine, const struct berth_pod *pod,
                          const struct profile *profile, bool warning, const char *reason,

@@ -27,7 +27,6 @@ void scratchpad_release(struct scratchpad *s)
 {
     free_arrays(s);
     free(s->verdicts);
-    buf_release(&s->packed);
     vec_release(&s->runs);
 }
 

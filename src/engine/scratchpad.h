@@ -12,7 +12,6 @@
 #define BERTH_ENGINE_SCRATCHPAD_H
 
 #include "base/bitset.h"
-#include "base/buf.h"
 #include "base/vec.h"
 #include "berth/plugin.h"
 
@@ -50,7 +49,6 @@ struct scratchpad {
     /* By feasible node. */
     uint32_t *slots;
     int64_t *totals;
-    struct buf packed;          /* where evidence is put together */
     VEC(struct score_row) rows; /* one for each plugin that scores */
 };
 
