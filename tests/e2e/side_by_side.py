@@ -19,7 +19,7 @@ BOTH = ("berth", "kube")
 
 
 def cluster(profiles, objects=()):
-    """A fixture for tap.main: profiles(who) are those of one scheduler, the first of them is WHO."""
+    """A fixture for tap.main; profiles(who) are those of one scheduler, one of them named WHO."""
     @contextlib.contextmanager
     def made():
         with Cluster() as c:
@@ -62,5 +62,5 @@ def copy_for(who, pod, name):
 
 
 def make_twice(c, pods):
-    """The pods of a dict, by name, for either scheduler: the schedulerName X there is WHO-X then."""
+    """The pods of a dict, by name, for either scheduler: the schedulerName X becomes WHO-X."""
     berth.add_pods(c, *[copy_for(who, pod, name) for name, pod in pods.items() for who in BOTH])

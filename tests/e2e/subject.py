@@ -25,11 +25,6 @@ SUBJECT = os.environ.get("BERTH_SUBJECT", "berth")
 # Seconds; what should happen has happened long before.
 LATE = int(os.environ.get("BERTH_LATE", "60"))
 
-# Upstream's default plugins that berth does not have. They are switched off where the two are
-# compared: some of them would add a word of their own to what is said about pods that fit nowhere.
-NOT_IN_BERTH = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
-                "DynamicResources", "DefaultPreemption")
-
 
 # ---- profiles ------------------------------------------------------------------------------------
 
@@ -37,7 +32,7 @@ def profile(name="default-scheduler", score=None, **args):
     """The default plugins; with `score`, all of them for filtering and that one alone for scoring.
 
     Further arguments are pluginConfig: NodeResourcesFit={...}."""
-    plugins = {"multiPoint": {"disabled": [{"name": n} for n in NOT_IN_BERTH]}}
+    plugins = dict(berth.PLUGINS)
     if score:
         plugins["score"] = {"disabled": [{"name": "*"}], "enabled": [{"name": score}]}
     return {"schedulerName": name, "percentageOfNodesToScore": 100, "plugins": plugins,

@@ -17,11 +17,11 @@ OWN = ("TestPair", "TestNodeLabel", "TestGates", "TestPause")
 
 
 def profile(name, *plugins, args=None):
-    """A profile with berth's own plugins and these."""
-    section = berth.PLUGINS["multiPoint"]
-    enabled = section["enabled"] + [{"name": p} for p in plugins]
+    """A profile with the default plugins and these; TestGates stands in for SchedulingGates."""
+    section = {"disabled": berth.PLUGINS["multiPoint"]["disabled"] + [{"name": "SchedulingGates"}],
+               "enabled": [{"name": p} for p in plugins]}
     return {"schedulerName": name, "percentageOfNodesToScore": 100,
-            "plugins": {"multiPoint": {**section, "enabled": enabled}},
+            "plugins": {"multiPoint": section},
             "pluginConfig": [{"name": p, "args": a} for p, a in (args or {}).items()]}
 
 

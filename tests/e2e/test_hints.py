@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What makes a waiting pod be tried again: the same for berth and for kube-scheduler.
 
-Pods wait, each for one plugin and once for each scheduler. Then one thing after the other changes in
-the cluster. After each change both schedulers must have tried again the same pods, as often, and with
-the same success: that is what queueing hints decide. How often a pod was tried is told by the logs.
+Pods wait, each for one plugin and once for each scheduler. Then one thing after the other changes
+in the cluster. After each change both schedulers must have tried again the same pods, as often, and
+with the same success: that is what queueing hints decide. How often a pod was tried is told by the
+logs.
 """
 
 import collections
