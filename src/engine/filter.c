@@ -291,7 +291,8 @@ static bool filter_window(struct window *w, struct cycle_failure *failure)
     const handle_list *list = &w->cycle->profile->at[POINT_FILTER];
     bool ok = true;
     filter_promised(w);
-    for (size_t i = 0; ok && i < list->n; i++) {
+    /* Nobody is asked about nothing: a batch that breaks without a node would end the attempt. */
+    for (size_t i = 0; ok && i < list->n && w->n_refused < w->to - w->from; i++) {
         w->handle = list->v[i];
         if (plugin_set_has(&w->cycle->skip_filter, w->handle->id))
             continue;

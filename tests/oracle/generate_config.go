@@ -72,6 +72,9 @@ func (g *generator) plugins() tree {
 	if g.chance(0.3) {
 		t["filter"] = tree{"disabled": named(some(g.draw, 3, filterPlugins...))}
 	}
+	if g.chance(0.06) { // who does not prepare may fail, or do without
+		t[pick(g.draw, "preFilter", "preScore")] = tree{"disabled": named(some(g.draw, 2, filterPlugins...))}
+	}
 	if g.chance(0.3) { // all of a plugin, or its place among the others
 		names := some(g.draw, 2, filterPlugins...)
 		multi := tree{"disabled": named(names)}

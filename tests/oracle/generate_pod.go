@@ -248,9 +248,9 @@ func (g *generator) nodeRequirement(sane bool) tree {
 		if g.chance(0.5) {
 			r["key"] = "gen"
 		}
-		r["values"] = []any{pick(g.draw, "0", "1", "2", "5", "-1")}
+		r["values"] = []any{pick(g.draw, "0", "1", "2", "5")}
 		if !sane && g.chance(0.1) {
-			r["values"] = repeat(g.draw, 0, 2, func() any { return g.value() })
+			r["values"] = repeat(g.draw, 0, 2, func() any { return pick(g.draw, "-1", g.value()) })
 		}
 	case op == "In" || op == "NotIn":
 		low := 1

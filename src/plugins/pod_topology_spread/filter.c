@@ -172,7 +172,8 @@ static struct delta *find_delta(const struct axis *axis, uint32_t domain)
     return NULL;
 }
 
-static int64_t pods_in(const struct axis *axis, const struct spread_domains *d, uint32_t domain)
+static inline int64_t pods_in(const struct axis *axis, const struct spread_domains *d,
+                              uint32_t domain)
 {
     const struct delta *delta = axis->deltas.n ? find_delta(axis, domain) : NULL;
     return (domain < d->n ? d->counts[domain] : 0) + (delta ? delta->pods : 0);
@@ -243,6 +244,14 @@ static int64_t most(const struct state *s, size_t i)
     return c->max_skew + lowest(&s->axes[i], c) - s->base->self_match[i];
 }
 
+/* A configuration has Filter without PreFilter. */
+static enum berth_code unprepared(const struct spread *self, struct berth_status *status)
+{
+    self->host->status_text(
+        status, BERTH_STR("reading \"PreFilterPodTopologySpread\" from cycleState: not found"));
+    return BERTH_ERROR;
+}
+
 enum berth_code spread_filter(void *ctx, const struct berth_cycle *cycle,
                               const struct berth_pod *pod, const struct berth_node *node,
                               struct berth_status *status)
@@ -250,7 +259,9 @@ enum berth_code spread_filter(void *ctx, const struct berth_cycle *cycle,
     (void)pod;
     const struct spread *self = ctx;
     const struct state *s = self->host->state_read(cycle, self->filter_key);
-    for (size_t i = 0; s && i < s->n; i++) {
+    if (!s)
+        return unprepared(self, status);
+    for (size_t i = 0; i < s->n; i++) {
         const struct spread_domains *d = &s->base->domains[i];
         uint32_t domain = topology_domain(d->topology, node->slot);
         if (!domain) {
@@ -294,10 +305,11 @@ enum berth_code spread_filter_many(void *ctx, const struct berth_cycle *cycle,
                                    struct berth_status *status)
 {
     (void)pod;
-    (void)status;
     const struct spread *self = ctx;
     const struct state *s = self->host->state_read(cycle, self->filter_key);
-    for (size_t i = 0; s && i < s->n; i++)
+    if (!s)
+        return unprepared(self, status);
+    for (size_t i = 0; i < s->n; i++)
         filter_axis(self, s, i, batch);
     return BERTH_SUCCESS;
 }

@@ -5,6 +5,7 @@
 #include "plugins/pod_topology_spread/spread.h"
 
 #define INVALID_SCORE (-1)
+#define BLOCK         256 /* nodes whose sums are on the stack */
 
 struct state {
     struct arena arena; /* which the state lives in, too */
@@ -27,12 +28,17 @@ static bool is_per_node(const struct spread_constraint *c)
     return str_is(c->topology_key, LABEL_HOSTNAME);
 }
 
-static bool ignores(const struct state *s, uint32_t slot)
+static bool lacks_key(const struct state *s, uint32_t slot)
 {
-    for (size_t i = 0; s->some_lack_keys && i < s->constraints.list.n; i++)
+    for (size_t i = 0; i < s->constraints.list.n; i++)
         if (!topology_domain(s->domains[i].topology, slot))
             return true;
     return false;
+}
+
+static inline bool ignores(const struct state *s, uint32_t slot)
+{
+    return s->some_lack_keys && lacks_key(s, slot);
 }
 
 /* --- weights ---------------------------------------------------------------------------------- */
@@ -182,20 +188,30 @@ static int64_t score_of(const struct state *s, uint32_t slot)
     return round_score(sum);
 }
 
+/* A configuration has Score without PreScore. */
+static enum berth_code unprepared(const struct spread *self, struct berth_status *status)
+{
+    self->host->status_text(
+        status,
+        BERTH_STR("error reading \"PreScorePodTopologySpread\" from cycleState: not found"));
+    return BERTH_ERROR;
+}
+
 enum berth_code spread_score(void *ctx, const struct berth_cycle *cycle,
                              const struct berth_pod *pod, const struct berth_node *node,
                              int64_t *ret_score, struct berth_status *status)
 {
     (void)pod;
-    (void)status;
     const struct spread *self = ctx;
     const struct state *s = self->host->state_read(cycle, self->score_key);
-    *ret_score = s ? score_of(s, node->slot) : 0;
+    if (!s)
+        return unprepared(self, status);
+    *ret_score = score_of(s, node->slot);
     return BERTH_SUCCESS;
 }
 
 /* Adds one constraint's shares; in the order of constraints, so that sums round the same way. */
-static void add_shares(const struct state *s, size_t i, const struct berth_score_batch *batch,
+static void add_shares(const struct state *s, size_t i, const uint32_t *slots, size_t n,
                        double *sums)
 {
     const struct spread_constraint *c = &s->constraints.list.v[i];
@@ -203,8 +219,8 @@ static void add_shares(const struct state *s, size_t i, const struct berth_score
     const struct topology *t = d->topology;
     double weight = s->weights[i], skew = (double)(int32_t)((uint32_t)c->max_skew - 1);
     bool per_node = is_per_node(c);
-    for (size_t k = 0; k < batch->n; k++) {
-        uint32_t slot = batch->slots[k], domain = topology_domain(t, slot);
+    for (size_t k = 0; k < n; k++) {
+        uint32_t slot = slots[k], domain = topology_domain(t, slot);
         if (!domain)
             continue;
         uint32_t pods = !per_node ? (domain < d->n ? d->counts[domain] : 0)
@@ -220,18 +236,19 @@ enum berth_code spread_score_many(void *ctx, const struct berth_cycle *cycle,
                                   struct berth_status *status)
 {
     (void)pod;
-    (void)status;
     const struct spread *self = ctx;
     struct state *s = self->host->state_read(cycle, self->score_key);
-    memset(batch->scores, 0, batch->n * sizeof(*batch->scores));
     if (!s)
-        return BERTH_SUCCESS;
-    double *sums = xcalloc(batch->n, sizeof(*sums));
-    for (size_t i = 0; i < s->constraints.list.n; i++)
-        add_shares(s, i, batch, sums);
-    for (size_t k = 0; k < batch->n; k++)
-        batch->scores[k] = ignores(s, batch->slots[k]) ? 0 : round_score(sums[k]);
-    free(sums);
+        return unprepared(self, status);
+    for (size_t from = 0; from < batch->n; from += BLOCK) {
+        const uint32_t *slots = &batch->slots[from];
+        size_t n = MIN(batch->n - from, (size_t)BLOCK);
+        double sums[BLOCK] = {0};
+        for (size_t i = 0; i < s->constraints.list.n; i++)
+            add_shares(s, i, slots, n, sums);
+        for (size_t k = 0; k < n; k++)
+            batch->scores[from + k] = ignores(s, slots[k]) ? 0 : round_score(sums[k]);
+    }
     return BERTH_SUCCESS;
 }
 
