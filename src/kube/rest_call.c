@@ -61,6 +61,9 @@ struct rest_call *rest_call_new(struct rest_client *client, const struct rest_re
     if (call->next)
         call->next->prev = &call->next;
     client->calls = call;
+    /* A watch is always open; calls come and go. */
+    if (!watch)
+        loop_add_load(client->loop, 1);
     return call;
 }
 
@@ -75,6 +78,8 @@ static void detach(struct rest_call *call)
     *call->prev = call->next;
     if (call->next)
         call->next->prev = call->prev;
+    if (!is_watch(call))
+        loop_add_load(call->client->loop, -1);
 }
 
 static void call_free(struct rest_call *call)

@@ -37,6 +37,7 @@ enum letter_kind { LETTER_OBJECT, LETTER_WRITE_DONE, LETTER_SCHEDULE, LETTER_EXP
 
 struct letter {
     struct mail mail;
+    struct letter *next; /* those of one round of the loop travel together, behind the first */
     enum letter_kind kind;
     struct object *before, *after; /* LETTER_OBJECT */
     uint64_t id;                   /* LETTER_WRITE_DONE */
@@ -69,8 +70,10 @@ struct world {
     struct rest_client *client, *event_client;
     struct informers *informers;
     struct event_recorder *recorder;
-    struct lease_elector *elector; /* NULL: no election */
-    struct errand *open;           /* writes under way */
+    struct lease_elector *elector;             /* NULL: no election */
+    struct errand *open;                       /* writes under way */
+    struct letter *letters_out, **letters_end; /* of this round, not posted yet */
+    struct loop_task post_letters;
     bool leading, scheduling, stopping;
 
     /* The engine's thread. */
@@ -213,6 +216,15 @@ static void free_letter(struct letter *l)
     free(l);
 }
 
+static void free_letters(struct letter *l)
+{
+    while (l) {
+        struct letter *next = l->next;
+        free_letter(l);
+        l = next;
+    }
+}
+
 static void read_letter(struct world *w, struct letter *l)
 {
     switch (l->kind) {
@@ -241,8 +253,12 @@ static void read_letters(struct world *w, struct mail *mail)
     while (mail) {
         struct letter *l = CONTAINER_OF(mail, struct letter, mail);
         mail = mail->next;
-        read_letter(w, l);
-        free_letter(l);
+        while (l) {
+            struct letter *next = l->next;
+            read_letter(w, l);
+            free_letter(l);
+            l = next;
+        }
     }
 }
 
@@ -274,11 +290,21 @@ static void *engine_main(void *arg)
 
 /* --- the loop's thread: writes ---------------------------------------------------------------- */
 
+static void on_post_letters(struct loop_task *task)
+{
+    struct world *w = CONTAINER_OF(task, struct world, post_letters);
+    mailbox_post(&w->letters, &TAKE(w->letters_out)->mail);
+    w->letters_end = &w->letters_out;
+}
+
+/* The engine's thread is woken once a round, however much the round has brought. */
 static void post_letter(struct world *w, struct letter letter)
 {
     struct letter *l = xnew(struct letter);
     *l = letter;
-    mailbox_post(&w->letters, &l->mail);
+    *w->letters_end = l;
+    w->letters_end = &l->next;
+    loop_task_schedule(w->loop, &w->post_letters);
 }
 
 static void binding_done(void *ctx, const struct rest_result *result)
@@ -532,6 +558,8 @@ int world_new(const struct world_options *options, const struct world_callbacks 
     w->callbacks = callbacks;
     w->ctx = ctx;
     w->outbox_end = &w->outbox;
+    w->letters_end = &w->letters_out;
+    loop_task_init(&w->post_letters, on_post_letters);
     int r = make_parts(w, options, reterr);
     if (r < 0) {
         world_free(w);
@@ -599,10 +627,12 @@ struct world *world_free(struct world *w)
     lease_elector_free(w->elector);
     rest_client_free(w->event_client);
     rest_client_free(w->client);
+    loop_task_cancel(w->loop, &w->post_letters);
+    free_letters(w->letters_out);
     for (struct mail *mail = mailbox_take(&w->letters); mail;) {
         struct letter *l = CONTAINER_OF(mail, struct letter, mail);
         mail = mail->next;
-        free_letter(l);
+        free_letters(l);
     }
     for (struct errand *e = w->outbox; e;) {
         struct errand *next = e->next;

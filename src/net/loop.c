@@ -8,6 +8,9 @@
 
 #define EVENTS_PER_WAIT 256
 #define SCRATCHES       5
+/* Tasks that tasks schedule, before sockets are looked at again: as many as it takes from a request
+ * to its bytes in the socket. */
+#define TASK_ROUNDS     6
 
 struct loop {
     int epoll_fd;
@@ -16,6 +19,7 @@ struct loop {
     struct loop_io mail_io;
     struct loop_task *tasks, **tasks_last;
     int64_t now;
+    int load;
     atomic_bool stop;
     struct loop_handle *handle; /* NULL until somebody asks for it */
     struct buf scratch[SCRATCHES];
@@ -140,11 +144,9 @@ void loop_task_cancel(struct loop *loop, struct loop_task *task)
     task->prev = NULL;
 }
 
-static void run_tasks(struct loop *loop)
+static void run_task_round(struct loop *loop)
 {
     struct loop_task *round = loop->tasks;
-    if (!round)
-        return;
     round->prev = &round;
     loop->tasks = NULL;
     loop->tasks_last = &loop->tasks;
@@ -153,6 +155,12 @@ static void run_tasks(struct loop *loop)
         loop_task_cancel(loop, task);
         task->fn(task);
     }
+}
+
+static void run_tasks(struct loop *loop)
+{
+    for (int i = 0; loop->tasks && i < TASK_ROUNDS; i++)
+        run_task_round(loop);
 }
 
 /* --- messages from other threads -------------------------------------------------------------- */
@@ -265,26 +273,51 @@ struct loop *loop_free(struct loop *loop)
     return NULL;
 }
 
-/* Milliseconds to wait, rounded up: waking before a timer is due would spin. */
-static int wait_time(const struct loop *loop, int64_t max_wait)
+/* Nanoseconds until something is due that does not come from outside; negative: nothing is. */
+static int64_t time_left(const struct loop *loop, int64_t max_wait)
 {
     if (loop->tasks)
         return 0;
-    int64_t wait = max_wait;
     struct heap_node *node = heap_peek(&loop->timers);
-    if (node) {
-        int64_t due = CONTAINER_OF(node, struct loop_timer, node)->at - time_mono();
-        due = MAX(due, 0);
-        wait = wait < 0 ? due : MIN(wait, due);
-    }
+    if (!node)
+        return max_wait;
+    int64_t due = CONTAINER_OF(node, struct loop_timer, node)->at - time_mono();
+    due = MAX(due, 0);
+    return max_wait < 0 ? due : MIN(max_wait, due);
+}
+
+/* Milliseconds to wait, rounded up: waking before a timer is due would spin. */
+static int wait_time(const struct loop *loop, int64_t max_wait)
+{
+    int64_t wait = time_left(loop, max_wait);
     if (wait < 0)
         return -1;
     int64_t ms = wait / NSEC_PER_MSEC + (wait % NSEC_PER_MSEC != 0);
     return (int)MIN(ms, 3600 * 1000);
 }
 
+static void rest(const struct loop *loop, int64_t max_wait)
+{
+    int64_t left = time_left(loop, max_wait), ns = loop->now + LOOP_PACE - time_mono();
+    if (left >= 0)
+        ns = MIN(ns, left);
+    if (ns <= 0 || atomic_load(&loop->stop))
+        return;
+    struct timespec t = {.tv_sec = (time_t)(ns / NSEC_PER_SEC),
+                         .tv_nsec = (long)(ns % NSEC_PER_SEC)};
+    nanosleep(&t, NULL); /* cut short by a signal: as good */
+}
+
+void loop_add_load(struct loop *loop, int delta)
+{
+    loop->load += delta;
+    assert(loop->load >= 0);
+}
+
 void loop_step(struct loop *loop, int64_t max_wait)
 {
+    if (loop->load >= LOOP_BULK)
+        rest(loop, max_wait);
     int n = epoll_wait(loop->epoll_fd, loop->events, EVENTS_PER_WAIT, wait_time(loop, max_wait));
     loop->now = time_mono();
     loop->n_events = MAX(n, 0);

@@ -80,8 +80,10 @@ static inline void loop_task_init(struct loop_task *task, loop_task_fn *fn)
 {
     *task = (struct loop_task){.fn = fn};
 }
-/* Scheduling twice is scheduling once. What a task schedules waits for the next round, which does
- * not sleep. */
+/*
+ * Scheduling twice is scheduling once. What a task schedules comes after all that was scheduled
+ * before; tasks that schedule each other for ever leave the sockets their turn.
+ */
 void loop_task_schedule(struct loop *loop, struct loop_task *task);
 void loop_task_cancel(struct loop *loop, struct loop_task *task);
 
@@ -108,6 +110,16 @@ void loop_step(struct loop *loop, int64_t max_wait);
  */
 typedef void loop_post_fn(void *ctx);
 void loop_post(struct loop *loop, loop_post_fn *fn, void *ctx);
+
+/*
+ * Tells of pieces of work that have been sent out (delta positive) or have come back (negative).
+ * While LOOP_BULK or more are out nobody waits for a single one of them: the loop then rests for
+ * LOOP_PACE after a round before it looks for more, unless a task or a timer is due, and handles in
+ * one go what has gathered. That takes a fraction of the wake-ups and system calls.
+ */
+#define LOOP_BULK 16
+#define LOOP_PACE (4 * NSEC_PER_MSEC)
+void loop_add_load(struct loop *loop, int delta);
 
 /* The monotonic time at which this round began: cheap, and the same within one callback. */
 int64_t loop_now(const struct loop *loop);

@@ -108,13 +108,71 @@ static void test_tasks(void **state)
     loop_task_schedule(the_loop, &tasks[1]);
     loop_step(the_loop, -1); /* does not sleep: there is something to do */
     assert_int_equal(ran[0], 1);
-    assert_int_equal(ran[2], 0);
-    loop_step(the_loop, -1);
     assert_int_equal(ran[1], 0);
     assert_int_equal(ran[2], 1);
     loop_task_schedule(the_loop, &tasks[1]);
     the_loop = loop_free(the_loop); /* runs what is left */
     assert_int_equal(ran[1], 1);
+}
+
+static int turns;
+
+static void run_again(struct loop_task *task)
+{
+    turns++;
+    loop_task_schedule(the_loop, task);
+}
+static void count_post(void *ctx)
+{
+    ++*(int *)ctx;
+}
+
+static void test_tasks_without_end_leave_others_their_turn(void **state)
+{
+    (void)state;
+    struct loop_task task;
+    int posts = 0;
+    assert_int_equal(loop_new(&the_loop), 0);
+    loop_task_init(&task, run_again);
+    loop_task_schedule(the_loop, &task);
+    for (int i = 1; i <= 10; i++) {
+        loop_post(the_loop, count_post, &posts);
+        loop_step(the_loop, -1);
+        assert_int_equal(posts, i);
+    }
+    assert_true(turns >= 10);
+    loop_task_cancel(the_loop, &task);
+    the_loop = loop_free(the_loop);
+}
+
+static void fire(struct loop_timer *timer)
+{
+    (void)timer;
+}
+
+static void test_a_loaded_loop_gathers_but_holds_up_no_timer(void **state)
+{
+    (void)state;
+    struct loop *loop;
+    struct loop_timer timer;
+    int posts = 0;
+    assert_int_equal(loop_new(&loop), 0);
+    loop_step(loop, 0);
+    int64_t round = loop_now(loop);
+    loop_add_load(loop, LOOP_BULK);
+    loop_post(loop, count_post, &posts);
+    loop_step(loop, -1);
+    assert_int_equal(posts, 1);
+    assert_true(loop_now(loop) - round >= LOOP_PACE);
+    loop_timer_init(&timer, loop, fire);
+    loop_timer_set(&timer, 0);
+    loop_step(loop, -1);
+    assert_false(loop_timer_pending(&timer));
+    loop_add_load(loop, -LOOP_BULK);
+    loop_post(loop, count_post, &posts);
+    loop_step(loop, -1);
+    assert_int_equal(posts, 2);
+    loop_free(loop);
 }
 
 /* --- posts ------------------------------------------------------------------------------------ */
@@ -310,6 +368,8 @@ int main(void)
         cmocka_unit_test(test_timers_in_order),
         cmocka_unit_test(test_timer_rearms_itself),
         cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_tasks_without_end_leave_others_their_turn),
+        cmocka_unit_test(test_a_loaded_loop_gathers_but_holds_up_no_timer),
         cmocka_unit_test(test_posts),
         cmocka_unit_test(test_free_delivers),
         cmocka_unit_test(test_stop_before_run),
