@@ -69,7 +69,7 @@ static uint8_t width_for(uint64_t range)
 static struct packed_ints pack(struct packer *p, const int64_t *v, size_t n)
 {
     int64_t low = v[0], high = v[0];
-    if (memcmp(v, v + 1, (n - 1) * sizeof(*v)) == 0)
+    if (n <= 1 || memcmp(v, v + 1, (n - 1) * sizeof(*v)) == 0)
         return (struct packed_ints){.base = low};
     for (size_t i = 1; i < n; i++) {
         low = MIN(low, v[i]);
@@ -120,7 +120,7 @@ static void take_scores(const struct berth_cycle *c, struct evidence *e, struct 
     for (size_t i = 0; i < c->extender_scores.n; i++) {
         const struct extender_scores *from = &c->extender_scores.v[i];
         const struct engine_extender *x = &c->engine->extenders.v[from->extender];
-        if (from->scores && c->n_slots)
+        if (from->scores)
             scores[k++] = (struct evidence_score){.raw = pack(p, from->scores, c->n_slots),
                                                   .weight = x->spec.weight,
                                                   .plugin = x->id,
