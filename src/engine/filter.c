@@ -224,7 +224,8 @@ static void take_refused(struct window *w, size_t word, uint64_t gone)
     }
 }
 
-static bool filter_batch(struct window *w, struct cycle_failure *failure)
+/* False: the plugin broke, which is to say on the first node that it was asked about. */
+static bool filter_batch(struct window *w)
 {
     struct scratchpad *s = w->scratch;
     struct berth_status *status = &w->cycle->engine->status;
@@ -242,9 +243,15 @@ static bool filter_batch(struct window *w, struct cycle_failure *failure)
         if (gone)
             take_refused(w, i, gone);
     }
-    if (code != BERTH_SUCCESS)
-        fail(w, failure, w->handle, code, status);
-    return code == BERTH_SUCCESS;
+    if (code == BERTH_SUCCESS)
+        return true;
+    size_t first = w->from;
+    while (!word_bit(s->before, cycle_slot(w->cycle, first)))
+        first++;
+    word_unset(s->feasible, cycle_slot(w->cycle, first));
+    w->n_refused++;
+    broke(w, cycle_slot(w->cycle, first), w->handle, code, status);
+    return false;
 }
 
 /* The nodes of the window that are promised to others, as a set in scratch->before. */
@@ -286,7 +293,7 @@ static void filter_promised(struct window *w)
     }
 }
 
-static bool filter_window(struct window *w, struct cycle_failure *failure)
+static void filter_window(struct window *w)
 {
     const handle_list *list = &w->cycle->profile->at[POINT_FILTER];
     bool ok = true;
@@ -297,11 +304,10 @@ static bool filter_window(struct window *w, struct cycle_failure *failure)
         if (plugin_set_has(&w->cycle->skip_filter, w->handle->id))
             continue;
         if (w->handle->plugin->filter_many)
-            ok = filter_batch(w, failure);
+            ok = filter_batch(w);
         else
             filter_one_by_one(w);
     }
-    return ok;
 }
 
 /* Slots that follow each other are mostly in the same word, which is put together in a register. */
@@ -368,8 +374,10 @@ static bool close_window(struct window *w, size_t want, struct cycle_failure *fa
             cycle->slots[cycle->n_slots++] = slot;
             continue;
         }
-        if (i == w->broken_at)
+        if (i == w->broken_at) {
+            w->to = i;
             return false;
+        }
         struct verdict v = w->scratch->verdicts[slot];
         cycle->n_failed++;
         if (scratchpad_add_refused(w->scratch, v))
@@ -408,8 +416,8 @@ bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
     while (ok && !enough && w.to < cycle->n_nodes) {
         size_t n = MAX((size_t)FILTER_WINDOW, want - cycle->n_slots + 1);
         open_window(&w, MIN(n, cycle->n_nodes - w.to));
-        ok = filter_window(&w, failure);
-        if (ok && !close_window(&w, want, failure, &enough)) {
+        filter_window(&w);
+        if (!close_window(&w, want, failure, &enough)) {
             cycle_failure_move(failure, &w.broken);
             ok = false;
         }
