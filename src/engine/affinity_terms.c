@@ -187,8 +187,10 @@ static void move_term(struct affinity_terms *t, enum affinity_kind kind,
     if (from->pods.selector.nothing)
         return; /* it means nobody */
     struct running_term *term = map_get(&t->by_text, text_of(t, kind, from));
-    if (!term)
+    if (!term) {
+        assert(sign > 0); /* who leaves has come before */
         term = add_term(t, kind, from);
+    }
     slot_counts_add(&term->pods, slot, sign);
     term->n = sign > 0 ? term->n + 1 : term->n - 1;
     if (!term->n)
@@ -200,6 +202,7 @@ void affinity_terms_moved(struct affinity_terms *t, const struct berth_pod *pod,
 {
     if (!pod->affinity)
         return;
+    t->changes++;
     for (int kind = 0; kind < AFFINITY_KINDS; kind++)
         for (size_t i = 0; i < pod->affinity->of[kind].n; i++)
             move_term(t, (enum affinity_kind)kind, &pod->affinity->of[kind].v[i], node->slot, sign);

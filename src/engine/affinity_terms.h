@@ -36,6 +36,7 @@ struct affinity_terms {
     struct map by_text;       /* → struct running_term */
     struct map buckets;       /* whom a term can mean → struct affinity_bucket */
     size_t n[AFFINITY_ROLES]; /* distinct terms */
+    uint64_t changes;         /* grows with every pod that has any and comes or goes */
     struct buf text, key;     /* scratch */
 };
 
