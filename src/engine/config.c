@@ -107,7 +107,8 @@ static const struct field scheduler_config_fields[] = {
     F_PTR(struct scheduler_config, pod_max_backoff_seconds, "podMaxBackoffSeconds", 0, INT64),
     F_LIST_MSG(struct scheduler_config, profiles, "profiles", 0, struct profile_config,
                &profile_config_type),
-    F_LIST(struct scheduler_config, extenders, "extenders", 0, RAW),
+    F_LIST_MSG(struct scheduler_config, extenders, "extenders", 0, struct extender_config,
+               &extender_config_type),
     F_ONE(struct scheduler_config, delay_cache_until_active, "delayCacheUntilActive", 0, BOOL),
 };
 const struct type scheduler_config_type =
@@ -251,8 +252,6 @@ int config_validate(const struct scheduler_config *c, struct err *reterr)
         return err_set(reterr, -EINVAL,
                        "podMaxBackoffSeconds: must be greater than or equal to "
                        "podInitialBackoffSeconds");
-    if (c->extenders.n)
-        return err_set(reterr, -EOPNOTSUPP, "extenders: this version of berth calls no extenders");
     for (size_t i = 0; r == 0 && i < c->profiles.n; i++)
         r = validate_profile(c, i, reterr);
     return r;

@@ -11,6 +11,7 @@
 #define BERTH_ENGINE_CONFIG_H
 
 #include "codec/desc.h"
+#include "engine/extender_config.h"
 #include "engine/point.h"
 
 struct plugin_ref {
@@ -62,7 +63,7 @@ struct scheduler_config {
     int32_t *percentage_of_nodes_to_score;
     int64_t *pod_initial_backoff_seconds, *pod_max_backoff_seconds;
     LIST(struct profile_config) profiles;
-    LIST(struct str) extenders; /* JSON text of each */
+    LIST(struct extender_config) extenders;
     bool delay_cache_until_active;
 };
 

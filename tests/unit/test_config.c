@@ -92,7 +92,7 @@ static void what_is_wrong_is_refused_with_its_place(void **state)
          "profiles[1].schedulerName: \"a\" is the name of profiles[0] too"},
         {HEAD "profiles: [{pluginConfig: [{name: X}, {name: X}]}]\n",
          "repeated config for plugin X"},
-        {HEAD "extenders: [{urlPrefix: 'http://x'}]\n", "extenders"},
+        {HEAD "extenders: [{urlPrefix: 1}]\n", "extenders"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct arena a;
