@@ -151,20 +151,57 @@ static size_t room_for(const struct wire *wire, struct str bytes)
     return wire->encoding == ENCODING_PROTO ? bytes.n : bytes.n / 3;
 }
 
+static const struct json_trim_rule metadata_rules[] = {{.key = STR_INIT("managedFields")}};
+static const struct json_trim_rule object_rules[] = {
+    {.key = STR_INIT("kind")},
+    {.key = STR_INIT("apiVersion")},
+    {.key = STR_INIT("metadata"), .inside = metadata_rules, .n_inside = ARRAY_LEN(metadata_rules)},
+};
+
+/* What is kept of the bytes beside the body: `out` has it where it is not the bytes themselves. */
+static int wire_to_keep(const struct wire *wire, struct str bytes, struct buf *out,
+                        struct str *ret_wire, struct err *reterr)
+{
+    *ret_wire = (struct str){0};
+    if (wire->flags & OBJECT_KEEP_WIRE) {
+        *ret_wire = bytes;
+        return 0;
+    }
+    if (!(wire->flags & OBJECT_KEEP_JSON) || wire->encoding != ENCODING_JSON)
+        return 0;
+    int r = json_trim(bytes, object_rules, ARRAY_LEN(object_rules), out, reterr);
+    *ret_wire = buf_str(out);
+    return r;
+}
+
+static int decode_body(const struct wire *wire, struct str bytes, struct object *o,
+                       struct err *reterr)
+{
+    const struct type *type = wire->kind->type;
+    return wire->encoding == ENCODING_PROTO
+               ? proto_decode(bytes, type, &o->arena, object_body_mut(o), reterr)
+               : json_decode(bytes, type, 0, &o->arena, object_body_mut(o), reterr);
+}
+
 /* One object without envelope. */
 static int decode_bare(const struct wire *wire, struct str bytes, struct object **ret_object,
                        struct err *reterr)
 {
-    bool keep = wire->flags & OBJECT_KEEP_WIRE;
+    struct buf trimmed = BUF_INIT;
+    struct str kept;
     if (bytes.n > OBJECT_MAX_SIZE)
         return err_set(reterr, -EMSGSIZE, "%zu bytes are too many for one object", bytes.n);
-    struct object *o = make(wire->kind, room_for(wire, bytes) + (keep ? bytes.n + 1 : 0));
-    if (keep)
-        o->wire = arena_dup(&o->arena, bytes);
+    int r = wire_to_keep(wire, bytes, &trimmed, &kept, reterr);
+    if (r != 0) {
+        buf_release(&trimmed);
+        return r;
+    }
+    struct object *o = make(wire->kind, room_for(wire, bytes) + (kept.p ? kept.n + 1 : 0));
+    if (kept.p)
+        o->wire = arena_dup(&o->arena, kept);
+    buf_release(&trimmed);
     o->encoding = (uint8_t)wire->encoding;
-    int r = wire->encoding == ENCODING_PROTO
-                ? proto_decode(bytes, wire->kind->type, &o->arena, object_body_mut(o), reterr)
-                : json_decode(bytes, wire->kind->type, 0, &o->arena, object_body_mut(o), reterr);
+    r = decode_body(wire, bytes, o, reterr);
     if (r != 0) {
         object_unref(o);
         return r;

@@ -25,6 +25,11 @@ enum encoding { ENCODING_JSON, ENCODING_PROTO };
 
 enum object_flags {
     OBJECT_KEEP_WIRE = 1 << 0, /* keep the encoded bytes beside the decoded body */
+    /*
+     * Ask for JSON, and keep of it what Go programs send each other: without kind and apiVersion,
+     * and without metadata.managedFields, which is for nobody but the API server.
+     */
+    OBJECT_KEEP_JSON = 1 << 1,
 };
 
 /* What objects look like where they come from. */
@@ -68,8 +73,9 @@ const struct object_meta *object_meta(const struct object *o);
 /* Bytes of memory it holds. */
 size_t object_size(const struct object *o);
 /*
- * The bytes it was decoded from (without a protobuf envelope), where OBJECT_KEEP_WIRE asked for
- * them; else p is NULL. An item of a JSON list carries no "kind" and "apiVersion".
+ * The bytes it was decoded from (without a protobuf envelope), where OBJECT_KEEP_WIRE or, for JSON,
+ * OBJECT_KEEP_JSON asked for them; else p is NULL. An item of a JSON list carries no "kind" and
+ * "apiVersion".
  */
 struct str object_wire(const struct object *o, enum encoding *ret_encoding);
 

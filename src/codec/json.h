@@ -62,6 +62,18 @@ struct json_scan {
 ssize_t json_scan_value(struct json_scan *scan, struct str bytes);
 
 /*
+ * Appends the object in text without the members that the rules name; what is left stands there as
+ * it was written. For API objects that go to somebody else: their texts are not taken apart.
+ */
+struct json_trim_rule {
+    struct str key;
+    const struct json_trim_rule *inside; /* rules for the object under key; NULL: it goes whole */
+    size_t n_inside;
+};
+int json_trim(struct str text, const struct json_trim_rule *rules, size_t n, struct buf *out,
+              struct err *reterr) MUST_CHECK;
+
+/*
  * Appends s quoted, escaped as apimachinery's serializer does it: Go's defaults, which also turn <,
  * > and & into \u003c and so on. Equal objects thus have equal bytes on both sides, and the text is
  * safe within a page. Bytes that are not UTF-8 become \ufffd.

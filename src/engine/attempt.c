@@ -376,6 +376,7 @@ static void take_filter(struct engine *e, size_t extender, const struct extender
     if (!ok && x->spec.ignorable)
         engine_log_extender(e, x, 0, "skipped this extender, which is ignorable and failed",
                             buf_str(&error));
+    a->cycle->bare |= ok && result->kept_objects;
     if (ok || x->spec.ignorable) {
         narrow(e, verdicts);
         if (a->on_promised && !a->cycle->n_slots)

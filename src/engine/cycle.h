@@ -87,6 +87,7 @@ struct berth_cycle {
     VEC(struct plugin_scores) plugin_scores;
     VEC(struct extender_scores) extender_scores;
     uint64_t *ties;      /* decide among equal totals, the highest wins; NULL: nothing does */
+    bool bare;           /* scores see nodes without pods and images: see extender_result */
     bool resumed;        /* extenders were asked: the cluster may have changed since it began */
     struct buf evidence; /* all of this, once the attempt has ended; empty: nobody wants it */
 

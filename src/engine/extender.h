@@ -21,7 +21,7 @@
 
 struct extender {
     struct str name; /* its URL: what messages and explanations call it */
-    bool filters, prioritizes, binds;
+    bool filters, prioritizes, binds, preempts;
     bool ignorable; /* that it fails is no reason for the pod to fail; asked after the others */
     int64_t weight; /* of its scores */
     const struct str *managed_resources; /* only pods that want one of these; none: all pods */
@@ -30,7 +30,15 @@ struct extender {
 
 bool extender_is_interested(const struct extender *extender, const struct pod *pod);
 
-enum extender_verb { EXTENDER_FILTER, EXTENDER_PRIORITIZE, EXTENDER_BIND };
+enum extender_verb { EXTENDER_FILTER, EXTENDER_PRIORITIZE, EXTENDER_BIND, EXTENDER_PREEMPT };
+
+/* EXTENDER_PREEMPT: who would have to leave a node. */
+struct extender_victims {
+    struct str node_name;
+    struct object *const *pods;
+    size_t n_pods;
+    int64_t pdb_violations;
+};
 
 struct extender_call {
     uint64_t id;     /* comes back in engine_extender_done */
@@ -41,6 +49,8 @@ struct extender_call {
     const struct str *node_names;
     struct object *const *nodes;
     size_t n_nodes;
+    const struct extender_victims *victims; /* EXTENDER_PREEMPT, in place of nodes */
+    size_t n_victims;
 };
 
 struct extender_refusal {
@@ -52,6 +62,14 @@ struct extender_host_score {
     int64_t score; /* 0 … 10, if the extender keeps to the rules */
 };
 
+/* EXTENDER_PREEMPT: who has to leave a node, in the extender's opinion. */
+struct extender_meta_victims {
+    struct str node_name;
+    const struct str *uids;
+    size_t n_uids;
+    int64_t pdb_violations;
+};
+
 struct extender_result {
     struct str error; /* whole text of what went wrong; empty: nothing did */
     /* EXTENDER_FILTER: who may stay; why others may not; and those that no preemption can help. */
@@ -59,9 +77,17 @@ struct extender_result {
     size_t n_kept;
     const struct extender_refusal *failed, *unresolvable;
     size_t n_failed, n_unresolvable;
+    /*
+     * It answered with nodes and not with names. Upstream goes on with these objects in place of
+     * what it knows of the nodes: scores see nodes without pods and images.
+     */
+    bool kept_objects;
     /* EXTENDER_PRIORITIZE */
     const struct extender_host_score *scores;
     size_t n_scores;
+    /* EXTENDER_PREEMPT, sorted by the nodes' names */
+    const struct extender_meta_victims *victims;
+    size_t n_victims;
 };
 
 /* What a score of an extender adds to a node's total; wraps around as upstream's does. */

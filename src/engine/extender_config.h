@@ -41,4 +41,12 @@ struct extender_config {
 /* kubescheduler.config.k8s.io/v1 Extender. */
 extern const struct type extender_config_type;
 
+/*
+ * A plugin's arguments (JSON text) as extenders want them: resources that one of them manages and
+ * that are ignoredByScheduler stand in place of NodeResourcesFit's own ignoredResources. Everything
+ * else is `args` itself. What is made is made in the arena.
+ */
+struct str extender_adjust_args(const struct extender_config *extenders, size_t n,
+                                struct str plugin, struct str args, struct arena *a);
+
 #endif

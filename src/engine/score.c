@@ -37,6 +37,17 @@ struct scoring {
     struct cycle_failure *failure;
 };
 
+/* The node as an extender sent it back: its object, and nothing of what runs on it. */
+static struct berth_node bare_node(const struct berth_node *node)
+{
+    return (struct berth_node){.slot = node->slot,
+                               .name = node->name,
+                               .object = node->object,
+                               .node = node->node,
+                               .allocatable = node->allocatable,
+                               .names = node->names};
+}
+
 static void score_items(void *ctx, size_t worker, size_t from, size_t to)
 {
     const struct scoring *s = ctx;
@@ -45,6 +56,11 @@ static void score_items(void *ctx, size_t worker, size_t from, size_t to)
     struct worker *w = &e->workers.v[worker];
     for (size_t i = from; i < to; i++) {
         const struct berth_node *node = e->cache.columns.nodes[s->cycle->slots[i]];
+        struct berth_node bare;
+        if (s->cycle->bare) {
+            bare = bare_node(node);
+            node = &bare;
+        }
         status_clear(&w->status);
         enum berth_code code =
             h->plugin->score(h->self, s->cycle, s->pod, node, &s->to->scores[i], &w->status);
@@ -73,7 +89,8 @@ static bool score_nodes(struct scoring *s)
     const struct berth_handle *h = s->to->handle;
     struct engine *e = s->cycle->engine;
     s->to->scores = s->row->scores;
-    if (!h->plugin->score_many) {
+    /* Batches read columns, which know of pods. */
+    if (!h->plugin->score_many || (s->cycle->bare && h->plugin->score)) {
         workers_run(&e->workers, s->cycle->n_slots, score_items, s);
         workers_take_kept(&e->workers, resolve_kept, s);
         return !s->failure->error;

@@ -25,6 +25,13 @@ static bool wants_proto(const struct rest_client *client, const struct kind *kin
            !client->json_only[kind->id];
 }
 
+/* Nothing but JSON will do for the answer. */
+static bool wants_json(const struct rest_call *call)
+{
+    return call->plain || call->client->json_only[call->kind->id] ||
+           call->object_flags & OBJECT_KEEP_JSON;
+}
+
 static void take_body(struct rest_call *call, const struct rest_request *request)
 {
     if (!request->body_kind) {
@@ -194,10 +201,9 @@ static void send_now(struct rest_call *call)
         .max_body = call->verb == REST_LIST ? client->options.max_list : client->options.max_reply,
     };
 
-    call->asked_proto = !call->plain && wants_proto(client, call->kind);
-    vec_push(&headers, HTTP_HEADER("Accept", call->plain || client->json_only[call->kind->id]
-                                                 ? STR(KUBE_CONTENT_JSON)
-                                                 : client->config->accept));
+    call->asked_proto = !wants_json(call) && wants_proto(client, call->kind);
+    vec_push(&headers, HTTP_HEADER("Accept", wants_json(call) ? STR(KUBE_CONTENT_JSON)
+                                                              : client->config->accept));
     vec_push(&headers, HTTP_HEADER("User-Agent", client->config->user_agent));
     if (call->body.n > 0)
         vec_push(&headers, HTTP_HEADER("Content-Type", rest_body_type(call)));
