@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mailbox.h"
 #include "kube/events.h"
+#include "kube/extender.h"
 #include "kube/informers.h"
 #include "kube/lease.h"
 #include "kube/pod_binding.h"
@@ -33,7 +34,13 @@ struct question {
 };
 
 /* What the engine's thread is told. */
-enum letter_kind { LETTER_OBJECT, LETTER_WRITE_DONE, LETTER_SCHEDULE, LETTER_EXPLAIN };
+enum letter_kind {
+    LETTER_OBJECT,
+    LETTER_WRITE_DONE,
+    LETTER_EXTENDER_DONE,
+    LETTER_SCHEDULE,
+    LETTER_EXPLAIN
+};
 
 struct letter {
     struct mail mail;
@@ -43,7 +50,8 @@ struct letter {
     uint64_t id;                   /* LETTER_WRITE_DONE */
     int status;
     char *reason, *message;
-    struct question *question; /* LETTER_EXPLAIN */
+    struct extender_answer *answer; /* LETTER_EXTENDER_DONE */
+    struct question *question;      /* LETTER_EXPLAIN */
 };
 
 /* What the loop's thread is told to write. */
@@ -70,6 +78,7 @@ struct world {
     struct rest_client *client, *event_client;
     struct informers *informers;
     struct event_recorder *recorder;
+    struct extenders *extenders;               /* NULL: there are none */
     struct lease_elector *elector;             /* NULL: no election */
     struct errand *open;                       /* writes under way */
     struct letter *letters_out, **letters_end; /* of this round, not posted yet */
@@ -122,6 +131,13 @@ static void port_submit(void *ctx, const struct write *write)
     w->bindings += write->kind == WRITE_BINDING;
     *w->outbox_end = e;
     w->outbox_end = &e->next;
+}
+
+static void port_call_extender(void *ctx, const struct extender_call *call)
+{
+    struct world *w = ctx;
+    w->bindings += call->verb == EXTENDER_BIND;
+    extenders_call(w->extenders, call);
 }
 
 static void free_errand(struct errand *e)
@@ -212,6 +228,7 @@ static void free_letter(struct letter *l)
     object_unref(l->after);
     free(l->reason);
     free(l->message);
+    extender_answer_free(l->answer);
     free_question(l->question);
     free(l);
 }
@@ -238,6 +255,10 @@ static void read_letter(struct world *w, struct letter *l)
         engine_write_done(w->engine, l->id, &result);
         break;
     }
+    case LETTER_EXTENDER_DONE:
+        w->bindings -= l->answer->verb == EXTENDER_BIND;
+        engine_extender_done(w->engine, l->answer->id, &l->answer->result);
+        break;
     case LETTER_SCHEDULE:
         w->may_schedule = true;
         break;
@@ -320,6 +341,11 @@ static void binding_done(void *ctx, const struct rest_result *result)
                               .message = xstrdup(result->code ? result->err.msg : ""),
                           });
     free_errand(e);
+}
+
+static void extender_done(void *ctx, struct extender_answer *answer)
+{
+    post_letter(ctx, (struct letter){.kind = LETTER_EXTENDER_DONE, .answer = answer});
 }
 
 static void status_done(void *ctx, const struct rest_result *result)
@@ -514,6 +540,31 @@ static struct pool *make_pool(const struct scheduler_config *config)
     return pool_new((size_t)MAX(1, MIN((long)*config->parallelism, cores)));
 }
 
+/* Objects that extenders are sent are kept as they came. */
+static struct informers *make_informers(struct world *w)
+{
+    struct informer_row rows[ARRAY_LEN(informer_rows)];
+    memcpy(rows, informer_rows, sizeof(rows));
+    for (size_t i = 0; w->extenders && i < ARRAY_LEN(rows); i++)
+        rows[i].object_flags = extenders_object_flags(w->extenders, rows[i].kind);
+    return informers_new(w->client, rows, ARRAY_LEN(rows), NULL, &informers_sink, w);
+}
+
+static int make_extenders(struct world *w, struct engine_options *engine, struct err *reterr)
+{
+    struct extenders_options options = {.configs = w->config->extenders.v,
+                                        .n = w->config->extenders.n};
+    if (!options.n)
+        return 0;
+    int r = extenders_new(w->loop, &options, extender_done, w, &w->extenders, reterr);
+    if (r < 0)
+        return r;
+    engine->extenders = extenders_specs(w->extenders);
+    engine->n_extenders = options.n;
+    engine->ports.call_extender = port_call_extender;
+    return 0;
+}
+
 static int make_parts(struct world *w, const struct world_options *o, struct err *reterr)
 {
     w->pool = make_pool(o->config);
@@ -533,7 +584,9 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
     int r = mailbox_init(&w->letters, false);
     if (r < 0)
         return err_set(reterr, r, "mailbox: %s", strerror(-r));
-    r = engine_new(&engine, &w->engine, reterr);
+    r = make_extenders(w, &engine, reterr);
+    if (r == 0)
+        r = engine_new(&engine, &w->engine, reterr);
     if (r == 0)
         r = rest_client_new(w->loop, o->kube, NULL, &w->client, reterr);
     /* Events have a client, and so a rate limit, of their own: they never delay a binding. */
@@ -544,8 +597,7 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
     if (r < 0)
         return r;
     w->recorder = event_recorder_new(w->event_client, NULL);
-    w->informers =
-        informers_new(w->client, informer_rows, ARRAY_LEN(informer_rows), NULL, &informers_sink, w);
+    w->informers = make_informers(w);
     return 0;
 }
 
@@ -622,6 +674,7 @@ struct world *world_free(struct world *w)
         pod_status_write_cancel(w->open->status_write);
         free_errand(w->open);
     }
+    extenders_free(w->extenders);
     informers_free(w->informers);
     event_recorder_free(w->recorder);
     lease_elector_free(w->elector);

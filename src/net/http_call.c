@@ -69,7 +69,8 @@ struct http_call *http_call_new(struct http_client *client, struct loop *loop,
                                 const struct http_request *request, struct str authority)
 {
     size_t headers = request->n_headers * sizeof(struct http_header);
-    size_t text = request->method.n + request->target.n + request->body.n + authority.n;
+    size_t body = request->body_lives ? 0 : request->body.n;
+    size_t text = request->method.n + request->target.n + body + authority.n;
     for (size_t i = 0; i < request->n_headers; i++)
         text += request->headers[i].name.n + request->headers[i].value.n;
     /* Not zeroed as a whole: bodies may be large. */
@@ -86,7 +87,7 @@ struct http_call *http_call_new(struct http_client *client, struct loop *loop,
         call->headers[i].name = put(&at, request->headers[i].name);
         call->headers[i].value = put(&at, request->headers[i].value);
     }
-    call->body = put(&at, request->body);
+    call->body = request->body_lives ? request->body : put(&at, request->body);
     call->max_body = request->max_body;
     loop_timer_init(&call->timer, loop, on_timer);
     return call;

@@ -67,6 +67,7 @@ struct http_request {
     const struct http_header *headers;
     size_t n_headers;
     struct str body;
+    bool body_lives;       /* the body is there until the call ends, and need not be copied */
     int64_t head_timeout;  /* from sending (waiting and dialling included) to the head; 0: none */
     int64_t total_timeout; /* to the end of the body; 0: none, for watches */
     uint64_t max_body; /* a longer body ends the call with -EMSGSIZE; 0: no bound, for streams */

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kube/extender.h"
+
+#include "base/log.h"
+#include "kube/extender_json.h"
+#include "net/http_client.h"
+#include "net/url.h"
+
+/* The bytes of a request, and what they were made of. */
+struct body {
+    atomic_uint refs;
+    bool names_only;
+    struct object *pod;
+    struct object **nodes; /* refs are held */
+    size_t n_nodes;
+    struct buf text;
+};
+
+struct client {
+    const struct extender_config *config;
+    struct http_client *http; /* NULL: the URL is no good */
+    struct err trouble;       /* why */
+    size_t path_at;           /* where in the URL the path begins */
+    int64_t timeout;
+};
+
+struct extenders {
+    struct loop *loop;
+    extender_answer_fn *fn;
+    void *ctx;
+    struct arena arena; /* clients, specs and their texts */
+    struct client *clients;
+    struct extender *specs;
+    size_t n;
+    uint64_t max_answer;
+    bool closing;
+    struct body *last; /* engine's thread */
+};
+
+/* A call on its way. */
+struct request {
+    struct extenders *owner;
+    struct client *client;
+    enum extender_verb verb;
+    uint64_t id;
+    struct body *body;
+};
+
+/* --- bodies ----------------------------------------------------------------------------------- */
+
+static struct body *body_unref(struct body *b)
+{
+    if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1)
+        return NULL;
+    object_unref(b->pod);
+    for (size_t i = 0; i < b->n_nodes; i++)
+        object_unref(b->nodes[i]);
+    free(b->nodes);
+    buf_release(&b->text);
+    free(b);
+    return NULL;
+}
+
+static bool body_is_about(const struct body *b, const struct extender_call *call, bool names_only)
+{
+    return b && b->pod == call->pod && b->names_only == names_only && b->n_nodes == call->n_nodes &&
+           memcmp(b->nodes, call->nodes, call->n_nodes * sizeof(*b->nodes)) == 0;
+}
+
+static struct body *body_new(const struct extender_call *call, bool names_only)
+{
+    struct body *b = xnew(struct body);
+    atomic_init(&b->refs, 1);
+    extender_encode(call, names_only, &b->text);
+    return b;
+}
+
+/* Remembers what it was made of: the same question in other words has the same bytes. */
+static void body_remember(struct extenders *x, struct body *b, const struct extender_call *call,
+                          bool names_only)
+{
+    b->names_only = names_only;
+    b->pod = object_ref(call->pod);
+    b->nodes = xcalloc(MAX(call->n_nodes, 1), sizeof(*b->nodes));
+    for (size_t i = 0; i < call->n_nodes; i++)
+        b->nodes[i] = object_ref(call->nodes[i]);
+    b->n_nodes = call->n_nodes;
+    body_unref(x->last);
+    x->last = b;
+}
+
+static struct body *body_for(struct extenders *x, const struct extender_call *call, bool names_only)
+{
+    if (call->verb != EXTENDER_FILTER && call->verb != EXTENDER_PRIORITIZE)
+        return body_new(call, names_only);
+    if (!body_is_about(x->last, call, names_only))
+        body_remember(x, body_new(call, names_only), call, names_only);
+    atomic_fetch_add_explicit(&x->last->refs, 1, memory_order_relaxed);
+    return x->last;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static struct str verb_of(const struct request *q)
+{
+    const struct extender_config *c = q->client->config;
+    switch (q->verb) {
+    case EXTENDER_FILTER:
+        return c->filter_verb;
+    case EXTENDER_PRIORITIZE:
+        return c->prioritize_verb;
+    case EXTENDER_BIND:
+        return c->bind_verb;
+    case EXTENDER_PREEMPT:
+        return c->preempt_verb;
+    }
+    return STR("");
+}
+
+static struct str trim_slashes(struct str s)
+{
+    while (str_ends(s, STR("/")))
+        s.n--;
+    return s;
+}
+
+static struct str url_of(const struct request *q, struct arena *a)
+{
+    return arena_printf(a, "%.*s/%.*s", STR_ARG(trim_slashes(q->client->config->url_prefix)),
+                        STR_ARG(verb_of(q)));
+}
+
+struct extender_answer *extender_answer_free(struct extender_answer *answer)
+{
+    if (!answer)
+        return NULL;
+    arena_release(&answer->arena);
+    free(answer);
+    return NULL;
+}
+
+static struct extender_answer *answer_new(const struct request *q)
+{
+    struct extender_answer *answer = xnew(struct extender_answer);
+    answer->id = q->id;
+    answer->verb = q->verb;
+    arena_init(&answer->arena, 0);
+    return answer;
+}
+
+static void request_free(struct request *q)
+{
+    body_unref(q->body);
+    free(q);
+}
+
+/* Tells of the answer; the request is no more. */
+static void finish(struct request *q, struct extender_answer *answer)
+{
+    struct extenders *x = q->owner;
+    request_free(q);
+    if (x->closing)
+        extender_answer_free(answer);
+    else
+        x->fn(x->ctx, answer);
+}
+
+/* No answer came. What src/net says begins with the origin, which stands in the URL already. */
+static void finish_unanswered(struct request *q, const struct err *err)
+{
+    struct extender_answer *answer = answer_new(q);
+    struct str url = url_of(q, &answer->arena), what = str_of(err->msg);
+    size_t origin = str_search(what, STR(": "));
+    if (origin < what.n && str_starts(url, str_slice(what, 0, origin)))
+        what = str_slice(what, origin + 2, what.n);
+    answer->result.error =
+        arena_printf(&answer->arena, "Post \"%.*s\": %.*s", STR_ARG(url), STR_ARG(what));
+    finish(q, answer);
+}
+
+static void read_answer(const struct request *q, const struct http_response *response,
+                        struct extender_answer *answer)
+{
+    struct arena *a = &answer->arena;
+    struct str url = url_of(q, a), verb = verb_of(q);
+    struct err err;
+    if (response->status != 200)
+        answer->result.error = arena_printf(a, "failed %.*s with extender at URL %.*s, code %d",
+                                            STR_ARG(verb), STR_ARG(url), response->status);
+    else if (extender_decode(q->verb, q->client->config->node_cache_capable,
+                             buf_str(&response->body), a, &answer->result, &err) < 0)
+        answer->result = (struct extender_result){
+            .error = arena_printf(a, "failed %.*s with extender at URL %.*s, answer: %s",
+                                  STR_ARG(verb), STR_ARG(url), err.msg)};
+}
+
+static void on_done(void *ctx, int code, struct http_response *response, const struct err *err,
+                    bool retryable)
+{
+    (void)retryable;
+    struct request *q = ctx;
+    if (code < 0) {
+        finish_unanswered(q, err);
+        return;
+    }
+    struct extender_answer *answer = answer_new(q);
+    read_answer(q, response, answer);
+    finish(q, answer);
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+/* On the loop's thread. */
+static void send_request(void *ctx)
+{
+    struct request *q = ctx;
+    const struct client *c = q->client;
+    if (!c->http) {
+        finish_unanswered(q, &c->trouble);
+        return;
+    }
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    struct str url = url_of(q, &scratch);
+    struct http_header type = HTTP_HEADER("Content-Type", STR("application/json"));
+    struct http_request request = {
+        .method = STR("POST"),
+        .target = str_slice(url, c->path_at, str_find(url, '#')),
+        .headers = &type,
+        .n_headers = 1,
+        .body = buf_str(&q->body->text),
+        .body_lives = true,
+        .total_timeout = c->timeout,
+        .max_body = q->owner->max_answer,
+    };
+    http_client_fetch(c->http, &request, on_done, q);
+    arena_release(&scratch);
+}
+
+void extenders_call(struct extenders *x, const struct extender_call *call)
+{
+    struct request *q = xnew(struct request);
+    *q = (struct request){
+        .owner = x, .client = &x->clients[call->extender], .verb = call->verb, .id = call->id};
+    q->body = body_for(x, call, q->client->config->node_cache_capable);
+    loop_post(x->loop, send_request, q);
+}
+
+/* --- making and ending ------------------------------------------------------------------------ */
+
+static const char *text_or_null(struct extenders *x, struct str s)
+{
+    return s.n ? arena_dup(&x->arena, s).p : NULL;
+}
+
+/* NULL where the defaults will do. */
+static int make_tls(struct extenders *x, const struct extender_config *config,
+                    struct tls_config **ret_tls, struct err *reterr)
+{
+    static const struct extender_tls_config none = {0};
+    const struct extender_tls_config *t = config->tls_config ? config->tls_config : &none;
+    bool has_ca = t->ca_data.n || t->ca_file.n;
+    bool has_cert = (t->cert_data.n || t->cert_file.n) && (t->key_data.n || t->key_file.n);
+    struct tls_options options = {
+        .ca_pem = t->ca_data,
+        .ca_file = text_or_null(x, t->ca_file),
+        .insecure_skip_verify = t->insecure || (config->enable_https && !has_ca),
+        .server_name = t->server_name,
+    };
+    if (options.insecure_skip_verify && has_ca)
+        return err_set(reterr, -EINVAL,
+                       "specifying a root certificates file with the insecure flag is not allowed");
+    if (has_cert) {
+        options.cert_pem = t->cert_data;
+        options.cert_file = text_or_null(x, t->cert_file);
+        options.key_pem = t->key_data;
+        options.key_file = text_or_null(x, t->key_file);
+    }
+    *ret_tls = NULL;
+    if (!has_ca && !has_cert && !options.insecure_skip_verify && !options.server_name.n)
+        return 0;
+    return tls_config_new_client(&options, ret_tls, reterr);
+}
+
+/* What is wrong with a URL is told by every call, and does not keep the scheduler from starting. */
+static void make_http(struct extenders *x, struct client *c, struct tls_config *tls)
+{
+    struct url url;
+    struct http_client_options options = {.tls = tls};
+    int r = url_parse(c->config->url_prefix, &url, &c->trouble);
+    if (r < 0)
+        return;
+    struct str prefix = c->config->url_prefix;
+    size_t authority = str_search(prefix, STR("://")) + 3;
+    c->path_at = authority + str_find(str_slice(prefix, authority, prefix.n), '/');
+    options.origin = arena_dup(&x->arena, c->config->url_prefix).p;
+    if (http_client_new(x->loop, &options, &c->http, &c->trouble) < 0)
+        c->http = NULL;
+}
+
+static int make_client(struct extenders *x, size_t i, struct err *reterr)
+{
+    struct client *c = &x->clients[i];
+    struct tls_config *tls = NULL;
+    int r = make_tls(x, c->config, &tls, reterr);
+    if (r < 0)
+        return err_prefix(reterr, r, "couldn't build extenders: \"%.*s\"",
+                          STR_ARG(c->config->url_prefix));
+    make_http(x, c, tls);
+    tls_config_unref(tls);
+    c->timeout = c->config->http_timeout ? c->config->http_timeout : EXTENDER_DEFAULT_TIMEOUT;
+    return 0;
+}
+
+static struct extender make_spec(struct extenders *x, const struct extender_config *config)
+{
+    size_t n = config->managed_resources.n;
+    struct str *managed = arena_array(&x->arena, struct str, n);
+    for (size_t i = 0; i < n; i++)
+        managed[i] = config->managed_resources.v[i].name;
+    return (struct extender){
+        .name = config->url_prefix,
+        .filters = !str_empty(config->filter_verb),
+        .prioritizes = !str_empty(config->prioritize_verb),
+        .binds = !str_empty(config->bind_verb),
+        .preempts = !str_empty(config->preempt_verb),
+        .ignorable = config->ignorable,
+        .weight = config->weight,
+        .managed_resources = managed,
+        .n_managed_resources = n,
+    };
+}
+
+int extenders_new(struct loop *loop, const struct extenders_options *options,
+                  extender_answer_fn *fn, void *ctx, struct extenders **ret_extenders,
+                  struct err *reterr)
+{
+    struct extenders *x = xnew(struct extenders);
+    x->loop = loop;
+    x->fn = fn;
+    x->ctx = ctx;
+    x->n = options->n;
+    x->max_answer = options->max_answer ? options->max_answer : EXTENDER_MAX_ANSWER;
+    arena_init(&x->arena, 0);
+    x->clients = arena_array(&x->arena, struct client, x->n);
+    x->specs = arena_array(&x->arena, struct extender, x->n);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < x->n; i++) {
+        x->clients[i].config = &options->configs[i];
+        x->specs[i] = make_spec(x, &options->configs[i]);
+        r = make_client(x, i, reterr);
+        if (r == 0)
+            log_info(2, "Creating extender", KV_STR("extender", x->specs[i].name));
+    }
+    if (r < 0) {
+        extenders_free(x);
+        return r;
+    }
+    *ret_extenders = x;
+    return 0;
+}
+
+struct extenders *extenders_free(struct extenders *x)
+{
+    if (!x)
+        return NULL;
+    x->closing = true;
+    for (size_t i = 0; i < x->n; i++)
+        http_client_free(x->clients[i].http);
+    body_unref(x->last);
+    arena_release(&x->arena);
+    free(x);
+    return NULL;
+}
+
+const struct extender *extenders_specs(const struct extenders *x)
+{
+    return x->specs;
+}
+
+unsigned extenders_object_flags(const struct extenders *x, enum kind_id kind)
+{
+    for (size_t i = 0; i < x->n; i++) {
+        const struct extender *spec = &x->specs[i];
+        bool looks = spec->filters || spec->prioritizes;
+        if (kind == KIND_POD && (looks || spec->preempts))
+            return OBJECT_KEEP_JSON;
+        if (kind == KIND_NODE && looks && !x->clients[i].config->node_cache_capable)
+            return OBJECT_KEEP_JSON;
+    }
+    return 0;
+}
