@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/config.h"
 
-#include "api/pod.h"
 #include "api/scalars.h"
-#include "base/time.h"
 #include "codec/yaml.h"
-
-#define API_VERSION "kubescheduler.config.k8s.io/v1"
-#define KIND        "KubeSchedulerConfiguration"
+#include "engine/args_kind.h"
+#include "engine/config_internal.h"
 
 static const struct field plugin_ref_fields[] = {
     F_ALWAYS(struct plugin_ref, name, "name", 0, STR),
@@ -112,185 +109,121 @@ static const struct field scheduler_config_fields[] = {
     F_ONE(struct scheduler_config, delay_cache_until_active, "delayCacheUntilActive", 0, BOOL),
 };
 const struct type scheduler_config_type =
-    TYPE(KIND, struct scheduler_config, scheduler_config_fields);
-
-/* --- defaults --------------------------------------------------------------------------------- */
-
-#define SET_DEFAULT(a, ptr, value)                                                  \
-    do {                                                                            \
-        if (!(ptr)) {                                                               \
-            (ptr) = arena_alloc((a), sizeof(*(ptr)), _Alignof(__typeof__(*(ptr)))); \
-            *(ptr) = (value);                                                       \
-        }                                                                           \
-    } while (0)
-
-static void default_str(struct str *s, const char *value)
-{
-    if (str_empty(*s))
-        *s = str_of(value);
-}
-
-static void default_duration(int64_t *ns, int64_t seconds)
-{
-    if (*ns == 0)
-        *ns = seconds * NSEC_PER_SEC;
-}
-
-static void default_leader_election(struct leader_election_config *le, struct arena *a)
-{
-    SET_DEFAULT(a, le->leader_elect, true);
-    default_duration(&le->lease_duration, 15);
-    default_duration(&le->renew_deadline, 10);
-    default_duration(&le->retry_period, 2);
-    default_str(&le->resource_lock, "leases");
-    default_str(&le->resource_name, "kube-scheduler");
-    default_str(&le->resource_namespace, "kube-system");
-}
-
-static void default_profiles(struct scheduler_config *c, struct arena *a)
-{
-    if (c->profiles.n == 0) {
-        c->profiles.v = arena_new(a, struct profile_config);
-        c->profiles.n = 1;
-    }
-    /* One profile may go without a name; with several, each must say which it is. */
-    if (c->profiles.n == 1)
-        SET_DEFAULT(a, c->profiles.v[0].scheduler_name, STR(DEFAULT_SCHEDULER_NAME));
-    for (size_t i = 0; i < c->profiles.n; i++)
-        SET_DEFAULT(a, c->profiles.v[i].percentage_of_nodes_to_score,
-                    *c->percentage_of_nodes_to_score);
-}
-
-static void fill_defaults(struct scheduler_config *c, struct arena *a)
-{
-    c->kind = STR(KIND);
-    c->api_version = STR(API_VERSION);
-    SET_DEFAULT(a, c->parallelism, 16);
-    default_leader_election(&c->leader_election, a);
-    default_str(&c->client_connection.content_type, "application/vnd.kubernetes.protobuf");
-    SET_DEFAULT(a, c->enable_profiling, true);
-    SET_DEFAULT(a, c->enable_contention_profiling, *c->enable_profiling);
-    SET_DEFAULT(a, c->percentage_of_nodes_to_score, 0);
-    SET_DEFAULT(a, c->pod_initial_backoff_seconds, 1);
-    SET_DEFAULT(a, c->pod_max_backoff_seconds, 10);
-    default_profiles(c, a);
-}
-
-void config_default(struct scheduler_config *config, struct arena *a)
-{
-    *config = (struct scheduler_config){0};
-    fill_defaults(config, a);
-}
-
-/* --- validation ------------------------------------------------------------------------------- */
-
-static int validate_leader_election(const struct leader_election_config *le, struct err *reterr)
-{
-    const char *at = "leaderElection";
-    if (!*le->leader_elect)
-        return 0;
-    if (le->lease_duration <= 0)
-        return err_set(reterr, -EINVAL, "%s.leaseDuration: must be greater than zero", at);
-    if (le->renew_deadline <= 0)
-        return err_set(reterr, -EINVAL, "%s.renewDeadline: must be greater than zero", at);
-    if (le->retry_period <= 0)
-        return err_set(reterr, -EINVAL, "%s.retryPeriod: must be greater than zero", at);
-    if (le->lease_duration <= le->renew_deadline)
-        return err_set(reterr, -EINVAL, "%s.leaseDuration: must be greater than renewDeadline", at);
-    if (!str_is(le->resource_lock, "leases"))
-        return err_set(reterr, -EINVAL,
-                       "%s.resourceLock: \"%.*s\" is not supported, use \"leases\"", at,
-                       STR_ARG(le->resource_lock));
-    return 0;
-}
-
-static bool percentage_ok(const int32_t *p)
-{
-    return *p >= 0 && *p <= 100;
-}
-
-static int validate_profile(const struct scheduler_config *c, size_t i, struct err *reterr)
-{
-    const struct profile_config *p = &c->profiles.v[i];
-    if (!p->scheduler_name || str_empty(*p->scheduler_name))
-        return err_set(reterr, -EINVAL, "profiles[%zu].schedulerName: required", i);
-    for (size_t j = 0; j < i; j++)
-        if (str_eq(*p->scheduler_name, *c->profiles.v[j].scheduler_name))
-            return err_set(reterr, -EINVAL,
-                           "profiles[%zu].schedulerName: \"%.*s\" is the name of profiles[%zu] too",
-                           i, STR_ARG(*p->scheduler_name), j);
-    if (!percentage_ok(p->percentage_of_nodes_to_score))
-        return err_set(reterr, -EINVAL,
-                       "profiles[%zu].percentageOfNodesToScore: %d is not in the range 0-100", i,
-                       *p->percentage_of_nodes_to_score);
-    for (size_t j = 0; j < p->plugin_config.n; j++)
-        for (size_t k = 0; k < j; k++)
-            if (str_eq(p->plugin_config.v[j].name, p->plugin_config.v[k].name))
-                return err_set(reterr, -EINVAL,
-                               "profiles[%zu].pluginConfig[%zu]: repeated config "
-                               "for plugin %.*s",
-                               i, j, STR_ARG(p->plugin_config.v[j].name));
-    return 0;
-}
-
-int config_validate(const struct scheduler_config *c, struct err *reterr)
-{
-    int r = validate_leader_election(&c->leader_election, reterr);
-    if (r < 0)
-        return r;
-    if (*c->parallelism <= 0)
-        return err_set(reterr, -EINVAL,
-                       "parallelism: should be an integer value greater than zero");
-    if (c->client_connection.burst < 0)
-        return err_set(reterr, -EINVAL, "clientConnection.burst: must be non-negative");
-    if (!percentage_ok(c->percentage_of_nodes_to_score))
-        return err_set(reterr, -EINVAL, "percentageOfNodesToScore: %d is not in the range 0-100",
-                       *c->percentage_of_nodes_to_score);
-    if (*c->pod_initial_backoff_seconds <= 0)
-        return err_set(reterr, -EINVAL, "podInitialBackoffSeconds: must be greater than 0");
-    if (*c->pod_max_backoff_seconds < *c->pod_initial_backoff_seconds)
-        return err_set(reterr, -EINVAL,
-                       "podMaxBackoffSeconds: must be greater than or equal to "
-                       "podInitialBackoffSeconds");
-    for (size_t i = 0; r == 0 && i < c->profiles.n; i++)
-        r = validate_profile(c, i, reterr);
-    return r;
-}
+    TYPE(CONFIG_KIND, struct scheduler_config, scheduler_config_fields);
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static int check_kind(const struct json_value *doc, struct err *reterr)
+static int from_v1(struct json_value *doc, struct arena *a, struct scheduler_config *out,
+                   struct err *reterr)
+{
+    return json_value_decode(doc, &scheduler_config_type, JSON_STRICT, a, out, reterr);
+}
+
+static const struct {
+    const char *version, *kind;
+    int (*read)(struct json_value *doc, struct arena *a, struct scheduler_config *out,
+                struct err *reterr);
+} versions[] = {
+    {CONFIG_API_VERSION, CONFIG_KIND, from_v1},
+    {CONFIG_GROUP "/v1beta3", CONFIG_KIND, config_from_v1beta3},
+    {CONFIG_GROUP "/v1beta2", CONFIG_KIND, config_from_v1beta2},
+    {CONFIG_GROUP "/v1beta1", CONFIG_KIND, config_from_v1beta1},
+    {"v1", "Policy", config_from_policy},
+};
+
+static int read_version(struct json_value *doc, struct arena *a, struct scheduler_config *out,
+                        struct err *reterr)
 {
     struct str version = json_get_text(doc, STR("apiVersion")),
                kind = json_get_text(doc, STR("kind"));
-    if (!str_is(version, API_VERSION) || !str_is(kind, KIND))
-        return err_set(reterr, -EINVAL,
-                       "expected apiVersion: " API_VERSION " and kind: " KIND
-                       ", got apiVersion: \"%.*s\" and kind: \"%.*s\"",
-                       STR_ARG(version), STR_ARG(kind));
+    for (size_t i = 0; i < ARRAY_LEN(versions); i++)
+        if (str_is(version, versions[i].version) && str_is(kind, versions[i].kind)) {
+            int r = versions[i].read(doc, a, out, reterr);
+            out->version = version;
+            return r;
+        }
+    return err_set(reterr, -EINVAL,
+                   "expected apiVersion: " CONFIG_API_VERSION " and kind: " CONFIG_KIND
+                   " (v1beta1 to v1beta3, and kind: Policy of v1, are read as well), got "
+                   "apiVersion: \"%.*s\" and kind: \"%.*s\"",
+                   STR_ARG(version), STR_ARG(kind));
+}
+
+int config_parse(const char *file, struct str text, struct arena *a, struct scheduler_config *ret,
+                 struct err *reterr)
+{
+    struct json_value *docs;
+    size_t n;
+    struct scheduler_config config = {0};
+    int r = yaml_parse(text, JSON_STRICT, a, &docs, &n, reterr);
+    if (r == 0 && n != 1)
+        r = err_set(reterr, -EINVAL, "expected one document, found %zu", n);
+    if (r == 0)
+        r = read_version(&docs[0], a, &config, reterr);
+    if (r < 0)
+        return err_prefix(reterr, r, "%s", file);
+    config.file = arena_dup(a, str_of(file)).p;
+    config.source = &docs[0];
+    *ret = config;
     return 0;
+}
+
+int config_load(const char *file, struct str text, struct arena *a, struct scheduler_config *ret,
+                struct err *reterr)
+{
+    int r = config_parse(file, text, a, ret, reterr);
+    if (r == 0)
+        config_fill(ret, a);
+    return r;
 }
 
 int config_read(const char *file, struct str text, struct arena *a, struct scheduler_config *ret,
                 struct err *reterr)
 {
-    struct json_value *docs;
-    size_t n;
     struct scheduler_config config;
-    int r = yaml_parse(text, JSON_STRICT, a, &docs, &n, reterr);
-    if (r == 0 && n != 1)
-        r = err_set(reterr, -EINVAL, "expected one document, found %zu", n);
-    if (r == 0)
-        r = check_kind(&docs[0], reterr);
-    if (r == 0)
-        r = json_value_decode(&docs[0], &scheduler_config_type, JSON_STRICT, a, &config, reterr);
-    if (r == 0) {
-        fill_defaults(&config, a);
-        r = config_validate(&config, reterr);
-    }
+    int r = config_load(file, text, a, &config, reterr);
+    if (r < 0)
+        return r;
+    r = config_validate(&config, reterr);
     if (r < 0)
         return err_prefix(reterr, r, "%s", file);
-    config.file = arena_dup(a, str_of(file)).p;
     *ret = config;
     return 0;
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+/* The next step of a path: a member's name or an index. False at its end. */
+static const struct json_value *step(const struct json_value *v, struct str *path)
+{
+    size_t end;
+    if (path->n && path->p[0] == '[') {
+        end = str_find(*path, ']');
+        uint64_t i;
+        struct str text = str_slice(*path, 1, end);
+        *path = str_slice(*path, end + 1, path->n);
+        bool there = str_to_u64(text, &i) && v->kind == JSON_ARRAY && i < v->n;
+        return there ? &v->items[i] : NULL;
+    }
+    if (path->n && path->p[0] == '.')
+        *path = str_slice(*path, 1, path->n);
+    end = 0;
+    while (end < path->n && path->p[end] != '.' && path->p[end] != '[')
+        end++;
+    struct str name = str_slice(*path, 0, end);
+    *path = str_slice(*path, end, path->n);
+    return json_get(v, name);
+}
+
+uint32_t config_line(const struct scheduler_config *config, struct str complaint)
+{
+    const struct json_value *at = config->source;
+    struct str path = str_slice(complaint, 0, str_find(complaint, ':'));
+    uint32_t line = at ? at->line : 0;
+    while (at && path.n && str_find(path, ' ') == path.n) {
+        at = step(at, &path);
+        if (at && at->line)
+            line = at->line;
+    }
+    return line;
 }

@@ -3,16 +3,23 @@
  * config.h - KubeSchedulerConfiguration.
  *
  * Purpose:   kubescheduler.config.k8s.io/v1 as C structs, decoded strictly by one set of tables,
- *            then defaulted and validated. Errors name file, line, field and what would be right.
+ *            then defaulted and validated. Older versions (v1beta1 to v1beta3) and Policy v1 are
+ *            read into the same structs: what their defaults were is written out, so that nobody
+ *            further on needs to know which version it was. Errors name file, line, field and what
+ *            would be right.
  * Ownership: everything lives in the arena that the reader was given; immutable once read.
  * Threading: any, after reading.
  */
 #ifndef BERTH_ENGINE_CONFIG_H
 #define BERTH_ENGINE_CONFIG_H
 
-#include "codec/desc.h"
+#include "codec/json_value.h"
 #include "engine/extender_config.h"
 #include "engine/point.h"
+
+struct complaints;
+struct features;
+struct registry;
 
 struct plugin_ref {
     struct str name;
@@ -36,7 +43,7 @@ struct plugin_args {
 
 struct profile_config {
     struct str *scheduler_name;
-    int32_t *percentage_of_nodes_to_score;
+    int32_t *percentage_of_nodes_to_score; /* NULL: that of the whole configuration */
     struct plugins_config *plugins;
     LIST(struct plugin_args) plugin_config;
 };
@@ -54,8 +61,10 @@ struct client_connection_config {
 };
 
 struct scheduler_config {
-    const char *file; /* where it was read from, for messages; NULL: nowhere */
-    struct str kind, api_version;
+    const char *file;                /* where it was read from, for messages; NULL: nowhere */
+    const struct json_value *source; /* the file's tree, for lines in messages; NULL: none */
+    struct str version;              /* the apiVersion that the file named */
+    struct str kind, api_version;    /* always those of v1 */
     int32_t *parallelism;
     struct leader_election_config leader_election;
     struct client_connection_config client_connection;
@@ -71,10 +80,47 @@ extern const struct type scheduler_config_type;
 
 /* The configuration of an empty file: every default filled in. */
 void config_default(struct scheduler_config *config, struct arena *a);
-/* text: YAML or JSON. Decodes strictly, fills in defaults, validates. file: for messages. */
+
+/*
+ * text: YAML or JSON. Decodes strictly and brings it to v1; fields that the file does not have stay
+ * empty. file: for messages.
+ */
+int config_parse(const char *file, struct str text, struct arena *a, struct scheduler_config *ret,
+                 struct err *reterr) MUST_CHECK;
+/* The same with defaults filled in, not validated: for where flags may yet change something. */
+int config_load(const char *file, struct str text, struct arena *a, struct scheduler_config *ret,
+                struct err *reterr) MUST_CHECK;
+/* The same, validated by config_validate. */
 int config_read(const char *file, struct str text, struct arena *a, struct scheduler_config *ret,
                 struct err *reterr) MUST_CHECK;
-/* To be called again after command-line flags have changed something. */
+
+/* What is wrong with it, but for what only those know who know plugins. */
 int config_validate(const struct scheduler_config *config, struct err *reterr) MUST_CHECK;
+/* The same, and whether all profiles can be made: plugins, their places, their arguments. */
+int config_check(const struct scheduler_config *config, const struct registry *registry,
+                 const struct features *features, struct err *reterr) MUST_CHECK;
+/* The same as a list. */
+void config_complain(const struct scheduler_config *config, const struct registry *registry,
+                     const struct features *features, struct complaints *out);
+/* The line of the file that a complaint ("profiles[0].schedulerName: …") is about; 0: unknown. */
+uint32_t config_line(const struct scheduler_config *config, struct str complaint);
+
+/* Where nobody can call extenders, a configuration that has some is refused. */
+int config_refuse_extenders(const struct scheduler_config *config, struct err *reterr) MUST_CHECK;
+
+/*
+ * The configuration as kube-scheduler prints it with --write-config-to: v1, all defaults filled
+ * in, the default plugins and the arguments of every plugin written out. Where qps and burst are
+ * not set, upstream's 50 and 100 are written, though berth sets itself no limit then.
+ */
+void config_write(const struct scheduler_config *config, const struct registry *registry,
+                  const struct features *features, struct buf *out);
+/* As v1 without anything that the file did not say; of config_parse. */
+void config_write_given(const struct scheduler_config *config, bool json, struct buf *out);
+
+/* Plugins that a profile names or has by default and that berth does not have, once each. */
+typedef void config_absent_fn(void *ctx, const char *name, const char *noticed_by);
+void config_each_absent(const struct scheduler_config *config, const struct registry *registry,
+                        const struct features *features, config_absent_fn *fn, void *ctx);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "berth/plugin.h"
+#include "engine/args_kind.h"
 #include "engine/config.h"
 #include "engine/features.h"
 
@@ -30,6 +31,7 @@ struct registry {
     size_t n_defaults;
     const struct gated_default *gated; /* of the defaults */
     size_t n_gated;
+    const struct args_kind *const *args; /* what plugins take; NULL-ended. NULL: not known */
 };
 
 /* A copy of base that may change; the defaults stay base's. */

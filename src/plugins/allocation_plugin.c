@@ -24,7 +24,7 @@ int allocation_plugin_create(enum scoring_type type, const struct berth_host *ho
     struct allocation_args args;
     self->host = host;
     arena_init(&self->arena, 0);
-    int r = allocation_args_decode(text, type, &self->arena, &args, error);
+    int r = allocation_args_read(text, type, &self->arena, &args, error);
     if (r < 0) {
         allocation_plugin_destroy(self);
         return r;

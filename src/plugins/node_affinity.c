@@ -141,7 +141,7 @@ static int take_preferred(struct affinity_plugin *self, const struct node_affini
 static int take_args(struct affinity_plugin *self, struct berth_str text, struct berth_error *error)
 {
     const struct node_affinity *added;
-    int r = node_affinity_args_decode(text, &self->arena, &added, error);
+    int r = node_affinity_args_read(text, &self->arena, &added, error);
     if (r < 0)
         return r;
     if (added && added->required)

@@ -2,6 +2,7 @@
 #include "plugins/node_affinity_args.h"
 
 #include "api/selector_fault.h"
+#include "plugins/args_table.h"
 
 #define REQUIRED  "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
@@ -19,27 +20,33 @@ static const struct field args_fields[] = {
 static const struct type args_type =
     TYPE("NodeAffinityArgs", struct node_affinity_args, args_fields);
 
-static int check(const struct node_affinity *added, struct berth_error *error)
+static void check(const void *ctx, struct complaints *c)
 {
+    const struct node_affinity *added = ((const struct node_affinity_args *)ctx)->added_affinity;
+    const char *prefix = c->prefix ? c->prefix : "";
     struct faults faults = {0};
-    struct buf text = BUF_INIT;
+    if (!added)
+        return;
+    char *required = xasprintf("%s" REQUIRED, prefix),
+         *preferred = xasprintf("%s" PREFERRED, prefix);
     if (added->required)
-        node_selector_faults(&faults, REQUIRED, added->required);
-    node_preferences_faults(&faults, PREFERRED, added);
-    bool ok = !faults_write(&faults, &text);
-    if (!ok)
-        snprintf(error->text, sizeof(error->text), "%s", buf_cstr(&text));
-    buf_release(&text);
-    return ok ? 0 : -EINVAL;
+        node_selector_faults(&faults, required, added->required);
+    node_preferences_faults(&faults, preferred, added);
+    if (faults.n)
+        complaints_add_all(c, buf_str(&faults.text), faults.n);
+    buf_release(&faults.text);
+    free(required);
+    free(preferred);
 }
 
-int node_affinity_args_decode(struct berth_str text, struct arena *a,
-                              const struct node_affinity **ret_added, struct berth_error *error)
+const struct args_kind node_affinity_args_kind = {
+    .plugin = "NodeAffinity", .name = "NodeAffinityArgs", .type = &args_type, .check = check};
+
+int node_affinity_args_read(struct berth_str text, struct arena *a,
+                            const struct node_affinity **ret_added, struct berth_error *error)
 {
     struct node_affinity_args args;
-    int r = plugin_args_decode(text, "NodeAffinityArgs", &args_type, a, &args, error);
-    if (r == 0 && args.added_affinity)
-        r = check(args.added_affinity, error);
+    int r = plugin_args_read(&node_affinity_args_kind, text, a, &args, error);
     if (r == 0)
         *ret_added = args.added_affinity;
     return r;

@@ -14,8 +14,8 @@
 #include "plugins/plugin_args.h"
 
 /* *ret_added is NULL where nothing is added. */
-int node_affinity_args_decode(struct berth_str text, struct arena *a,
-                              const struct node_affinity **ret_added,
-                              struct berth_error *error) MUST_CHECK;
+int node_affinity_args_read(struct berth_str text, struct arena *a,
+                            const struct node_affinity **ret_added,
+                            struct berth_error *error) MUST_CHECK;
 
 #endif

@@ -4,7 +4,7 @@
  * should. Nothing of it depends on the pod.
  */
 #include "engine/cluster.h"
-#include "plugins/plugin_args.h"
+#include "plugins/args_table.h"
 #include "plugins/plugin_base.h"
 #include "plugins/registry.h"
 
@@ -38,16 +38,30 @@ struct node_label {
 
 /* No label can be wanted and unwanted. Of a label that is named twice the last place is told. */
 static void check(const label_list *present, const label_list *absent, const char *present_name,
-                  const char *absent_name, struct arg_errors *e)
+                  const char *absent_name, struct complaints *c)
 {
     for (size_t i = 0; i < absent->n; i++)
         for (size_t k = present->n; k-- > 0;)
             if (str_eq(present->v[k], absent->v[i])) {
-                arg_errors_add(e, "%s[%zu]: Invalid value: \"%.*s\": conflict with %s[%zu]",
+                complaints_add(c, "%s[%zu]: Invalid value: \"%.*s\": conflict with %s[%zu]",
                                present_name, k, STR_ARG(absent->v[i]), absent_name, i);
                 break;
             }
 }
+
+static void check_args(const void *ctx, struct complaints *c)
+{
+    const struct node_label_args *args = ctx;
+    check(&args->present, &args->absent, "presentLabels", "absentLabels", c);
+    check(&args->present_preference, &args->absent_preference, "presentLabelsPreference",
+          "absentLabelsPreference", c);
+}
+
+const struct args_kind node_label_args_kind = {.plugin = "NodeLabel",
+                                               .name = "NodeLabelArgs",
+                                               .type = &args_type,
+                                               .check = check_args,
+                                               .legacy = true};
 
 static void key_add_labels(struct buf *key, const label_list *labels)
 {
@@ -80,15 +94,8 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
                   void **ret_self, struct berth_error *error)
 {
     struct node_label *self = xnew(struct node_label);
-    struct arg_errors errors = {0};
     arena_init(&self->arena, 0);
-    int r = plugin_args_decode(args, "NodeLabelArgs", &args_type, &self->arena, &self->args, error);
-    if (r == 0) {
-        check(&self->args.present, &self->args.absent, "presentLabels", "absentLabels", &errors);
-        check(&self->args.present_preference, &self->args.absent_preference,
-              "presentLabelsPreference", "absentLabelsPreference", &errors);
-        r = arg_errors_finish(&errors, error);
-    }
+    int r = plugin_args_read(&node_label_args_kind, args, &self->arena, &self->args, error);
     if (r < 0) {
         destroy(self);
         return r;

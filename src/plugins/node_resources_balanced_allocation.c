@@ -38,7 +38,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     struct balanced_allocation *self = xnew(struct balanced_allocation);
     struct balanced_allocation_args args;
     arena_init(&self->arena, 0);
-    int r = balanced_allocation_args_decode(text, &self->arena, &args, error);
+    int r = plugin_args_read(&balanced_allocation_args_kind, text, &self->arena, &args, error);
     if (r < 0) {
         destroy(self);
         return r;

@@ -59,7 +59,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     self->host = host;
     self->handle = h;
     arena_init(&self->arena, 0);
-    int r = fit_args_decode(text, &self->arena, &self->args, error);
+    int r = plugin_args_read(&fit_args_kind, text, &self->arena, &self->args, error);
     if (r < 0) {
         destroy(self);
         return r;

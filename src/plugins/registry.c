@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugins/registry.h"
 
+#include "plugins/plugin_args.h"
+
 static const struct berth_plugin *const plugins[] = {
     &scheduling_gates_plugin,
     &priority_sort_plugin,
@@ -26,7 +28,7 @@ static const struct berth_plugin *const plugins[] = {
     NULL,
 };
 
-/* The default multiPoint section, in upstream's order. */
+/* The default multiPoint section, in upstream's order; what berth lacks is named all the same. */
 static int32_t weight_1 = 1, weight_2 = 2, weight_3 = 3;
 static const struct plugin_ref defaults[] = {
     {STR_INIT("SchedulingGates"), NULL},
@@ -37,8 +39,14 @@ static const struct plugin_ref defaults[] = {
     {STR_INIT("NodeAffinity"), &weight_2},
     {STR_INIT("NodePorts"), NULL},
     {STR_INIT("NodeResourcesFit"), &weight_1},
+    {STR_INIT("VolumeRestrictions"), NULL},
+    {STR_INIT("NodeVolumeLimits"), NULL},
+    {STR_INIT("VolumeBinding"), NULL},
+    {STR_INIT("VolumeZone"), NULL},
     {STR_INIT("PodTopologySpread"), &weight_2},
     {STR_INIT("InterPodAffinity"), &weight_2},
+    {STR_INIT("DynamicResources"), &weight_2},
+    {STR_INIT("DefaultPreemption"), NULL},
     {STR_INIT("NodeResourcesBalancedAllocation"), &weight_1},
     {STR_INIT("ImageLocality"), &weight_1},
     {STR_INIT("DefaultBinder"), NULL},
@@ -55,4 +63,5 @@ const struct registry in_tree_registry = {
     .n_defaults = ARRAY_LEN(defaults),
     .gated = gated,
     .n_gated = ARRAY_LEN(gated),
+    .args = in_tree_args,
 };

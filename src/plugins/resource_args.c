@@ -97,11 +97,11 @@ static void default_weights(resource_spec_list *list)
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-static void check_resources(const resource_spec_list *list, const char *path, struct arg_errors *e)
+static void check_resources(const resource_spec_list *list, const char *path, struct complaints *c)
 {
     for (size_t i = 0; i < list->n; i++)
         if (list->v[i].weight <= 0 || list->v[i].weight > MAX_WEIGHT)
-            arg_errors_add(e,
+            complaints_add(c,
                            "%s[%zu].weight: Invalid value: %lld: resource weight of %.*s not in "
                            "valid range (0, %d]",
                            path, i, (long long)list->v[i].weight, STR_ARG(list->v[i].name),
@@ -109,50 +109,50 @@ static void check_resources(const resource_spec_list *list, const char *path, st
 }
 
 static void check_range(const char *path, size_t i, const char *member, int32_t value, int32_t max,
-                        struct arg_errors *e)
+                        struct complaints *c)
 {
     if (value < 0 || value > max)
-        arg_errors_add(e, "%s[%zu].%s: Invalid value: %d: not in valid range [0, %d]", path, i,
+        complaints_add(c, "%s[%zu].%s: Invalid value: %d: not in valid range [0, %d]", path, i,
                        member, value, max);
 }
 
-static void check_shape(const shape_list *shape, const char *path, struct arg_errors *e)
+static void check_shape(const shape_list *shape, const char *path, struct complaints *c)
 {
     if (shape->n == 0)
-        arg_errors_add(e, "%s: Required value: at least one point must be specified", path);
+        complaints_add(c, "%s: Required value: at least one point must be specified", path);
     for (size_t i = 1; i < shape->n; i++)
         if (shape->v[i - 1].utilization >= shape->v[i].utilization) {
-            arg_errors_add(e,
+            complaints_add(c,
                            "%s[%zu].utilization: Invalid value: %d: values must be sorted in "
                            "increasing order",
                            path, i, shape->v[i].utilization);
             break;
         }
     for (size_t i = 0; i < shape->n; i++) {
-        check_range(path, i, "utilization", shape->v[i].utilization, MAX_UTILIZATION, e);
-        check_range(path, i, "score", shape->v[i].score, MAX_SHAPE_SCORE, e);
+        check_range(path, i, "utilization", shape->v[i].utilization, MAX_UTILIZATION, c);
+        check_range(path, i, "score", shape->v[i].score, MAX_SHAPE_SCORE, c);
     }
 }
 
-static void check_name(const char *path, size_t i, struct str name, struct arg_errors *e)
+static void check_name(const char *path, size_t i, struct str name, struct complaints *c)
 {
     const char *fault = label_key_fault(name);
     if (fault)
-        arg_errors_add(e, "%s[%zu]: Invalid value: \"%.*s\": %s", path, i, STR_ARG(name), fault);
+        complaints_add(c, "%s[%zu]: Invalid value: \"%.*s\": %s", path, i, STR_ARG(name), fault);
 }
 
-static void check_ignored(const struct fit_args *args, struct arg_errors *e)
+static void check_ignored(const struct fit_args *args, struct complaints *c)
 {
     for (size_t i = 0; i < args->ignored_resources.n; i++)
-        check_name("ignoredResources", i, args->ignored_resources.v[i], e);
+        check_name("ignoredResources", i, args->ignored_resources.v[i], c);
     for (size_t i = 0; i < args->ignored_resource_groups.n; i++) {
         struct str group = args->ignored_resource_groups.v[i];
         if (str_find(group, '/') < group.n)
-            arg_errors_add(e,
+            complaints_add(c,
                            "ignoredResourceGroups[%zu]: Invalid value: \"%.*s\": resource group "
                            "name can't contain '/'",
                            i, STR_ARG(group));
-        check_name("ignoredResourceGroups", i, group, e);
+        check_name("ignoredResourceGroups", i, group, c);
     }
 }
 
@@ -162,58 +162,69 @@ static const struct str scoring_types[] = {
     [SCORING_REQUESTED_TO_CAPACITY_RATIO] = STR_INIT("RequestedToCapacityRatio"),
 };
 
-static bool find_type(struct str name, enum scoring_type *ret_type)
+/* ARRAY_LEN(scoring_types) where there is no such type. */
+static size_t find_type(struct str name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(scoring_types); i++)
-        if (str_eq(name, scoring_types[i])) {
-            *ret_type = (enum scoring_type)i;
-            return true;
-        }
-    return false;
+    size_t i = 0;
+    while (i < ARRAY_LEN(scoring_types) && !str_eq(name, scoring_types[i]))
+        i++;
+    return i;
 }
 
-static void check_strategy(struct scoring_strategy *s, struct arg_errors *e)
+static void check_strategy(const struct scoring_strategy *s, struct complaints *c)
 {
     const struct requested_to_capacity_ratio *ratio = s->requested_to_capacity_ratio;
-    bool known = find_type(s->type_name, &s->type);
-    if (!known)
-        arg_errors_add(e,
+    size_t type = find_type(s->type_name);
+    if (type == ARRAY_LEN(scoring_types))
+        complaints_add(c,
                        "scoringStrategy.type: Unsupported value: \"%.*s\": supported values: "
                        "\"%s\", \"%s\", \"%s\"",
                        STR_ARG(s->type_name), scoring_types[0].p, scoring_types[1].p,
                        scoring_types[2].p);
-    check_resources(&s->resources, "scoringStrategy.resources", e);
-    if (known && s->type == SCORING_REQUESTED_TO_CAPACITY_RATIO) {
+    check_resources(&s->resources, "scoringStrategy.resources", c);
+    if (type == SCORING_REQUESTED_TO_CAPACITY_RATIO) {
         if (ratio)
-            check_shape(&ratio->shape, "scoringStrategy.requestedToCapacityRatio.shape", e);
+            check_shape(&ratio->shape, "scoringStrategy.requestedToCapacityRatio.shape", c);
         else
-            arg_errors_add(e, "scoringStrategy.requestedToCapacityRatio: Required value: must be "
+            complaints_add(c, "scoringStrategy.requestedToCapacityRatio: Required value: must be "
                               "specified when type is RequestedToCapacityRatio");
     } else if (ratio) {
-        arg_errors_add(e, "scoringStrategy.requestedToCapacityRatio: Forbidden: must be nil when "
+        complaints_add(c, "scoringStrategy.requestedToCapacityRatio: Forbidden: must be nil when "
                           "type is not RequestedToCapacityRatio");
     }
 }
 
 /* --- the kinds -------------------------------------------------------------------------------- */
 
-int fit_args_decode(struct berth_str text, struct arena *a, struct fit_args *ret_args,
-                    struct berth_error *error)
+static void fill_fit(void *ctx, struct arena *a)
 {
-    struct arg_errors errors = {0};
-    int r = plugin_args_decode(text, "NodeResourcesFitArgs", &fit_args_type, a, ret_args, error);
-    if (r < 0)
-        return r;
-    if (!ret_args->scoring_strategy) {
-        ret_args->scoring_strategy = arena_new(a, struct scoring_strategy);
-        ret_args->scoring_strategy->type_name = scoring_types[SCORING_LEAST_ALLOCATED];
+    struct fit_args *args = ctx;
+    if (!args->scoring_strategy) {
+        args->scoring_strategy = arena_new(a, struct scoring_strategy);
+        args->scoring_strategy->type_name = scoring_types[SCORING_LEAST_ALLOCATED];
     }
-    default_resources(&ret_args->scoring_strategy->resources, a);
-    default_weights(&ret_args->scoring_strategy->resources);
-    check_ignored(ret_args, &errors);
-    check_strategy(ret_args->scoring_strategy, &errors);
-    return arg_errors_finish(&errors, error);
+    struct scoring_strategy *s = args->scoring_strategy;
+    default_resources(&s->resources, a);
+    default_weights(&s->resources);
+    size_t type = find_type(s->type_name);
+    s->type = type < ARRAY_LEN(scoring_types) ? (enum scoring_type)type : SCORING_LEAST_ALLOCATED;
 }
+
+static void check_fit(const void *ctx, struct complaints *c)
+{
+    const struct fit_args *args = ctx;
+    check_ignored(args, c);
+    check_strategy(args->scoring_strategy, c);
+}
+
+const struct args_kind fit_args_kind = {
+    .plugin = "NodeResourcesFit",
+    .name = "NodeResourcesFitArgs",
+    .type = &fit_args_type,
+    .fill = fill_fit,
+    .check = check_fit,
+    .checked_late = true,
+};
 
 static bool is_named_before(const resource_spec_list *list, size_t i)
 {
@@ -223,28 +234,75 @@ static bool is_named_before(const resource_spec_list *list, size_t i)
     return false;
 }
 
-int balanced_allocation_args_decode(struct berth_str text, struct arena *a,
-                                    struct balanced_allocation_args *ret_args,
-                                    struct berth_error *error)
+static void fill_balanced(void *ctx, struct arena *a)
 {
-    struct arg_errors errors = {0};
-    resource_spec_list *list = &ret_args->resources;
-    int r = plugin_args_decode(text, "NodeResourcesBalancedAllocationArgs", &balanced_args_type, a,
-                               ret_args, error);
-    if (r < 0)
-        return r;
-    default_resources(list, a);
-    default_weights(list);
+    struct balanced_allocation_args *args = ctx;
+    default_resources(&args->resources, a);
+    default_weights(&args->resources);
+}
+
+static void check_balanced(const void *ctx, struct complaints *c)
+{
+    const struct balanced_allocation_args *args = ctx;
+    const resource_spec_list *list = &args->resources;
     for (size_t i = 0; i < list->n; i++) {
         if (is_named_before(list, i))
-            arg_errors_add(&errors, "resources[%zu].name: Duplicate value: \"%.*s\"", i,
+            complaints_add(c, "resources[%zu].name: Duplicate value: \"%.*s\"", i,
                            STR_ARG(list->v[i].name));
         if (list->v[i].weight != 1)
-            arg_errors_add(&errors, "resources[%zu].weight: Invalid value: %lld: must be 1", i,
+            complaints_add(c, "resources[%zu].weight: Invalid value: %lld: must be 1", i,
                            (long long)list->v[i].weight);
     }
-    return arg_errors_finish(&errors, error);
 }
+
+const struct args_kind balanced_allocation_args_kind = {
+    .plugin = "NodeResourcesBalancedAllocation",
+    .name = "NodeResourcesBalancedAllocationArgs",
+    .type = &balanced_args_type,
+    .fill = fill_balanced,
+    .check = check_balanced,
+};
+
+/* --- the kinds of older releases -------------------------------------------------------------- */
+
+static void fill_allocation(void *ctx, struct arena *a)
+{
+    default_resources(&((struct allocation_args *)ctx)->resources, a);
+}
+
+static void check_allocation(const void *ctx, struct complaints *c)
+{
+    check_resources(&((const struct allocation_args *)ctx)->resources, "resources", c);
+}
+
+static void check_ratio(const void *ctx, struct complaints *c)
+{
+    const struct allocation_args *args = ctx;
+    const resource_spec_list *list = &args->resources;
+    check_shape(&args->shape, "shape", c);
+    for (size_t i = 0; i < list->n; i++)
+        if (list->v[i].weight < 1)
+            complaints_add(c,
+                           "resources[%zu].weight: Invalid value: %lld: resource weight of "
+                           "%.*s not in valid range [1, inf)",
+                           i, (long long)list->v[i].weight, STR_ARG(list->v[i].name));
+}
+
+#define LEGACY_KIND(p, t, c)  \
+    {.plugin = (p),           \
+     .name = p "Args",        \
+     .type = (t),             \
+     .fill = fill_allocation, \
+     .check = (c),            \
+     .legacy = true}
+const struct args_kind allocation_args_kinds[] = {
+    [SCORING_LEAST_ALLOCATED] =
+        LEGACY_KIND("NodeResourcesLeastAllocated", &allocation_args_type, check_allocation),
+    [SCORING_MOST_ALLOCATED] =
+        LEGACY_KIND("NodeResourcesMostAllocated", &allocation_args_type, check_allocation),
+    [SCORING_REQUESTED_TO_CAPACITY_RATIO] =
+        LEGACY_KIND("RequestedToCapacityRatio", &ratio_args_type, check_ratio),
+};
 
 /* Names became keys of a map then: the last weight of a name is the one that counts. */
 static void merge_repeated(resource_spec_list *list)
@@ -260,33 +318,11 @@ static void merge_repeated(resource_spec_list *list)
     list->n = n;
 }
 
-int allocation_args_decode(struct berth_str text, enum scoring_type type, struct arena *a,
-                           struct allocation_args *ret_args, struct berth_error *error)
+int allocation_args_read(struct berth_str text, enum scoring_type type, struct arena *a,
+                         struct allocation_args *ret_args, struct berth_error *error)
 {
-    static const char *const kinds[] = {
-        [SCORING_LEAST_ALLOCATED] = "NodeResourcesLeastAllocatedArgs",
-        [SCORING_MOST_ALLOCATED] = "NodeResourcesMostAllocatedArgs",
-        [SCORING_REQUESTED_TO_CAPACITY_RATIO] = "RequestedToCapacityRatioArgs",
-    };
-    bool ratio = type == SCORING_REQUESTED_TO_CAPACITY_RATIO;
-    struct arg_errors errors = {0};
-    resource_spec_list *list = &ret_args->resources;
-    int r = plugin_args_decode(text, kinds[type], ratio ? &ratio_args_type : &allocation_args_type,
-                               a, ret_args, error);
-    if (r < 0)
-        return r;
-    default_resources(list, a);
-    if (ratio) {
-        check_shape(&ret_args->shape, "shape", &errors);
-        for (size_t i = 0; i < list->n; i++)
-            if (list->v[i].weight < 1)
-                arg_errors_add(&errors,
-                               "resources[%zu].weight: Invalid value: %lld: resource weight of "
-                               "%.*s not in valid range [1, inf)",
-                               i, (long long)list->v[i].weight, STR_ARG(list->v[i].name));
-    } else {
-        check_resources(list, "resources", &errors);
-    }
-    merge_repeated(list);
-    return arg_errors_finish(&errors, error);
+    int r = plugin_args_read(&allocation_args_kinds[type], text, a, ret_args, error);
+    if (r == 0)
+        merge_repeated(&ret_args->resources);
+    return r;
 }

@@ -58,14 +58,11 @@ struct allocation_args {
     shape_list shape;
 };
 
-int fit_args_decode(struct berth_str text, struct arena *a, struct fit_args *ret_args,
-                    struct berth_error *error) MUST_CHECK;
-int balanced_allocation_args_decode(struct berth_str text, struct arena *a,
-                                    struct balanced_allocation_args *ret_args,
-                                    struct berth_error *error) MUST_CHECK;
-/* NodeResourcesLeastAllocatedArgs, NodeResourcesMostAllocatedArgs or RequestedToCapacityRatioArgs.
- * A resource that is named twice has the last of its weights. */
-int allocation_args_decode(struct berth_str text, enum scoring_type type, struct arena *a,
-                           struct allocation_args *ret_args, struct berth_error *error) MUST_CHECK;
+extern const struct args_kind fit_args_kind, balanced_allocation_args_kind;
+/* Of the older plugins, by enum scoring_type. */
+extern const struct args_kind allocation_args_kinds[3];
+/* The arguments of one of these. A resource that is named twice has the last of its weights. */
+int allocation_args_read(struct berth_str text, enum scoring_type type, struct arena *a,
+                         struct allocation_args *ret_args, struct berth_error *error) MUST_CHECK;
 
 #endif

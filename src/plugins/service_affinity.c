@@ -6,8 +6,8 @@
  */
 #include "api/core.h"
 #include "engine/cluster.h"
+#include "plugins/args_table.h"
 #include "plugins/go_math.h"
-#include "plugins/plugin_args.h"
 #include "plugins/plugin_base.h"
 #include "plugins/registry.h"
 
@@ -24,6 +24,8 @@ static const struct field args_fields[] = {
 };
 static const struct type args_type =
     TYPE("ServiceAffinityArgs", struct service_affinity_args, args_fields);
+const struct args_kind service_affinity_args_kind = {
+    .plugin = "ServiceAffinity", .name = "ServiceAffinityArgs", .type = &args_type, .legacy = true};
 
 struct service_affinity {
     const struct berth_host *host;
@@ -47,8 +49,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     struct service_affinity *self = xnew(struct service_affinity);
     self->host = host;
     arena_init(&self->arena, 0);
-    int r = plugin_args_decode(args, "ServiceAffinityArgs", &args_type, &self->arena, &self->args,
-                               error);
+    int r = plugin_args_read(&service_affinity_args_kind, args, &self->arena, &self->args, error);
     if (r < 0) {
         destroy(self);
         return r;

@@ -59,7 +59,8 @@ static void what_is_given_is_taken(void **state)
     assert_true(c.client_connection.qps > 12.4 && c.client_connection.qps < 12.6);
     assert_false(*c.leader_election.leader_elect);
     assert_int_equal(c.leader_election.lease_duration, 90 * NSEC_PER_SEC);
-    assert_int_equal(*c.profiles.v[0].percentage_of_nodes_to_score, 30);
+    assert_int_equal(*c.percentage_of_nodes_to_score, 30);
+    assert_null(c.profiles.v[0].percentage_of_nodes_to_score);
     assert_int_equal(*c.profiles.v[1].percentage_of_nodes_to_score, 100);
     assert_true(
         str_is(c.profiles.v[1].plugin_config.v[0].args, "{\"ignoredResources\":[\"a.com/b\"]}"));
@@ -78,20 +79,24 @@ static void what_is_wrong_is_refused_with_its_place(void **state)
         {HEAD "parallelizm: 4\n", "parallelizm"},
         {HEAD "parallelism: 4\nparallelism: 5\n", "parallelism"},
         {HEAD "parallelism: four\n", "parallelism"},
-        {HEAD "parallelism: 0\n", "parallelism: should be an integer value greater than zero"},
+        {HEAD "parallelism: 0\n",
+         "parallelism: Invalid value: 0: should be an integer value greater than zero"},
         {HEAD "leaderElection: {leaseDuration: 5s}\n",
-         "leaderElection.leaseDuration: must be greater than renewDeadline"},
+         "leaderElection.leaseDuration: Invalid value: \"10s\": must be greater than "
+         "`RenewDeadline`"},
         {HEAD "leaderElection: {resourceLock: endpoints}\n", "leaderElection.resourceLock"},
         {HEAD "leaderElection: {leaseDuration: soon}\n", "leaderElection.leaseDuration"},
-        {HEAD "clientConnection: {burst: -1}\n", "clientConnection.burst: must be non-negative"},
-        {HEAD "percentageOfNodesToScore: 101\n", "percentageOfNodesToScore: 101"},
+        {HEAD "clientConnection: {burst: -1}\n",
+         "clientConnection.burst: Invalid value: -1: must be non-negative"},
+        {HEAD "percentageOfNodesToScore: 101\n",
+         "percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]"},
         {HEAD "podInitialBackoffSeconds: 0\n", "podInitialBackoffSeconds"},
         {HEAD "podInitialBackoffSeconds: 20\n", "podMaxBackoffSeconds"},
-        {HEAD "profiles: [{schedulerName: a}, {}]\n", "profiles[1].schedulerName: required"},
+        {HEAD "profiles: [{schedulerName: a}, {}]\n", "profiles[1].schedulerName: Required value"},
         {HEAD "profiles: [{schedulerName: a}, {schedulerName: a}]\n",
-         "profiles[1].schedulerName: \"a\" is the name of profiles[0] too"},
+         "profiles[1].schedulerName: Duplicate value: \"a\""},
         {HEAD "profiles: [{pluginConfig: [{name: X}, {name: X}]}]\n",
-         "repeated config for plugin X"},
+         "profiles[0].pluginConfig[1]: Duplicate value: \"X\""},
         {HEAD "extenders: [{urlPrefix: 1}]\n", "extenders"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -202,15 +202,15 @@ static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
     assert_refused("- plugins: {multiPoint: {enabled: [{name: Nobody}]}}\n",
-                   "f.yaml: profiles[0]: plugin \"Nobody\" does not exist");
+                   "f.yaml: profiles[0]: PreFilterPlugin \"Nobody\" does not exist");
     assert_refused("- plugins: {filter: {enabled: [{name: Nobody}]}}\n",
-                   "f.yaml: profiles[0]: plugin \"Nobody\" does not exist");
+                   "f.yaml: profiles[0]: FilterPlugin \"Nobody\" does not exist");
     assert_refused("- plugins: {score: {enabled: [{name: C}]}}\n",
-                   "f.yaml: profiles[0]: plugin \"C\" does not extend Score plugin");
+                   "f.yaml: profiles[0]: plugin \"C\" does not extend ScorePlugin plugin");
     assert_refused("- plugins: {filter: {enabled: [{name: C}, {name: C}]}}\n",
-                   "f.yaml: profiles[0]: plugin \"C\" already registered as \"Filter\"");
+                   "f.yaml: profiles[0]: plugin \"C\" already registered as \"FilterPlugin\"");
     assert_refused("- plugins: {multiPoint: {enabled: [{name: C}, {name: C}]}}\n",
-                   "f.yaml: profiles[0]: plugin \"C\" already registered as \"Filter\"");
+                   "f.yaml: profiles[0]: plugin \"C\" already registered as \"FilterPlugin\"");
     assert_refused("- plugins: {multiPoint: {enabled: [{name: Broken}]}}\n",
                    "f.yaml: profiles[0]: initializing plugin \"Broken\": no such luck");
     assert_refused("- plugins: {multiPoint: {enabled: [{name: Alien}]}}\n",

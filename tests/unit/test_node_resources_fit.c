@@ -470,9 +470,9 @@ static void arguments_are_checked(void **state)
         {"{}", ""},
         {"{\"apiVersion\":\"kubescheduler.config.k8s.io/v1\",\"kind\":\"NodeResourcesFitArgs\"}",
          ""},
-        {"{\"kind\":\"NodeAffinityArgs\"}",
-         "args were not of type NodeResourcesFitArgs.kubescheduler.config.k8s.io, got "
-         "NodeAffinityArgs.kubescheduler.config.k8s.io"},
+        {"{\"kind\":\"NodeAffinityArgs\"}", "args for plugin NodeResourcesFit were not of type "
+                                            "NodeResourcesFitArgs.kubescheduler.config.k8s.io, got "
+                                            "NodeAffinityArgs.kubescheduler.config.k8s.io"},
         {"{\"scoringStrategy\":{\"type\":\"Wild\"}}",
          "scoringStrategy.type: Unsupported value: \"Wild\": supported values: "
          "\"LeastAllocated\", \"MostAllocated\", \"RequestedToCapacityRatio\""},

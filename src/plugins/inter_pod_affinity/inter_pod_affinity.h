@@ -13,8 +13,8 @@
 #define BERTH_PLUGINS_INTER_POD_AFFINITY_H
 
 #include "engine/cluster.h"
+#include "plugins/args_table.h"
 #include "plugins/inter_pod_affinity/domain_slots.h"
-#include "plugins/plugin_args.h"
 #include "plugins/plugin_base.h"
 
 /* Why a node is refused, in the order in which it is looked at. */

@@ -16,29 +16,47 @@ static const struct field args_fields[] = {
     ARGS_META_FIELDS(struct inter_pod_affinity_args),
     F_PTR(struct inter_pod_affinity_args, hard_pod_affinity_weight, "hardPodAffinityWeight", 0,
           INT32),
-    F_ONE(struct inter_pod_affinity_args, ignore_preferred_terms_of_existing_pods,
-          "ignorePreferredTermsOfExistingPods", 0, BOOL),
+    F_ALWAYS(struct inter_pod_affinity_args, ignore_preferred_terms_of_existing_pods,
+             "ignorePreferredTermsOfExistingPods", 0, BOOL),
 };
 static const struct type args_type =
     TYPE("InterPodAffinityArgs", struct inter_pod_affinity_args, args_fields);
+
+static void fill_args(void *ctx, struct arena *a)
+{
+    struct inter_pod_affinity_args *args = ctx;
+    if (!args->hard_pod_affinity_weight) {
+        args->hard_pod_affinity_weight = arena_new(a, int32_t);
+        *args->hard_pod_affinity_weight = DEFAULT_HARD_WEIGHT;
+    }
+}
+
+static void check_args(const void *ctx, struct complaints *c)
+{
+    int32_t weight = *((const struct inter_pod_affinity_args *)ctx)->hard_pod_affinity_weight;
+    if (weight < 0 || weight > MAX_HARD_WEIGHT)
+        complaints_add(c, "hardPodAffinityWeight: Invalid value: %d: not in valid range [0, %d]",
+                       (int)weight, MAX_HARD_WEIGHT);
+}
+
+const struct args_kind inter_pod_affinity_args_kind = {
+    .plugin = "InterPodAffinity",
+    .name = "InterPodAffinityArgs",
+    .type = &args_type,
+    .fill = fill_args,
+    .check = check_args,
+};
 
 static int read_args(struct inter_pod_affinity *self, struct berth_str text,
                      struct berth_error *error)
 {
     struct inter_pod_affinity_args args;
-    struct arg_errors errors = {0};
     struct arena arena;
     arena_init(&arena, 0);
-    int r = plugin_args_decode(text, "InterPodAffinityArgs", &args_type, &arena, &args, error);
+    int r = plugin_args_read(&inter_pod_affinity_args_kind, text, &arena, &args, error);
     if (r == 0) {
-        self->hard_weight =
-            args.hard_pod_affinity_weight ? *args.hard_pod_affinity_weight : DEFAULT_HARD_WEIGHT;
+        self->hard_weight = *args.hard_pod_affinity_weight;
         self->ignore_preferred = args.ignore_preferred_terms_of_existing_pods;
-        if (self->hard_weight < 0 || self->hard_weight > MAX_HARD_WEIGHT)
-            arg_errors_add(&errors,
-                           "hardPodAffinityWeight: Invalid value: %d: not in valid range [0, %d]",
-                           (int)self->hard_weight, MAX_HARD_WEIGHT);
-        r = arg_errors_finish(&errors, error);
     }
     arena_release(&arena);
     return r;

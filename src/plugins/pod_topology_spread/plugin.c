@@ -33,7 +33,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     struct spread *self = xnew(struct spread);
     struct spread_args args;
     arena_init(&self->arena, 0);
-    int r = spread_args_decode(text, &self->arena, &args, error);
+    int r = plugin_args_read(&spread_args_kind, text, &self->arena, &args, error);
     if (r < 0) {
         destroy(self);
         return r;

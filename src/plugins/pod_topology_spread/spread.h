@@ -13,7 +13,7 @@
 
 #include "api/node_selector.h"
 #include "engine/cluster.h"
-#include "plugins/plugin_args.h"
+#include "plugins/args_table.h"
 #include "plugins/plugin_base.h"
 
 typedef LIST(struct topology_spread_constraint) spread_constraint_list;
@@ -24,10 +24,6 @@ struct spread_args {
     spread_constraint_list default_constraints;
     struct str defaulting_type;
 };
-
-/* Read strictly, defaults filled in, checked. */
-int spread_args_decode(struct berth_str text, struct arena *a, struct spread_args *ret_args,
-                       struct berth_error *error) MUST_CHECK;
 
 struct spread {
     const struct berth_host *host;

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kubescheduler.config.k8s.io/v1beta1 (1.19 to 1.22), v1beta2 (1.22 to 1.27) and v1beta3 (1.23 to
+ * 1.28). v1beta3 has the defaults of v1. The two before it had no multiPoint but a list of default
+ * plugins for every point: these lists, merged with the file's, become the sections of a v1 profile
+ * that has no other defaults.
+ */
+#include "engine/args_kind.h"
+#include "engine/config_internal.h"
+#include "engine/profile_plan.h"
+
+/* --- default plugins -------------------------------------------------------------------------- */
+
+enum beta { BETA_1 = 1 << 0, BETA_2 = 1 << 1, BETA_BOTH = BETA_1 | BETA_2 };
+
+/*
+ * As in the last release that read the version, and what pods of today cannot do without:
+ * SchedulingGates and DynamicResources guard fields that did not exist then; VolumeRestrictions,
+ * VolumeZone and DefaultPreemption have taken up work at further points.
+ */
+static const struct {
+    enum point point;
+    unsigned in;
+    struct str name;
+    int32_t weight;
+} defaults[] = {
+    {POINT_PRE_ENQUEUE, BETA_BOTH, STR_INIT("SchedulingGates"), 0},
+    {POINT_PRE_ENQUEUE, BETA_BOTH, STR_INIT("DynamicResources"), 0},
+    {POINT_PRE_ENQUEUE, BETA_BOTH, STR_INIT("DefaultPreemption"), 0},
+    {POINT_QUEUE_SORT, BETA_BOTH, STR_INIT("PrioritySort"), 0},
+    {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("NodeResourcesFit"), 0},
+    {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("NodePorts"), 0},
+    {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("VolumeRestrictions"), 0},
+    {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("PodTopologySpread"), 0},
+    {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("InterPodAffinity"), 0},
+    {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("VolumeBinding"), 0},
+    {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("VolumeZone"), 0},
+    {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("NodeAffinity"), 0},
+    {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("DynamicResources"), 0},
+    {POINT_FILTER, BETA_BOTH, STR_INIT("NodeUnschedulable"), 0},
+    {POINT_FILTER, BETA_BOTH, STR_INIT("NodeName"), 0},
+    {POINT_FILTER, BETA_BOTH, STR_INIT("TaintToleration"), 0},
+    {POINT_FILTER, BETA_BOTH, STR_INIT("NodeAffinity"), 0},
+    {POINT_FILTER, BETA_BOTH, STR_INIT("NodePorts"), 0},
+    {POINT_FILTER, BETA_BOTH, STR_INIT("NodeResourcesFit"), 0},
+    {POINT_FILTER, BETA_BOTH, STR_INIT("VolumeRestrictions"), 0},
+    {POINT_FILTER, BETA_BOTH, STR_INIT("NodeVolumeLimits"), 0},
+    {POINT_FILTER, BETA_BOTH, STR_INIT("VolumeBinding"), 0},
+    {POINT_FILTER, BETA_BOTH, STR_INIT("VolumeZone"), 0},
+    {POINT_FILTER, BETA_BOTH, STR_INIT("PodTopologySpread"), 0},
+    {POINT_FILTER, BETA_BOTH, STR_INIT("InterPodAffinity"), 0},
+    {POINT_FILTER, BETA_BOTH, STR_INIT("DynamicResources"), 0},
+    {POINT_POST_FILTER, BETA_BOTH, STR_INIT("DynamicResources"), 0},
+    {POINT_POST_FILTER, BETA_BOTH, STR_INIT("DefaultPreemption"), 0},
+    {POINT_PRE_SCORE, BETA_BOTH, STR_INIT("InterPodAffinity"), 0},
+    {POINT_PRE_SCORE, BETA_BOTH, STR_INIT("PodTopologySpread"), 0},
+    {POINT_PRE_SCORE, BETA_BOTH, STR_INIT("TaintToleration"), 0},
+    {POINT_PRE_SCORE, BETA_BOTH, STR_INIT("NodeAffinity"), 0},
+    {POINT_SCORE, BETA_BOTH, STR_INIT("NodeResourcesBalancedAllocation"), 1},
+    {POINT_SCORE, BETA_BOTH, STR_INIT("ImageLocality"), 1},
+    {POINT_SCORE, BETA_BOTH, STR_INIT("InterPodAffinity"), 1},
+    {POINT_SCORE, BETA_1, STR_INIT("NodeResourcesLeastAllocated"), 1},
+    {POINT_SCORE, BETA_2, STR_INIT("NodeResourcesFit"), 1},
+    {POINT_SCORE, BETA_BOTH, STR_INIT("NodeAffinity"), 1},
+    {POINT_SCORE, BETA_1, STR_INIT("NodePreferAvoidPods"), 10000},
+    {POINT_SCORE, BETA_BOTH, STR_INIT("PodTopologySpread"), 2},
+    {POINT_SCORE, BETA_BOTH, STR_INIT("TaintToleration"), 1},
+    {POINT_RESERVE, BETA_BOTH, STR_INIT("VolumeBinding"), 0},
+    {POINT_RESERVE, BETA_BOTH, STR_INIT("DynamicResources"), 0},
+    {POINT_PRE_BIND, BETA_BOTH, STR_INIT("VolumeBinding"), 0},
+    {POINT_PRE_BIND, BETA_BOTH, STR_INIT("DynamicResources"), 0},
+    {POINT_BIND, BETA_BOTH, STR_INIT("DefaultBinder"), 0},
+};
+
+void plugin_section_push(struct plugin_section *section, struct str name, int32_t weight,
+                         struct arena *a)
+{
+    struct plugin_ref *ref = &section->enabled.v[section->enabled.n++];
+    ref->name = name;
+    if (weight) {
+        ref->weight = arena_new(a, int32_t);
+        *ref->weight = weight;
+    }
+}
+
+struct plugins_config *plugins_without_defaults(struct arena *a)
+{
+    struct plugins_config *plugins = arena_new(a, struct plugins_config);
+    plugins->multi_point.disabled.v = arena_new(a, struct plugin_ref);
+    plugins->multi_point.disabled.v->name = STR("*");
+    plugins->multi_point.disabled.n = 1;
+    return plugins;
+}
+
+static void merge_defaults(struct profile_config *p, enum beta version, struct arena *a)
+{
+    static const struct plugins_config nothing;
+    const struct plugins_config *user = p->plugins ? p->plugins : &nothing;
+    struct plugins_config *merged = plugins_without_defaults(a);
+    for (int point = 0; point < POINT_COUNT; point++) {
+        struct plugin_section own = {0};
+        own.enabled.v = arena_array(a, struct plugin_ref, ARRAY_LEN(defaults));
+        for (size_t i = 0; i < ARRAY_LEN(defaults); i++)
+            if ((int)defaults[i].point == point && defaults[i].in & version)
+                plugin_section_push(&own, defaults[i].name, defaults[i].weight, a);
+        plugin_section_merge(own.enabled.v, own.enabled.n, &user->at[point], a, &merged->at[point]);
+        merged->at[point].disabled.n = 0;
+    }
+    p->plugins = merged;
+}
+
+/* --- plugins that NodeVolumeLimits has replaced ----------------------------------------------- */
+
+static bool is_replaced(struct str name)
+{
+    return str_is(name, "EBSLimits") || str_is(name, "GCEPDLimits") ||
+           str_is(name, "AzureDiskLimits") || str_is(name, "CinderLimits");
+}
+
+static bool section_has(const struct plugin_section *s, struct str name)
+{
+    for (size_t i = 0; i < s->enabled.n; i++)
+        if (str_eq(s->enabled.v[i].name, name))
+            return true;
+    return false;
+}
+
+/* anyway: NodeVolumeLimits runs without the section's naming it. */
+static void replace_limits(struct plugin_section *s, bool anyway)
+{
+    size_t n = 0;
+    struct str limits = STR("NodeVolumeLimits");
+    for (size_t i = 0; i < s->enabled.n; i++) {
+        struct plugin_ref ref = s->enabled.v[i];
+        if (is_replaced(ref.name)) {
+            if (anyway || section_has(s, limits))
+                continue;
+            ref.name = limits;
+        }
+        s->enabled.v[n++] = ref;
+    }
+    s->enabled.n = n;
+    n = 0;
+    for (size_t i = 0; i < s->disabled.n; i++)
+        if (!is_replaced(s->disabled.v[i].name))
+            s->disabled.v[n++] = s->disabled.v[i];
+    s->disabled.n = n;
+}
+
+static void replace_all_limits(struct profile_config *p)
+{
+    if (p->plugins) {
+        const struct plugin_section *multi = &p->plugins->multi_point;
+        bool anyway = !plugin_section_disables(multi, STR("*")) &&
+                      !plugin_section_disables(multi, STR("NodeVolumeLimits"));
+        for (int i = 0; i < POINT_COUNT; i++)
+            replace_limits(&p->plugins->at[i], anyway);
+        replace_limits(&p->plugins->multi_point, anyway);
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < p->plugin_config.n; i++)
+        if (!is_replaced(p->plugin_config.v[i].name))
+            p->plugin_config.v[n++] = p->plugin_config.v[i];
+    p->plugin_config.n = n;
+}
+
+/* --- fields ----------------------------------------------------------------------------------- */
+
+static struct json_value *member(struct json_value *v, const char *key)
+{
+    return (struct json_value *)(uintptr_t)json_get(v, str_of(key));
+}
+
+static void drop(struct json_value *object, const char *key)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < object->n_members; i++)
+        if (!str_is(object->members[i].key, key))
+            object->members[n++] = object->members[i];
+    object->n_members = n;
+}
+
+static int refuse(const struct json_value *object, const char *path, const char *key,
+                  struct err *reterr)
+{
+    const struct json_value *v = json_get(object, str_of(key));
+    if (!v)
+        return 0;
+    return err_set(reterr, -EBADMSG, "line %u: %s%s: unknown field in this version", v->line, path,
+                   key);
+}
+
+/* Arguments may say that they are of the file's version. */
+static void rename_versions(struct json_value *profile, struct str version)
+{
+    struct json_value *entries = member(profile, "pluginConfig");
+    for (size_t i = 0; entries && entries->kind == JSON_ARRAY && i < entries->n; i++) {
+        struct json_value *args = member(&entries->items[i], "args");
+        struct json_value *said = args ? member(args, "apiVersion") : NULL;
+        if (said && said->kind == JSON_STRING && str_eq(said->text, version))
+            said->text = STR(CONFIG_API_VERSION);
+    }
+}
+
+static const char *const newer_points[] = {"placementGenerate", "placementScore"};
+
+static int check_profile_fields(struct json_value *profile, bool has_multi_point,
+                                struct err *reterr)
+{
+    const struct json_value *plugins = json_get(profile, STR("plugins"));
+    int r = refuse(profile, "profiles[].", "percentageOfNodesToScore", reterr);
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(newer_points); i++)
+        r = refuse(plugins, "profiles[].plugins.", newer_points[i], reterr);
+    if (r == 0 && !has_multi_point)
+        r = refuse(plugins, "profiles[].plugins.", "multiPoint", reterr);
+    return r;
+}
+
+static int read_fields(struct json_value *doc, bool has_multi_point, struct arena *a,
+                       struct scheduler_config *out, struct err *reterr)
+{
+    struct str version = json_get_text(doc, STR("apiVersion"));
+    struct json_value *profiles = member(doc, "profiles");
+    int r = refuse(doc, "", "delayCacheUntilActive", reterr);
+    for (size_t i = 0; r == 0 && profiles && profiles->kind == JSON_ARRAY && i < profiles->n; i++) {
+        if (profiles->items[i].kind != JSON_OBJECT)
+            continue;
+        r = check_profile_fields(&profiles->items[i], has_multi_point, reterr);
+        rename_versions(&profiles->items[i], version);
+    }
+    if (r == 0)
+        r = json_value_decode(doc, &scheduler_config_type, JSON_STRICT, a, out, reterr);
+    return r;
+}
+
+/* --- the versions ----------------------------------------------------------------------------- */
+
+static int from_lists(struct json_value *doc, enum beta version, struct arena *a,
+                      struct scheduler_config *out, struct err *reterr)
+{
+    /* Where health and metrics were served without TLS, which nobody does any more. */
+    drop(doc, "healthzBindAddress");
+    drop(doc, "metricsBindAddress");
+    int r = read_fields(doc, false, a, out, reterr);
+    if (r < 0)
+        return r;
+    if (out->profiles.n == 0) {
+        out->profiles.v = arena_new(a, struct profile_config);
+        out->profiles.n = 1;
+    }
+    for (size_t i = 0; i < out->profiles.n; i++) {
+        merge_defaults(&out->profiles.v[i], version, a);
+        replace_all_limits(&out->profiles.v[i]);
+    }
+    return 0;
+}
+
+int config_from_v1beta1(struct json_value *doc, struct arena *a, struct scheduler_config *out,
+                        struct err *reterr)
+{
+    return from_lists(doc, BETA_1, a, out, reterr);
+}
+
+int config_from_v1beta2(struct json_value *doc, struct arena *a, struct scheduler_config *out,
+                        struct err *reterr)
+{
+    return from_lists(doc, BETA_2, a, out, reterr);
+}
+
+int config_from_v1beta3(struct json_value *doc, struct arena *a, struct scheduler_config *out,
+                        struct err *reterr)
+{
+    int r = read_fields(doc, true, a, out, reterr);
+    for (size_t i = 0; r == 0 && i < out->profiles.n; i++)
+        replace_all_limits(&out->profiles.v[i]);
+    return r;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/known_plugins.h"
+
+#define AT(p) (1U << POINT_##p)
+
+static const struct known_plugin known_plugins[] = {
+    {"VolumeRestrictions", AT(PRE_FILTER) | AT(FILTER),
+     "pods with ReadWriteOncePod claims or disks that one node at a time may use"},
+    {"NodeVolumeLimits", AT(PRE_FILTER) | AT(FILTER), "pods with CSI volumes on crowded nodes"},
+    {"VolumeBinding",
+     AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE) | AT(RESERVE) | AT(PRE_BIND),
+     "pods with claims that are bound when the pod is placed, or bound to some nodes"},
+    {"VolumeZone", AT(PRE_FILTER) | AT(FILTER), "pods with volumes of one zone"},
+    {"DynamicResources",
+     AT(PRE_ENQUEUE) | AT(PRE_FILTER) | AT(FILTER) | AT(POST_FILTER) | AT(SCORE) | AT(RESERVE) |
+         AT(PRE_BIND),
+     "pods with resource claims"},
+    {"DefaultPreemption", AT(PRE_ENQUEUE) | AT(POST_FILTER),
+     "pods of high priority that fit only where others are evicted"},
+    {"GangScheduling", AT(PRE_ENQUEUE) | AT(PERMIT), "pods of pod groups"},
+    {"TopologyPlacementGenerator", AT(PLACEMENT_GENERATE), "pods of pod groups"},
+    {"PodGroupPodsCount", AT(PLACEMENT_SCORE), "pods of pod groups"},
+};
+
+_Static_assert(ARRAY_LEN(known_plugins) <= KNOWN_PLUGINS_MAX, "more room");
+
+const struct known_plugin *known_plugin_find(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(known_plugins); i++)
+        if (str_is(name, known_plugins[i].name))
+            return &known_plugins[i];
+    return NULL;
+}
+
+bool plugin_extends(const struct registry *registry, struct str name, enum point point)
+{
+    const struct berth_plugin *plugin = registry_find(registry, name);
+    if (plugin)
+        return plugin_implements(plugin, point);
+    const struct known_plugin *known = known_plugin_find(name);
+    return known && known->points >> point & 1;
+}
+
+bool plugin_is_unknown(const struct registry *registry, struct str name)
+{
+    return !registry_find(registry, name) && !known_plugin_find(name);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * known_plugins.h - the plugins that kube-scheduler 1.36 has.
+ *
+ * Purpose:   a configuration that names one of them must load, whether or not berth has it yet; and
+ *            where it runs can be told without it. One that berth lacks does nothing; whoever
+ *            starts a scheduler says so, and who would notice.
+ * Ownership: constant.
+ * Threading: any.
+ */
+#ifndef BERTH_ENGINE_KNOWN_PLUGINS_H
+#define BERTH_ENGINE_KNOWN_PLUGINS_H
+
+#include "engine/point.h"
+#include "engine/registry.h"
+
+#define KNOWN_PLUGINS_MAX 16
+
+struct known_plugin {
+    const char *name;
+    unsigned points;     /* bits, 1 << enum point */
+    const char *noticed; /* by which pods, where it is not there */
+};
+
+/* NULL: 1.36 has no such plugin. */
+const struct known_plugin *known_plugin_find(struct str name);
+
+/* Whether the plugin of this name runs at a point: what berth has decides, else what 1.36 has. */
+bool plugin_extends(const struct registry *registry, struct str name, enum point point);
+/* Neither berth nor 1.36 has it. */
+bool plugin_is_unknown(const struct registry *registry, struct str name);
+
+#endif
