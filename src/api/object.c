@@ -155,6 +155,7 @@ static const struct json_trim_rule metadata_rules[] = {{.key = STR_INIT("managed
 static const struct json_trim_rule object_rules[] = {
     {.key = STR_INIT("kind")},
     {.key = STR_INIT("apiVersion")},
+    /* Last: OBJECT_DROP_MANAGED_FIELDS. */
     {.key = STR_INIT("metadata"), .inside = metadata_rules, .n_inside = ARRAY_LEN(metadata_rules)},
 };
 
@@ -169,7 +170,10 @@ static int wire_to_keep(const struct wire *wire, struct str bytes, struct buf *o
     }
     if (!(wire->flags & OBJECT_KEEP_JSON) || wire->encoding != ENCODING_JSON)
         return 0;
-    int r = json_trim(bytes, object_rules, ARRAY_LEN(object_rules), out, reterr);
+    size_t n_rules = ARRAY_LEN(object_rules);
+    if (!(wire->flags & OBJECT_DROP_MANAGED_FIELDS))
+        n_rules--;
+    int r = json_trim(bytes, object_rules, n_rules, out, reterr);
     *ret_wire = buf_str(out);
     return r;
 }

@@ -25,11 +25,10 @@ enum encoding { ENCODING_JSON, ENCODING_PROTO };
 
 enum object_flags {
     OBJECT_KEEP_WIRE = 1 << 0, /* keep the encoded bytes beside the decoded body */
-    /*
-     * Ask for JSON, and keep of it what Go programs send each other: without kind and apiVersion,
-     * and without metadata.managedFields, which is for nobody but the API server.
-     */
+    /* Ask for JSON, and keep it as Go programs send it: without kind and apiVersion. */
     OBJECT_KEEP_JSON = 1 << 1,
+    /* With OBJECT_KEEP_JSON: without metadata.managedFields, too. */
+    OBJECT_DROP_MANAGED_FIELDS = 1 << 2,
 };
 
 /* What objects look like where they come from. */

@@ -165,14 +165,26 @@ static void finish(struct request *q, struct extender_answer *answer)
         x->fn(x->ctx, answer);
 }
 
-/* No answer came. What src/net says begins with the origin, which stands in the URL already. */
+/* What src/net says begins with the origin, or the method and the path: they stand in the URL. */
+static struct str without_place(struct str what, struct str url)
+{
+    size_t end;
+    while ((end = str_search(what, STR(": "))) < what.n) {
+        struct str place = str_slice(what, 0, end);
+        if (str_starts(place, STR("POST ")))
+            place = str_slice(place, 5, place.n);
+        if (!str_starts(url, place) && !str_ends(url, place))
+            break;
+        what = str_slice(what, end + 2, what.n);
+    }
+    return what;
+}
+
+/* No answer came. */
 static void finish_unanswered(struct request *q, const struct err *err)
 {
     struct extender_answer *answer = answer_new(q);
-    struct str url = url_of(q, &answer->arena), what = str_of(err->msg);
-    size_t origin = str_search(what, STR(": "));
-    if (origin < what.n && str_starts(url, str_slice(what, 0, origin)))
-        what = str_slice(what, origin + 2, what.n);
+    struct str url = url_of(q, &answer->arena), what = without_place(str_of(err->msg), url);
     answer->result.error =
         arena_printf(&answer->arena, "Post \"%.*s\": %.*s", STR_ARG(url), STR_ARG(what));
     finish(q, answer);
@@ -383,8 +395,9 @@ unsigned extenders_object_flags(const struct extenders *x, enum kind_id kind)
     for (size_t i = 0; i < x->n; i++) {
         const struct extender *spec = &x->specs[i];
         bool looks = spec->filters || spec->prioritizes;
+        /* As upstream, which keeps pods, and only these, without. */
         if (kind == KIND_POD && (looks || spec->preempts))
-            return OBJECT_KEEP_JSON;
+            return OBJECT_KEEP_JSON | OBJECT_DROP_MANAGED_FIELDS;
         if (kind == KIND_NODE && looks && !x->clients[i].config->node_cache_capable)
             return OBJECT_KEEP_JSON;
     }

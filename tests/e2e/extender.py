@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scheduler extender on loopback, for tests: what it says depends on the names of pods and nodes.
+
+Pods that two schedulers have alike differ in what stands before the first dash of their names; an
+extender looks at what stands behind it, so that both hear the same.
+
+A verb's path may begin with a manner, as in "slow/filter":
+
+    500       answers with that status
+    rubbish   answers with what is no JSON
+    cut       closes the connection
+    slow      answers after SLOW seconds
+    error     tells an error in its answer
+    unknown   keeps a node that it was not asked about
+    huge      answers with more bytes than anybody should read
+"""
+
+import contextlib
+import hashlib
+import http.server
+import json
+import random
+import ssl
+import threading
+import time
+
+SLOW = 1.5
+HUGE = 300 << 20
+
+
+def draw(*parts):
+    """A random generator that depends on these texts alone."""
+    return random.Random(hashlib.sha256("/".join(parts).encode()).digest())
+
+
+def own_name(pod_name):
+    return pod_name.split("-", 1)[1]
+
+
+class Extender:
+    """In a `with`. `calls` is what it was asked: (path, body), in order; `binds` by pod's name.
+
+    Who sends it nodes is answered with nodes, who sends names with names. on_bind(namespace, pod,
+    uid, node) does what a bind should do; without one it is only written down.
+    """
+
+    def __init__(self, on_bind=None, tls=None):
+        self.on_bind = on_bind
+        self.calls, self.binds, self.peers = [], {}, set()
+        self.lock = threading.Lock()
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self.server.daemon_threads = True
+        if tls:
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True)
+        self.port = self.server.server_address[1]
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *exc):
+        self.server.shutdown()
+        self.server.server_close()
+
+    # -- what it thinks --
+
+    @staticmethod
+    def fate(pod, node):
+        """kept, failed, unresolvable or dropped; label keep: one or none of all nodes."""
+        keep = pod["metadata"].get("labels", {}).get("keep")
+        name = own_name(pod["metadata"]["name"])
+        if keep and keep != "none":
+            return "kept" if node == keep else draw(name, node).choice(("failed", "dropped"))
+        words = ("failed", "unresolvable", "dropped") + (() if keep else ("kept", "kept", "kept"))
+        return draw(name, node, "fate").choice(words)
+
+    @staticmethod
+    def score(pod, node):
+        """Of eleven nodes named n0 … n10 no two have the same."""
+        order = list(range(11))
+        draw(own_name(pod["metadata"]["name"]), "score").shuffle(order)
+        return order[int(node[1:]) % 11]
+
+    def filter(self, args):
+        nodes = {n["metadata"]["name"]: n for n in (args["Nodes"] or {}).get("items") or []}
+        names = args["NodeNames"] if args["NodeNames"] is not None else list(nodes)
+        fates = {n: self.fate(args["Pod"], n) for n in names}
+        kept = [n for n in names if fates[n] == "kept"]
+        answer = {"FailedNodes": {n: f"reason {len(n) + ord(n[-1]) % 3}"
+                                  for n in names if fates[n] == "failed"},
+                  "FailedAndUnresolvableNodes": {n: "never" for n in names
+                                                 if fates[n] == "unresolvable"}}
+        if args["Nodes"]:
+            return {"Nodes": {"items": [nodes[n] for n in kept]}, **answer}
+        return {"nodenames": kept, **answer}
+
+    def prioritize(self, args):
+        names = args["NodeNames"]
+        if names is None:
+            names = [n["metadata"]["name"] for n in args["Nodes"]["items"]]
+        return [{"host": n, "score": self.score(args["Pod"], n)} for n in names]
+
+    def bind(self, args):
+        with self.lock:
+            self.binds[args["PodName"]] = args["Node"]
+        if self.on_bind:
+            self.on_bind(args["PodNamespace"], args["PodName"], args["PodUID"], args["Node"])
+        return {"Error": ""}
+
+    # -- for tests --
+
+    def asked(self, verb, prefix=""):
+        """The bodies of calls about pods whose names begin so, by pod."""
+        with self.lock:
+            calls = list(self.calls)
+        found = {}
+        for path, body in calls:
+            name = body.get("PodName") or body["Pod"]["metadata"]["name"]
+            if path.endswith("/" + verb) and name.startswith(prefix):
+                found[name] = body
+        return found
+
+
+def _handler(extender):
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def log_message(self, *args):
+            pass
+
+        def handle(self):
+            with contextlib.suppress(ConnectionError, ssl.SSLError):
+                super().handle()
+
+        def do_POST(self):
+            args = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            with extender.lock:
+                extender.calls.append((self.path, args))
+                extender.peers.add(self.client_address)
+            manner, verb = self.path.split("/")[-2:]
+            if manner == "cut":
+                self.close_connection = True
+                return
+            if manner == "slow":
+                time.sleep(SLOW)
+            status, body = self.answer(manner, verb, args)
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(HUGE if manner == "huge" else len(body)))
+            self.end_headers()
+            if manner == "huge":
+                self.send_much(HUGE)
+            else:
+                self.wfile.write(body)
+
+        def send_much(self, n):
+            piece = b" " * (1 << 20)
+            while n > 0:
+                self.wfile.write(piece[:n])
+                n -= len(piece)
+
+        def answer(self, manner, verb, args):
+            if manner in ("500", "404"):
+                return int(manner), b"no\n"
+            if manner == "rubbish":
+                return 200, b'{"NodeNames": ['
+            if manner == "error":
+                return 200, json.dumps({"Error": "the extender is unwell"}).encode()
+            if manner == "unknown":
+                return 200, json.dumps({"NodeNames": ["nowhere"]}).encode()
+            if manner == "huge":
+                return 200, b""
+            return 200, json.dumps(getattr(extender, verb)(args)).encode()
+
+    return Handler

@@ -1,0 +1,395 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Extenders: the same one serves berth and kube-scheduler, and both must come to the same results.
+
+Every pod is there twice, once for each scheduler. What an extender says depends on the pod's name
+behind the first dash, so both hear the same of it; scores are such that no two nodes are equal.
+Where usage counts, the extender binds and does not write: each scheduler then sees its own pods
+only.
+"""
+
+import contextlib
+import json
+import os
+import random
+import ssl
+import urllib.request
+
+import berth
+import subject
+from berth import NODES, PODS, condition_of, make_node, make_pod, wait_for
+from cluster import Cluster
+from extender import Extender
+from side_by_side import BOTH, copy_for
+from tap import check, contains, equal, main, note, show_log, test
+
+N_NODES = 11
+GPU = "example.com/gpu"
+ROUNDS = int(os.environ.get("BERTH_PODS", "60"))
+
+
+# ---- two schedulers ------------------------------------------------------------------------------
+
+def profiles(who, score):
+    """With score: NodeResourcesFit scores alone. Its weight and the tens of extenders never tie."""
+    plugins = dict(berth.PLUGINS)
+    plugins["score"] = {"disabled": [{"name": "*"}],
+                        "enabled": [{"name": "NodeResourcesFit", "weight": 11}] if score else []}
+    return [{"schedulerName": who, "percentageOfNodesToScore": 100, "plugins": plugins}]
+
+
+@contextlib.contextmanager
+def schedulers(c, *extenders, score=False):
+    running = {}
+    for who in BOTH:
+        config = {"profiles": profiles(who, score), "extenders": list(extenders)}
+        if who == "berth" and subject.SUBJECT == "berth":
+            path = berth.scheduler_config(c, who, **config)
+            running[who] = berth.start(c, *subject.FLAGS, name=who, config=path)
+        else:
+            running[who] = c.start_scheduler(*subject.FLAGS, name=who, config=config, qps=5000)
+            show_log(running[who].log)
+    try:
+        for p in running.values():
+            wait_for(lambda p=p: is_ready(p), subject.LATE, what=f"{p.name} is ready")
+        yield running
+    finally:
+        ended = [p.name for p in running.values() if not p.running()]
+        for p in running.values():
+            c.children.remove(p)
+        running["kube"].kill()
+        equal(ended, [], "schedulers that have ended")
+        if subject.SUBJECT == "berth":
+            berth.stop(running["berth"])
+        else:
+            running["berth"].kill()
+
+
+def is_ready(p):
+    """It has seen everything, so that from now on pods come in the order of their making."""
+    try:
+        context = ssl._create_unverified_context()
+        with urllib.request.urlopen(f"https://127.0.0.1:{p.port}/readyz", context=context) as r:
+            return r.status == 200
+    except OSError:
+        return False
+
+
+def make_nodes(c):
+    rng = random.Random(7)
+    for i in range(N_NODES):
+        c.create(NODES, make_node(f"n{i}", cpu=rng.randint(16, 64), memory=f"{rng.randint(32, 99)}Gi",
+                                  annotations={"about": "<&> \u00fc"}, labels={"i": str(i)},
+                                  images=[{"names": [f"image-{i}:1"], "sizeBytes": 1 << 28}]))
+        c.create(PODS, make_pod(f"resident-{i}", cpu=rng.randint(1, 12), memory="1Gi",
+                                node_name=f"n{i}"))
+
+
+def make_both(c, pods):
+    """In this order, which is the one in which they are scheduled."""
+    for name, pod in pods.items():
+        for who in BOTH:
+            c.create(PODS, copy_for(who, pod, name))
+
+
+def random_pods(n, **more):
+    rng = random.Random(n)
+    return {f"p{i}": make_pod("p", cpu=f"{rng.randint(1, 50)}0m", memory=f"{rng.randint(1, 900)}Mi",
+                              **{k: v(rng) for k, v in more.items()}) for i in range(n)}
+
+
+def outcome(pod):
+    """Its node, or what it is told; None: not yet known."""
+    if pod["spec"].get("nodeName"):
+        return pod["spec"]["nodeName"]
+    said = [k.get("message", "") for k in pod["status"].get("conditions", ())
+            if k["type"] == "PodScheduled" and k["status"] == "False"]
+    return said[0] if said else None
+
+
+def outcomes(c, pods, where=None):
+    """{who: {name: outcome}} once all are known. where: a dict in which binds are written down."""
+    def all_known():
+        known = {who: {} for who in BOTH}
+        if where is None:
+            for pod in c.pods():
+                who, _, name = pod["metadata"]["name"].partition("-")
+                if name in pods and outcome(pod):
+                    known[who][name] = outcome(pod)
+        else:
+            for pod, node in dict(where).items():
+                who, _, name = pod.partition("-")
+                known[who][name] = node
+        return all(len(known[who]) == len(pods) for who in BOTH) and known
+    return wait_for(all_known, subject.LATE, interval=0.2, what="all pods are decided")
+
+
+def compare(c, pods, where=None):
+    """Both came to the same; gives it."""
+    got = outcomes(c, pods, where)
+    differ = {n: (got["berth"][n], got["kube"][n]) for n in pods
+              if got["berth"][n] != got["kube"][n]}
+    equal(differ, {}, "differences of berth and kube-scheduler")
+    note(f"{len(pods)} pods, {len(set(got['kube'].values()))} different outcomes")
+    return got["kube"]
+
+
+def binder(c):
+    def bind(ns, pod, uid, node):
+        c.create(f"/api/v1/namespaces/{ns}/pods/{pod}/binding",
+                 {"apiVersion": "v1", "kind": "Binding",
+                  "metadata": {"name": pod, "namespace": ns, "uid": uid},
+                  "target": {"apiVersion": "v1", "kind": "Node", "name": node}})
+    return bind
+
+
+def one_or_none(rng):
+    return {"keep": rng.choice(["none"] + [f"n{i}" for i in range(N_NODES)])}
+
+
+# ---- each verb alone -----------------------------------------------------------------------------
+
+def filter_alone(c, full):
+    make_nodes(c)
+    with Extender() as x, schedulers(c, {
+            "urlPrefix": x.url + "/", "filterVerb": "filter", "nodeCacheCapable": not full}):
+        pods = random_pods(ROUNDS, labels=one_or_none)
+        make_both(c, pods)
+        got = compare(c, pods)
+        for name, pod in pods.items():
+            keep = pod["metadata"]["labels"]["keep"]
+            if keep != "none":
+                equal(got[name], keep, f"node of {name}")
+            else:
+                contains(got[name], "0/11 nodes are available", "reason ")
+
+
+@test
+def a_filter_that_is_sent_nodes_decides(c):
+    filter_alone(c, True)
+
+
+@test
+def a_filter_that_is_sent_names_decides(c):
+    filter_alone(c, False)
+
+
+@test
+def scores_of_extenders_decide(c):
+    make_nodes(c)
+    with Extender() as x, schedulers(
+            c, {"urlPrefix": x.url, "prioritizeVerb": "prioritize", "weight": 1},
+            {"urlPrefix": x.url + "/two", "prioritizeVerb": "prioritize", "weight": 2,
+             "nodeCacheCapable": True}):
+        pods = random_pods(ROUNDS)
+        make_both(c, pods)
+        compare(c, pods)
+        equal(len(x.asked("prioritize", "berth-")), len(pods), "pods that berth asked about")
+
+
+@test
+def an_extender_binds_in_place_of_the_scheduler(c):
+    make_nodes(c)
+    with Extender(on_bind=binder(c)) as x, schedulers(
+            c, {"urlPrefix": x.url, "bindVerb": "bind"}):
+        pods = random_pods(ROUNDS, node_selector=lambda r: {"i": str(r.randrange(N_NODES))})
+        make_both(c, pods)
+        compare(c, pods)
+        equal(len(x.binds), 2 * len(pods), "binds")
+        own, theirs = x.asked("bind", "berth-p0")["berth-p0"], x.asked("bind", "kube-p0")["kube-p0"]
+        equal(list(own), list(theirs), "keys of a bind")
+
+
+# ---- together ------------------------------------------------------------------------------------
+
+def together(c, full):
+    make_nodes(c)
+    with Extender() as x, schedulers(
+            c, {"urlPrefix": x.url, "filterVerb": "filter", "prioritizeVerb": "prioritize",
+                "weight": 1, "bindVerb": "bind", "nodeCacheCapable": not full}, score=True):
+        pods = random_pods(2 * ROUNDS)
+        make_both(c, pods)
+        compare(c, pods, where=x.binds)
+        check(len(x.peers) < 40, f"connections are kept: {len(x.peers)} were made")
+
+
+@test
+def all_verbs_together_with_names(c):
+    together(c, False)
+
+
+@test
+def all_verbs_together_with_nodes_which_hides_what_runs_on_them(c):
+    together(c, True)
+
+
+@test
+def several_extenders_one_after_the_other(c):
+    make_nodes(c)
+    with Extender() as x, Extender() as y, schedulers(
+            c, {"urlPrefix": x.url + "/cut", "filterVerb": "filter", "ignorable": True},
+            {"urlPrefix": x.url, "filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 1},
+            {"urlPrefix": y.url, "filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 2,
+             "bindVerb": "bind", "nodeCacheCapable": True}, score=True):
+        pods = random_pods(ROUNDS)
+        make_both(c, pods)
+        compare(c, pods, where=y.binds)
+
+
+# ---- what is sent --------------------------------------------------------------------------------
+
+def comparable(body):
+    """Without what differs between two pods that are alike."""
+    body = json.loads(json.dumps(body))
+    for key in ("name", "uid", "resourceVersion", "creationTimestamp"):
+        del body["Pod"]["metadata"][key]
+    del body["Pod"]["spec"]["schedulerName"]
+    del body["Pod"]["spec"]["volumes"], body["Pod"]["spec"]["containers"][0]["volumeMounts"]
+    for node in (body["Nodes"] or {}).get("items") or []:
+        node["metadata"].pop("resourceVersion")
+    if body["Nodes"]:
+        body["Nodes"]["items"].sort(key=lambda n: n["metadata"]["name"])
+    if body["NodeNames"]:
+        body["NodeNames"].sort()
+    return body
+
+
+@test
+def both_send_the_same_json(c):
+    make_nodes(c)
+    with Extender() as x, schedulers(
+            c, {"urlPrefix": x.url, "filterVerb": "filter", "prioritizeVerb": "prioritize",
+                "weight": 1, "bindVerb": "bind"},
+            {"urlPrefix": x.url + "/names", "filterVerb": "names", "nodeCacheCapable": True}):
+        x.names = lambda args: {"NodeNames": args["NodeNames"]}
+        # Of an object that was there before, and of one that came by the watch, with a change.
+        c.patch(f"{NODES}/n1", {"metadata": {"labels": {"changed": "yes"}}})
+        pods = {f"p{i}": make_pod("p", labels={"app": "x"}, annotations={"a": "<\u00e4\\\"\n>"},
+                                  tolerations=[{"operator": "Exists"}], ports=[1000 + i])
+                for i in range(5)}
+        make_both(c, pods)
+        compare(c, pods, where=x.binds)
+        for verb in ("filter", "prioritize", "names"):
+            own, theirs = x.asked(verb, "berth-"), x.asked(verb, "kube-")
+            for name in pods:
+                a, b = own[f"berth-{name}"], theirs[f"kube-{name}"]
+                equal(list(a), list(b), "keys")
+                for side in (a, b):
+                    volumes = side["Pod"]["spec"].setdefault("volumes", [])
+                    side["Pod"]["spec"]["containers"][0].setdefault("volumeMounts", volumes)
+                equal(comparable(a), comparable(b), f"body of {verb} about {name}")
+
+
+# ---- who is asked --------------------------------------------------------------------------------
+
+@test
+def managed_resources_choose_pods_and_can_be_ignored(c):
+    make_nodes(c)
+    with Extender() as x, schedulers(
+            c, {"urlPrefix": x.url, "filterVerb": "filter", "nodeCacheCapable": True,
+                "managedResources": [{"name": GPU, "ignoredByScheduler": True},
+                                     {"name": "example.com/npu"}]}):
+        keep = {"keep": "n3"}
+        pods = {"gpu": make_pod("p", labels=keep, extended={GPU: 1}),
+                "npu": make_pod("p", labels=keep, extended={"example.com/npu": 1}),
+                "none": make_pod("p", labels=keep, node_selector={"i": "5"})}
+        make_both(c, pods)
+        got = compare(c, pods)
+        equal(got["gpu"], "n3", "a pod that wants what no node has, and the scheduler ignores")
+        contains(got["npu"], "Insufficient example.com/npu")
+        equal(got["none"], "n5", "a pod that the extender is not asked about")
+        asked = {n.partition("-")[2] for n in x.asked("filter")}
+        equal(asked, {"gpu"}, "pods that the extender was asked about")
+
+
+# ---- failures ------------------------------------------------------------------------------------
+
+MANNERS = ("500", "404", "rubbish", "cut", "slow", "error", "unknown", "huge")
+SAME_WORDS = ("500", "404", "error", "unknown")
+
+
+@test
+def an_extender_that_fails_and_may_is_passed_over(c):
+    make_nodes(c)
+    with Extender() as x, schedulers(c, *[
+            {"urlPrefix": f"{x.url}/{m}", "filterVerb": "filter", "prioritizeVerb": "prioritize",
+             "weight": 1, "ignorable": True, "httpTimeout": "0.3s", "nodeCacheCapable": True}
+            for m in MANNERS] + [{"urlPrefix": "http://127.0.0.1:1", "filterVerb": "filter",
+                                  "ignorable": True},
+                                 {"urlPrefix": "nonsense", "filterVerb": "filter",
+                                  "ignorable": True}]):
+        pods = {f"p{i}": make_pod("p", node_selector={"i": str(i)}) for i in range(3)}
+        make_both(c, pods)
+        got = compare(c, pods)
+        equal(got, {f"p{i}": f"n{i}" for i in range(3)}, "nodes")
+
+
+@test
+def an_extender_that_fails_and_must_not_fails_the_pod(c):
+    make_nodes(c)
+    for manner in MANNERS:
+        with Extender() as x, schedulers(c, {
+                "urlPrefix": f"{x.url}/{manner}", "filterVerb": "filter", "httpTimeout": "0.5s",
+                "nodeCacheCapable": True}):
+            make_both(c, {manner: make_pod("p")})
+            got = outcomes(c, {manner})
+            note(got["berth"][manner][:300])
+            if manner in SAME_WORDS:
+                equal(got["berth"][manner], got["kube"][manner], "what is told")
+            else:
+                contains(got["berth"][manner], f"{x.url}/{manner}/filter")
+            equal({condition_of(c, f"{w}-{manner}")["reason"] for w in BOTH}, {"SchedulerError"},
+                  "reason")
+            if manner == "500":
+                contains(got["berth"][manner], "failed filter with extender at URL",
+                         ", code 500")
+
+
+# ---- TLS -----------------------------------------------------------------------------------------
+
+def tls_of(c, verify=False):
+    """Of a server whose certificate is for another name than the address that is dialled."""
+    c._issue("extender", "/CN=extender.test", "serverAuth,clientAuth", "DNS:extender.test")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(os.path.join(c.dir, "extender.crt"), os.path.join(c.dir, "extender.key"))
+    if verify:
+        context.load_verify_locations(os.path.join(c.dir, "ca.crt"))
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+@test
+def extenders_are_asked_over_tls(c):
+    make_nodes(c)
+    with Extender(tls=tls_of(c, verify=True)) as x, schedulers(c, {
+            "urlPrefix": x.url, "filterVerb": "filter", "nodeCacheCapable": True,
+            "enableHTTPS": True, "tlsConfig": {
+                "caFile": os.path.join(c.dir, "ca.crt"), "serverName": "extender.test",
+                "certFile": os.path.join(c.dir, "extender.crt"),
+                "keyFile": os.path.join(c.dir, "extender.key")}}):
+        pods = random_pods(5, labels=lambda r: {"keep": f"n{r.randrange(N_NODES)}"})
+        make_both(c, pods)
+        compare(c, pods)
+
+
+@test
+def a_server_that_is_not_who_it_should_be_is_not_trusted(c):
+    make_nodes(c)
+    trusting = {"filterVerb": "filter", "nodeCacheCapable": True, "enableHTTPS": True}
+    with Extender(tls=tls_of(c)) as x:
+        with schedulers(c, {**trusting, "urlPrefix": x.url, "tlsConfig": {
+                "caFile": os.path.join(c.dir, "ca.crt"), "serverName": "other.test"}}):
+            make_both(c, {"no": make_pod("p", labels={"keep": "n2"})})
+            got = outcomes(c, {"no"})
+            note(got["berth"]["no"])
+            check(not got["berth"]["no"].startswith("n2"), "it was trusted")
+            check(not got["kube"]["no"].startswith("n2"), "it was trusted")
+        # Without a CA nobody is asked who he is.
+        with schedulers(c, {**trusting, "urlPrefix": x.url}):
+            pods = {"yes": make_pod("p", labels={"keep": "n2"})}
+            make_both(c, pods)
+            equal(compare(c, pods)["yes"], "n2", "node")
+
+
+if __name__ == "__main__":
+    main(fixture=Cluster, after=subject.tidy)
