@@ -17,7 +17,8 @@
 
 struct scheduler {
     /* Flags. */
-    const char *config_file, *kubeconfig, *master, *bind_address, *cert_file, *key_file;
+    const char *config_file, *write_config_to, *kubeconfig, *master, *bind_address, *cert_file,
+        *key_file;
     const char *logging_format, *explain_file;
     const char *resource_lock, *resource_name, *resource_namespace;
     int64_t secure_port, verbosity;
@@ -78,7 +79,7 @@ static int load_config(struct scheduler *s, const struct flag *flags, size_t n, 
         struct str text;
         int r = cmd_read_file(s->config_file, &s->arena, &text, reterr);
         if (r == 0)
-            r = config_read(s->config_file, text, &s->arena, &s->config, reterr);
+            r = config_load(s->config_file, text, &s->arena, &s->config, reterr);
         if (r < 0)
             return r;
     } else {
@@ -93,7 +94,54 @@ static int load_config(struct scheduler *s, const struct flag *flags, size_t n, 
     if (strcmp(s->logging_format, "text") != 0 && strcmp(s->logging_format, "json") != 0)
         return err_set(reterr, -EINVAL, "--logging-format: \"%s\" is neither text nor json",
                        s->logging_format);
-    return config_validate(&s->config, reterr);
+    int r = config_validate(&s->config, reterr);
+    return r < 0 && *s->config_file ? err_prefix(reterr, r, "%s", s->config_file) : r;
+}
+
+static void on_absent(void *ctx, const char *name, const char *noticed_by)
+{
+    struct buf *text = ctx;
+    buf_add_printf(text, "%s%s (%s)", text->n ? "; " : "", name, noticed_by);
+}
+
+/* A configuration is good though it names what berth does not have yet; who runs it must know. */
+static void tell_absent(const struct scheduler *s)
+{
+    struct buf text = BUF_INIT;
+    config_each_absent(&s->config, &s->registry, &s->features, on_absent, &text);
+    if (text.n)
+        log_warning("Plugins that this version does not have do nothing",
+                    KV_CSTR("plugins", buf_cstr(&text)));
+    buf_release(&text);
+}
+
+static int write_config(const struct scheduler *s, struct str text, struct err *reterr)
+{
+    FILE *file = fopen(s->write_config_to, "we");
+    bool ok = file && fwrite(text.p, 1, text.n, file) == text.n;
+    int error = errno;
+    ok = file && fclose(file) == 0 && ok;
+    if (!ok)
+        return err_set(reterr, -EIO, "%s: %s", s->write_config_to, strerror(error));
+    log_info(0, "Wrote configuration", KV_CSTR("file", s->write_config_to));
+    return 0;
+}
+
+/* Checks what needs the plugins; logs the configuration or writes it to --write-config-to. */
+static int settle_config(const struct scheduler *s, struct err *reterr)
+{
+    int r = config_check(&s->config, &s->registry, &s->features, reterr);
+    if (r < 0)
+        return *s->config_file ? err_prefix(reterr, r, "%s", s->config_file) : r;
+    struct buf text = BUF_INIT;
+    config_write(&s->config, &s->registry, &s->features, &text);
+    log_info(2, "Using component config", KV_STR("config", buf_str(&text)));
+    if (*s->write_config_to)
+        r = write_config(s, buf_str(&text), reterr);
+    else
+        tell_absent(s);
+    buf_release(&text);
+    return r;
 }
 
 static int load_kube(struct scheduler *s, struct err *reterr)
@@ -313,8 +361,11 @@ static int run(struct scheduler *s)
     registry_init(&s->registry, &in_tree_registry);
     int r = registry_merge(&s->registry, out_of_tree_plugins, &err);
     if (r == 0)
+        r = settle_config(s, &err);
+    bool runs = r == 0 && !*s->write_config_to;
+    if (runs)
         r = start(s, &err);
-    if (r == 0)
+    if (runs && r == 0)
         loop_run(s->loop);
     end(s);
     registry_release(&s->registry);
@@ -326,6 +377,7 @@ int cmd_scheduler(int argc, char **argv)
 {
     struct scheduler s = {
         .config_file = "",
+        .write_config_to = "",
         .kubeconfig = "",
         .master = "",
         .bind_address = "0.0.0.0",
@@ -348,6 +400,8 @@ int cmd_scheduler(int argc, char **argv)
     struct flag flags[] = {
         {"Misc", "config", '\0', FLAG_STR, &s.config_file, "FILE",
          "a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)", false},
+        {NULL, "write-config-to", '\0', FLAG_STR, &s.write_config_to, "FILE",
+         "write the configuration with all its defaults there, and exit", false},
         {NULL, "master", '\0', FLAG_STR, &s.master, "URL",
          "the API server; overrides the one in the kubeconfig", false},
         {"Secure serving", "bind-address", '\0', FLAG_STR, &s.bind_address, "IP",

@@ -40,6 +40,8 @@ static int load(struct simulate *s, char **files, int n, struct err *reterr)
         int r = cmd_read_file(s->config_file, &s->arena, &text, reterr);
         if (r == 0)
             r = config_read(s->config_file, text, &s->arena, &s->config, reterr);
+        if (r == 0)
+            r = config_refuse_extenders(&s->config, reterr);
         if (r < 0)
             return r;
     }
