@@ -17,6 +17,7 @@
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 int cmd_bench(int argc, char **argv);
+int cmd_config(int argc, char **argv);
 int cmd_scheduler(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
 

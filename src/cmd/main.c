@@ -16,6 +16,7 @@ struct command {
 static const struct command commands[] = {
     {"scheduler", cmd_scheduler, "schedule the pods of a cluster, in place of kube-scheduler"},
     {"simulate", cmd_simulate, "schedule the pods of manifest files, without a cluster"},
+    {"config", cmd_config, "convert, check and compare configuration files"},
     {"bench", cmd_bench, "measure the engine alone, without a cluster"},
 };
 

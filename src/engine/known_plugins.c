@@ -32,6 +32,23 @@ const struct known_plugin *known_plugin_find(struct str name)
     return NULL;
 }
 
+bool plugin_is_legacy(struct str name)
+{
+    static const char *const names[] = {
+        "NodeLabel",
+        "NodePreferAvoidPods",
+        "NodeResourcesLeastAllocated",
+        "NodeResourcesMostAllocated",
+        "RequestedToCapacityRatio",
+        "SelectorSpread",
+        "ServiceAffinity",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_is(name, names[i]))
+            return true;
+    return false;
+}
+
 bool plugin_extends(const struct registry *registry, struct str name, enum point point)
 {
     const struct berth_plugin *plugin = registry_find(registry, name);

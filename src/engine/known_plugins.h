@@ -27,6 +27,8 @@ const struct known_plugin *known_plugin_find(struct str name);
 
 /* Whether the plugin of this name runs at a point: what berth has decides, else what 1.36 has. */
 bool plugin_extends(const struct registry *registry, struct str name, enum point point);
+/* Releases up to 1.22 had it (SelectorSpread: 1.28), berth has it; 1.36 does not. */
+bool plugin_is_legacy(struct str name);
 /* Neither berth nor 1.36 has it. */
 bool plugin_is_unknown(const struct registry *registry, struct str name);
 

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth config: looks at configuration files without a cluster. */
+#include "base/buf.h"
+#include "cmd/cmd.h"
+#include "cmd/config_diff.h"
+#include "cmd/flags.h"
+#include "cmd/out_of_tree.h"
+#include "engine/complaints.h"
+#include "engine/known_plugins.h"
+#include "engine/profile_plan.h"
+#include "plugins/registry.h"
+
+struct config_command {
+    const char *output;
+    bool help;
+    struct features features;
+    struct registry registry;
+    struct arena arena;
+};
+
+static const char usage[] =
+    "Looks at the configuration of a scheduler: KubeSchedulerConfiguration v1, v1beta3, v1beta2,\n"
+    "v1beta1, or Policy v1, YAML or JSON. No cluster is needed; \"-\" reads standard input.\n"
+    "\nUsage:\n"
+    "  berth config convert [-o yaml|json] FILE   the same as kubescheduler.config.k8s.io/v1\n"
+    "  berth config validate FILE...              what is wrong, with lines; exit code 1 if any\n"
+    "  berth config diff [-o text|json] A B       what changes for pods between two files\n"
+    "\nExamples:\n"
+    "  berth config convert old-policy.json > scheduler.yaml\n"
+    "  berth config validate scheduler.yaml\n";
+
+/* --- convert ---------------------------------------------------------------------------------- */
+
+/* Which plugins only berth still has: who wants to run the file elsewhere must know. */
+static void note_legacy(const struct config_command *c, const struct scheduler_config *config)
+{
+    for (size_t i = 0; i < config->profiles.n; i++) {
+        struct profile_plan plan;
+        struct err err;
+        if (profile_plan_init(&plan, &c->registry, &c->features, &config->profiles.v[i], &err) < 0)
+            continue;
+        for (size_t k = 0; k < plan.needed.n; k++)
+            if (plugin_is_legacy(plan.needed.v[k]))
+                fprintf(stderr,
+                        "berth: profiles[%zu]: kube-scheduler has %.*s no more, berth does\n", i,
+                        STR_ARG(plan.needed.v[k]));
+        profile_plan_release(&plan);
+    }
+}
+
+static int load(struct config_command *c, const char *file, struct scheduler_config *ret_config,
+                struct err *reterr)
+{
+    struct str text;
+    int r = cmd_read_file(file, &c->arena, &text, reterr);
+    return r < 0 ? r : config_load(file, text, &c->arena, ret_config, reterr);
+}
+
+static int convert(struct config_command *c, char **files, int n)
+{
+    struct scheduler_config config, whole;
+    struct str text;
+    struct err err;
+    bool json = strcmp(c->output, "json") == 0;
+    if (n != 1)
+        return cmd_fail(EXIT_USAGE, "convert takes one file; see `berth config --help`");
+    if (*c->output && !json && strcmp(c->output, "yaml") != 0)
+        return cmd_fail(EXIT_USAGE, "-o %s: convert writes yaml or json", c->output);
+    int r = cmd_read_file(files[0], &c->arena, &text, &err);
+    if (r == 0)
+        r = config_parse(files[0], text, &c->arena, &config, &err);
+    if (r == 0)
+        r = config_load(files[0], text, &c->arena, &whole, &err);
+    if (r == 0) {
+        r = config_check(&whole, &c->registry, &c->features, &err);
+        if (r < 0)
+            err_prefix(&err, r, "%s", files[0]);
+    }
+    if (r < 0)
+        return cmd_fail(EXIT_FAILED, "%s", err.msg);
+    struct buf out = BUF_INIT;
+    config_write_given(&config, json, &out);
+    fwrite(out.p, 1, out.n, stdout);
+    buf_release(&out);
+    note_legacy(c, &whole);
+    return EXIT_DONE;
+}
+
+/* --- validate --------------------------------------------------------------------------------- */
+
+/* "f.yaml: line 3: x" reads as "f.yaml:3: x", as editors like it. */
+static void print_unreadable(const char *file, const char *message)
+{
+    struct str rest = str_of(message), path = str_of(file);
+    if (str_starts(rest, path))
+        rest = str_slice(rest, path.n + 2, rest.n);
+    size_t colon = str_find(rest, ':'), comma = str_find(rest, ',');
+    uint64_t line;
+    if (str_starts(rest, STR("line ")) &&
+        str_to_u64(str_slice(rest, strlen("line "), MIN(colon, comma)), &line))
+        printf("%s:%llu: %.*s\n", file, (unsigned long long)line,
+               STR_ARG(str_trim(str_slice(rest, colon + 1, rest.n))));
+    else
+        printf("%s: %.*s\n", file, STR_ARG(rest));
+}
+
+static bool validate_one(struct config_command *c, const char *file)
+{
+    struct scheduler_config config;
+    struct complaints complaints = {0};
+    struct err err;
+    if (load(c, file, &config, &err) < 0) {
+        print_unreadable(file, err.msg);
+        return false;
+    }
+    config_complain(&config, &c->registry, &c->features, &complaints);
+    for (size_t i = 0; i < complaints.v.n; i++) {
+        uint32_t line = config_line(&config, str_of(complaints.v.v[i]));
+        if (line)
+            printf("%s:%u: %s\n", file, line, complaints.v.v[i]);
+        else
+            printf("%s: %s\n", file, complaints.v.v[i]);
+    }
+    bool ok = complaints.n == 0;
+    complaints_release(&complaints);
+    return ok;
+}
+
+static int validate(struct config_command *c, char **files, int n)
+{
+    bool ok = true;
+    if (n == 0)
+        return cmd_fail(EXIT_USAGE, "validate takes files; see `berth config --help`");
+    for (int i = 0; i < n; i++)
+        ok &= validate_one(c, files[i]);
+    return ok ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* --- diff ------------------------------------------------------------------------------------- */
+
+static int diff(struct config_command *c, char **files, int n)
+{
+    struct scheduler_config configs[2];
+    struct err err;
+    bool json = strcmp(c->output, "json") == 0;
+    if (n != 2)
+        return cmd_fail(EXIT_USAGE, "diff takes two files; see `berth config --help`");
+    if (*c->output && !json && strcmp(c->output, "text") != 0)
+        return cmd_fail(EXIT_USAGE, "-o %s: diff writes text or json", c->output);
+    for (int i = 0; i < 2; i++) {
+        int r = load(c, files[i], &configs[i], &err);
+        if (r == 0) {
+            r = config_check(&configs[i], &c->registry, &c->features, &err);
+            if (r < 0)
+                err_prefix(&err, r, "%s", files[i]);
+        }
+        if (r < 0)
+            return cmd_fail(EXIT_FAILED, "%s", err.msg);
+    }
+    struct buf out = BUF_INIT;
+    config_diff(&configs[0], &configs[1], &c->registry, &c->features, json, &out);
+    fwrite(out.p, 1, out.n, stdout);
+    buf_release(&out);
+    return EXIT_DONE;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    int (*run)(struct config_command *c, char **files, int n);
+} verbs[] = {{"convert", convert}, {"validate", validate}, {"diff", diff}};
+
+static int run(struct config_command *c, char **words, int n)
+{
+    for (size_t i = 0; n > 0 && i < ARRAY_LEN(verbs); i++)
+        if (strcmp(words[0], verbs[i].name) == 0)
+            return verbs[i].run(c, words + 1, n - 1);
+    return cmd_fail(EXIT_USAGE, "expected convert, validate or diff; see `berth config --help`");
+}
+
+int cmd_config(int argc, char **argv)
+{
+    struct config_command c = {.output = ""};
+    features_default(&c.features);
+    struct flag_custom features = flag_features(&c.features);
+    struct flag flags[] = {
+        {"Flags", "output", 'o', FLAG_STR, &c.output, "FORMAT",
+         "convert: yaml or json; diff: text or json", false},
+        {NULL, "feature-gates", '\0', FLAG_CUSTOM, &features, "GATES", FEATURE_GATES_HELP, false},
+        {NULL, "help", 'h', FLAG_BOOL, &c.help, NULL, "this text", false},
+    };
+    struct err err;
+    int n;
+    if (flags_parse(flags, ARRAY_LEN(flags), argc, argv, &n, &err) < 0)
+        return cmd_fail(EXIT_USAGE, "%s; see `berth config --help`", err.msg);
+    if (c.help)
+        return cmd_help(usage, flags, ARRAY_LEN(flags));
+    arena_init(&c.arena, 4096);
+    registry_init(&c.registry, &in_tree_registry);
+    int r = registry_merge(&c.registry, out_of_tree_plugins, &err);
+    int code = r < 0 ? cmd_fail(EXIT_FAILED, "%s", err.msg) : run(&c, argv + 1, n);
+    registry_release(&c.registry);
+    arena_release(&c.arena);
+    return code;
+}
