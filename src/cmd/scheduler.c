@@ -11,6 +11,7 @@
 #include "cmd/flags.h"
 #include "cmd/out_of_tree.h"
 #include "cmd/serving.h"
+#include "engine/complaints.h"
 #include "engine/config.h"
 #include "kube/world.h"
 #include "plugins/registry.h"
@@ -94,8 +95,23 @@ static int load_config(struct scheduler *s, const struct flag *flags, size_t n, 
     if (strcmp(s->logging_format, "text") != 0 && strcmp(s->logging_format, "json") != 0)
         return err_set(reterr, -EINVAL, "--logging-format: \"%s\" is neither text nor json",
                        s->logging_format);
-    int r = config_validate(&s->config, reterr);
-    return r < 0 && *s->config_file ? err_prefix(reterr, r, "%s", s->config_file) : r;
+    return 0;
+}
+
+/* All that is wrong with it, in one line, which may be a long one. */
+static bool config_is_good(const struct scheduler *s)
+{
+    struct complaints complaints = {0};
+    struct buf text = BUF_INIT;
+    config_complain(&s->config, &s->registry, &s->features, &complaints);
+    bool good = complaints.n == 0;
+    complaints_write(&complaints, &text);
+    if (!good)
+        cmd_fail(EXIT_FAILED, "%s%s%s", s->config_file, *s->config_file ? ": " : "",
+                 buf_cstr(&text));
+    buf_release(&text);
+    complaints_release(&complaints);
+    return good;
 }
 
 static void on_absent(void *ctx, const char *name, const char *noticed_by)
@@ -127,12 +143,10 @@ static int write_config(const struct scheduler *s, struct str text, struct err *
     return 0;
 }
 
-/* Checks what needs the plugins; logs the configuration or writes it to --write-config-to. */
-static int settle_config(const struct scheduler *s, struct err *reterr)
+/* Logs the configuration or writes it to --write-config-to. */
+static int show_config(const struct scheduler *s, struct err *reterr)
 {
-    int r = config_check(&s->config, &s->registry, &s->features, reterr);
-    if (r < 0)
-        return *s->config_file ? err_prefix(reterr, r, "%s", s->config_file) : r;
+    int r = 0;
     struct buf text = BUF_INIT;
     config_write(&s->config, &s->registry, &s->features, &text);
     log_info(2, "Using component config", KV_STR("config", buf_str(&text)));
@@ -354,22 +368,25 @@ static void end(struct scheduler *s)
 static int run(struct scheduler *s)
 {
     struct err err;
-    if (load_kube(s, &err) < 0)
-        return cmd_fail(EXIT_FAILED, "%s", err.msg);
     log_set_verbosity((int)s->verbosity);
     log_set_format(strcmp(s->logging_format, "json") == 0 ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
     registry_init(&s->registry, &in_tree_registry);
     int r = registry_merge(&s->registry, out_of_tree_plugins, &err);
-    if (r == 0)
-        r = settle_config(s, &err);
-    bool runs = r == 0 && !*s->write_config_to;
-    if (runs)
+    bool good = r < 0 || config_is_good(s);
+    if (r == 0 && good)
+        r = load_kube(s, &err);
+    if (r == 0 && good)
+        r = show_config(s, &err);
+    if (r == 0 && good && !*s->write_config_to) {
         r = start(s, &err);
-    if (runs && r == 0)
-        loop_run(s->loop);
-    end(s);
+        if (r == 0)
+            loop_run(s->loop);
+        end(s);
+    }
     registry_release(&s->registry);
     kube_config_release(&s->kube);
+    if (!good)
+        return EXIT_FAILED;
     return r < 0 ? cmd_fail(EXIT_FAILED, "%s", err.msg) : s->exit_code;
 }
 

@@ -179,6 +179,12 @@ void config_write(const struct scheduler_config *config, const struct registry *
         c.profiles.v[i] = config->profiles.v[i];
         complete_profile(config, registry, features, &c.profiles.v[i], &a);
     }
+    c.extenders.v = arena_array(&a, struct extender_config, config->extenders.n + 1);
+    for (size_t i = 0; i < config->extenders.n; i++) {
+        c.extenders.v[i] = config->extenders.v[i];
+        if (c.extenders.v[i].http_timeout == 0)
+            c.extenders.v[i].http_timeout = EXTENDER_DEFAULT_TIMEOUT;
+    }
     encode(&c, &a, &tree, &text);
     ensure_written(&tree, &a);
     yaml_write(&tree, out);

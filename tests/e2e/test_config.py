@@ -1,0 +1,576 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Configuration files, beside the real kube-scheduler: what it takes berth takes, and prints the
+same with --write-config-to; what it refuses berth refuses, in the same words where they are about
+values. Older versions and Policy are compared with what their last releases did."""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+import berth
+from berth import check, equal
+from cluster import programs
+from tap import contains, main, note, test
+
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+KUBECONFIG = """apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
+contexts: [{name: c, context: {cluster: c, user: u}}]
+users: [{name: u, user: {}}]
+current-context: c
+"""
+
+
+def profile(text):
+    return "profiles:\n- " + text.replace("\n", "\n  ")
+
+
+def plugins(text):
+    return profile("plugins: {" + text + "}")
+
+
+def args(name, text):
+    return profile("pluginConfig: [{name: " + name + ", args: {" + text + "}}]")
+
+
+# ---- what both take ------------------------------------------------------------------------------
+
+GOOD = [
+    "",
+    "parallelism: 1",
+    "parallelism: 2147483647",
+    "enableProfiling: false",
+    "enableProfiling: false\nenableContentionProfiling: true",
+    "enableContentionProfiling: false",
+    "percentageOfNodesToScore: 0",
+    "percentageOfNodesToScore: 100",
+    "podInitialBackoffSeconds: 5\npodMaxBackoffSeconds: 5",
+    "delayCacheUntilActive: true",
+    "delayCacheUntilActive: false",
+    "leaderElection: {leaderElect: false}",
+    "leaderElection: {leaderElect: false, leaseDuration: 1s, renewDeadline: 5s, resourceLock: x}",
+    "leaderElection: {leaseDuration: 1m30s, renewDeadline: 61.5s, retryPeriod: 100ms}",
+    "leaderElection: {resourceName: a, resourceNamespace: b}",
+    "leaderElection: {}",
+    "leaderElection: null",
+    "parallelism: null\nprofiles: null\nextenders: null",
+    "profiles: []\nextenders: []",
+    profile("schedulerName: mine"),
+    profile("schedulerName: 'yes'"),
+    profile("schedulerName: '1e3'"),
+    profile("schedulerName: default-scheduler") + "\n- schedulerName: other",
+    profile("schedulerName: a\npercentageOfNodesToScore: 30") + "\n- schedulerName: b\n"
+    "  percentageOfNodesToScore: 0",
+    profile("schedulerName: a\nplugins: {score: {disabled: [{name: '*'}]}}") +
+    "\n- schedulerName: b\n  plugins: {filter: {disabled: [{name: NodePorts}]}}",
+    profile("plugins: {}"),
+    profile("plugins: null\npluginConfig: null"),
+    plugins("score: {disabled: [{name: '*'}], enabled: [{name: NodeAffinity, weight: 5}]}"),
+    plugins("score: {enabled: [{name: NodeAffinity, weight: 5}, {name: NodeResourcesFit}]}"),
+    plugins("score: {disabled: [{name: ImageLocality, weight: 7}]}"),
+    plugins("score: {disabled: [{name: Nobody}]}"),
+    plugins("multiPoint: {disabled: [{name: ImageLocality}, {name: DefaultPreemption}]}"),
+    plugins("multiPoint: {enabled: [{name: NodeResourcesFit, weight: 9}, {name: NodeName}]}"),
+    plugins("multiPoint: {disabled: [{name: NodeName}], enabled: [{name: NodeName}]}"),
+    plugins("multiPoint: {disabled: [{name: '*'}], enabled: [{name: DefaultBinder}, "
+            "{name: PrioritySort}]}"),
+    plugins("multiPoint: {disabled: [{name: '*'}]}, queueSort: {enabled: [{name: PrioritySort}]}, "
+            "bind: {enabled: [{name: DefaultBinder}]}, filter: {enabled: [{name: NodeName}]}"),
+    plugins("multiPoint: {enabled: [{name: GangScheduling}]}"),
+    plugins("preEnqueue: {disabled: [{name: SchedulingGates}]}, "
+            "postFilter: {disabled: [{name: '*'}]}, permit: {}, postBind: {}"),
+    plugins("preFilter: {enabled: [{name: NodePorts}, {name: VolumeBinding}]}"),
+    plugins("filter: {enabled: [{name: VolumeZone}, {name: NodeVolumeLimits}, {name: NodeName}]}"),
+    plugins("reserve: {enabled: [{name: VolumeBinding}]}, preBind: {disabled: [{name: '*'}]}"),
+    plugins("placementScore: {enabled: [{name: NodeResourcesFit, weight: 3}]}"),
+    plugins("score: {enabled: [{name: ImageLocality, weight: 0}]}"),
+    plugins("multiPoint: {disabled: [{name: EBSLimits}]}"),
+    args("DefaultPreemption", "minCandidateNodesPercentage: 0"),
+    args("DefaultPreemption", "minCandidateNodesPercentage: 100, minCandidateNodesAbsolute: 0"),
+    args("InterPodAffinity", "hardPodAffinityWeight: 0"),
+    args("InterPodAffinity", "hardPodAffinityWeight: 100, "
+         "ignorePreferredTermsOfExistingPods: true"),
+    args("InterPodAffinity", "apiVersion: kubescheduler.config.k8s.io/v1, "
+         "kind: InterPodAffinityArgs"),
+    args("NodeAffinity", "addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+         "{nodeSelectorTerms: [{matchExpressions: [{key: a, operator: In, values: [b]}]}]}}"),
+    args("NodeAffinity", "addedAffinity: {preferredDuringSchedulingIgnoredDuringExecution: "
+         "[{weight: 3, preference: {matchExpressions: [{key: a, operator: Exists}]}}]}"),
+    args("NodeAffinity", "addedAffinity: null"),
+    args("NodeResourcesFit", "ignoredResources: [a.com/b], ignoredResourceGroups: [c.com]"),
+    args("NodeResourcesFit", "scoringStrategy: {type: MostAllocated}"),
+    args("NodeResourcesFit", "scoringStrategy: {type: LeastAllocated, resources: [{name: cpu}, "
+         "{name: nvidia.com/gpu, weight: 100}]}"),
+    args("NodeResourcesFit", "scoringStrategy: {type: RequestedToCapacityRatio, "
+         "requestedToCapacityRatio: {shape: [{utilization: 0, score: 0}, "
+         "{utilization: 100, score: 10}]}}"),
+    args("NodeResourcesBalancedAllocation", "resources: [{name: cpu}, {name: memory, weight: 1}, "
+         "{name: a.com/b}]"),
+    args("PodTopologySpread", "defaultingType: List"),
+    args("PodTopologySpread", "defaultingType: List, defaultConstraints: [{maxSkew: 1, "
+         "topologyKey: zone, whenUnsatisfiable: DoNotSchedule}, {maxSkew: 2, topologyKey: zone, "
+         "whenUnsatisfiable: ScheduleAnyway}]"),
+    args("VolumeBinding", "bindTimeoutSeconds: 0"),
+    args("VolumeBinding", "shape: null"),
+    args("DynamicResources", "filterTimeout: 0s, bindingTimeout: 1s"),
+    args("Nobody", "a: 1"),
+    args("ImageLocality", "a: 1, z: [x, {y: 2.5}]"),
+    profile("pluginConfig: [{name: NodeAffinity}, {name: Nobody}, {name: ImageLocality}]"),
+    profile("pluginConfig: [{name: VolumeBinding, args: null}]"),
+    plugins("multiPoint: {disabled: [{name: PodTopologySpread}]}") +
+    "\n  pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List}}]",
+    "extenders:\n- urlPrefix: http://127.0.0.1:1/x\n  filterVerb: f\n  httpTimeout: 3s",
+    "extenders:\n- urlPrefix: https://a\n  prioritizeVerb: p\n  weight: 2\n  enableHTTPS: true\n"
+    "  tlsConfig: {insecure: true, serverName: a}\n  nodeCacheCapable: true\n  ignorable: true\n"
+    "- urlPrefix: http://b\n  bindVerb: b\n  preemptVerb: q",
+    "extenders:\n- urlPrefix: http://a\n  managedResources: [{name: a.com/b, "
+    "ignoredByScheduler: true}, {name: a.com/c}]",
+    "extenders:\n- {}",
+    "clientConnection: {kubeconfig: @, qps: 0.1, burst: 1}",
+    "clientConnection: {kubeconfig: @, qps: -1}",
+    "clientConnection: {kubeconfig: @, qps: 33.333333333}",
+    "clientConnection: {kubeconfig: @, qps: 1e6, burst: 2147483647}",
+    "clientConnection: {kubeconfig: @, contentType: application/json, acceptContentTypes: a/b}",
+]
+
+# ---- what both refuse ----------------------------------------------------------------------------
+
+# In the same words.
+BAD_VALUES = [
+    "parallelism: 0",
+    "parallelism: -1\npodInitialBackoffSeconds: 0\npodMaxBackoffSeconds: -1",
+    "percentageOfNodesToScore: 101",
+    "percentageOfNodesToScore: -1",
+    "podInitialBackoffSeconds: 11",
+    "podMaxBackoffSeconds: 0",
+    "clientConnection: {kubeconfig: @, burst: -1}",
+    "leaderElection: {leaseDuration: 10s}",
+    "leaderElection: {leaseDuration: -1s}",
+    "leaderElection: {renewDeadline: -1s}",
+    "leaderElection: {retryPeriod: -1ms}",
+    "leaderElection: {resourceLock: endpoints}",
+    "leaderElection: {resourceLock: endpointsleases, leaseDuration: 1s}",
+    profile("schedulerName: ''"),
+    profile("schedulerName: a") + "\n- {}",
+    profile("percentageOfNodesToScore: 500"),
+    plugins("filter: {enabled: [{name: EBSLimits}]}"),
+    plugins("preFilter: {enabled: [{name: CinderLimits}]}"),
+    profile("pluginConfig: [{name: GCEPDLimits}, {name: AzureDiskLimits}]"),
+    profile("pluginConfig: [{name: X}, {name: X}]"),
+    plugins("queueSort: {enabled: [{name: PrioritySort}, {name: Other}]}"),
+    profile("schedulerName: a") + "\n- schedulerName: b\n"
+    "  plugins: {queueSort: {enabled: [{name: X}], disabled: [{name: '*'}]}}",
+    profile("schedulerName: a\nplugins: {queueSort: {disabled: [{name: X}]}}") +
+    "\n- schedulerName: b",
+    profile("schedulerName: a") + "\n- schedulerName: b\n"
+    "  pluginConfig: [{name: PrioritySort, args: {a: 1}}]",
+    plugins("score: {enabled: [{name: Nobody}]}"),
+    plugins("multiPoint: {enabled: [{name: Nobody}]}"),
+    plugins("preFilter: {disabled: [{name: '*'}]}, multiPoint: {enabled: [{name: Nobody}]}"),
+    plugins("multiPoint: {enabled: [{name: EBSLimits}]}"),
+    plugins("score: {enabled: [{name: NodePorts}]}"),
+    plugins("queueSort: {enabled: [{name: NodeName}]}"),
+    plugins("bind: {enabled: [{name: VolumeBinding}]}"),
+    plugins("permit: {enabled: [{name: DefaultPreemption}]}"),
+    plugins("placementGenerate: {enabled: [{name: NodeName}]}"),
+    plugins("filter: {enabled: [{name: NodeName}, {name: NodeName}]}"),
+    plugins("multiPoint: {disabled: [{name: '*'}], enabled: [{name: PrioritySort}, "
+            "{name: DefaultBinder}, {name: NodeName}, {name: NodeName}]}"),
+    plugins("multiPoint: {disabled: [{name: '*'}]}"),
+    plugins("bind: {disabled: [{name: '*'}]}"),
+    plugins("queueSort: {disabled: [{name: '*'}]}"),
+    plugins("score: {enabled: [{name: NodeAffinity, weight: -5}]}"),
+    args("DefaultPreemption", "minCandidateNodesPercentage: 101"),
+    args("DefaultPreemption", "minCandidateNodesPercentage: -1, minCandidateNodesAbsolute: -1"),
+    args("DefaultPreemption", "minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 0"),
+    args("InterPodAffinity", "hardPodAffinityWeight: 101"),
+    args("InterPodAffinity", "hardPodAffinityWeight: -1"),
+    args("NodeAffinity", "addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+         "{nodeSelectorTerms: [{matchExpressions: [{key: a, operator: In}]}]}}"),
+    args("NodeAffinity", "addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+         "{nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Is}]}]}, "
+         "preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: "
+         "{matchFields: [{key: metadata.name, operator: Exists}]}}]}"),
+    args("NodeResourcesFit", "scoringStrategy: {type: Wild}"),
+    args("NodeResourcesFit", "scoringStrategy: {}"),
+    args("NodeResourcesFit", "scoringStrategy: {type: MostAllocated, resources: [{name: a, "
+         "weight: 101}, {name: b, weight: -1}]}"),
+    args("NodeResourcesFit", "scoringStrategy: {type: RequestedToCapacityRatio}"),
+    args("NodeResourcesFit", "scoringStrategy: {type: RequestedToCapacityRatio, "
+         "requestedToCapacityRatio: {shape: [{utilization: 10, score: 11}, {utilization: 9, "
+         "score: -1}]}}"),
+    args("NodeResourcesFit", "scoringStrategy: {type: LeastAllocated, "
+         "requestedToCapacityRatio: {shape: []}}"),
+    args("NodeResourcesFit", "ignoredResourceGroups: [a/b]"),
+    args("NodeResourcesBalancedAllocation", "resources: [{name: cpu}, {name: cpu, weight: 2}]"),
+    args("PodTopologySpread", "defaultingType: Never"),
+    args("PodTopologySpread", "defaultConstraints: [{maxSkew: 1, topologyKey: a, "
+         "whenUnsatisfiable: DoNotSchedule}]"),
+    args("PodTopologySpread", "defaultingType: List, defaultConstraints: [{maxSkew: 0, "
+         "topologyKey: '', whenUnsatisfiable: Never, labelSelector: {}}, {maxSkew: 1, "
+         "topologyKey: '', whenUnsatisfiable: Never}]"),
+    args("VolumeBinding", "bindTimeoutSeconds: -1"),
+    args("VolumeBinding", "shape: []"),
+    args("DynamicResources", "filterTimeout: -1s"),
+    args("DynamicResources", "bindingTimeout: 999ms"),
+    "extenders:\n- urlPrefix: http://a\n  prioritizeVerb: x",
+    "extenders:\n- {bindVerb: a}\n- {bindVerb: b}",
+    "extenders:\n- managedResources: [{name: cpu}, {name: a.com/b}, {name: a.com/b}, "
+    "{name: kubernetes.io/x}]",
+    "extenders:\n- managedResources: [{name: a.com/b}]\n- managedResources: [{name: a.com/b}]",
+]
+
+# By both, berth in words of its own: these parts.
+BAD_FORM = [
+    ("paralellism: 1", "paralellism"),
+    ("parallelism: 1\nparallelism: 2", "parallelism"),
+    ("parallelism: four", "parallelism"),
+    ("parallelism: '4'", "parallelism"),
+    ("parallelism: 1.5", "parallelism"),
+    ("parallelism: 2147483648", "parallelism"),
+    ("enableProfiling: 'true'", "enableProfiling"),
+    ("leaderElection: {leaseDuration: 15}", "leaderElection.leaseDuration"),
+    ("leaderElection: {leaseDuration: soon}", "leaderElection.leaseDuration"),
+    ("leaderElection: []", "leaderElection"),
+    ("profiles: {}", "profiles"),
+    ("profiles: [1]", "profiles"),
+    (profile("schedulerNam: a"), "schedulerNam"),
+    (plugins("scores: {}"), "scores"),
+    (plugins("score: {enable: []}"), "enable"),
+    (plugins("score: {enabled: [NodeName]}"), "enabled"),
+    (args("NodeAffinity", "addedAffinities: {}"), "addedAffinities"),
+    (args("NodeAffinity", "kind: InterPodAffinityArgs"), "NodeAffinityArgs"),
+    (args("NodeAffinity", "apiVersion: kubescheduler.config.k8s.io/v1beta2"), "v1beta2"),
+    (args("NodeResourcesFit", "scoringStrategy: {resource: []}"), "resource"),
+    (profile("pluginConfig: [{name: VolumeBinding, args: []}]"), "VolumeBinding"),
+    ("extenders:\n- httpTimeout: 5", "httpTimeout"),
+    ("extenders:\n- managedResources: [{name: 'a b'}]", "extenders[0].managedResources[0].name"),
+    ("extenders:\n- enableHttps: true", "enableHttps"),
+    ("kind: KubeSchedulerConfiguration", "kind"),
+    ("- a", "line"),
+    (profile("schedulerName: a") + "\n- schedulerName: a", "schedulerName: Duplicate value"),
+]
+
+
+# ---- running both --------------------------------------------------------------------------------
+
+class Both:
+    def __enter__(self):
+        self.dir = tempfile.TemporaryDirectory()
+        self.kubeconfig = self.write("kubeconfig", KUBECONFIG)
+        self.kube = os.path.join(programs(), "kube-scheduler")
+        return self
+
+    def __exit__(self, *_):
+        self.dir.cleanup()
+
+    def write(self, name, text):
+        path = os.path.join(self.dir.name, name)
+        with open(path, "w") as f:
+            f.write(text)
+        return path
+
+    def config(self, text):
+        if "clientConnection" not in text:
+            text = text + "\nclientConnection: {kubeconfig: @}"
+        return self.write("config.yaml", HEAD + text.replace("@", self.kubeconfig) + "\n")
+
+    def arguments(self, config):
+        self.out = os.path.join(self.dir.name, "out.yaml")
+        if os.path.exists(self.out):
+            os.unlink(self.out)
+        return [f"--config={config}", f"--write-config-to={self.out}", "--secure-port=0"]
+
+    def written(self):
+        with open(self.out) as f:
+            return f.read()
+
+    def kube_scheduler(self, config):
+        """What it wrote, or None and its error."""
+        done = subprocess.run([self.kube] + self.arguments(config), stderr=subprocess.PIPE,
+                              text=True, timeout=berth.TIMEOUT, cwd=self.dir.name)
+        if done.returncode == 0:
+            return self.written(), ""
+        found = re.search(r'"command failed" err=("(?:[^"\\]|\\.)*"|<\n.*?\n >)', done.stderr, re.S)
+        check(found, f"kube-scheduler said {done.stderr}")
+        error = found.group(1)
+        return None, json.loads(error) if error.startswith('"') else error
+
+    def berth(self, config):
+        done = berth.run("scheduler", *self.arguments(config))
+        if done.code == 0:
+            return self.written(), ""
+        equal(done.code, 1, f"exit code; it said {done.err!r}")
+        return None, done.err
+
+
+# Whoever says it says it by another route.
+ROUTES = re.compile(r"^(initializing profiles: |creating profile for scheduler name \S+: |"
+                    r"berth: |\S*config\.yaml: |profiles\[\d+\]: )")
+
+
+def essence(error):
+    """The parts of an error, sorted: upstream finds some in the order of a Go map."""
+    error = error.strip()
+    while ROUTES.match(error):
+        error = ROUTES.sub("", error)
+    if error.startswith("["):
+        error = error[1:-1]
+    return sorted(re.split(r", (?=[a-zA-Z]+(?:\[|\.|: ))", error))
+
+
+@test
+def what_kube_scheduler_takes_is_written_as_it_writes_it(both):
+    note(f"{len(GOOD)} files")
+    check(len(GOOD) >= 60, "too few")
+    wrong = []
+    for text in GOOD:
+        config = both.config(text)
+        want, error = both.kube_scheduler(config)
+        check(want is not None, f"kube-scheduler refuses {text!r}: {error}")
+        got, error = both.berth(config)
+        if got != want:
+            ours, theirs = (got or error).split("\n"), want.split("\n")
+            wrong.append(f"{text!r}:\n  - {set(theirs) - set(ours)}\n  + {set(ours) - set(theirs)}")
+    check(not wrong, "\n".join(wrong))
+
+
+@test
+def what_kube_scheduler_writes_is_read_and_written_again(both):
+    for text in GOOD[::7]:
+        want, _ = both.kube_scheduler(both.config(text))
+        again = both.write("again.yaml", want)
+        got, error = both.berth(again)
+        equal(got, want, f"{text!r} ({error})")
+
+
+@test
+def values_that_kube_scheduler_refuses_are_refused_in_its_words(both):
+    note(f"{len(BAD_VALUES)} files")
+    check(len(BAD_VALUES) >= 60, "too few")
+    wrong = []
+    for text in BAD_VALUES:
+        config = both.config(text)
+        written, want = both.kube_scheduler(config)
+        check(written is None, f"kube-scheduler takes {text!r}")
+        written, got = both.berth(config)
+        if written is not None or essence(got) != essence(want):
+            wrong.append(f"{text!r}:\n  - {essence(want)}\n  + {essence(got)}")
+    check(not wrong, "\n".join(wrong))
+
+
+@test
+def forms_that_kube_scheduler_refuses_are_refused_with_their_place(both):
+    for text, part in BAD_FORM:
+        config = both.config(text)
+        written, _ = both.kube_scheduler(config)
+        check(written is None, f"kube-scheduler takes {text!r}")
+        written, error = both.berth(config)
+        check(written is None, f"berth takes {text!r}")
+        equal(error.count("\n"), 1, f"lines in {error!r}")
+        contains(error, config, part)
+
+
+@test
+def validate_says_the_same_without_a_cluster(both):
+    for text in GOOD:
+        done = berth.run("config", "validate", both.config(text))
+        equal((done.code, done.out, done.err), (0, "", ""), f"validate of {text!r}")
+    for text in BAD_VALUES + [text for text, _ in BAD_FORM]:
+        config = both.config(text)
+        done = berth.run("config", "validate", config)
+        equal((done.code, done.err), (1, ""), f"validate of {text!r}")
+        check(all(line.startswith(config + ":") for line in done.out.splitlines()), done.out)
+
+
+@test
+def validate_tells_the_line(both):
+    config = both.write("lines.yaml", HEAD + "parallelism: 0\nprofiles:\n- schedulerName: a\n"
+                        "- schedulerName: b\n  pluginConfig:\n  - name: InterPodAffinity\n"
+                        "    args:\n      hardPodAffinityWeight: 101\n")
+    done = berth.run("config", "validate", config)
+    equal(done.out.splitlines(), [
+        f"{config}:3: parallelism: Invalid value: 0: should be an integer value greater than zero",
+        f"{config}:10: profiles[1].pluginConfig[0].args.hardPodAffinityWeight: Invalid value: 101: "
+        "not in valid range [0, 100]"], "output")
+
+
+# ---- other versions ------------------------------------------------------------------------------
+
+def convert(both, text, *flags):
+    done = berth.run("config", "convert", *flags, both.write("old", text))
+    equal(done.code, 0, f"exit code; it said {done.err!r}")
+    return done.out
+
+
+def enabled(text, point):
+    """name=weight of the plugins at a point of the first profile."""
+    config = json.loads(text)
+    entries = config["profiles"][0]["plugins"].get(point, {}).get("enabled", [])
+    return " ".join(e["name"] + (f"={e['weight']}" if "weight" in e else "") for e in entries)
+
+
+OLD = "apiVersion: kubescheduler.config.k8s.io/{}\nkind: KubeSchedulerConfiguration\n"
+
+
+@test
+def v1beta1_has_the_scores_of_its_time(both):
+    text = convert(both, OLD.format("v1beta1") + "healthzBindAddress: 0.0.0.0:10251\n", "-o=json")
+    equal(enabled(text, "score"),
+          "NodeResourcesBalancedAllocation=1 ImageLocality=1 InterPodAffinity=1 "
+          "NodeResourcesLeastAllocated=1 NodeAffinity=1 NodePreferAvoidPods=10000 "
+          "PodTopologySpread=2 TaintToleration=1", "score")
+    equal(enabled(text, "queueSort"), "PrioritySort", "queueSort")
+    contains(enabled(text, "preEnqueue"), "SchedulingGates")
+
+
+@test
+def v1beta2_has_the_scores_of_its_time(both):
+    text = convert(both, OLD.format("v1beta2") + profile(
+        "plugins: {score: {disabled: [{name: ImageLocality}], enabled: [{name: NodeAffinity, "
+        "weight: 7}]}, filter: {enabled: [{name: EBSLimits}]}}\n"
+        "pluginConfig: [{name: NodeResourcesFit, args: {apiVersion: "
+        "kubescheduler.config.k8s.io/v1beta2, kind: NodeResourcesFitArgs}}]"), "-o=json")
+    equal(enabled(text, "score"),
+          "NodeResourcesBalancedAllocation=1 InterPodAffinity=1 NodeResourcesFit=1 NodeAffinity=7 "
+          "PodTopologySpread=2 TaintToleration=1", "score")
+    equal(enabled(text, "filter").count("Limits"), 1, "plugins that count volumes")
+
+
+@test
+def v1beta3_has_the_defaults_of_v1(both):
+    old = OLD.format("v1beta3") + "clientConnection: {kubeconfig: " + both.kubeconfig + "}\n"
+    got, error = both.berth(both.write("old.yaml", old))
+    want, _ = both.kube_scheduler(both.config(""))
+    equal(got, want, error)
+
+
+@test
+def what_convert_writes_kube_scheduler_takes(both):
+    for text in [OLD.format("v1beta2") + "clientConnection: {kubeconfig: @}\n",
+                 OLD.format("v1beta3") + "clientConnection: {kubeconfig: @}\n"] + [
+                     HEAD + t + "\nclientConnection: {kubeconfig: @}\n" for t in GOOD
+                     if "clientConnection" not in t]:
+        converted = convert(both, text.replace("@", both.kubeconfig))
+        path = both.write("converted.yaml", converted)
+        want, error = both.kube_scheduler(path)
+        check(want is not None, f"kube-scheduler refuses {converted}: {error}")
+        got, _ = both.berth(path)
+        equal(got, want, f"{text!r}")
+
+
+@test
+def fields_that_a_version_did_not_have_are_refused(both):
+    for version, text, part in [("v1beta3", "delayCacheUntilActive: true", "delayCacheUntilActive"),
+                                ("v1beta3", profile("percentageOfNodesToScore: 5"), "percentage"),
+                                ("v1beta2", plugins("multiPoint: {}"), "multiPoint"),
+                                ("v1beta1", plugins("placementScore: {}"), "placementScore"),
+                                ("v1beta2", "unknown: 1", "unknown"),
+                                ("v1alpha2", "", "v1alpha2")]:
+        done = berth.run("config", "validate", both.write("f", OLD.format(version) + text + "\n"))
+        equal(done.code, 1, f"exit code for {version} {text!r}")
+        contains(done.out, part)
+
+
+POLICY = {
+    "kind": "Policy", "apiVersion": "v1",
+    "predicates": [
+        {"name": "PodFitsPorts"}, {"name": "GeneralPredicates"}, {"name": "MaxEBSVolumeCount"},
+        {"name": "Zoned", "argument": {"serviceAffinity": {"labels": ["zone"]}}},
+        {"name": "Labelled", "argument": {"labelsPresence": {"labels": ["a"], "presence": True}}}],
+    "priorities": [
+        {"name": "LeastRequestedPriority", "weight": 2}, {"name": "EqualPriority", "weight": 1},
+        {"name": "ServiceSpreadingPriority", "weight": 3},
+        {"name": "x", "weight": 4, "argument": {"labelPreference": {"label": "b"}}},
+        {"name": "y", "weight": 4, "argument": {"labelPreference": {"label": "c",
+                                                                    "presence": True}}},
+        {"name": "z", "weight": 5, "argument": {"requestedToCapacityRatioArguments": {
+            "shape": [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]}}}],
+    "extenders": [{"URLPREFIX": "http://a", "filterVerb": "f", "httpTimeout": 30000000000,
+                   "enableHttps": True}],
+    "hardPodAffinitySymmetricWeight": 7,
+}
+
+
+@test
+def a_policy_becomes_plugins(both):
+    text = convert(both, json.dumps(POLICY), "-o=json")
+    equal(enabled(text, "filter"),
+          "NodeUnschedulable NodeResourcesFit NodeName NodePorts NodeAffinity TaintToleration "
+          "NodeLabel ServiceAffinity NodeVolumeLimits DynamicResources", "filter")
+    equal(enabled(text, "score"),
+          "NodeResourcesLeastAllocated=2 NodeLabel=8 RequestedToCapacityRatio=5 "
+          "PodTopologySpread=3", "score")
+    config = json.loads(text)
+    arguments = {e["name"]: e["args"] for e in config["profiles"][0]["pluginConfig"]}
+    equal(arguments["NodeLabel"], {"presentLabels": ["a"], "presentLabelsPreference": ["c"],
+                                   "absentLabelsPreference": ["b"]}, "NodeLabel")
+    equal(arguments["ServiceAffinity"], {"affinityLabels": ["zone"]}, "ServiceAffinity")
+    equal(arguments["PodTopologySpread"], {"defaultingType": "System"}, "PodTopologySpread")
+    equal(config["extenders"], [{"urlPrefix": "http://a", "filterVerb": "f", "httpTimeout": "30s",
+                                 "enableHTTPS": True}], "extenders")
+
+
+@test
+def a_policy_that_names_nothing_has_the_usual(both):
+    text = convert(both, '{"kind": "Policy", "apiVersion": "v1"}', "-o=json")
+    equal(enabled(text, "score"),
+          "NodeResourcesBalancedAllocation=1 PodTopologySpread=2 ImageLocality=1 "
+          "InterPodAffinity=1 NodeResourcesLeastAllocated=1 NodeAffinity=1 "
+          "NodePreferAvoidPods=10000 TaintToleration=1", "score")
+    text = convert(both, "{kind: Policy, apiVersion: v1, predicates: [], priorities: []}", "-o=json")
+    equal(enabled(text, "filter"), "NodeUnschedulable TaintToleration DynamicResources", "filter")
+    equal(enabled(text, "score"), "", "score")
+
+
+@test
+def bad_policies_are_refused(both):
+    for change, part in [({"predicates": [{"name": "Nobody"}]}, "predicates[0].name"),
+                         ({"priorities": [{"name": "Nobody", "weight": 1}]}, "priorities[0].name"),
+                         ({"priorities": [{"name": "ImageLocalityPriority"}]}, "weight"),
+                         ({"priorities": [{"name": "ImageLocalityPriority", "weight": 1,
+                                           "argument": {}}]}, "argument"),
+                         ({"hardPodAffinitySymmetricWeight": 101}, "hardPodAffinity"),
+                         ({"extenders": [{"prioritizeVerb": "p"}]}, "extenders[0].weight"),
+                         ({"extenders": [{"httpTimeout": "5s"}]}, "httpTimeout"),
+                         ({"nothing": 1}, "nothing")]:
+        done = berth.run("config", "validate", both.write("p.json", json.dumps({**POLICY, **change})))
+        equal(done.code, 1, f"exit code for {change}")
+        contains(done.out, part)
+
+
+# ---- diff ----------------------------------------------------------------------------------------
+
+@test
+def diff_says_what_changes_for_pods(both):
+    a = both.write("a.yaml", HEAD)
+    b = both.write("b.yaml", HEAD + "podMaxBackoffSeconds: 20\n" + plugins(
+        "multiPoint: {disabled: [{name: ImageLocality}]}, score: {enabled: [{name: NodeAffinity, "
+        "weight: 9}]}") + "\n  pluginConfig: [{name: NodeResourcesFit, args: {ignoredResources: "
+        "[a.com/b]}}]\n- schedulerName: other\n")
+    b = both.write("b.yaml", HEAD + open(b).read()[len(HEAD):].replace(
+        "- plugins", "- schedulerName: default-scheduler\n  plugins", 1))
+    done = berth.run("config", "diff", a, b)
+    equal(done.code, 0, done.err)
+    contains(done.out, "podMaxBackoffSeconds: 10 -> 20", "score: - ImageLocality (weight 1)",
+             "score: NodeAffinity weight: 2 -> 9", "NodeResourcesFit arguments: ",
+             "profile other:\n  + the whole profile")
+    kinds = {c["change"] for c in json.loads(berth.run("config", "diff", "-o=json", a, b).out)[
+        "changes"]}
+    equal(kinds, {"setting", "removed", "weight", "arguments", "added", "order"}, "kinds")
+    equal(berth.run("config", "diff", a, a).out, "Nothing changes for pods.\n", "diff with itself")
+
+
+@test
+def what_goes_without_saying_is_no_difference(both):
+    want, _ = both.kube_scheduler(both.config(""))
+    a, b = both.write("a.yaml", HEAD), both.write("b.yaml", want)
+    equal(berth.run("config", "diff", a, b).out, "Nothing changes for pods.\n", "diff")
+
+
+if __name__ == "__main__":
+    main(fixture=Both)
