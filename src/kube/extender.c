@@ -2,19 +2,10 @@
 #include "kube/extender.h"
 
 #include "base/log.h"
+#include "kube/extender_body.h"
 #include "kube/extender_json.h"
 #include "net/http_client.h"
 #include "net/url.h"
-
-/* The bytes of a request, and what they were made of. */
-struct body {
-    atomic_uint refs;
-    bool names_only;
-    struct object *pod;
-    struct object **nodes; /* refs are held */
-    size_t n_nodes;
-    struct buf text;
-};
 
 struct client {
     const struct extender_config *config;
@@ -34,7 +25,7 @@ struct extenders {
     size_t n;
     uint64_t max_answer;
     bool closing;
-    struct body *last; /* engine's thread */
+    struct extender_body *last; /* sent last; engine's thread */
 };
 
 /* A call on its way. */
@@ -43,61 +34,8 @@ struct request {
     struct client *client;
     enum extender_verb verb;
     uint64_t id;
-    struct body *body;
+    struct extender_body *body;
 };
-
-/* --- bodies ----------------------------------------------------------------------------------- */
-
-static struct body *body_unref(struct body *b)
-{
-    if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1)
-        return NULL;
-    object_unref(b->pod);
-    for (size_t i = 0; i < b->n_nodes; i++)
-        object_unref(b->nodes[i]);
-    free(b->nodes);
-    buf_release(&b->text);
-    free(b);
-    return NULL;
-}
-
-static bool body_is_about(const struct body *b, const struct extender_call *call, bool names_only)
-{
-    return b && b->pod == call->pod && b->names_only == names_only && b->n_nodes == call->n_nodes &&
-           memcmp(b->nodes, call->nodes, call->n_nodes * sizeof(*b->nodes)) == 0;
-}
-
-static struct body *body_new(const struct extender_call *call, bool names_only)
-{
-    struct body *b = xnew(struct body);
-    atomic_init(&b->refs, 1);
-    extender_encode(call, names_only, &b->text);
-    return b;
-}
-
-/* Remembers what it was made of: the same question in other words has the same bytes. */
-static void body_remember(struct extenders *x, struct body *b, const struct extender_call *call,
-                          bool names_only)
-{
-    b->names_only = names_only;
-    b->pod = object_ref(call->pod);
-    b->nodes = xcalloc(MAX(call->n_nodes, 1), sizeof(*b->nodes));
-    for (size_t i = 0; i < call->n_nodes; i++)
-        b->nodes[i] = object_ref(call->nodes[i]);
-    b->n_nodes = call->n_nodes;
-    body_unref(x->last);
-    x->last = b;
-}
-
-static struct body *body_for(struct extenders *x, const struct extender_call *call, bool names_only)
-{
-    if (call->verb != EXTENDER_FILTER && call->verb != EXTENDER_PRIORITIZE)
-        return body_new(call, names_only);
-    if (!body_is_about(x->last, call, names_only))
-        body_remember(x, body_new(call, names_only), call, names_only);
-    atomic_fetch_add_explicit(&x->last->refs, 1, memory_order_relaxed);
-    return x->last;
-}
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
@@ -150,7 +88,7 @@ static struct extender_answer *answer_new(const struct request *q)
 
 static void request_free(struct request *q)
 {
-    body_unref(q->body);
+    extender_body_unref(q->body);
     free(q);
 }
 
@@ -240,7 +178,7 @@ static void send_request(void *ctx)
         .target = str_slice(url, c->path_at, str_find(url, '#')),
         .headers = &type,
         .n_headers = 1,
-        .body = buf_str(&q->body->text),
+        .body = extender_body_text(q->body),
         .body_lives = true,
         .total_timeout = c->timeout,
         .max_body = q->owner->max_answer,
@@ -254,7 +192,7 @@ void extenders_call(struct extenders *x, const struct extender_call *call)
     struct request *q = xnew(struct request);
     *q = (struct request){
         .owner = x, .client = &x->clients[call->extender], .verb = call->verb, .id = call->id};
-    q->body = body_for(x, call, q->client->config->node_cache_capable);
+    q->body = extender_body_for(&x->last, call, q->client->config->node_cache_capable);
     loop_post(x->loop, send_request, q);
 }
 
@@ -379,7 +317,7 @@ struct extenders *extenders_free(struct extenders *x)
     x->closing = true;
     for (size_t i = 0; i < x->n; i++)
         http_client_free(x->clients[i].http);
-    body_unref(x->last);
+    extender_body_unref(x->last);
     arena_release(&x->arena);
     free(x);
     return NULL;

@@ -38,11 +38,15 @@ static void write_names(const struct extender_call *call, struct buf *out)
     buf_add_char(out, ']');
 }
 
-/* ExtenderArgs */
-static void write_args(const struct extender_call *call, bool names_only, struct buf *out)
+void extender_encode_pod(const struct extender_call *call, struct buf *out)
 {
     buf_add_cstr(out, "{\"Pod\":");
     write_object(call->pod, out);
+}
+
+/* The rest of ExtenderArgs. */
+void extender_encode_nodes(const struct extender_call *call, bool names_only, struct buf *out)
+{
     buf_add_cstr(out, ",\"Nodes\":");
     if (names_only)
         buf_add_cstr(out, "null");
@@ -104,8 +108,7 @@ static void write_victims(const struct extender_call *call, bool names_only, str
 /* ExtenderPreemptionArgs */
 static void write_preemption(const struct extender_call *call, bool names_only, struct buf *out)
 {
-    buf_add_cstr(out, "{\"Pod\":");
-    write_object(call->pod, out);
+    extender_encode_pod(call, out);
     buf_add_cstr(out, ",\"NodeNameToVictims\":");
     if (names_only)
         buf_add_cstr(out, "null,\"NodeNameToMetaVictims\":");
@@ -118,7 +121,8 @@ void extender_encode(const struct extender_call *call, bool names_only, struct b
     switch (call->verb) {
     case EXTENDER_FILTER:
     case EXTENDER_PRIORITIZE:
-        write_args(call, names_only, out);
+        extender_encode_pod(call, out);
+        extender_encode_nodes(call, names_only, out);
         break;
     case EXTENDER_BIND:
         write_binding(call, out);

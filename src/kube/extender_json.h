@@ -19,6 +19,12 @@
 /* names_only: the extender knows the nodes (nodeCacheCapable). Of those, and of victims, only names
  * are sent. */
 void extender_encode(const struct extender_call *call, bool names_only, struct buf *out);
+/*
+ * To filter and to prioritize in two parts: the first is about the pod alone, the second, which is
+ * the larger one by far, about the nodes alone.
+ */
+void extender_encode_pod(const struct extender_call *call, struct buf *out);
+void extender_encode_nodes(const struct extender_call *call, bool names_only, struct buf *out);
 
 /*
  * The answer to a verb. As with Go's decoder the first JSON value counts, whatever stands behind

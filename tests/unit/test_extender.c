@@ -531,6 +531,46 @@ static void scores_are_asked_for_at_once_and_added(void **state)
     }
 }
 
+static int64_t seen_requested, seen_allocatable;
+static size_t seen_pods;
+
+static void look_at_node(struct puppet_call *call)
+{
+    if (call->point != PUPPET_SCORE)
+        return;
+    seen_requested += call->node->requested.milli_cpu + call->node->nonzero_milli_cpu;
+    seen_allocatable += call->node->allocatable.milli_cpu;
+    seen_pods += call->node->pods.n;
+}
+
+/* Upstream scores what an extender sends back, and that is a node without its pods. */
+static void nodes_that_come_back_are_scored_without_what_runs_on_them(void **state)
+{
+    (void)state;
+    for (int objects = 0; objects < 2; objects++) {
+        struct fixture f;
+        struct str kept[] = {STR("n0"), STR("n1")};
+        struct extender_result r = {.kept = kept, .n_kept = 2, .kept_objects = objects};
+        puppet_clear();
+        puppet_add("S", AT(SCORE))->hook = look_at_node;
+        scene_with(&f, 3, A);
+        fixture_add(&f,
+                    fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"there\",\"uid\":\"there\"},"
+                                             "\"spec\":{\"nodeName\":\"n0\",\"containers\":[{"
+                                             "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}"));
+        seen_requested = seen_allocatable = 0;
+        seen_pods = 0;
+        fixture_add(&f, puppet_pod("p", 0, ""));
+        assert_true(engine_schedule_one(f.engine));
+        fixture_extender_done(&f, fixture_call(&f), &r);
+        fixture_settle(&f);
+        assert_int_equal(seen_allocatable, 8000);
+        assert_int_equal(seen_requested, objects ? 0 : 2000);
+        assert_int_equal(seen_pods, objects ? 0 : 1);
+        fixture_release(&f);
+    }
+}
+
 static void scores_may_be_any_number(void **state)
 {
     (void)state;
@@ -940,6 +980,7 @@ int main(void)
         cmocka_unit_test(the_promised_node_is_asked_about_alone),
         cmocka_unit_test(if_it_will_not_do_all_are),
         cmocka_unit_test(scores_are_asked_for_at_once_and_added),
+        cmocka_unit_test(nodes_that_come_back_are_scored_without_what_runs_on_them),
         cmocka_unit_test(scores_may_be_any_number),
         cmocka_unit_test(a_single_node_needs_no_score),
         cmocka_unit_test(ties_are_decided_by_lot_where_extenders_scored),

@@ -10,6 +10,7 @@
 
 #include "codec/json_value.h"
 #include "engine/extender_config.h"
+#include "kube/extender_body.h"
 #include "kube/extender_json.h"
 #include "prop.h"
 
@@ -327,6 +328,73 @@ static void all_nodes_come_back(void **state)
     assert_true(prop_run("what is sent can be read", 200, comes_back, NULL));
 }
 
+/* --- bodies ----------------------------------------------------------------------------------- */
+
+#define POOL 6
+
+/* A body is what encoding anew gives, whatever was asked before and whoever still reads that. */
+static bool bodies_are_right(struct rand *r, size_t size, void *ctx)
+{
+    (void)ctx;
+    struct object *pods[POOL], *pool[POOL], *asked[POOL];
+    struct str pool_names[POOL], asked_names[POOL];
+    struct extender_body *last = NULL, *held = NULL;
+    struct buf want = BUF_INIT, held_text = BUF_INIT, json = BUF_INIT;
+    bool ok = true;
+    for (size_t i = 0; i < POOL; i++) {
+        buf_clear(&json);
+        buf_add_printf(&json, "{\"metadata\":{\"name\":\"%zu\"},\"x\":\"%*s\"}", i,
+                       (int)(i * i * 800), "");
+        pods[i] = object(KIND_POD, OBJECT_KEEP_JSON, buf_cstr(&json));
+        pool[i] = object(KIND_NODE, OBJECT_KEEP_JSON, buf_cstr(&json));
+        pool_names[i] = object_meta(pool[i])->name;
+    }
+    for (size_t step = 0; ok && step < size; step++) {
+        struct extender_call call = {.verb =
+                                         rand_below(r, 2) ? EXTENDER_FILTER : EXTENDER_PRIORITIZE,
+                                     .pod = pods[rand_below(r, POOL)],
+                                     .nodes = asked,
+                                     .node_names = asked_names,
+                                     .n_nodes = rand_below(r, 3) ? POOL : rand_below(r, POOL + 1)};
+        size_t first = rand_below(r, 3) ? 0 : rand_below(r, POOL);
+        for (size_t i = 0; i < call.n_nodes; i++) {
+            asked[i] = pool[(first + i) % POOL];
+            asked_names[i] = pool_names[(first + i) % POOL];
+        }
+        bool names_only = rand_below(r, 4) == 0;
+        struct extender_body *b = extender_body_for(&last, &call, names_only);
+        buf_clear(&want);
+        extender_encode(&call, names_only, &want);
+        ok = str_eq(extender_body_text(b), buf_str(&want));
+        /* What somebody still reads does not change. */
+        if (held)
+            ok &= str_eq(extender_body_text(held), buf_str(&held_text));
+        if (rand_below(r, 2)) {
+            extender_body_unref(held);
+            held = b;
+            buf_clear(&held_text);
+            buf_add_str(&held_text, buf_str(&want));
+        } else
+            extender_body_unref(b);
+    }
+    extender_body_unref(held);
+    extender_body_unref(last);
+    for (size_t i = 0; i < POOL; i++) {
+        object_unref(pods[i]);
+        object_unref(pool[i]);
+    }
+    buf_release(&want);
+    buf_release(&held_text);
+    buf_release(&json);
+    return ok;
+}
+
+static void bodies_say_what_is_asked(void **state)
+{
+    (void)state;
+    assert_true(prop_run("a body is what encoding anew gives", 200, bodies_are_right, NULL));
+}
+
 /* --- managed resources ------------------------------------------------------------------------ */
 
 static void ignored_resources_replace_those_of_the_plugin(void **state)
@@ -367,6 +435,7 @@ int main(void)
         cmocka_unit_test(answers_are_read_as_go_reads_them),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(all_nodes_come_back),
+        cmocka_unit_test(bodies_say_what_is_asked),
         cmocka_unit_test(ignored_resources_replace_those_of_the_plugin),
     };
     return cmocka_run_group_tests_name("extender_json", tests, NULL, NULL);

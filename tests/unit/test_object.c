@@ -134,6 +134,34 @@ static void test_object_outlives_its_bytes(void **state UNUSED)
     object_unref(o);
 }
 
+static void assert_kept(unsigned flags, const char *json, const char *want)
+{
+    enum encoding encoding;
+    struct object *o = decode(KIND_POD, ENCODING_JSON, flags, str_of(json));
+    assert_str(object_wire(o, &encoding), want);
+    object_unref(o);
+}
+
+static void test_json_is_kept_as_go_sends_it(void **state UNUSED)
+{
+    unsigned keep = OBJECT_KEEP_JSON, drop = OBJECT_KEEP_JSON | OBJECT_DROP_MANAGED_FIELDS;
+    const char *whole = "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"managedFields\":"
+                        "[{\"a\":\"}\"}],\"name\":\"p\"},\"spec\":{\"kind\": [1 ,2]} }";
+    assert_kept(keep, whole,
+                "{\"metadata\":{\"managedFields\":[{\"a\":\"}\"}],\"name\":\"p\"},"
+                "\"spec\":{\"kind\": [1 ,2]}}");
+    assert_kept(drop, whole, "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"kind\": [1 ,2]}}");
+    /* Wherever they stand. */
+    assert_kept(drop, "{\"metadata\":{\"name\":\"p\",\"managedFields\":null},\"kind\":\"Pod\"}",
+                "{\"metadata\":{\"name\":\"p\"}}");
+    assert_kept(drop, "{ \"metadata\" : { \"managedFields\" : [] } , \"apiVersion\" : \"v1\" }",
+                "{\"metadata\" : {}}");
+    assert_kept(drop, "{\"metadata\":null}", "{\"metadata\":null}");
+    assert_kept(drop, "{}", "{}");
+    assert_kept(drop, "{\"managedFields\":1,\"metadata\":{\"kind\":\"x\"}}",
+                "{\"managedFields\":1,\"metadata\":{\"kind\":\"x\"}}");
+}
+
 static void test_kept_proto_has_no_envelope(void **state UNUSED)
 {
     struct buf out = BUF_INIT;
@@ -549,6 +577,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pod_by_json_and_proto),
         cmocka_unit_test(test_object_outlives_its_bytes),
+        cmocka_unit_test(test_json_is_kept_as_go_sends_it),
         cmocka_unit_test(test_kept_proto_has_no_envelope),
         cmocka_unit_test(test_another_kind_is_refused),
         cmocka_unit_test(test_garbage_is_refused),
