@@ -9,187 +9,7 @@
 #include "codec/json.h"
 #include "engine/args_kind.h"
 #include "engine/config_internal.h"
-
-/* --- the file --------------------------------------------------------------------------------- */
-
-typedef LIST(struct str) str_list;
-
-struct service_affinity {
-    str_list labels;
-};
-struct labels_presence {
-    str_list labels;
-    bool presence;
-};
-struct predicate_argument {
-    struct service_affinity *service_affinity;
-    struct labels_presence *labels_presence;
-};
-struct predicate {
-    struct str name;
-    struct predicate_argument *argument;
-};
-
-struct service_anti_affinity {
-    struct str label;
-};
-struct label_preference {
-    struct str label;
-    bool presence;
-};
-struct ratio_point {
-    int32_t utilization, score;
-};
-struct ratio_resource {
-    struct str name;
-    int64_t weight;
-};
-struct ratio_arguments {
-    LIST(struct ratio_point) shape;
-    LIST(struct ratio_resource) resources;
-};
-struct priority_argument {
-    struct service_anti_affinity *service_anti_affinity;
-    struct label_preference *label_preference;
-    struct ratio_arguments *ratio;
-};
-struct priority {
-    struct str name;
-    int64_t weight;
-    struct priority_argument *argument;
-};
-
-/* The extender of v1 but for its timeout, which is a number here. */
-struct policy_extender {
-    struct str url_prefix, filter_verb, preempt_verb, prioritize_verb, bind_verb;
-    int64_t weight, http_timeout; /* ns */
-    bool enable_https, node_cache_capable, ignorable;
-    struct str tls_config;              /* JSON */
-    LIST(struct str) managed_resources; /* JSON */
-};
-
-struct policy {
-    struct str kind, api_version;
-    LIST(struct predicate) predicates;
-    LIST(struct priority) priorities;
-    LIST(struct policy_extender) extenders;
-    int32_t hard_pod_affinity_symmetric_weight;
-    bool always_check_all_predicates;
-};
-
-static const struct field service_affinity_fields[] = {
-    F_LIST(struct service_affinity, labels, "labels", 0, STR),
-};
-static const struct type service_affinity_type =
-    TYPE("ServiceAffinity", struct service_affinity, service_affinity_fields);
-
-static const struct field labels_presence_fields[] = {
-    F_LIST(struct labels_presence, labels, "labels", 0, STR),
-    F_ONE(struct labels_presence, presence, "presence", 0, BOOL),
-};
-static const struct type labels_presence_type =
-    TYPE("LabelsPresence", struct labels_presence, labels_presence_fields);
-
-static const struct field predicate_argument_fields[] = {
-    F_PTR_MSG(struct predicate_argument, service_affinity, "serviceAffinity", 0,
-              struct service_affinity, &service_affinity_type),
-    F_PTR_MSG(struct predicate_argument, labels_presence, "labelsPresence", 0,
-              struct labels_presence, &labels_presence_type),
-};
-static const struct type predicate_argument_type =
-    TYPE("PredicateArgument", struct predicate_argument, predicate_argument_fields);
-
-static const struct field predicate_fields[] = {
-    F_ONE(struct predicate, name, "name", 0, STR),
-    F_PTR_MSG(struct predicate, argument, "argument", 0, struct predicate_argument,
-              &predicate_argument_type),
-};
-static const struct type predicate_type =
-    TYPE("PredicatePolicy", struct predicate, predicate_fields);
-
-static const struct field service_anti_affinity_fields[] = {
-    F_ONE(struct service_anti_affinity, label, "label", 0, STR),
-};
-static const struct type service_anti_affinity_type =
-    TYPE("ServiceAntiAffinity", struct service_anti_affinity, service_anti_affinity_fields);
-
-static const struct field label_preference_fields[] = {
-    F_ONE(struct label_preference, label, "label", 0, STR),
-    F_ONE(struct label_preference, presence, "presence", 0, BOOL),
-};
-static const struct type label_preference_type =
-    TYPE("LabelPreference", struct label_preference, label_preference_fields);
-
-static const struct field ratio_point_fields[] = {
-    F_ALWAYS(struct ratio_point, utilization, "utilization", 0, INT32),
-    F_ALWAYS(struct ratio_point, score, "score", 0, INT32),
-};
-static const struct type ratio_point_type =
-    TYPE("UtilizationShapePoint", struct ratio_point, ratio_point_fields);
-
-static const struct field ratio_resource_fields[] = {
-    F_ONE(struct ratio_resource, name, "name", 0, STR),
-    F_ONE(struct ratio_resource, weight, "weight", 0, INT64),
-};
-static const struct type ratio_resource_type =
-    TYPE("ResourceSpec", struct ratio_resource, ratio_resource_fields);
-
-static const struct field ratio_arguments_fields[] = {
-    F_LIST_MSG(struct ratio_arguments, shape, "shape", 0, struct ratio_point, &ratio_point_type),
-    F_LIST_MSG(struct ratio_arguments, resources, "resources", 0, struct ratio_resource,
-               &ratio_resource_type),
-};
-static const struct type ratio_arguments_type =
-    TYPE("RequestedToCapacityRatioArguments", struct ratio_arguments, ratio_arguments_fields);
-
-static const struct field priority_argument_fields[] = {
-    F_PTR_MSG(struct priority_argument, service_anti_affinity, "serviceAntiAffinity", 0,
-              struct service_anti_affinity, &service_anti_affinity_type),
-    F_PTR_MSG(struct priority_argument, label_preference, "labelPreference", 0,
-              struct label_preference, &label_preference_type),
-    F_PTR_MSG(struct priority_argument, ratio, "requestedToCapacityRatioArguments", 0,
-              struct ratio_arguments, &ratio_arguments_type),
-};
-static const struct type priority_argument_type =
-    TYPE("PriorityArgument", struct priority_argument, priority_argument_fields);
-
-static const struct field priority_fields[] = {
-    F_ONE(struct priority, name, "name", 0, STR),
-    F_ONE(struct priority, weight, "weight", 0, INT64),
-    F_PTR_MSG(struct priority, argument, "argument", 0, struct priority_argument,
-              &priority_argument_type),
-};
-static const struct type priority_type = TYPE("PriorityPolicy", struct priority, priority_fields);
-
-static const struct field policy_extender_fields[] = {
-    F_ONE(struct policy_extender, url_prefix, "urlPrefix", 0, STR),
-    F_ONE(struct policy_extender, filter_verb, "filterVerb", 0, STR),
-    F_ONE(struct policy_extender, preempt_verb, "preemptVerb", 0, STR),
-    F_ONE(struct policy_extender, prioritize_verb, "prioritizeVerb", 0, STR),
-    F_ONE(struct policy_extender, bind_verb, "bindVerb", 0, STR),
-    F_ONE(struct policy_extender, weight, "weight", 0, INT64),
-    F_ONE(struct policy_extender, http_timeout, "httpTimeout", 0, INT64),
-    F_ONE(struct policy_extender, enable_https, "enableHttps", 0, BOOL),
-    F_ONE(struct policy_extender, node_cache_capable, "nodeCacheCapable", 0, BOOL),
-    F_ONE(struct policy_extender, ignorable, "ignorable", 0, BOOL),
-    F_ONE(struct policy_extender, tls_config, "tlsConfig", 0, RAW),
-    F_LIST(struct policy_extender, managed_resources, "managedResources", 0, RAW),
-};
-static const struct type policy_extender_type =
-    TYPE("LegacyExtender", struct policy_extender, policy_extender_fields);
-
-static const struct field policy_fields[] = {
-    F_ONE(struct policy, kind, "kind", 0, STR),
-    F_ONE(struct policy, api_version, "apiVersion", 0, STR),
-    F_LIST_MSG(struct policy, predicates, "predicates", 0, struct predicate, &predicate_type),
-    F_LIST_MSG(struct policy, priorities, "priorities", 0, struct priority, &priority_type),
-    F_LIST_MSG(struct policy, extenders, "extenders", 0, struct policy_extender,
-               &policy_extender_type),
-    F_ONE(struct policy, hard_pod_affinity_symmetric_weight, "hardPodAffinitySymmetricWeight", 0,
-          INT32),
-    F_ONE(struct policy, always_check_all_predicates, "alwaysCheckAllPredicates", 0, BOOL),
-};
-static const struct type policy_type = TYPE("Policy", struct policy, policy_fields);
+#include "engine/policy_file.h"
 
 /* --- what the names mean ---------------------------------------------------------------------- */
 
@@ -274,7 +94,7 @@ struct conversion {
     int64_t weight[ARRAY_LEN(priorities)];                          /* 0: not asked for */
     VEC(struct str) present, absent, prefer_present, prefer_absent; /* NodeLabel */
     VEC(struct str) affinity, anti_affinity;                        /* ServiceAffinity */
-    const struct ratio_arguments *ratio;
+    const struct policy_ratio *ratio;
     struct plugins_config *plugins;
     VEC(struct plugin_args) args;
 };
@@ -301,10 +121,10 @@ static size_t find_priority(struct str name)
             vec_push(&(vec), (list).v[i_]);      \
     } while (0)
 
-static int take_predicate(struct conversion *c, const struct predicate *p, size_t at,
+static int take_predicate(struct conversion *c, const struct policy_predicate *p, size_t at,
                           struct err *reterr)
 {
-    const struct predicate_argument *arg = p->argument;
+    const struct policy_predicate_argument *arg = p->argument;
     if (arg && !arg->service_affinity == !arg->labels_presence)
         return err_set(reterr, -EINVAL, "predicates[%zu].argument: exactly 1 is required", at);
     /* A name of the table decides; the argument is then not looked at. */
@@ -332,7 +152,7 @@ static int take_predicate(struct conversion *c, const struct predicate *p, size_
 }
 
 /* Which of the table a priority with an argument is. */
-static size_t take_argument(struct conversion *c, const struct priority_argument *arg)
+static size_t take_argument(struct conversion *c, const struct policy_priority_argument *arg)
 {
     if (arg->service_anti_affinity) {
         vec_push(&c->anti_affinity, arg->service_anti_affinity->label);
@@ -349,10 +169,10 @@ static size_t take_argument(struct conversion *c, const struct priority_argument
     return CAPACITY_RATIO;
 }
 
-static int take_priority(struct conversion *c, const struct priority *p, size_t at,
+static int take_priority(struct conversion *c, const struct policy_priority *p, size_t at,
                          struct err *reterr)
 {
-    const struct priority_argument *arg = p->argument;
+    const struct policy_priority_argument *arg = p->argument;
     if (p->weight <= 0 || p->weight > INT32_MAX)
         return err_set(reterr, -EINVAL,
                        "priorities[%zu].weight: Invalid value: %lld: should have a positive weight "
@@ -487,7 +307,7 @@ static void add_all_args(struct conversion *c, int32_t hard_weight)
     if (c->affinity.n || c->anti_affinity.n)
         add_service_args(c);
     if (c->weight[CAPACITY_RATIO] && c->ratio) {
-        json_encode(&ratio_arguments_type, c->ratio, &json);
+        json_encode(&policy_ratio_type, c->ratio, &json);
         add_args(c, "RequestedToCapacityRatio", &json);
     }
     if (c->weight[INTER_POD_AFFINITY]) {

@@ -88,6 +88,11 @@ static int unknown(struct str name, enum point point, struct err *reterr)
                    STR_ARG(name));
 }
 
+/* What runs at a point: named there; of multiPoint, but named there as well; of multiPoint. */
+struct expansion {
+    plan_list specific, overriding, expanded;
+};
+
 /* Plugins that the section names, in its order. */
 static int take_specific(const struct registry *registry, enum point point,
                          const struct plugin_section *section, plan_list *out, struct err *reterr)
@@ -106,14 +111,9 @@ static int take_specific(const struct registry *registry, enum point point,
     return 0;
 }
 
-/* What multiPoint adds at a point: overriding are those that the section names as well. */
-struct expansion {
-    plan_list overriding, expanded;
-};
-
 static int take_multi(const struct registry *registry, enum point point,
                       const struct plugin_section *section, const struct plugin_section *multi,
-                      const plan_list *specific, struct expansion *out, struct err *reterr)
+                      struct expansion *out, struct err *reterr)
 {
     if (plugin_section_disables(section, STR("*")))
         return 0;
@@ -123,7 +123,7 @@ static int take_multi(const struct registry *registry, enum point point,
             return unknown(ref->name, point, reterr);
         if (!plugin_extends(registry, ref->name, point) || is_disabled(section, ref->name))
             continue;
-        plan_list *to = list_has(specific, ref->name) ? &out->overriding : &out->expanded;
+        plan_list *to = list_has(&out->specific, ref->name) ? &out->overriding : &out->expanded;
         if (to == &out->expanded && list_has(to, ref->name))
             return twice(ref->name, point, reterr);
         vec_push(to, planned(ref, point));
@@ -134,22 +134,22 @@ static int take_multi(const struct registry *registry, enum point point,
 static int fill_point(struct profile_plan *plan, const struct registry *registry, enum point point,
                       const struct plugin_section *section, struct err *reterr)
 {
-    plan_list specific = {0}, *at = &plan->at[point];
-    struct expansion multi = {0};
-    int r = take_specific(registry, point, section, &specific, reterr);
+    plan_list *at = &plan->at[point];
+    struct expansion e = {0};
+    int r = take_specific(registry, point, section, &e.specific, reterr);
     if (r == 0)
-        r = take_multi(registry, point, section, &plan->multi_point, &specific, &multi, reterr);
-    for (size_t i = 0; r == 0 && i < specific.n; i++)
-        if (list_has(&multi.overriding, specific.v[i].name))
-            vec_push(at, specific.v[i]);
-    for (size_t i = 0; r == 0 && i < multi.expanded.n; i++)
-        vec_push(at, multi.expanded.v[i]);
-    for (size_t i = 0; r == 0 && i < specific.n; i++)
-        if (!list_has(&multi.overriding, specific.v[i].name))
-            vec_push(at, specific.v[i]);
-    vec_release(&specific);
-    vec_release(&multi.overriding);
-    vec_release(&multi.expanded);
+        r = take_multi(registry, point, section, &plan->multi_point, &e, reterr);
+    for (size_t i = 0; r == 0 && i < e.specific.n; i++)
+        if (list_has(&e.overriding, e.specific.v[i].name))
+            vec_push(at, e.specific.v[i]);
+    for (size_t i = 0; r == 0 && i < e.expanded.n; i++)
+        vec_push(at, e.expanded.v[i]);
+    for (size_t i = 0; r == 0 && i < e.specific.n; i++)
+        if (!list_has(&e.overriding, e.specific.v[i].name))
+            vec_push(at, e.specific.v[i]);
+    vec_release(&e.specific);
+    vec_release(&e.overriding);
+    vec_release(&e.expanded);
     return r;
 }
 

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A configuration as text, complaints with their lines, and what is not in berth. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "engine/complaints.h"
+#include "engine/config.h"
+#include "engine/known_plugins.h"
+#include "engine/profile_plan.h"
+#include "plugins/registry.h"
+#include "prop.h"
+
+#define HEAD "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+/* --- what was written is read as the same ----------------------------------------------------- */
+
+static const char *const names[] = {
+    "NodeName",       "NodePorts",  "NodeAffinity",     "NodeResourcesFit",  "PodTopologySpread",
+    "VolumeBinding",  "VolumeZone", "ImageLocality",    "TaintToleration",   "InterPodAffinity",
+    "GangScheduling", "NodeLabel",  "DynamicResources", "DefaultPreemption", "SelectorSpread",
+};
+static const char *const args[] = {
+    "{name: NodeResourcesFit, args: {ignoredResources: [a.com/b]}}",
+    "{name: InterPodAffinity, args: {hardPodAffinityWeight: 3}}",
+    "{name: VolumeBinding}",
+    "{name: ImageLocality, args: {x: [1, {y: z}]}}",
+    "{name: PodTopologySpread, args: {defaultingType: List}}",
+    "{name: NodeLabel, args: {presentLabels: [a]}}",
+};
+
+static void add_refs(struct buf *out, struct rand *r, const char *list)
+{
+    buf_add_printf(out, "%s: [", list);
+    for (size_t i = 0, n = rand_below(r, 3); i < n; i++)
+        buf_add_printf(out, "%s{name: %s, weight: %d}", i ? ", " : "",
+                       names[rand_below(r, ARRAY_LEN(names))], (int)rand_below(r, 4));
+    buf_add_cstr(out, "]");
+}
+
+static void add_profile(struct buf *out, struct rand *r, size_t i)
+{
+    buf_add_printf(
+        out, "- schedulerName: p%zu\n  plugins:\n    # a comment, so that it may be empty\n", i);
+    for (int point = -1; point < POINT_COUNT; point++) {
+        if (rand_below(r, 3) != 0)
+            continue;
+        buf_add_printf(out, "    %s: {", point < 0 ? "multiPoint" : point_table[point].section);
+        add_refs(out, r, "enabled");
+        buf_add_cstr(out, ", ");
+        add_refs(out, r, "disabled");
+        buf_add_cstr(out, "}\n");
+    }
+    buf_add_printf(out, "  pluginConfig: [%s]\n", args[rand_below(r, ARRAY_LEN(args))]);
+}
+
+static bool is_written_as_it_is_read(struct rand *r, size_t size, void *ctx)
+{
+    (void)size;
+    size_t *good = ctx;
+    struct scheduler_config config, again;
+    struct features features;
+    struct arena arena;
+    struct buf text = BUF_INIT, first = BUF_INIT, second = BUF_INIT;
+    struct err err;
+    bool ok = true;
+    arena_init(&arena, 0);
+    features_default(&features);
+    buf_add_cstr(&text, HEAD "profiles:\n");
+    for (size_t i = 0, n = 1 + rand_below(r, 2); i < n; i++)
+        add_profile(&text, r, i);
+    /* Points name what cannot run there: most are refused. */
+    if (config_read("f", buf_str(&text), &arena, &config, &err) == 0 &&
+        config_check(&config, &in_tree_registry, &features, &err) == 0) {
+        ++*good;
+        config_write(&config, &in_tree_registry, &features, &first);
+        ok = config_read("g", buf_str(&first), &arena, &again, &err) == 0 &&
+             config_check(&again, &in_tree_registry, &features, &err) == 0;
+        if (ok)
+            config_write(&again, &in_tree_registry, &features, &second);
+        ok = ok && str_eq(buf_str(&first), buf_str(&second));
+    }
+    buf_release(&text);
+    buf_release(&first);
+    buf_release(&second);
+    arena_release(&arena);
+    return ok;
+}
+
+static void what_is_written_is_read_as_the_same(void **state)
+{
+    (void)state;
+    size_t good = 0;
+    assert_true(prop_run("written and read again", 1500, is_written_as_it_is_read, &good));
+    assert_true(good > 20);
+}
+
+/* --- parts of the text ------------------------------------------------------------------------ */
+
+static char *written(const char *text)
+{
+    struct scheduler_config config;
+    struct features features;
+    struct arena arena;
+    struct buf out = BUF_INIT;
+    struct err err;
+    arena_init(&arena, 0);
+    features_default(&features);
+    if (config_read("f", str_of(text), &arena, &config, &err) < 0)
+        fail_msg("%s", err.msg);
+    config_write(&config, &in_tree_registry, &features, &out);
+    arena_release(&arena);
+    return buf_take(&out);
+}
+
+static void limits_are_written_as_upstream_has_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *given, *written;
+    } cases[] = {
+        {HEAD, "  burst: 100\n"},
+        {HEAD, "  qps: 50\n"},
+        {HEAD "clientConnection: {qps: 33.333333333}\n", "  qps: 33.333332\n"},
+        {HEAD "clientConnection: {qps: -1}\n", "  qps: -1\n"},
+        {HEAD "extenders: [{urlPrefix: 'http://a'}]\n", "httpTimeout: 5s\n"},
+        {HEAD "extenders: [{managedResources: [{name: a.com/b, ignoredByScheduler: true}]}]\n",
+         "      ignoredResources:\n      - a.com/b\n"},
+        {HEAD, "    bind: {}\n"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char *text = written(cases[i].given);
+        if (!strstr(text, cases[i].written))
+            fail_msg("case %zu: no \"%s\" in %s", i, cases[i].written, text);
+        free(text);
+    }
+}
+
+static void converted_files_say_no_more_than_they_did(void **state)
+{
+    (void)state;
+    struct scheduler_config config;
+    struct arena arena;
+    struct buf out = BUF_INIT;
+    struct err err;
+    arena_init(&arena, 0);
+    assert_int_equal(config_parse("f", STR(HEAD "parallelism: 3\n"), &arena, &config, &err), 0);
+    config_write_given(&config, false, &out);
+    assert_string_equal(buf_cstr(&out), "apiVersion: kubescheduler.config.k8s.io/v1\n"
+                                        "kind: KubeSchedulerConfiguration\nparallelism: 3\n");
+    buf_clear(&out);
+    config_write_given(&config, true, &out);
+    assert_string_equal(buf_cstr(&out), "{\"kind\":\"KubeSchedulerConfiguration\",\"apiVersion\":"
+                                        "\"kubescheduler.config.k8s.io/v1\",\"parallelism\":3}\n");
+    buf_release(&out);
+    arena_release(&arena);
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+static void complaints_have_lines(void **state)
+{
+    (void)state;
+    struct scheduler_config config;
+    struct arena arena;
+    struct err err;
+    arena_init(&arena, 0);
+    assert_int_equal(config_load("f",
+                                 STR(HEAD "parallelism: 0\nprofiles:\n- schedulerName: a\n"
+                                          "- schedulerName: b\n  plugins:\n    score:\n"
+                                          "      enabled:\n      - name: X\n"),
+                                 &arena, &config, &err),
+                     0);
+    assert_int_equal(config_line(&config, STR("parallelism: wrong")), 3);
+    assert_int_equal(config_line(&config, STR("profiles[1].schedulerName: wrong")), 6);
+    assert_int_equal(config_line(&config, STR("profiles[1].plugins.score.enabled[0]: x")), 10);
+    /* What is not there is told where it should be. */
+    assert_int_equal(config_line(&config, STR("profiles[0].pluginConfig[3].args: x")), 5);
+    assert_int_equal(config_line(&config, STR("profiles[7]: x")), 5);
+    assert_true(config_line(&config, STR("no path at all")) <= 1);
+    arena_release(&arena);
+}
+
+static void complaints_are_told_once(void **state)
+{
+    (void)state;
+    struct complaints c = {.prefix = "x."};
+    struct buf out = BUF_INIT;
+    complaints_write(&c, &out);
+    assert_string_equal(buf_cstr(&out), "");
+    complaints_add(&c, "a%d", 1);
+    complaints_add(&c, "a%d", 1);
+    complaints_write(&c, &out);
+    assert_string_equal(buf_cstr(&out), "x.a1");
+    buf_clear(&out);
+    complaints_add_all(&c, STR("b, c"), 2);
+    complaints_write(&c, &out);
+    assert_string_equal(buf_cstr(&out), "[x.a1, b, c]");
+    buf_release(&out);
+    complaints_release(&c);
+}
+
+/* --- what is not in berth --------------------------------------------------------------------- */
+
+static void count(void *ctx, const char *name, const char *noticed_by)
+{
+    assert_true(*name && *noticed_by);
+    ++*(size_t *)ctx;
+}
+
+static void what_berth_lacks_is_told_once(void **state)
+{
+    (void)state;
+    static const struct berth_plugin *const none[] = {NULL};
+    struct registry registry = in_tree_registry;
+    struct scheduler_config config;
+    struct features features;
+    struct arena arena;
+    struct err err;
+    size_t told = 0, expected = 0;
+    arena_init(&arena, 0);
+    features_default(&features);
+    assert_int_equal(config_read("f",
+                                 STR(HEAD "profiles: [{schedulerName: a}, {schedulerName: b,"
+                                          " plugins: {multiPoint: {enabled: [{name: "
+                                          "GangScheduling}]}}}]\n"),
+                                 &arena, &config, &err),
+                     0);
+    config_each_absent(&config, &in_tree_registry, &features, count, &told);
+    for (size_t i = 0; i < in_tree_registry.n_defaults; i++)
+        expected += !registry_find(&in_tree_registry, in_tree_registry.defaults[i].name);
+    expected += !registry_find(&in_tree_registry, STR("GangScheduling"));
+    assert_int_equal(told, expected);
+    /* A name that neither berth nor 1.36 knows is an error, not a silence. */
+    registry.plugins = none;
+    assert_true(config_check(&config, &registry, &features, &err) < 0);
+    assert_non_null(strstr(err.msg, "does not exist"));
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_read_as_the_same),
+        cmocka_unit_test(limits_are_written_as_upstream_has_them),
+        cmocka_unit_test(converted_files_say_no_more_than_they_did),
+        cmocka_unit_test(complaints_have_lines),
+        cmocka_unit_test(complaints_are_told_once),
+        cmocka_unit_test(what_berth_lacks_is_told_once),
+    };
+    return cmocka_run_group_tests_name("config_write", tests, NULL, NULL);
+}
