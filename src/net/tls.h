@@ -24,9 +24,17 @@ enum tls_client_auth {
     TLS_CLIENT_AUTH_OPTIONAL,
     /* No handshake without a certificate that verifies. */
     TLS_CLIENT_AUTH_REQUIRED,
+    /* Asks for a certificate and shows any as the peer; tls_peer_verify says whom to believe. */
+    TLS_CLIENT_AUTH_ANY,
 };
 
-enum tls_version { TLS_VERSION_DEFAULT /* 1.2 */, TLS_VERSION_1_2, TLS_VERSION_1_3 };
+enum tls_version {
+    TLS_VERSION_DEFAULT, /* 1.2 */
+    TLS_VERSION_1_0,
+    TLS_VERSION_1_1,
+    TLS_VERSION_1_2,
+    TLS_VERSION_1_3,
+};
 
 /* Texts win over files. Zero means default everywhere. */
 struct tls_options {
@@ -53,6 +61,8 @@ struct tls_options {
     enum tls_version min_version;
     /* TLS 1.2 cipher suites in OpenSSL's notation, separated by colons; NULL: OpenSSL's default. */
     const char *ciphers;
+    /* Key exchange groups in OpenSSL's notation, separated by colons; NULL: OpenSSL's default. */
+    const char *groups;
 };
 
 /* Errors name the file and the reason. ret_config comes with one reference. */
@@ -70,6 +80,19 @@ struct tls_config *tls_config_unref(struct tls_config *config);
  */
 int tls_config_swap_certificate(struct tls_config *config, struct str cert_pem, struct str key_pem,
                                 struct err *reterr) MUST_CHECK;
+
+/*
+ * Server: further certificates, chosen by the name that a client asks for (SNI): the exact name, or
+ * "*." in place of its first label. Names given win over those that stand in certificates, and what
+ * comes first wins. Replaces what was set before; on failure everything stays as it was.
+ */
+struct tls_sni {
+    struct str cert_pem, key_pem;
+    const struct str *names; /* none: the certificate's own */
+    size_t n_names;
+};
+int tls_config_set_sni(struct tls_config *config, const struct tls_sni *certs, size_t n,
+                       struct err *reterr) MUST_CHECK;
 
 /*
  * A certificate of our own for the given names and addresses ("localhost,127.0.0.1"), ECDSA P-256,
@@ -90,12 +113,39 @@ int tls_make_certificate(const struct tls_cert_request *request, struct buf *cer
 
 /* --- one connection --------------------------------------------------------------------------- */
 
-/* The subject of a verified client certificate, as Kubernetes reads it: user and groups. */
+/* The subject of a client certificate, as Kubernetes reads it: user and groups. */
 struct tls_peer {
     struct str common_name;
     const struct str *organizations;
     size_t n_organizations;
+    bool verified;               /* false only with TLS_CLIENT_AUTH_ANY */
+    struct x509_st *certificate; /* OpenSSL's; the chain is without it and may be NULL */
+    struct stack_st_X509 *chain;
 };
+
+/* CAs whose client certificates are believed. Counted, immutable; any thread. */
+struct tls_trust;
+int tls_trust_new(struct str ca_pem, const char *what, struct tls_trust **ret_trust,
+                  struct err *reterr) MUST_CHECK;
+struct tls_trust *tls_trust_free(struct tls_trust *trust); /* NULL is fine; returns NULL */
+/* 0, or -EKEYREJECTED and the reason: "certificate has expired", … */
+int tls_peer_verify(const struct tls_peer *peer, const struct tls_trust *trust,
+                    struct err *reterr) MUST_CHECK;
+/* Appends the SHA-256 of the certificate in hexadecimal digits. */
+void tls_peer_fingerprint(const struct tls_peer *peer, struct buf *out);
+
+/* --- Go's names ------------------------------------------------------------------------------- */
+
+/*
+ * What users of Kubernetes write, in OpenSSL's notation: "VersionTLS12"; cipher suites such as
+ * "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"; numbers of curves (23, 24, 25, 29, …). Errors read as
+ * upstream's. Suites of TLS 1.3 are always on and add nothing; suites and curves that Go has and
+ * this OpenSSL lacks are left out.
+ */
+int tls_parse_version(struct str name, enum tls_version *ret_version,
+                      struct err *reterr) MUST_CHECK;
+int tls_add_cipher(struct str name, struct buf *openssl, struct err *reterr) MUST_CHECK;
+int tls_add_curve(int64_t id, struct buf *openssl, struct err *reterr) MUST_CHECK;
 
 /* host: what is dialled (name or IP address), verified unless the config says otherwise. port is
  * used to tell cached sessions apart. */
@@ -127,7 +177,8 @@ bool tls_conn_ready(const struct tls_conn *conn);  /* the handshake is done */
 bool tls_conn_eof(const struct tls_conn *conn);    /* the peer sent close_notify */
 bool tls_conn_reused(const struct tls_conn *conn); /* resumed an earlier session */
 struct str tls_conn_alpn(const struct tls_conn *conn);
-/* Server: NULL where the client showed no certificate that verifies. Lives as long as conn. */
+/* Server: NULL where the client showed no certificate that verifies (TLS_CLIENT_AUTH_ANY: none at
+ * all). Lives as long as conn. */
 const struct tls_peer *tls_conn_peer(const struct tls_conn *conn);
 
 #endif

@@ -43,19 +43,14 @@ static int pick_pem(struct str text, const char *path, struct buf *store, struct
 
 /* --- whom to trust ---------------------------------------------------------------------------- */
 
-static int add_cas(SSL_CTX *ctx, struct str pem, const char *what, bool announce,
-                   struct err *reterr)
+static void announce(void *ctx, X509 *cert)
 {
-    BIO *bio = pem.n <= INT_MAX ? BIO_new_mem_buf(pem.p, (int)pem.n) : NULL;
-    X509_STORE *store = SSL_CTX_get_cert_store(ctx);
-    size_t n = 0;
-    for (X509 *cert; bio && (cert = PEM_read_bio_X509(bio, NULL, NULL, NULL)); n++) {
-        X509_STORE_add_cert(store, cert);
-        if (announce)
-            SSL_CTX_add_client_CA(ctx, cert);
-        X509_free(cert);
-    }
-    BIO_free(bio);
+    SSL_CTX_add_client_CA(ctx, cert);
+}
+
+static int add_cas(SSL_CTX *ctx, struct str pem, const char *what, bool server, struct err *reterr)
+{
+    size_t n = tls_add_cas(SSL_CTX_get_cert_store(ctx), pem, server ? announce : NULL, ctx);
     const char *reason = tls_reason();
     if (n == 0)
         return err_set(reterr, -EINVAL, "%s: no CA certificate in PEM form: %s", what, reason);
@@ -77,7 +72,7 @@ static int set_trust(struct tls_config *config, const struct tls_options *option
     return r;
 }
 
-/* With TLS_CLIENT_AUTH_OPTIONAL a bad certificate is looked at later, not refused here. */
+/* With TLS_CLIENT_AUTH_OPTIONAL and _ANY a bad certificate is looked at later, not refused here. */
 static int accept_any(int ok, X509_STORE_CTX *ctx)
 {
     (void)ok, (void)ctx;
@@ -91,7 +86,7 @@ static void set_verification(struct tls_config *config)
                            NULL);
     else if (config->client_auth == TLS_CLIENT_AUTH_REQUIRED)
         SSL_CTX_set_verify(config->ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
-    else if (config->client_auth == TLS_CLIENT_AUTH_OPTIONAL)
+    else if (config->client_auth != TLS_CLIENT_AUTH_NONE)
         SSL_CTX_set_verify(config->ctx, SSL_VERIFY_PEER, accept_any);
 }
 
@@ -210,11 +205,24 @@ static int set_alpn(struct tls_config *config, const char *list, struct err *ret
     return 0;
 }
 
+static int protocol_of(enum tls_version version)
+{
+    switch (version) {
+    case TLS_VERSION_1_0:
+        return TLS1_VERSION;
+    case TLS_VERSION_1_1:
+        return TLS1_1_VERSION;
+    case TLS_VERSION_1_3:
+        return TLS1_3_VERSION;
+    default:
+        return TLS1_2_VERSION;
+    }
+}
+
 static void set_modes(struct tls_config *config, const struct tls_options *options)
 {
     SSL_CTX *ctx = config->ctx;
-    SSL_CTX_set_min_proto_version(ctx, options->min_version == TLS_VERSION_1_3 ? TLS1_3_VERSION
-                                                                               : TLS1_2_VERSION);
+    SSL_CTX_set_min_proto_version(ctx, protocol_of(options->min_version));
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                  SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_read_ahead(ctx, 1);
@@ -222,6 +230,12 @@ static void set_modes(struct tls_config *config, const struct tls_options *optio
         /* Thousands of quiet connections: their buffers go back between records. */
         SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
         SSL_CTX_set_session_id_context(ctx, (const unsigned char *)"berth", 5);
+        /* A resumed session has lost the chain that somebody may still want to verify. */
+        if (config->client_auth == TLS_CLIENT_AUTH_ANY) {
+            SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+            SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
+            SSL_CTX_set_num_tickets(ctx, 0);
+        }
     } else {
         SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     }
@@ -246,6 +260,8 @@ static int config_new(const struct tls_options *options, bool server,
     int r = set_alpn(config, options->alpn, reterr);
     if (r == 0 && options->ciphers && SSL_CTX_set_cipher_list(config->ctx, options->ciphers) != 1)
         r = err_set(reterr, -EINVAL, "no known cipher in \"%s\"", options->ciphers);
+    if (r == 0 && options->groups && SSL_CTX_set1_groups_list(config->ctx, options->groups) != 1)
+        r = err_set(reterr, -EINVAL, "no known curves in \"%s\"", options->groups);
     if (r == 0)
         r = set_trust(config, options, reterr);
     if (r == 0)
@@ -284,6 +300,7 @@ struct tls_config *tls_config_unref(struct tls_config *config)
         SSL_SESSION_free(config->sessions[i].session);
     }
     SSL_CTX_free(config->ctx);
+    tls_sni_release(config->sni);
     pthread_mutex_destroy(&config->lock);
     free(config->server_name);
     free(config);

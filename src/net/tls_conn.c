@@ -328,8 +328,12 @@ static struct str entry_text(const X509_NAME_ENTRY *entry)
 static void read_peer(struct tls_conn *conn)
 {
     X509 *cert = SSL_get0_peer_certificate(conn->ssl);
-    if (!cert || SSL_get_verify_result(conn->ssl) != X509_V_OK)
+    bool verified = SSL_get_verify_result(conn->ssl) == X509_V_OK;
+    if (!cert || (!verified && conn->config->client_auth != TLS_CLIENT_AUTH_ANY))
         return;
+    conn->peer.verified = verified;
+    conn->peer.certificate = cert;
+    conn->peer.chain = SSL_get_peer_cert_chain(conn->ssl);
     const X509_NAME *subject = X509_get_subject_name(cert);
     int n = X509_NAME_entry_count(subject);
     for (int i = 0; i < n; i++) {

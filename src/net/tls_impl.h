@@ -33,6 +33,7 @@ struct tls_config {
     unsigned char alpn[64]; /* as on the wire: length, bytes, … */
     unsigned alpn_n;
     SSL_CTX *ctx;
+    struct tls_sni_table *sni; /* NULL: none; under lock */
     pthread_mutex_t lock;
     struct tls_session_slot sessions[TLS_SESSIONS];
     size_t next_session;
@@ -53,6 +54,13 @@ struct tls_pair {
 int tls_pair_parse(struct str cert_pem, struct str key_pem, const char *what,
                    struct tls_pair *ret_pair, struct err *reterr) MUST_CHECK;
 void tls_pair_release(struct tls_pair *pair);
+
+/* NULL is fine. */
+void tls_sni_release(struct tls_sni_table *table);
+
+/* Adds the certificates of a PEM text; gives their number. `each` may be NULL. */
+size_t tls_add_cas(X509_STORE *store, struct str pem, void (*each)(void *ctx, X509 *cert),
+                   void *ctx);
 
 /* The newest of OpenSSL's complaints in words; empties its queue. */
 const char *tls_reason(void);
