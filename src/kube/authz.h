@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * authz.h - may this user do that with a path of ours?
+ *
+ * Purpose:   upstream's delegated authorisation: groups and paths that are always allowed, and a
+ *            SubjectAccessReview for everybody else, whose answers are kept for some seconds.
+ * Ownership: belongs to its maker, who cancels what is under way or frees it with the rest. Options
+ *            are copied, except kube, which must outlive it.
+ * Threading: the loop's thread. Nothing here waits.
+ */
+#ifndef BERTH_KUBE_AUTHZ_H
+#define BERTH_KUBE_AUTHZ_H
+
+#include "api/authentication.h"
+#include "kube/client.h"
+#include "net/loop.h"
+
+struct authz;
+struct authz_call;
+
+struct authz_options {
+    const struct kube_config *kube; /* NULL: what is not always allowed is forbidden */
+    /* Exact, or a prefix that ends in '*'; with or without the leading '/'. */
+    const struct str *always_allow_paths;
+    size_t n_always_allow_paths;
+    const struct str *always_allow_groups;
+    size_t n_always_allow_groups;
+    int64_t authorized_ttl, unauthorized_ttl; /* ns */
+    int64_t timeout;                          /* of one review; 0: 10 s */
+};
+
+/* -EINVAL where a path has a '*' elsewhere than at its end. */
+int authz_new(struct loop *loop, const struct authz_options *options, struct authz **ret_authz,
+              struct err *reterr) MUST_CHECK;
+/* What is under way ends without a word. NULL is fine; returns NULL. */
+struct authz *authz_free(struct authz *authz);
+
+enum authz_verdict {
+    AUTHZ_ALLOWED,
+    AUTHZ_FORBIDDEN,
+    AUTHZ_FAILED, /* nobody could be asked */
+    AUTHZ_BUSY,   /* too many reviews are under way */
+};
+
+/* why: the reason of whoever forbade it, or what failed; may be empty. Lives until it returns. */
+typedef void authz_fn(void *ctx, enum authz_verdict verdict, struct str why);
+
+/*
+ * verb: the method in lower case. fn is called once: before this returns, which then gives NULL, or
+ * later; until then the call may be cancelled.
+ */
+struct authz_call *authz_check(struct authz *authz, const struct user_info *user, struct str verb,
+                               struct str path, authz_fn *fn, void *ctx);
+struct authz_call *authz_cancel(struct authz_call *call); /* NULL is fine; returns NULL */
+
+#endif
