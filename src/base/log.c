@@ -68,8 +68,7 @@ static char short_escape(uint32_t rune)
     return rune >= '\a' && rune <= '\r' ? letters[rune - '\a'] : 0;
 }
 
-/* As Go's %q. */
-static void add_quoted(struct buf *out, struct str s)
+void log_quote(struct buf *out, struct str s)
 {
     assert(s.p || !s.n);
     buf_add_char(out, '"');
@@ -122,7 +121,7 @@ static void add_text(struct buf *out, struct str value)
 {
     if (str_find(value, '\n') == value.n) {
         buf_add_char(out, '=');
-        add_quoted(out, value);
+        log_quote(out, value);
         return;
     }
     buf_add_cstr(out, "=<\n");
@@ -177,7 +176,10 @@ static void format_text(struct buf *out, const struct log_site *site, const char
                    tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
                    (int)(now.nsec / NSEC_PER_USEC), (int)getpid(), base_name(site->file),
                    site->line);
-    add_quoted(out, bounded(str_of(message)));
+    if (site->plain)
+        buf_add_str(out, bounded(str_of(message)));
+    else
+        log_quote(out, bounded(str_of(message)));
     for (size_t i = 0; i < n; i++) {
         buf_add_char(out, ' ');
         buf_add_cstr(out, kvs[i].key);

@@ -62,17 +62,18 @@ struct log_site {
     int level; /* of LOG_INFO */
     const char *file;
     int line;
+    bool plain; /* the message is shown as it is, not in quotes */
 };
 
 /* What the macros below call. */
 void log_write(const struct log_site *site, const char *message, const struct log_kv *kvs,
                size_t n);
 
-#define LOG_WRITE_(severity_, level_, message, ...)                          \
-    do {                                                                     \
-        struct log_kv kvs_[] = {{0}, ##__VA_ARGS__};                         \
-        struct log_site site_ = {(severity_), (level_), __FILE__, __LINE__}; \
-        log_write(&site_, (message), kvs_ + 1, ARRAY_LEN(kvs_) - 1);         \
+#define LOG_WRITE_(severity_, level_, message, ...)                                 \
+    do {                                                                            \
+        struct log_kv kvs_[] = {{0}, ##__VA_ARGS__};                                \
+        struct log_site site_ = {(severity_), (level_), __FILE__, __LINE__, false}; \
+        log_write(&site_, (message), kvs_ + 1, ARRAY_LEN(kvs_) - 1);                \
     } while (0)
 
 #define log_info(level, message, ...)                            \
@@ -80,7 +81,19 @@ void log_write(const struct log_site *site, const char *message, const struct lo
         if (log_on(level))                                       \
             LOG_WRITE_(LOG_INFO, level, message, ##__VA_ARGS__); \
     } while (0)
+/* A line that is no message with values: "FLAG: --v="2"". */
+#define log_plain(level, text)                                                     \
+    do {                                                                           \
+        if (log_on(level)) {                                                       \
+            struct log_site site_ = {LOG_INFO, (level), __FILE__, __LINE__, true}; \
+            log_write(&site_, (text), NULL, 0);                                    \
+        }                                                                          \
+    } while (0)
 #define log_warning(message, ...) LOG_WRITE_(LOG_WARNING, 0, message, ##__VA_ARGS__)
 #define log_error(message, ...)   LOG_WRITE_(LOG_ERROR, 0, message, ##__VA_ARGS__)
+
+/* Appends s as Go's %q does: in quotes, with everything escaped that is not printable. */
+struct buf;
+void log_quote(struct buf *out, struct str s);
 
 #endif

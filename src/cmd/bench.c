@@ -234,19 +234,20 @@ static void write_rows(struct buf *out)
 
 static int run(struct bench *b, int argc, char **argv)
 {
-    struct flag_custom rows = {b, add_rows, write_rows};
+    struct flag_custom rows = {.to = b, .set = add_rows, .write_options = write_rows};
     struct flag_custom features = flag_features(&b->features);
     struct flag flags[] = {
         {"Bench", "row", '\0', FLAG_CUSTOM, &rows, "NAME[,NAME...]",
-         "which kinds of pods; all where none is named:", false},
-        {NULL, "nodes", '\0', FLAG_INT, &b->nodes, "N", "nodes of the cluster", false},
-        {NULL, "pods", '\0', FLAG_INT, &b->pods, "N", "pods to place", false},
-        {NULL, "runs", '\0', FLAG_INT, &b->runs, "N", "how often", false},
-        {NULL, "output", 'o', FLAG_STR, &b->output, "FORMAT", "table or json", false},
+         "which kinds of pods; all where none is named:", false, NULL},
+        {NULL, "nodes", '\0', FLAG_INT, &b->nodes, "N", "nodes of the cluster", false, NULL},
+        {NULL, "pods", '\0', FLAG_INT, &b->pods, "N", "pods to place", false, NULL},
+        {NULL, "runs", '\0', FLAG_INT, &b->runs, "N", "how often", false, NULL},
+        {NULL, "output", 'o', FLAG_STR, &b->output, "FORMAT", "table or json", false, NULL},
         {NULL, "compare-explain", '\0', FLAG_BOOL, &b->compare, NULL,
-         "also measure without records of decisions", false},
-        {NULL, "feature-gates", '\0', FLAG_CUSTOM, &features, "GATES", FEATURE_GATES_HELP, false},
-        {NULL, "help", 'h', FLAG_BOOL, &b->help, NULL, "this text", false},
+         "also measure without records of decisions", false, NULL},
+        {NULL, "feature-gates", '\0', FLAG_CUSTOM, &features, "GATES", FEATURE_GATES_HELP, false,
+         NULL},
+        {NULL, "help", 'h', FLAG_BOOL, &b->help, NULL, "this text", false, NULL},
     };
     struct err err;
     int n;

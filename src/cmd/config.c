@@ -185,10 +185,19 @@ int cmd_config(int argc, char **argv)
     features_default(&c.features);
     struct flag_custom features = flag_features(&c.features);
     struct flag flags[] = {
-        {"Flags", "output", 'o', FLAG_STR, &c.output, "FORMAT",
-         "convert: yaml or json; diff: text or json", false},
-        {NULL, "feature-gates", '\0', FLAG_CUSTOM, &features, "GATES", FEATURE_GATES_HELP, false},
-        {NULL, "help", 'h', FLAG_BOOL, &c.help, NULL, "this text", false},
+        {.group = "Flags",
+         .name = "output",
+         .letter = 'o',
+         .kind = FLAG_STR,
+         .value = &c.output,
+         .metavar = "FORMAT",
+         .help = "convert: yaml or json; diff: text or json"},
+        {.name = "feature-gates",
+         .kind = FLAG_CUSTOM,
+         .value = &features,
+         .metavar = "GATES",
+         .help = FEATURE_GATES_HELP},
+        {.name = "help", .letter = 'h', .kind = FLAG_BOOL, .value = &c.help, .help = "this text"},
     };
     struct err err;
     int n;

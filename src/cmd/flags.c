@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/flags.h"
 
-#include "base/time.h"
+#include "base/log.h"
 #include "engine/features.h"
+
+/* --- parsing ---------------------------------------------------------------------------------- */
+
+/* '_' in what was typed is '-' in a name. */
+static bool is_named(const struct flag *f, struct str typed)
+{
+    if (strlen(f->name) != typed.n)
+        return false;
+    for (size_t i = 0; i < typed.n; i++)
+        if (f->name[i] != (typed.p[i] == '_' ? '-' : typed.p[i]))
+            return false;
+    return true;
+}
 
 static struct flag *find_long(struct flag *table, size_t n, struct str name)
 {
     for (size_t i = 0; i < n; i++)
-        if (str_is(name, table[i].name))
+        if (is_named(&table[i], name))
             return &table[i];
     return NULL;
 }
@@ -20,173 +33,229 @@ static struct flag *find_letter(struct flag *table, size_t n, char letter)
     return NULL;
 }
 
-static bool parse_bool(struct str text, bool *ret)
-{
-    static const char *const yes[] = {"true", "1", "t", "T", "TRUE", "True"};
-    static const char *const no[] = {"false", "0", "f", "F", "FALSE", "False"};
-    for (size_t i = 0; i < ARRAY_LEN(yes); i++) {
-        if (str_is(text, yes[i]) || str_is(text, no[i])) {
-            *ret = str_is(text, yes[i]);
-            return true;
-        }
-    }
-    return false;
-}
-
-static int set_custom(const struct flag *f, const char *text, struct err *reterr)
-{
-    const struct flag_custom *custom = f->value;
-    int r = custom->set(custom->to, str_of(text), reterr);
-    return r < 0 ? err_prefix(reterr, r, "invalid argument \"%s\" for \"--%s\" flag", text, f->name)
-                 : 0;
-}
-
 static int set_value(struct flag *f, const char *text, struct err *reterr)
 {
-    bool ok = true;
-    int r = 0;
-    switch (f->kind) {
-    case FLAG_STR:
-        *(const char **)f->value = text;
-        break;
-    case FLAG_BOOL:
-        ok = parse_bool(str_of(text), f->value);
-        break;
-    case FLAG_INT:
-        ok = str_to_i64(str_of(text), f->value);
-        break;
-    case FLAG_DURATION:
-        ok = duration_parse(str_of(text), f->value);
-        break;
-    case FLAG_CUSTOM:
-        r = set_custom(f, text, reterr);
-        break;
+    int r = flag_set_value(f, text, reterr);
+    if (r < 0) {
+        struct buf quoted = BUF_INIT;
+        char letter[] = {'-', f->letter, ',', ' ', '\0'};
+        log_quote(&quoted, str_of(text));
+        r = err_prefix(reterr, r, "invalid argument %s for \"%s--%s\" flag", buf_cstr(&quoted),
+                       f->letter ? letter : "", f->name);
+        buf_release(&quoted);
+        return r;
     }
-    if (!ok)
-        return err_set(reterr, -EINVAL, "invalid argument \"%s\" for \"--%s\" flag", text, f->name);
     f->given = true;
-    return r;
+    if (f->deprecated)
+        fprintf(stderr, "Flag --%s has been deprecated, %s\n", f->name, f->deprecated);
+    return 0;
 }
 
-/* Flag and, behind '=', value of one argument; *ret_value NULL: none stands there. */
-static int split(struct flag *table, size_t n, char *arg, struct flag **ret_flag,
-                 const char **ret_value, struct err *reterr)
+/* The value of a flag that stands alone; NULL: the next argument is it. */
+static const char *value_without(const struct flag *f)
 {
-    bool is_long = arg[1] == '-';
-    char *name = arg + (is_long ? 2 : 1);
-    char *equals = strchr(name, '=');
+    if (f->kind == FLAG_BOOL)
+        return "true";
+    return f->kind == FLAG_CUSTOM ? ((const struct flag_custom *)f->value)->without : NULL;
+}
+
+/* Arguments that are left; a flag may take the next one for its value. */
+struct arguments {
+    struct flag *table;
+    size_t n;
+    char **at, **end;
+};
+
+static int parse_long(struct arguments *args, const char *arg, struct err *reterr)
+{
+    const char *name = arg + 2, *equals = strchr(name, '=');
     struct str key = equals ? (struct str){name, (size_t)(equals - name)} : str_of(name);
-    *ret_value = equals ? equals + 1 : NULL;
-    if (is_long) {
-        *ret_flag = find_long(table, n, key);
-        if (!*ret_flag)
-            return err_set(reterr, -EINVAL, "unknown flag: --%.*s", STR_ARG(key));
-        return 0;
+    if (*name == '-' || *name == '=')
+        return err_set(reterr, -EINVAL, "bad flag syntax: %s", arg);
+    struct flag *f = find_long(args->table, args->n, key);
+    if (!f)
+        return err_set(reterr, -EINVAL, "unknown flag: --%.*s", STR_ARG(key));
+    const char *value = equals ? equals + 1 : value_without(f);
+    if (!value && args->at == args->end)
+        return err_set(reterr, -EINVAL, "flag needs an argument: --%.*s", STR_ARG(key));
+    if (!value)
+        value = *args->at++;
+    return set_value(f, value, reterr);
+}
+
+/* One letter; *letters moves to the next, or to the end where the rest was its value. */
+static int parse_letter(struct arguments *args, const char **letters, struct err *reterr)
+{
+    const char *all = *letters;
+    struct flag *f = find_letter(args->table, args->n, *all);
+    if (!f)
+        return err_set(reterr, -EINVAL, "unknown shorthand flag: '%c' in -%s", *all, all);
+    const char *value = value_without(f);
+    *letters = all + 1;
+    if (all[1] == '=' && all[2]) {
+        value = all + 2;
+        *letters = "";
+    } else if (!value && all[1]) {
+        value = all + 1;
+        *letters = "";
+    } else if (!value && args->at < args->end) {
+        value = *args->at++;
     }
-    *ret_flag = find_letter(table, n, name[0]);
-    if (!*ret_flag)
-        return err_set(reterr, -EINVAL, "unknown shorthand flag: '%c' in -%s", name[0], name);
-    /* -v2 is -v 2. */
-    if (!equals && key.n > 1)
-        *ret_value = name + 1;
-    return 0;
+    if (!value)
+        return err_set(reterr, -EINVAL, "flag needs an argument: '%c' in -%s", *all, all);
+    return set_value(f, value, reterr);
 }
 
 int flags_parse(struct flag *table, size_t n, int argc, char **argv, int *ret_n, struct err *reterr)
 {
-    int kept = 0;
-    for (int i = 1; i < argc; i++) {
-        char *arg = argv[i];
+    struct arguments args = {table, n, argv + MIN(argc, 1), argv + argc};
+    int kept = 0, r = 0;
+    while (r == 0 && args.at < args.end) {
+        char *arg = *args.at++;
         if (strcmp(arg, "--") == 0) {
-            while (++i < argc)
-                argv[++kept] = argv[i];
-            break;
-        }
-        if (arg[0] != '-' || arg[1] == '\0') {
+            while (args.at < args.end)
+                argv[++kept] = *args.at++;
+        } else if (arg[0] != '-' || arg[1] == '\0') {
             argv[++kept] = arg;
-            continue;
+        } else if (arg[1] == '-') {
+            r = parse_long(&args, arg, reterr);
+        } else {
+            const char *letters = arg + 1;
+            while (r == 0 && *letters)
+                r = parse_letter(&args, &letters, reterr);
         }
-        struct flag *f;
-        const char *value;
-        int r = split(table, n, arg, &f, &value, reterr);
-        if (r < 0)
-            return r;
-        if (!value && f->kind == FLAG_BOOL)
-            value = "true";
-        if (!value && i + 1 < argc)
-            value = argv[++i];
-        if (!value)
-            return err_set(reterr, -EINVAL, "flag needs an argument: --%s", f->name);
-        r = set_value(f, value, reterr);
-        if (r < 0)
-            return r;
     }
-    *ret_n = kept;
-    return 0;
+    if (r == 0)
+        *ret_n = kept;
+    return r;
+}
+
+bool flags_given(const struct flag *table, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(table[i].name, name) == 0)
+            return table[i].given;
+    assert(!"no such flag");
+    return false;
+}
+
+/* --- showing ---------------------------------------------------------------------------------- */
+
+static void add_left(const struct flag *f, struct buf *out)
+{
+    if (f->letter)
+        buf_add_printf(out, "  -%c, --%s", f->letter, f->name);
+    else
+        buf_add_printf(out, "      --%s", f->name);
+    const char *type = flag_type(f);
+    const char *without = f->kind == FLAG_CUSTOM ? value_without(f) : NULL;
+    if (type)
+        buf_add_printf(out, " %s", type);
+    if (without)
+        buf_add_printf(out, "[=%s]", without);
 }
 
 static void add_default(const struct flag *f, struct buf *out)
 {
-    switch (f->kind) {
-    case FLAG_STR:
-        if (*(const char **)f->value && **(const char **)f->value)
-            buf_add_printf(out, " (default \"%s\")", *(const char **)f->value);
-        break;
-    case FLAG_BOOL:
-        if (*(bool *)f->value)
-            buf_add_cstr(out, " (default true)");
-        break;
-    case FLAG_INT:
-        if (*(int64_t *)f->value)
-            buf_add_printf(out, " (default %lld)", (long long)*(int64_t *)f->value);
-        break;
-    case FLAG_DURATION:
-        if (*(int64_t *)f->value) {
-            buf_add_cstr(out, " (default ");
-            duration_format(*(int64_t *)f->value, out);
-            buf_add_char(out, ')');
-        }
-        break;
-    case FLAG_CUSTOM:
-        break;
-    }
+    /* A flag on this command line holds its own value, not the default. */
+    if (f->given || flag_is_zero(f))
+        return;
+    struct buf value = BUF_INIT;
+    flag_write_value(f, &value);
+    buf_add_cstr(out, " (default ");
+    if (f->kind == FLAG_STR)
+        log_quote(out, buf_str(&value));
+    else
+        buf_add_str(out, buf_str(&value));
+    buf_add_char(out, ')');
+    buf_release(&value);
 }
 
-static void add_options(const struct flag *f, struct buf *out)
+static void add_right(const struct flag *f, struct buf *out)
 {
     const struct flag_custom *custom = f->kind == FLAG_CUSTOM ? f->value : NULL;
-    struct buf options = BUF_INIT;
-    if (custom && custom->write_options)
-        custom->write_options(&options);
-    struct str left = buf_str(&options);
-    while (left.n) {
-        size_t end = str_find(left, '\n');
-        buf_add_printf(out, "\n                %.*s", STR_ARG(str_slice(left, 0, end)));
-        left = str_slice(left, MIN(end + 1, left.n), left.n);
+    buf_add_cstr(out, f->help);
+    if (custom && custom->write_options) {
+        buf_add_char(out, '\n');
+        custom->write_options(out);
+        if (out->p[out->n - 1] == '\n')
+            out->n--;
     }
-    buf_release(&options);
+    add_default(f, out);
+}
+
+/* The lines of the second column, all at the same indent. */
+static void add_lines(struct str text, size_t indent, struct buf *out)
+{
+    struct str line;
+    for (bool first = true; str_split(&text, '\n', &line); first = false) {
+        if (!first)
+            buf_add_printf(out, "\n%*s", (int)indent, "");
+        buf_add_str(out, line);
+    }
+    buf_add_char(out, '\n');
+}
+
+static void help_group(const struct flag *rows, size_t n, struct buf *out)
+{
+    struct buf left = BUF_INIT, right = BUF_INIT;
+    size_t width = 0;
+    for (size_t i = 0; i < n; i++) {
+        buf_clear(&left);
+        add_left(&rows[i], &left);
+        if (!rows[i].deprecated)
+            width = MAX(width, left.n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].deprecated)
+            continue;
+        buf_clear(&left);
+        buf_clear(&right);
+        add_left(&rows[i], &left);
+        add_right(&rows[i], &right);
+        buf_add_printf(out, "%-*s", (int)width + 3, buf_cstr(&left));
+        add_lines(buf_str(&right), width + 3, out);
+    }
+    buf_release(&left);
+    buf_release(&right);
 }
 
 void flags_help(const struct flag *table, size_t n, struct buf *out)
 {
-    for (size_t i = 0; i < n; i++) {
-        const struct flag *f = &table[i];
-        if (f->group)
-            buf_add_printf(out, "\n%s flags:\n\n", f->group);
-        if (f->letter)
-            buf_add_printf(out, "  -%c, --%s", f->letter, f->name);
-        else
-            buf_add_printf(out, "      --%s", f->name);
-        if (f->metavar)
-            buf_add_printf(out, " %s", f->metavar);
-        buf_add_printf(out, "\n                %s", f->help);
-        /* A flag on this command line holds its own value, not the default. */
-        if (!f->given)
-            add_default(f, out);
-        add_options(f, out);
-        buf_add_char(out, '\n');
+    for (size_t i = 0, end; i < n; i = end) {
+        bool shown = false;
+        for (end = i; end < n && (end == i || !table[end].group); end++)
+            shown |= !table[end].deprecated;
+        if (!shown)
+            continue;
+        if (table[i].group)
+            buf_add_printf(out, "\n%s flags:\n\n", table[i].group);
+        help_group(table + i, end - i, out);
     }
 }
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(const struct flag *const *)a)->name, (*(const struct flag *const *)b)->name);
+}
+
+void flags_each(const struct flag *table, size_t n, flags_fn *fn, void *ctx)
+{
+    const struct flag **sorted = xreallocarray(NULL, n, sizeof(*sorted));
+    struct buf value = BUF_INIT;
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = &table[i];
+    qsort(sorted, n, sizeof(*sorted), by_name);
+    for (size_t i = 0; i < n; i++) {
+        buf_clear(&value);
+        flag_write_value(sorted[i], &value);
+        fn(ctx, sorted[i], buf_str(&value));
+    }
+    buf_release(&value);
+    free(sorted);
+}
+
+/* --- feature gates ---------------------------------------------------------------------------- */
 
 static int set_features(void *features, struct str text, struct err *reterr)
 {
@@ -195,5 +264,6 @@ static int set_features(void *features, struct str text, struct err *reterr)
 
 struct flag_custom flag_features(struct features *features)
 {
-    return (struct flag_custom){features, set_features, features_write_help};
+    return (struct flag_custom){
+        .to = features, .set = set_features, .write_options = features_write_own_help};
 }

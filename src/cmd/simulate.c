@@ -165,18 +165,20 @@ int cmd_simulate(int argc, char **argv)
     struct flag_custom features = flag_features(&s.features);
     struct flag flags[] = {
         {"Simulate", "config", '\0', FLAG_STR, &s.config_file, "FILE",
-         "a KubeSchedulerConfiguration", false},
-        {NULL, "output", 'o', FLAG_STR, &s.output, "FORMAT", "table or json", false},
+         "a KubeSchedulerConfiguration", false, NULL},
+        {NULL, "output", 'o', FLAG_STR, &s.output, "FORMAT", "table or json", false, NULL},
         {NULL, "explain", '\0', FLAG_BOOL, &s.explain, NULL,
-         "print why: every attempt with its verdicts and scores", false},
+         "print why: every attempt with its verdicts and scores", false, NULL},
         {NULL, "survey", '\0', FLAG_BOOL, &s.survey, NULL,
          "explain more: what every filter says of every node, not only the first that refuses",
-         false},
+         false, NULL},
         {NULL, "attempts", '\0', FLAG_INT, &s.attempts, "N",
-         "how often a pod that finds no place is tried", false},
-        {NULL, "seed", '\0', FLAG_INT, &s.seed, "N", "of the scheduler's random choices", false},
-        {NULL, "feature-gates", '\0', FLAG_CUSTOM, &features, "GATES", FEATURE_GATES_HELP, false},
-        {NULL, "help", 'h', FLAG_BOOL, &s.help, NULL, "this text", false},
+         "how often a pod that finds no place is tried", false, NULL},
+        {NULL, "seed", '\0', FLAG_INT, &s.seed, "N", "of the scheduler's random choices", false,
+         NULL},
+        {NULL, "feature-gates", '\0', FLAG_CUSTOM, &features, "GATES", FEATURE_GATES_HELP, false,
+         NULL},
+        {NULL, "help", 'h', FLAG_BOOL, &s.help, NULL, "this text", false, NULL},
     };
     struct err err;
     int n;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * features.h - feature gates: upstream's that plugins read, and our own.
+ * features.h - feature gates: upstream's, all of them by name, and our own.
  *
- * Purpose:   one table of gates with their defaults. Those named Berth… are berth's own and off:
- *            each mends a quirk of upstream's that changes placements, or adds what upstream lacks.
+ * Purpose:   --feature-gates of kube-scheduler: the same names, stages, defaults, locks and
+ *            dependencies, as of the version that is emulated (feature_table.h). Those that berth
+ *            reads have an entry in enum feature; the others are accepted and change nothing.
+ *            Gates named Berth… are berth's own and off: each mends a quirk of upstream's that
+ *            changes placements, or adds what upstream lacks.
  * Ownership: values.
  * Threading: set before the engine is made, constant afterwards.
  */
@@ -12,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "engine/feature_table.h"
 
 enum feature {
     FEATURE_MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
@@ -26,15 +30,44 @@ enum feature {
     FEATURE_COUNT,
 };
 
+struct kube_version {
+    unsigned major, minor;
+};
+
+/* The version that berth stands in for, and the oldest that it may be told to emulate. */
+#define KUBE_VERSION        ((struct kube_version){1, 36})
+#define KUBE_VERSION_OLDEST ((struct kube_version){1, 33})
+
 struct features {
     bool on[FEATURE_COUNT];
+    /* What on was made of. */
+    struct kube_version emulated, min_compatible;
+    int8_t given[FEATURE_GATE_COUNT]; /* 1: =true, -1: =false, 0: nobody said anything */
 };
 
 void features_default(struct features *f);
-/* "Name=true,Other=false", as --feature-gates has it; also AllAlpha and AllBeta. */
+/* Defaults, stages and locks become those of that version. To be called before features_parse. */
+void features_emulate(struct features *f, struct kube_version emulated,
+                      struct kube_version min_compatible);
+/*
+ * "Name=true,Other=false", as --feature-gates has it, each perhaps behind "kube:"; also AllAlpha
+ * and AllBeta. Adds to what was said before, and changes nothing where it fails.
+ */
 int features_parse(struct features *f, struct str text, struct err *reterr) MUST_CHECK;
-/* For --help: one line a gate, "Name=true|false (BETA - default=true)". */
+
+/* A gate by its name, which must be in the table. */
+bool features_enabled(const struct features *f, const char *name);
+
+/* For --help, one line a gate: "kube:Name=true|false (BETA - default=true)". */
 void features_write_help(struct buf *out);
+/* The same of those that berth reads. */
+void features_write_own_help(struct buf *out);
+
+/* Gates that somebody set though they are settled or on their way out. */
+typedef void features_notice_fn(void *ctx, const char *name, bool deprecated, bool value);
+void features_each_notice(const struct features *f, features_notice_fn *fn, void *ctx);
+/* Names of the alpha gates that are on, separated by spaces. */
+void features_write_alpha(const struct features *f, struct buf *out);
 
 struct berth_handle;
 /* For plugins: the gates of the engine that they work for. */
