@@ -27,6 +27,7 @@
 /* Somebody wants to know why; goes to the engine's thread and comes back with the answer. */
 struct question {
     struct world *world;
+    char *namespace, *name; /* of one pod; name NULL: of all */
     world_explain_fn *fn;
     void *ctx;
     struct buf json;
@@ -209,6 +210,8 @@ static void free_question(struct question *q)
 {
     if (q)
         buf_release(&q->json);
+    free(q->namespace);
+    free(q->name);
     free(q);
 }
 
@@ -263,7 +266,8 @@ static void read_letter(struct world *w, struct letter *l)
         w->may_schedule = true;
         break;
     case LETTER_EXPLAIN:
-        l->question->attempts = engine_explain(w->engine, STR(""), STR(""), &l->question->json);
+        l->question->attempts = engine_explain(w->engine, str_of(l->question->namespace),
+                                               str_of(l->question->name), &l->question->json);
         loop_post(w->loop, tell_answer, TAKE(l->question));
         break;
     }
@@ -657,6 +661,15 @@ void world_explain(struct world *w, world_explain_fn *fn, void *ctx)
 {
     struct question *q = xnew(struct question);
     *q = (struct question){.world = w, .fn = fn, .ctx = ctx};
+    post_letter(w, (struct letter){.kind = LETTER_EXPLAIN, .question = q});
+}
+
+void world_explain_pod(struct world *w, struct str namespace, struct str name, world_explain_fn *fn,
+                       void *ctx)
+{
+    struct question *q = xnew(struct question);
+    *q = (struct question){
+        .world = w, .namespace = str_dup(namespace), .name = str_dup(name), .fn = fn, .ctx = ctx};
     post_letter(w, (struct letter){.kind = LETTER_EXPLAIN, .question = q});
 }
 

@@ -49,6 +49,9 @@ struct world *world_free(struct world *world);
  */
 typedef void world_explain_fn(void *ctx, struct str json, size_t attempts);
 void world_explain(struct world *world, world_explain_fn *fn, void *ctx);
+/* The same for one pod. */
+void world_explain_pod(struct world *world, struct str namespace, struct str name,
+                       world_explain_fn *fn, void *ctx);
 
 /* For health checks. */
 bool world_has_synced(const struct world *world);
