@@ -208,8 +208,9 @@ static void flush_outbox(struct world *w)
 
 static void free_question(struct question *q)
 {
-    if (q)
-        buf_release(&q->json);
+    if (!q)
+        return;
+    buf_release(&q->json);
     free(q->namespace);
     free(q->name);
     free(q);
