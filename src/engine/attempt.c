@@ -237,7 +237,9 @@ static void take_scores(struct engine *e, size_t extender, const struct extender
     struct berth_cycle *cycle = a->cycle;
     if (!str_empty(result->error))
         engine_log_extender(e, &e->extenders.v[extender], 5,
-                            "no scores by this extender, which failed", result->error);
+                            "Failed to run extender's priority function. No score given by this "
+                            "extender.",
+                            result->error);
     else
         for (size_t k = 0; k < cycle->extender_scores.n; k++)
             if (cycle->extender_scores.v[k].extender == extender)
@@ -374,7 +376,8 @@ static void take_filter(struct engine *e, size_t extender, const struct extender
     struct buf error = BUF_INIT;
     bool ok = take_verdicts(e, x, result, verdicts, &error);
     if (!ok && x->spec.ignorable)
-        engine_log_extender(e, x, 0, "skipped this extender, which is ignorable and failed",
+        engine_log_extender(e, x, 0,
+                            "Skipping extender as it returned error and has ignorable flag set",
                             buf_str(&error));
     a->cycle->bare |= ok && result->kept_objects;
     if (ok || x->spec.ignorable) {

@@ -227,7 +227,8 @@ static bool take_extender(struct berth_op *op)
     }
     if (x->spec.ignorable) {
         engine_log_extender(op->engine, x, 0,
-                            "skipped this extender, which is ignorable and did not bind",
+                            "Skipping extender in bind as it returned error and has ignorable flag "
+                            "set",
                             buf_str(&op->reason));
         return true;
     }

@@ -336,13 +336,28 @@ def an_extender_that_fails_and_must_not_fails_the_pod(c):
             note(got["berth"][manner][:300])
             if manner in SAME_WORDS:
                 equal(got["berth"][manner], got["kube"][manner], "what is told")
-            else:
+            elif subject.SUBJECT == "berth":
                 contains(got["berth"][manner], f"{x.url}/{manner}/filter")
             equal({condition_of(c, f"{w}-{manner}")["reason"] for w in BOTH}, {"SchedulerError"},
                   "reason")
             if manner == "500":
                 contains(got["berth"][manner], "failed filter with extender at URL",
                          ", code 500")
+
+
+@test
+def a_binder_that_fails_fails_the_pod_unless_it_may(c):
+    make_nodes(c)
+    for manner in ("500", "error"):
+        pods = {manner: make_pod("p", node_selector={"i": "4"})}
+        with Extender() as x:
+            fails = {"urlPrefix": f"{x.url}/{manner}", "bindVerb": "bind"}
+            with schedulers(c, fails):
+                make_both(c, pods)
+                check(compare(c, pods)[manner] != "n4", "it was bound")
+            with schedulers(c, {**fails, "ignorable": True}):
+                wait_for(lambda m=manner: {outcome(c.pod(f"{w}-{m}")) for w in BOTH} == {"n4"},
+                         subject.LATE, what="the schedulers bind the pods")
 
 
 # ---- TLS -----------------------------------------------------------------------------------------
