@@ -99,6 +99,26 @@ struct metric_family *metrics_add(struct metrics *m, const struct metric_desc *d
     return f;
 }
 
+static void series_reset(struct metric *series)
+{
+    atomic_store(&series->value, 0);
+    for (size_t i = 0; series->buckets && i <= series->desc->n_buckets; i++)
+        atomic_store(&series->buckets[i], 0);
+}
+
+void metrics_reset(struct metrics *m)
+{
+    pthread_mutex_lock(&m->lock);
+    for (size_t i = 0; i < m->families.n; i++) {
+        struct metric_family *f = m->families.v[i];
+        pthread_mutex_lock(&f->lock);
+        for (size_t k = 0; f->n_labels && k < f->series.n; k++)
+            series_reset(f->series.v[k]);
+        pthread_mutex_unlock(&f->lock);
+    }
+    pthread_mutex_unlock(&m->lock);
+}
+
 /* --- series ----------------------------------------------------------------------------------- */
 
 /* values in the order in which they are written, as in struct metric. */

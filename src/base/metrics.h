@@ -56,6 +56,9 @@ double metric_value(const struct metric *series); /* counter and gauge; histogra
  */
 void metrics_write(struct metrics *m, struct buf *out);
 
+/* Series of families with labels begin again at zero; the others go on. */
+void metrics_reset(struct metrics *m);
+
 /* The usual bucket lists: start * factor^i and start + width * i. Fills out[n]. */
 void metric_buckets_exponential(double start, double factor, size_t n, double *out);
 void metric_buckets_linear(double start, double width, size_t n, double *out);

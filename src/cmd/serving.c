@@ -1,127 +1,390 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serving.h"
 
-#define PLAIN_TEXT "text/plain; charset=utf-8"
+#include "base/log.h"
+#include "cmd/serving_internal.h"
+#include "codec/json.h"
+#include "net/url.h"
 
-struct serving {
-    struct http_server *server;
-    const struct health_check *checks;
-    size_t n_checks;
-    void *ctx;
+#define MAX_BODY ((uint64_t)1 << 20)
+
+enum route_flags {
+    ROUTE_PREFIX = 1,    /* everything below as well */
+    ROUTE_PROFILING = 2, /* only with --profiling */
+    ROUTE_FLAGZ = 4,
+    ROUTE_STATUSZ = 8,
 };
 
-struct health_route {
+struct route {
     struct str path;
-    enum health_path which;
-    const char *word; /* as in "healthz check failed" */
+    unsigned flags;
+    void (*serve)(struct serving_request *r);
 };
 
-static const struct health_route routes[] = {
-    {STR_INIT("/healthz"), HEALTHZ, "healthz"},
-    {STR_INIT("/livez"), LIVEZ, "livez"},
-    {STR_INIT("/readyz"), READYZ, "readyz"},
+/* The longest that fits wins: exact paths stand before prefixes. */
+static const struct route routes[] = {
+    {STR_INIT("/healthz"), 0, serve_health},
+    {STR_INIT("/livez"), 0, serve_health},
+    {STR_INIT("/readyz"), 0, serve_health},
+    {STR_INIT("/healthz/"), ROUTE_PREFIX, serve_health},
+    {STR_INIT("/livez/"), ROUTE_PREFIX, serve_health},
+    {STR_INIT("/readyz/"), ROUTE_PREFIX, serve_health},
+    {STR_INIT("/metrics"), 0, serve_metrics},
+    {STR_INIT("/metrics/resources"), 0, serve_resource_metrics},
+    {STR_INIT("/metrics/slis"), 0, serve_slis},
+    {STR_INIT("/configz"), 0, serve_configz},
+    {STR_INIT("/flagz"), ROUTE_FLAGZ, serve_flagz},
+    {STR_INIT("/statusz"), ROUTE_STATUSZ, serve_statusz},
+    {STR_INIT("/debug/explain"), ROUTE_PROFILING, serve_explain},
+    {STR_INIT("/debug/pprof"), ROUTE_PROFILING, serve_pprof_redirect},
+    {STR_INIT("/debug/pprof/profile"), ROUTE_PROFILING, serve_profile},
+    {STR_INIT("/debug/pprof/cmdline"), ROUTE_PROFILING, serve_cmdline},
+    {STR_INIT("/debug/pprof/symbol"), ROUTE_PROFILING, serve_symbol},
+    {STR_INIT("/debug/flags/v"), ROUTE_PROFILING, serve_log_level},
+    {STR_INIT("/debug/flags"), ROUTE_PROFILING, serve_debug_flags},
+    {STR_INIT("/debug/pprof/"), ROUTE_PREFIX | ROUTE_PROFILING, serve_pprof},
+    {STR_INIT("/debug/flags/"), ROUTE_PREFIX | ROUTE_PROFILING, serve_debug_flags},
 };
 
-/* Is `name`, or `name=value` where a value is wanted, among the query's parameters? */
-static bool query_has(struct str query, const char *name, const char *value)
+const char *const serving_listed_paths[] = {"/configz", "/flagz",  "/healthz", "/livez",
+                                            "/metrics", "/readyz", NULL};
+
+static bool is_on(const struct serving_options *o, unsigned flags)
 {
-    struct str rest = query, part;
-    while (str_split(&rest, '&', &part)) {
-        size_t at = str_find(part, '=');
-        if (str_is(str_slice(part, 0, at), name) &&
-            (!value || str_is(str_slice(part, at + 1, part.n), value)))
-            return true;
+    return (o->profiling || !(flags & ROUTE_PROFILING)) && (o->flagz || !(flags & ROUTE_FLAGZ)) &&
+           (o->statusz || !(flags & ROUTE_STATUSZ));
+}
+
+static void dispatch(struct serving_request *r)
+{
+    for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
+        const struct route *route = &routes[i];
+        bool fits = route->flags & ROUTE_PREFIX ? str_starts(r->path, route->path)
+                                                : str_eq(r->path, route->path);
+        if (fits && is_on(&r->serving->options, route->flags)) {
+            route->serve(r);
+            return;
+        }
+    }
+    serving_respond_not_found(r);
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void request_free(struct serving_request *r)
+{
+    *r->prev = r->next;
+    if (r->next)
+        r->next->prev = r->prev;
+    if (r->serving->explained == r)
+        r->serving->explained = NULL;
+    authn_cancel(r->authn);
+    authz_cancel(r->authz);
+    serving_profile_cancel(r->profile);
+    free(r->user);
+    arena_release(&r->arena);
+    free(r);
+}
+
+static void abandon(struct serving_request *r)
+{
+    struct http_exchange *x = r->x;
+    request_free(r);
+    http_abort(x);
+}
+
+static void on_gone(struct http_exchange *x)
+{
+    abandon(x->user);
+}
+
+static struct serving_request *request_new(struct serving *s, struct http_exchange *x)
+{
+    struct serving_request *r = xnew(struct serving_request);
+    struct buf path = BUF_INIT;
+    *r = (struct serving_request){.serving = s, .x = x, .next = s->requests, .prev = &s->requests};
+    if (r->next)
+        r->next->prev = &r->next;
+    s->requests = r;
+    arena_init(&r->arena, 0);
+    bool ok = url_decode(x->path, false, &path) == 0;
+    r->path = arena_dup(&r->arena, ok ? buf_str(&path) : x->path);
+    buf_clear(&path);
+    for (size_t i = 0; i < x->method.n; i++) {
+        char c = x->method.p[i];
+        buf_add_char(&path, c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c);
+    }
+    r->verb = arena_dup(&r->arena, buf_str(&path));
+    buf_release(&path);
+    x->user = r;
+    x->on_gone = on_gone;
+    return r;
+}
+
+bool serving_query(struct serving_request *r, const char *name, struct str *ret_value)
+{
+    struct str rest = r->x->query, key, value;
+    while (url_query_next(&rest, &key, &value)) {
+        if (!str_is(key, name))
+            continue;
+        struct buf text = BUF_INIT;
+        bool ok = url_decode(value, true, &text) == 0;
+        *ret_value = arena_dup(&r->arena, ok ? buf_str(&text) : value);
+        buf_release(&text);
+        return true;
     }
     return false;
 }
 
-static void respond_health(const struct serving *s, struct http_exchange *x,
-                           const struct health_route *route)
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static void respond(struct serving_request *r, int status, const struct http_header *headers,
+                    size_t n, struct str body)
 {
+    struct http_header all[6] = {
+        HTTP_HEADER("cache-control", STR("no-cache, private")),
+    };
+    struct http_exchange *x = r->x;
+    for (size_t i = 0; i < n; i++)
+        all[i + 1] = headers[i];
+    http_respond(x, status, all, n + 1, body);
+    request_free(r);
+}
+
+void serving_respond(struct serving_request *r, int status, const char *type, unsigned flags,
+                     struct str body)
+{
+    struct http_header headers[2] = {HTTP_HEADER("content-type", str_of(type)),
+                                     HTTP_HEADER("x-content-type-options", STR("nosniff"))};
+    respond(r, status, headers, flags & RESPOND_NOSNIFF ? 2 : 1, body);
+}
+
+void serving_respond_not_found(struct serving_request *r)
+{
+    serving_respond(r, 404, PLAIN_TEXT, RESPOND_NOSNIFF, STR("404 page not found\n"));
+}
+
+void serving_redirect(struct serving_request *r, const char *to)
+{
+    struct http_header headers[2] = {HTTP_HEADER("content-type", STR(HTML_TEXT)),
+                                     HTTP_HEADER("location", str_of(to))};
     struct buf body = BUF_INIT;
-    bool healthy = true;
-    for (size_t i = 0; i < s->n_checks; i++) {
-        const struct health_check *check = &s->checks[i];
-        if (!(check->paths & route->which))
-            continue;
-        if (query_has(x->query, "exclude", check->name)) {
-            buf_add_printf(&body, "[+]%s excluded: ok\n", check->name);
-            continue;
-        }
-        bool ok = check->ok(s->ctx);
-        healthy &= ok;
-        buf_add_printf(&body, ok ? "[+]%s ok\n" : "[-]%s failed: reason withheld\n", check->name);
-    }
-    buf_add_printf(&body, "%s check %s\n", route->word, healthy ? "passed" : "failed");
-    if (!healthy)
-        http_respond_text(x, 500, PLAIN_TEXT, buf_str(&body));
-    else if (query_has(x->query, "verbose", NULL))
-        http_respond_text(x, 200, PLAIN_TEXT, buf_str(&body));
-    else
-        http_respond_text(x, 200, PLAIN_TEXT, STR("ok"));
+    buf_add_printf(&body, "<a href=\"%s\">Found</a>.\n\n", to);
+    respond(r, 302, headers, 2, buf_str(&body));
     buf_release(&body);
 }
 
-static void respond_check(const struct serving *s, struct http_exchange *x,
-                          const struct health_route *route, struct str name)
+bool serving_is_person(const struct serving_request *r)
 {
-    for (size_t i = 0; i < s->n_checks; i++) {
-        const struct health_check *check = &s->checks[i];
-        if (!(check->paths & route->which) || !str_is(name, check->name))
+    struct str agent = http_headers_get(&r->x->headers, "user-agent");
+    return str_starts(agent, STR("curl")) || str_starts(agent, STR("Wget")) ||
+           str_starts(agent, STR("Mozilla/5.0"));
+}
+
+static void new_line(struct buf *out, int depth)
+{
+    buf_add_printf(out, "\n%*s", 2 * depth, "");
+}
+
+void serving_indent(struct str json, struct buf *out)
+{
+    bool quoted = false;
+    int depth = 0;
+    for (size_t i = 0; i < json.n; i++) {
+        char c = json.p[i], next = i + 1 < json.n ? json.p[i + 1] : '\0';
+        if (quoted) {
+            buf_add_char(out, c);
+            if (c == '\\' && next)
+                buf_add_char(out, json.p[++i]);
+            quoted = c != '"';
             continue;
-        if (check->ok(s->ctx))
-            http_respond_text(x, 200, PLAIN_TEXT, STR("ok"));
+        }
+        quoted = c == '"';
+        bool opens = c == '{' || c == '[', closes = c == '}' || c == ']';
+        if (closes)
+            new_line(out, --depth);
+        buf_add_char(out, c);
+        if (opens && (next == '}' || next == ']'))
+            buf_add_char(out, json.p[++i]);
+        else if (opens)
+            new_line(out, ++depth);
+        else if (c == ',')
+            new_line(out, depth);
+        else if (c == ':')
+            buf_add_char(out, ' ');
+    }
+}
+
+void serving_respond_status(struct serving_request *r, int status, const char *reason, bool details,
+                            struct str message)
+{
+    struct buf json = BUF_INIT, text = BUF_INIT;
+    buf_add_cstr(&json, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":"
+                        "\"Failure\",\"message\":");
+    json_write_str(&json, message);
+    buf_add_printf(&json, ",\"reason\":\"%s\"%s,\"code\":%d}", reason,
+                   details ? ",\"details\":{}" : "", status);
+    if (serving_is_person(r))
+        serving_indent(buf_str(&json), &text);
+    else
+        buf_add_printf(&text, "%.*s\n", STR_ARG(buf_str(&json)));
+    serving_respond(r, status, JSON_TEXT, details ? RESPOND_NOSNIFF : 0, buf_str(&text));
+    buf_release(&json);
+    buf_release(&text);
+}
+
+static void respond_busy(struct serving_request *r)
+{
+    struct http_header headers[2] = {HTTP_HEADER("content-type", STR(PLAIN_TEXT)),
+                                     HTTP_HEADER("retry-after", STR("1"))};
+    respond(r, 429, headers, 2, STR("Too many requests, please try again later.\n"));
+}
+
+/* --- letting them in -------------------------------------------------------------------------- */
+
+/* Texts from outside do not become markup. */
+static void add_sanitized(struct buf *out, struct str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+        if (c == '&' || c == '<' || c == '>')
+            buf_add_cstr(out, c == '&' ? "&amp;" : c == '<' ? "&lt;" : "&gt;");
         else
-            http_respond_text(x, 500, PLAIN_TEXT, STR("internal server error: reason withheld\n"));
+            buf_add_char(out, c);
+    }
+}
+
+static void respond_forbidden(struct serving_request *r, struct str why)
+{
+    struct buf raw = BUF_INIT, message = BUF_INIT;
+    buf_add_printf(&raw, "User \"%s\" cannot %.*s path \"%.*s\"", r->user, STR_ARG(r->verb),
+                   STR_ARG(r->path));
+    buf_add_cstr(&message, "forbidden: ");
+    add_sanitized(&message, buf_str(&raw));
+    if (why.n)
+        buf_add_printf(&message, ": %.*s", STR_ARG(why));
+    log_info(4, "Forbidden", KV_STR("URI", r->x->path), KV_STR("reason", why));
+    serving_respond_status(r, 403, "Forbidden", true, buf_str(&message));
+    buf_release(&raw);
+    buf_release(&message);
+}
+
+static void respond_failed(struct serving_request *r, struct str why)
+{
+    struct buf raw = BUF_INIT, text = BUF_INIT;
+    buf_add_printf(&raw, "Internal Server Error: \"%.*s\": %.*s\n", STR_ARG(r->x->path),
+                   STR_ARG(why));
+    add_sanitized(&text, buf_str(&raw));
+    serving_respond(r, 500, PLAIN_TEXT, RESPOND_NOSNIFF, buf_str(&text));
+    buf_release(&raw);
+    buf_release(&text);
+}
+
+static void on_authorized(void *ctx, enum authz_verdict verdict, struct str why)
+{
+    struct serving_request *r = ctx;
+    r->authz = NULL;
+    switch (verdict) {
+    case AUTHZ_ALLOWED:
+        dispatch(r);
+        break;
+    case AUTHZ_FORBIDDEN:
+        respond_forbidden(r, why);
+        break;
+    case AUTHZ_FAILED:
+        respond_failed(r, why);
+        break;
+    case AUTHZ_BUSY:
+        respond_busy(r);
+        break;
+    }
+}
+
+/* Nobody in particular does not keep an HTTP/2 connection open, as with upstream. */
+static void limit_stranger(struct serving_request *r)
+{
+    if (r->x->http_major == 2)
+        http_last_request(r->x);
+}
+
+static void on_authenticated(void *ctx, enum authn_verdict verdict, const struct user_info *user)
+{
+    struct serving_request *r = ctx;
+    r->authn = NULL;
+    if (verdict == AUTHN_BUSY) {
+        respond_busy(r);
         return;
     }
-    http_respond_text(x, 404, PLAIN_TEXT, STR("404 page not found\n"));
+    if (verdict == AUTHN_REFUSED) {
+        limit_stranger(r);
+        serving_respond_status(r, 401, "Unauthorized", false, STR("Unauthorized"));
+        return;
+    }
+    if (str_is(user->username, USER_ANONYMOUS))
+        limit_stranger(r);
+    r->user = str_dup(user->username);
+    /* r is gone where the answer was at hand. */
+    struct authz_call *call =
+        authz_check(r->serving->authz, user, r->verb, r->path, on_authorized, r);
+    if (call)
+        r->authz = call;
 }
 
 static void handle(void *ctx, struct http_exchange *x)
 {
-    const struct serving *s = ctx;
-    if (!str_is(x->method, "GET") && !str_is(x->method, "HEAD")) {
-        http_respond_text(x, 405, PLAIN_TEXT, STR("method not allowed\n"));
+    struct serving *s = ctx;
+    struct serving_request *r = request_new(s, x);
+    if (!s->authn) {
+        dispatch(r);
         return;
     }
-    for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
-        const struct health_route *route = &routes[i];
-        if (str_eq(x->path, route->path)) {
-            respond_health(s, x, route);
-            return;
-        }
-        if (str_starts(x->path, route->path) && x->path.p[route->path.n] == '/') {
-            respond_check(s, x, route, str_slice(x->path, route->path.n + 1, x->path.n));
-            return;
-        }
-    }
-    http_respond_text(x, 404, PLAIN_TEXT, STR("404 page not found\n"));
+    struct authn_call *call = authn_check(s->authn, x, on_authenticated, r);
+    if (call)
+        r->authn = call;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static int make_parts(struct serving *s, struct err *reterr)
+{
+    const struct serving_options *o = &s->options;
+    int r = serving_tls_new(s->loop, &o->tls, &s->tls, reterr);
+    if (r == 0 && o->authn)
+        r = authn_new(s->loop, o->authn, &s->authn, reterr);
+    if (r == 0 && o->authn)
+        r = authz_new(s->loop, o->authz, &s->authz, reterr);
+    if (r < 0)
+        return r;
+    struct http_server_options server = {.address = o->address,
+                                         .port = o->port,
+                                         .reuse_port = o->reuse_port,
+                                         .tls = serving_tls_config(s->tls),
+                                         .disable_h2 = o->disable_http2,
+                                         .max_streams = o->max_streams,
+                                         .max_body = MAX_BODY,
+                                         .handle = handle,
+                                         .ctx = s};
+    return http_server_new(s->loop, &server, &s->server, reterr);
 }
 
 int serving_new(struct loop *loop, const struct serving_options *options,
                 struct serving **ret_serving, struct err *reterr)
 {
-    struct tls_config *tls;
-    struct tls_options tls_options = {.cert_file = *options->cert_file ? options->cert_file : NULL,
-                                      .key_file = *options->key_file ? options->key_file : NULL};
-    int r = tls_config_new_server(&tls_options, &tls, reterr);
-    if (r < 0)
-        return r;
     struct serving *s = xnew(struct serving);
-    s->checks = options->checks;
-    s->n_checks = options->n_checks;
-    s->ctx = options->ctx;
-    struct http_server_options server = {
-        .address = options->address, .port = options->port, .tls = tls, .handle = handle, .ctx = s};
-    r = http_server_new(loop, &server, &s->server, reterr);
-    tls_config_unref(tls);
-    if (r < 0) {
-        free(s);
-        return r;
+    s->loop = loop;
+    s->options = *options;
+    if (options->cert_file) {
+        s->options.tls.cert_file = options->cert_file;
+        s->options.tls.key_file = options->key_file;
     }
-    *ret_serving = s;
-    return 0;
+    s->started = time_wall();
+    serving_health_init(s);
+    int r = make_parts(s, reterr);
+    if (r < 0)
+        serving_free(s);
+    else
+        *ret_serving = s;
+    return r;
 }
 
 uint16_t serving_port(const struct serving *s)
@@ -133,7 +396,13 @@ struct serving *serving_free(struct serving *s)
 {
     if (!s)
         return NULL;
+    while (s->requests)
+        abandon(s->requests);
     http_server_free(s->server);
+    authn_free(s->authn);
+    authz_free(s->authz);
+    serving_tls_free(s->tls);
+    metrics_free(s->slis);
     free(s);
     return NULL;
 }

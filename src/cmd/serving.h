@@ -2,14 +2,22 @@
 /*
  * serving.h - the scheduler's own HTTPS endpoints.
  *
- * Purpose:   /healthz, /livez and /readyz, each a list of named checks; `?verbose` and `?exclude=`
- *            as upstream has them, and /healthz/NAME for one check.
- * Ownership: belongs to its maker; the checks' ctx is theirs.
- * Threading: the loop's thread.
+ * Purpose:   every request is authenticated, authorised and answered as kube-scheduler does it:
+ *            /healthz, /livez, /readyz with named checks, /metrics, /configz, /flagz, /statusz, and
+ *            with profiling /debug/pprof, /debug/flags/v; besides these /debug/explain tells why
+ *            pods are where they are. One table of paths: serving.c.
+ * Ownership: belongs to its maker; options are copied, but not what they point to unless it is said
+ *            so. Free it before the world that explains for it, and run the loop no more between.
+ * Threading: the loop's thread. No handler waits.
  */
 #ifndef BERTH_CMD_SERVING_H
 #define BERTH_CMD_SERVING_H
 
+#include "base/metrics.h"
+#include "cmd/serving_tls.h"
+#include "kube/authn.h"
+#include "kube/authz.h"
+#include "kube/world.h"
 #include "net/http_server.h"
 
 struct health_check {
@@ -20,15 +28,37 @@ struct health_check {
 
 enum health_path { HEALTHZ = 1, LIVEZ = 2, READYZ = 4 };
 
+/* One line of /flagz. */
+struct serving_flag {
+    const char *name;
+    struct str value;
+};
+
 struct serving;
 
 struct serving_options {
     const char *address;
-    uint16_t port;                    /* 0: any free one */
-    const char *cert_file, *key_file; /* "": a self-signed certificate made in memory */
+    uint16_t port; /* 0: any free one */
+    bool reuse_port, disable_http2;
+    uint32_t max_streams; /* per HTTP/2 connection; 0: the server's default */
+    struct serving_tls_options tls;
+    const char *cert_file, *key_file; /* in place of tls' */
+
+    const struct authn_options *authn; /* NULL, and authz too: everybody may do everything */
+    const struct authz_options *authz;
+
     const struct health_check *checks;
     size_t n_checks;
-    void *ctx;
+    void *ctx; /* of checks and of the functions below */
+
+    struct metrics *metrics;                                    /* NULL: an empty page */
+    void (*write_resource_metrics)(void *ctx, struct buf *out); /* /metrics/resources; NULL: none */
+    void (*write_config)(void *ctx, struct buf *out);           /* one JSON object, for /configz */
+    const struct serving_flag *flags;                           /* sorted by name */
+    size_t n_flags;
+    bool flagz, statusz; /* the feature gates ComponentFlagz and ComponentStatusz */
+    bool profiling;      /* /debug */
+    struct world *world; /* NULL: nothing to explain */
 };
 
 int serving_new(struct loop *loop, const struct serving_options *options,

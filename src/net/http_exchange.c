@@ -184,6 +184,13 @@ void http_abort(struct http_exchange *pub)
     let_go(x);
 }
 
+void http_last_request(struct http_exchange *pub)
+{
+    struct exchange *x = inner(pub);
+    if (x->on_stream && x->stream.conn)
+        http_conn_drain(x->stream.conn);
+}
+
 bool http_gone(const struct http_exchange *pub)
 {
     return !inner(pub)->on_stream;
