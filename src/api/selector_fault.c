@@ -254,6 +254,22 @@ void faults_check(struct faults *all, const char *path, const struct requirement
     }
 }
 
+void faults_check_name(struct faults *all, const char *field, struct str name)
+{
+    struct faults why = {0};
+    struct str separator = STR("; ");
+    check_key(&why, name);
+    struct str rest = buf_str(&why.text);
+    while (rest.n) {
+        size_t end = str_search(rest, separator);
+        faults_add(all, "%s: Invalid value: ", field);
+        fault_quote(&all->text, name);
+        buf_add_printf(&all->text, ": %.*s", STR_ARG(str_slice(rest, 0, end)));
+        rest = str_slice(rest, end + separator.n, rest.n);
+    }
+    buf_release(&why.text);
+}
+
 bool faults_write(struct faults *all, struct buf *out)
 {
     bool any = all->n > 0;

@@ -29,6 +29,8 @@ void faults_add_values(struct faults *all, const char *path, const struct str *v
 /* All that is wrong with key, number and text of the values. path: "", or what stands before the
  * member's name, "terms[0]." */
 void faults_check(struct faults *all, const char *path, const struct requirement *r);
+/* All that is wrong with a qualified name, one entry each: '<field>: Invalid value: "a b": why'. */
+void faults_check_name(struct faults *all, const char *field, struct str name);
 /* Appends them, several as "[a, b]", and gives the list back. False where there are none. */
 bool faults_write(struct faults *all, struct buf *out);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/complaints.h"
 
+#include "api/selector_fault.h"
+
 void complaints_add(struct complaints *c, const char *fmt, ...)
 {
     struct buf text = BUF_INIT;
@@ -12,6 +14,25 @@ void complaints_add(struct complaints *c, const char *fmt, ...)
     va_end(ap);
     vec_push(&c->v, buf_take(&text));
     c->n++;
+}
+
+bool complaints_check_name(struct complaints *c, struct str name, const char *fmt, ...)
+{
+    struct buf field = BUF_INIT;
+    struct faults faults = {0};
+    va_list ap;
+    if (c->prefix)
+        buf_add_cstr(&field, c->prefix);
+    va_start(ap, fmt);
+    buf_add_vprintf(&field, fmt, ap);
+    va_end(ap);
+    faults_check_name(&faults, buf_cstr(&field), name);
+    bool ok = faults.n == 0;
+    if (!ok)
+        complaints_add_all(c, buf_str(&faults.text), faults.n);
+    buf_release(&faults.text);
+    buf_release(&field);
+    return ok;
 }
 
 void complaints_add_all(struct complaints *c, struct str text, size_t n)

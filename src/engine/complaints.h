@@ -21,6 +21,9 @@ struct complaints {
 
 /* One more, "field: what: why" by printf. */
 void complaints_add(struct complaints *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* What is wrong with a qualified name at a field, if anything; false where something is. */
+bool complaints_check_name(struct complaints *c, struct str name, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
 /* n at once, joined by ", " already; they bring their prefixes. */
 void complaints_add_all(struct complaints *c, struct str text, size_t n);
 /* Appends them to out; one that says the same as an earlier one is left out, as upstream does. */

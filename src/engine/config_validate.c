@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Upstream: apis/config/validation, component-base's config/validation. */
-#include "api/labels.h"
 #include "api/resources.h"
 #include "base/time.h"
 #include "engine/args_kind.h"
@@ -224,14 +223,6 @@ static void check_queue_sort(const struct scheduler_config *config, struct compl
 
 /* --- extenders -------------------------------------------------------------------------------- */
 
-static const char *resource_fault(struct str name)
-{
-    const char *fault = label_key_fault(name);
-    if (fault)
-        return fault;
-    return resource_is_extended(name) ? NULL : "is an invalid extended resource name";
-}
-
 static bool is_managed_before(const struct scheduler_config *config, size_t i, size_t k)
 {
     for (size_t e = 0; e <= i; e++) {
@@ -254,11 +245,12 @@ static void check_extender(const struct scheduler_config *config, size_t i, stru
                        i, (long long)x->weight);
     for (size_t k = 0; k < x->managed_resources.n; k++) {
         struct str name = x->managed_resources.v[k].name;
-        const char *fault = resource_fault(name);
-        if (fault)
+        if (complaints_check_name(c, name, "extenders[%zu].managedResources[%zu].name", i, k) &&
+            !resource_is_extended(name))
             complaints_add(c,
-                           "extenders[%zu].managedResources[%zu].name: Invalid value: \"%.*s\": %s",
-                           i, k, STR_ARG(name), fault);
+                           "extenders[%zu].managedResources[%zu].name: Invalid value: \"%.*s\": "
+                           "is an invalid extended resource name",
+                           i, k, STR_ARG(name));
         if (is_managed_before(config, i, k))
             complaints_add(c,
                            "extenders[%zu].managedResources[%zu].name: Invalid value: \"%.*s\": "

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugins/resource_args.h"
 
-#include "api/labels.h"
 #include "api/resources.h"
 
 #define MAX_WEIGHT      100
@@ -134,17 +133,10 @@ static void check_shape(const shape_list *shape, const char *path, struct compla
     }
 }
 
-static void check_name(const char *path, size_t i, struct str name, struct complaints *c)
-{
-    const char *fault = label_key_fault(name);
-    if (fault)
-        complaints_add(c, "%s[%zu]: Invalid value: \"%.*s\": %s", path, i, STR_ARG(name), fault);
-}
-
 static void check_ignored(const struct fit_args *args, struct complaints *c)
 {
     for (size_t i = 0; i < args->ignored_resources.n; i++)
-        check_name("ignoredResources", i, args->ignored_resources.v[i], c);
+        complaints_check_name(c, args->ignored_resources.v[i], "ignoredResources[%zu]", i);
     for (size_t i = 0; i < args->ignored_resource_groups.n; i++) {
         struct str group = args->ignored_resource_groups.v[i];
         if (str_find(group, '/') < group.n)
@@ -152,7 +144,7 @@ static void check_ignored(const struct fit_args *args, struct complaints *c)
                            "ignoredResourceGroups[%zu]: Invalid value: \"%.*s\": resource group "
                            "name can't contain '/'",
                            i, STR_ARG(group));
-        check_name("ignoredResourceGroups", i, group, c);
+        complaints_check_name(c, group, "ignoredResourceGroups[%zu]", i);
     }
 }
 

@@ -222,6 +222,11 @@ BAD_VALUES = [
     "extenders:\n- managedResources: [{name: cpu}, {name: a.com/b}, {name: a.com/b}, "
     "{name: kubernetes.io/x}]",
     "extenders:\n- managedResources: [{name: a.com/b}]\n- managedResources: [{name: a.com/b}]",
+    "extenders:\n- managedResources: [{name: a b}, {name: /x}, {name: a/}, {name: a/b/c}, "
+    "{name: A.com/b}, {name: requests.a/b}]",
+    args("NodeResourcesFit", "ignoredResources: [a b], ignoredResourceGroups: ['']"),
+    args("PodTopologySpread", "defaultingType: List, defaultConstraints: [{maxSkew: 1, "
+         "topologyKey: 'a b', whenUnsatisfiable: DoNotSchedule}]"),
 ]
 
 # By both, berth in words of its own: these parts.
@@ -248,7 +253,6 @@ BAD_FORM = [
     (args("NodeResourcesFit", "scoringStrategy: {resource: []}"), "resource"),
     (profile("pluginConfig: [{name: VolumeBinding, args: []}]"), "VolumeBinding"),
     ("extenders:\n- httpTimeout: 5", "httpTimeout"),
-    ("extenders:\n- managedResources: [{name: 'a b'}]", "extenders[0].managedResources[0].name"),
     ("extenders:\n- enableHttps: true", "enableHttps"),
     ("kind: KubeSchedulerConfiguration", "kind"),
     ("- a", "line"),

@@ -490,8 +490,11 @@ static void arguments_are_checked(void **state)
          "ignoredResourceGroups[0]: Invalid value: \"example.com/x\": resource group name can't "
          "contain '/'"},
         {"{\"ignoredResources\":[\"a b\"]}",
-         "ignoredResources[0]: Invalid value: \"a b\": the name must be 1 to 63 letters, digits, "
-         "'-', '_' or '.', with a letter or digit at both ends"},
+         /* As much of it as a plugin can say; whoever checks the file says all of it. */
+         "ignoredResources[0]: Invalid value: \"a b\": name part must consist of alphanume"
+         "ric characters, '-', '_' or '.', and must start and end with an alphanumeric cha"
+         "racter (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation i"
+         "s '([A-Za-z0-9][-"},
         {"{\"scoringStrategy\":{\"type\":\"RequestedToCapacityRatio\"}}",
          "scoringStrategy.requestedToCapacityRatio: Required value: must be specified when type "
          "is RequestedToCapacityRatio"},

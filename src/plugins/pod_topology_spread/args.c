@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/labels.h"
 #include "plugins/pod_topology_spread/spread.h"
 
 static const struct field spread_args_fields[] = {
@@ -26,13 +25,11 @@ static void check_defaulting_type(const struct spread_args *args, struct complai
 
 static void check_topology_key(size_t i, struct str key, struct complaints *c)
 {
-    const char *fault = str_empty(key) ? NULL : label_key_fault(key);
     if (str_empty(key))
         complaints_add(c, "defaultConstraints[%zu].topologyKey: Required value: can not be empty",
                        i);
-    else if (fault)
-        complaints_add(c, "defaultConstraints[%zu].topologyKey: Invalid value: \"%.*s\": %s", i,
-                       STR_ARG(key), fault);
+    else
+        complaints_check_name(c, key, "defaultConstraints[%zu].topologyKey", i);
 }
 
 static void check_action(size_t i, struct str action, struct complaints *c)
