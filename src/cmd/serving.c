@@ -380,6 +380,8 @@ int serving_new(struct loop *loop, const struct serving_options *options,
     s->started = time_wall();
     serving_health_init(s);
     int r = make_parts(s, reterr);
+    s->options.authn = NULL; /* the maker's, and of no more use */
+    s->options.authz = NULL;
     if (r < 0)
         serving_free(s);
     else

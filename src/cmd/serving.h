@@ -49,12 +49,13 @@ struct serving_options {
 
     const struct health_check *checks;
     size_t n_checks;
-    void *ctx; /* of checks and of the functions below */
+    void *ctx; /* of checks */
 
-    struct metrics *metrics;                                    /* NULL: an empty page */
-    void (*write_resource_metrics)(void *ctx, struct buf *out); /* /metrics/resources; NULL: none */
-    void (*write_config)(void *ctx, struct buf *out);           /* one JSON object, for /configz */
-    const struct serving_flag *flags;                           /* sorted by name */
+    struct metrics *metrics;                                         /* NULL: an empty page */
+    void (*write_resource_metrics)(void *page_ctx, struct buf *out); /* NULL: none */
+    void (*write_config)(void *page_ctx, struct buf *out); /* one JSON object, for /configz */
+    void *page_ctx;
+    const struct serving_flag *flags; /* sorted by name */
     size_t n_flags;
     bool flagz, statusz; /* the feature gates ComponentFlagz and ComponentStatusz */
     bool profiling;      /* /debug */

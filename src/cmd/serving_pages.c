@@ -33,7 +33,7 @@ void serve_resource_metrics(struct serving_request *r)
     const struct serving_options *o = &r->serving->options;
     struct buf text = BUF_INIT;
     if (o->write_resource_metrics)
-        o->write_resource_metrics(o->ctx, &text);
+        o->write_resource_metrics(o->page_ctx, &text);
     serving_respond(r, 200, METRICS_TEXT, 0, buf_str(&text));
     buf_release(&text);
 }
@@ -46,7 +46,7 @@ void serve_configz(struct serving_request *r)
     struct buf text = BUF_INIT;
     buf_add_cstr(&text, "{\"componentconfig\":");
     if (o->write_config)
-        o->write_config(o->ctx, &text);
+        o->write_config(o->page_ctx, &text);
     else
         buf_add_cstr(&text, "null");
     buf_add_char(&text, '}');
