@@ -81,9 +81,10 @@ static struct extender_config config_at(const char *path)
                                     .weight = 1};
 }
 
+static struct extender_config kept; /* outlives the test */
+
 static void begin(const struct extender_config *config, uint64_t max_answer)
 {
-    static struct extender_config kept; /* it outlives the test */
     kept = *config;
     struct extenders_options options = {.configs = &kept, .n = 1, .max_answer = max_answer};
     struct err err;
@@ -299,6 +300,45 @@ static void who_is_slow_is_not_waited_for(void **state)
     assert_error("timed out waiting for an answer");
 }
 
+/* A self-signed server in place of the plain one. */
+static void serve_tls(void)
+{
+    struct tls_config *tls;
+    struct err err;
+    assert_int_equal(tls_config_new_server(&(struct tls_options){0}, &tls, &err), 0);
+    fake_api_free(api);
+    api = fake_api_new(loop, tls);
+    tls_config_unref(tls);
+}
+
+/* Its time is up while the request is still being sent, by HTTP/1.1 and by HTTP/2. */
+static void a_large_request_ends_in_the_middle(void **state)
+{
+    (void)state;
+    struct buf json = BUF_INIT;
+    buf_add_printf(&json, "{\"x\":\"%*s\"}", 6 << 20, "");
+    object_unref(nodes[0]);
+    nodes[0] = object(KIND_NODE, buf_cstr(&json));
+    buf_release(&json);
+    for (int tls = 0; tls < 2; tls++) {
+        if (tls)
+            serve_tls();
+        struct extender_config config = config_at("");
+        config.enable_https = tls;
+        fake_api_answer(
+            api, &(struct fake_answer){.path = "/filter", .body = STR("{}"), .forever = true});
+        for (int i = 0; i < 12; i++) {
+            config.http_timeout = NSEC_PER_MSEC << (11 - i);
+            begin(&config, 0);
+            ask(EXTENDER_FILTER, 1);
+            ask(EXTENDER_PRIORITIZE, 2);
+            wait_answers(2);
+            drop_answers();
+            x = extenders_free(x);
+        }
+    }
+}
+
 static void too_many_bytes_are_not_read(void **state)
 {
     (void)state;
@@ -378,6 +418,7 @@ int main(void)
         T(rubbish_is_an_error),
         T(who_is_not_there_or_goes_away_is_told),
         T(who_is_slow_is_not_waited_for),
+        T(a_large_request_ends_in_the_middle),
         T(too_many_bytes_are_not_read),
         T(a_url_that_is_none_fails_every_call),
         T(what_cannot_be_read_keeps_it_from_starting),
