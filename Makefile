@@ -88,7 +88,13 @@ $(BUILD)/berth-test: $(filter-out %/out_of_tree.o,$(CMD_OBJ)) $(TESTPLUGIN_OBJ) 
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic $^ $(LIBS) -o $@
 
-$(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(TESTLIB_OBJ) $(BUILD)/libberth.a
+# The commands without main, for tests of their parts.
+$(BUILD)/libcmd.a: $(filter-out %/main.o,$(CMD_OBJ))
+	$(call step,AR)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+
+$(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(TESTLIB_OBJ) $(BUILD)/libcmd.a $(BUILD)/libberth.a
 	$(call step,LD)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ -lcmocka $(LIBS) -o $@
