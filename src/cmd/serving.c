@@ -373,10 +373,6 @@ int serving_new(struct loop *loop, const struct serving_options *options,
     struct serving *s = xnew(struct serving);
     s->loop = loop;
     s->options = *options;
-    if (options->cert_file) {
-        s->options.tls.cert_file = options->cert_file;
-        s->options.tls.key_file = options->key_file;
-    }
     s->started = time_wall();
     serving_health_init(s);
     int r = make_parts(s, reterr);

@@ -42,7 +42,6 @@ struct serving_options {
     bool reuse_port, disable_http2;
     uint32_t max_streams; /* per HTTP/2 connection; 0: the server's default */
     struct serving_tls_options tls;
-    const char *cert_file, *key_file; /* in place of tls' */
 
     const struct authn_options *authn; /* NULL, and authz too: everybody may do everything */
     const struct authz_options *authz;

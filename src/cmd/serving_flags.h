@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * serving_flags.h - the endpoints as the command line wants them.
+ *
+ * Purpose:   makes serving.h's options of the scheduler's flags: certificates, whom to ask about
+ *            users and their rights, what /configz and /flagz show.
+ * Ownership: owns the serving and the kubeconfigs that it needs. What the parts point to outlives
+ *            it; the world is freed after it (see serving.h).
+ * Threading: the loop's thread.
+ */
+#ifndef BERTH_CMD_SERVING_FLAGS_H
+#define BERTH_CMD_SERVING_FLAGS_H
+
+#include "cmd/scheduler_flags.h"
+#include "cmd/serving.h"
+#include "engine/config.h"
+
+struct scheduler_serving;
+
+struct serving_parts {
+    const struct scheduler_options *options;
+    const struct features *features;
+    const struct scheduler_config *config;
+    const struct registry *registry;
+    struct world *world;
+    struct metrics *metrics;           /* NULL: none */
+    const struct health_check *checks; /* ctx is theirs */
+    size_t n_checks;
+    void *ctx;
+    /* --authentication-tolerate-lookup-failure=false and the lookup failed; also ctx's. */
+    void (*on_failed)(void *ctx, const struct err *err);
+};
+
+/* --secure-port=0 is not for this. */
+int scheduler_serving_new(struct loop *loop, const struct serving_parts *parts,
+                          struct scheduler_serving **ret_serving, struct err *reterr) MUST_CHECK;
+uint16_t scheduler_serving_port(const struct scheduler_serving *serving);
+/* NULL is fine; returns NULL. */
+struct scheduler_serving *scheduler_serving_free(struct scheduler_serving *serving);
+
+#endif
