@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth scheduler: schedules the pods of a cluster. */
+/* berth scheduler, once its flags are read: schedules the pods of a cluster. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -8,23 +8,17 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "cmd/cmd.h"
-#include "cmd/flags.h"
 #include "cmd/out_of_tree.h"
-#include "cmd/serving.h"
+#include "cmd/scheduler.h"
+#include "cmd/scheduler_retired.h"
+#include "cmd/serving_flags.h"
 #include "engine/complaints.h"
 #include "engine/config.h"
 #include "kube/world.h"
 #include "plugins/registry.h"
 
 struct scheduler {
-    /* Flags. */
-    const char *config_file, *write_config_to, *kubeconfig, *master, *bind_address, *cert_file,
-        *key_file;
-    const char *logging_format, *explain_file;
-    const char *resource_lock, *resource_name, *resource_namespace;
-    int64_t secure_port, verbosity;
-    int64_t lease_duration, renew_deadline, retry_period, max_in_unschedulable;
-    bool leader_elect, help, version;
+    const struct scheduler_options *options;
     struct features features;
 
     struct arena arena;
@@ -33,69 +27,73 @@ struct scheduler {
     struct kube_config kube;
     struct loop *loop;
     struct loop_io signals;
-    struct serving *serving;
+    struct scheduler_serving *serving;
     struct world *world;
     int exit_code;
     bool stopping;
 };
 
-static const char usage[] =
-    "Watches for pods without a node and binds each to the best one: what kube-scheduler does.\n"
-    "Talks to the API server of a kubeconfig or, inside a cluster, to that cluster's.\n"
-    "\nUsage: berth scheduler [FLAGS]\n"
-    "\nExamples:\n"
-    "  berth scheduler --kubeconfig ~/.kube/config\n"
-    "  berth scheduler --config /etc/kubernetes/scheduler-config.yaml\n";
-
 /* --- configuration ---------------------------------------------------------------------------- */
 
 /* Flags given on the command line win over the file. */
-static void apply_leader_flags(struct scheduler *s, const struct flag *flags, size_t n)
+static void apply_leader_flags(const struct scheduler_options *o, struct leader_election_config *le)
 {
-    struct leader_election_config *le = &s->config.leader_election;
-    for (size_t i = 0; i < n; i++) {
-        if (!flags[i].given)
-            continue;
-        if (flags[i].value == &s->leader_elect)
-            *le->leader_elect = s->leader_elect;
-        else if (flags[i].value == &s->lease_duration)
-            le->lease_duration = s->lease_duration;
-        else if (flags[i].value == &s->renew_deadline)
-            le->renew_deadline = s->renew_deadline;
-        else if (flags[i].value == &s->retry_period)
-            le->retry_period = s->retry_period;
-        else if (flags[i].value == &s->resource_lock)
-            le->resource_lock = str_of(s->resource_lock);
-        else if (flags[i].value == &s->resource_name)
-            le->resource_name = str_of(s->resource_name);
-        else if (flags[i].value == &s->resource_namespace)
-            le->resource_namespace = str_of(s->resource_namespace);
-    }
+    const struct leader_election_flags *flags = &o->leader;
+    if (scheduler_options_given(o, "leader-elect"))
+        *le->leader_elect = flags->elect;
+    if (scheduler_options_given(o, "leader-elect-lease-duration"))
+        le->lease_duration = flags->lease_duration;
+    if (scheduler_options_given(o, "leader-elect-renew-deadline"))
+        le->renew_deadline = flags->renew_deadline;
+    if (scheduler_options_given(o, "leader-elect-retry-period"))
+        le->retry_period = flags->retry_period;
+    if (scheduler_options_given(o, "leader-elect-resource-lock"))
+        le->resource_lock = str_of(flags->lock);
+    if (scheduler_options_given(o, "leader-elect-resource-name") ||
+        scheduler_options_given(o, "lock-object-name"))
+        le->resource_name = str_of(flags->name);
+    if (scheduler_options_given(o, "leader-elect-resource-namespace") ||
+        scheduler_options_given(o, "lock-object-namespace"))
+        le->resource_namespace = str_of(flags->namespace);
 }
 
-static int load_config(struct scheduler *s, const struct flag *flags, size_t n, struct err *reterr)
+/* These count only where there is no file. */
+static void apply_deprecated_flags(const struct scheduler_options *o,
+                                   struct scheduler_config *config)
 {
-    config_default(&s->config, &s->arena);
-    if (*s->config_file) {
+    const struct deprecated_flags *flags = &o->deprecated;
+    struct client_connection_config *connection = &config->client_connection;
+    if (scheduler_options_given(o, "profiling"))
+        *config->enable_profiling = flags->profiling;
+    if (scheduler_options_given(o, "contention-profiling"))
+        *config->enable_contention_profiling = flags->contention_profiling;
+    if (scheduler_options_given(o, "kubeconfig"))
+        connection->kubeconfig = str_of(flags->kubeconfig);
+    if (scheduler_options_given(o, "kube-api-content-type"))
+        connection->content_type = str_of(flags->content_type);
+    if (scheduler_options_given(o, "kube-api-qps"))
+        connection->qps = (double)flags->qps;
+    if (scheduler_options_given(o, "kube-api-burst"))
+        connection->burst = flags->burst;
+}
+
+static int load_config(struct scheduler *s, struct err *reterr)
+{
+    const struct scheduler_options *o = s->options;
+    int r;
+    if (*o->config_file) {
         struct str text;
-        int r = cmd_read_file(s->config_file, &s->arena, &text, reterr);
+        r = cmd_read_file(o->config_file, &s->arena, &text, reterr);
         if (r == 0)
-            r = config_load(s->config_file, text, &s->arena, &s->config, reterr);
-        if (r < 0)
-            return r;
+            r = config_load(o->config_file, text, &s->arena, &s->config, reterr);
     } else {
-        s->config.client_connection.kubeconfig = str_of(s->kubeconfig);
+        r = retired_load_config(o, &s->arena, &s->config, reterr);
+        if (r == 0)
+            apply_deprecated_flags(o, &s->config);
     }
-    apply_leader_flags(s, flags, n);
-    if (s->secure_port < 0 || s->secure_port > 65535)
-        return err_set(reterr, -EINVAL,
-                       "--secure-port %lld must be between 0 and 65535, inclusive. 0 for turning "
-                       "off secure port",
-                       (long long)s->secure_port);
-    if (strcmp(s->logging_format, "text") != 0 && strcmp(s->logging_format, "json") != 0)
-        return err_set(reterr, -EINVAL, "--logging-format: \"%s\" is neither text nor json",
-                       s->logging_format);
-    return 0;
+    if (r == 0)
+        apply_leader_flags(o, &s->config.leader_election);
+    return r;
 }
 
 /* All that is wrong with it, in one line, which may be a long one. */
@@ -106,9 +104,13 @@ static bool config_is_good(const struct scheduler *s)
     config_complain(&s->config, &s->registry, &s->features, &complaints);
     bool good = complaints.n == 0;
     complaints_write(&complaints, &text);
-    if (!good)
-        cmd_fail(EXIT_FAILED, "%s%s%s", s->config_file, *s->config_file ? ": " : "",
-                 buf_cstr(&text));
+    if (!good) {
+        struct buf why = BUF_INIT;
+        const char *file = s->config.file ? s->config.file : "";
+        buf_add_printf(&why, "%s%s%s", file, *file ? ": " : "", buf_cstr(&text));
+        scheduler_fail(s->options, buf_cstr(&why));
+        buf_release(&why);
+    }
     buf_release(&text);
     complaints_release(&complaints);
     return good;
@@ -133,13 +135,13 @@ static void tell_absent(const struct scheduler *s)
 
 static int write_config(const struct scheduler *s, struct str text, struct err *reterr)
 {
-    FILE *file = fopen(s->write_config_to, "we");
+    FILE *file = fopen(s->options->write_config_to, "we");
     bool ok = file && fwrite(text.p, 1, text.n, file) == text.n;
     int error = errno;
     ok = file && fclose(file) == 0 && ok;
     if (!ok)
-        return err_set(reterr, -EIO, "%s: %s", s->write_config_to, strerror(error));
-    log_info(0, "Wrote configuration", KV_CSTR("file", s->write_config_to));
+        return err_set(reterr, -EIO, "%s: %s", s->options->write_config_to, strerror(error));
+    log_info(0, "Wrote configuration", KV_CSTR("file", s->options->write_config_to));
     return 0;
 }
 
@@ -150,7 +152,7 @@ static int show_config(const struct scheduler *s, struct err *reterr)
     struct buf text = BUF_INIT;
     config_write(&s->config, &s->registry, &s->features, &text);
     log_info(2, "Using component config", KV_STR("config", buf_str(&text)));
-    if (*s->write_config_to)
+    if (*s->options->write_config_to)
         r = write_config(s, buf_str(&text), reterr);
     else
         tell_absent(s);
@@ -164,7 +166,7 @@ static int load_kube(struct scheduler *s, struct err *reterr)
     char *kubeconfig = str_dup(c->kubeconfig);
     struct kube_config_options options = {
         .kubeconfig = kubeconfig,
-        .master = s->master,
+        .master = s->options->master,
         .content_type = c->content_type,
         .accept_content_types = c->accept_content_types,
         .qps = c->qps,
@@ -220,16 +222,16 @@ static void on_explained(void *ctx, struct str json, size_t attempts)
 {
     const struct scheduler *s = ctx;
     struct err err;
-    if (write_file(s->explain_file, json, &err) < 0)
+    if (write_file(s->options->explain_file, json, &err) < 0)
         log_error("Explanations could not be written", KV_ERR(&err));
     else
-        log_info(0, "Explanations written", KV_CSTR("file", s->explain_file),
+        log_info(0, "Explanations written", KV_CSTR("file", s->options->explain_file),
                  KV_INT("attempts", attempts));
 }
 
 static void explain(struct scheduler *s)
 {
-    if (*s->explain_file)
+    if (*s->options->explain_file)
         world_explain(s->world, on_explained, s);
     else
         log_info(0, "SIGUSR1 without --explain-file: nothing is written");
@@ -305,24 +307,32 @@ static const struct health_check checks_without_election[] = {
     {"sched-handler-sync", check_synced, READYZ},
 };
 
+static void on_serving_failed(void *ctx, const struct err *err)
+{
+    log_error("unable to load configmap based request-header-client-ca-file", KV_ERR(err));
+    finish(ctx, EXIT_FAILED);
+}
+
 static int start_serving(struct scheduler *s, struct err *reterr)
 {
-    if (s->secure_port == 0)
+    if (s->options->serving.port == 0)
         return 0;
     bool elects = *s->config.leader_election.leader_elect;
-    struct serving_options options = {
-        .address = s->bind_address,
-        .port = (uint16_t)s->secure_port,
-        .cert_file = s->cert_file,
-        .key_file = s->key_file,
+    struct serving_parts parts = {
+        .options = s->options,
+        .features = &s->features,
+        .config = &s->config,
+        .registry = &s->registry,
+        .world = s->world,
         .checks = elects ? checks_with_election : checks_without_election,
         .n_checks = elects ? ARRAY_LEN(checks_with_election) : ARRAY_LEN(checks_without_election),
         .ctx = s,
+        .on_failed = on_serving_failed,
     };
-    int r = serving_new(s->loop, &options, &s->serving, reterr);
+    int r = scheduler_serving_new(s->loop, &parts, &s->serving, reterr);
     if (r == 0)
-        log_info(0, "Serving securely", KV_CSTR("address", s->bind_address),
-                 KV_INT("port", serving_port(s->serving)));
+        log_info(0, "Serving securely", KV_CSTR("address", s->options->serving.bind_address),
+                 KV_INT("port", scheduler_serving_port(s->serving)));
     return r;
 }
 
@@ -341,7 +351,7 @@ static int start(struct scheduler *s, struct err *reterr)
         .registry = &s->registry,
         .features = &s->features,
         .seed = rand_entropy(),
-        .max_in_unschedulable = s->max_in_unschedulable,
+        .max_in_unschedulable = s->options->deprecated.max_in_unschedulable,
     };
     r = world_new(&world, &world_callbacks, s, &s->world, reterr);
     if (r < 0)
@@ -356,7 +366,7 @@ static int start(struct scheduler *s, struct err *reterr)
 
 static void end(struct scheduler *s)
 {
-    serving_free(s->serving);
+    scheduler_serving_free(s->serving);
     world_free(s->world);
     if (s->signals.loop) {
         loop_io_stop(&s->signals);
@@ -368,16 +378,16 @@ static void end(struct scheduler *s)
 static int run(struct scheduler *s)
 {
     struct err err;
-    log_set_verbosity((int)s->verbosity);
-    log_set_format(strcmp(s->logging_format, "json") == 0 ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
     registry_init(&s->registry, &in_tree_registry);
     int r = registry_merge(&s->registry, out_of_tree_plugins, &err);
     bool good = r < 0 || config_is_good(s);
     if (r == 0 && good)
         r = load_kube(s, &err);
     if (r == 0 && good)
+        r = scheduler_options_check_tls(s->options, &err);
+    if (r == 0 && good)
         r = show_config(s, &err);
-    if (r == 0 && good && !*s->write_config_to) {
+    if (r == 0 && good && !*s->options->write_config_to) {
         r = start(s, &err);
         if (r == 0)
             loop_run(s->loop);
@@ -387,94 +397,15 @@ static int run(struct scheduler *s)
     kube_config_release(&s->kube);
     if (!good)
         return EXIT_FAILED;
-    return r < 0 ? cmd_fail(EXIT_FAILED, "%s", err.msg) : s->exit_code;
+    return r < 0 ? scheduler_fail(s->options, err.msg) : s->exit_code;
 }
 
-int cmd_scheduler(int argc, char **argv)
+int scheduler_run(const struct scheduler_options *options, const struct features *features)
 {
-    struct scheduler s = {
-        .config_file = "",
-        .write_config_to = "",
-        .kubeconfig = "",
-        .master = "",
-        .bind_address = "0.0.0.0",
-        .cert_file = "",
-        .key_file = "",
-        .logging_format = "text",
-        .explain_file = "",
-        .resource_lock = "leases",
-        .resource_name = "kube-scheduler",
-        .resource_namespace = "kube-system",
-        .secure_port = 10259,
-        .lease_duration = 15 * NSEC_PER_SEC,
-        .renew_deadline = 10 * NSEC_PER_SEC,
-        .retry_period = 2 * NSEC_PER_SEC,
-        .max_in_unschedulable = 5 * 60 * NSEC_PER_SEC,
-        .leader_elect = true,
-    };
-    features_default(&s.features);
-    struct flag_custom features = flag_features(&s.features);
-    struct flag flags[] = {
-        {"Misc", "config", '\0', FLAG_STR, &s.config_file, "FILE",
-         "a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)", false, NULL},
-        {NULL, "write-config-to", '\0', FLAG_STR, &s.write_config_to, "FILE",
-         "write the configuration with all its defaults there, and exit", false, NULL},
-        {NULL, "master", '\0', FLAG_STR, &s.master, "URL",
-         "the API server; overrides the one in the kubeconfig", false, NULL},
-        {"Secure serving", "bind-address", '\0', FLAG_STR, &s.bind_address, "IP",
-         "where to listen for --secure-port", false, NULL},
-        {NULL, "secure-port", '\0', FLAG_INT, &s.secure_port, "PORT",
-         "HTTPS for health checks; 0 serves nothing", false, NULL},
-        {NULL, "tls-cert-file", '\0', FLAG_STR, &s.cert_file, "FILE",
-         "certificate for HTTPS; without one a self-signed is made in memory", false, NULL},
-        {NULL, "tls-private-key-file", '\0', FLAG_STR, &s.key_file, "FILE",
-         "private key of --tls-cert-file", false, NULL},
-        {"Deprecated", "kubeconfig", '\0', FLAG_STR, &s.kubeconfig, "FILE",
-         "who and where the API server is; ignored when --config is given", false, NULL},
-        {NULL, "pod-max-in-unschedulable-pods-duration", '\0', FLAG_DURATION,
-         &s.max_in_unschedulable, "DURATION",
-         "the longest a pod waits for an event before it is tried again", false, NULL},
-        {"Leader election", "leader-elect", '\0', FLAG_BOOL, &s.leader_elect, NULL,
-         "schedule only while holding the lease", false, NULL},
-        {NULL, "leader-elect-lease-duration", '\0', FLAG_DURATION, &s.lease_duration, "DURATION",
-         "how long others wait before they take a lease that nobody renews", false, NULL},
-        {NULL, "leader-elect-renew-deadline", '\0', FLAG_DURATION, &s.renew_deadline, "DURATION",
-         "how long a leader tries to renew before it gives up", false, NULL},
-        {NULL, "leader-elect-retry-period", '\0', FLAG_DURATION, &s.retry_period, "DURATION",
-         "between two tries", false, NULL},
-        {NULL, "leader-elect-resource-lock", '\0', FLAG_STR, &s.resource_lock, "KIND",
-         "what is held; only leases", false, NULL},
-        {NULL, "leader-elect-resource-name", '\0', FLAG_STR, &s.resource_name, "NAME",
-         "name of the lease", false, NULL},
-        {NULL, "leader-elect-resource-namespace", '\0', FLAG_STR, &s.resource_namespace,
-         "NAMESPACE", "namespace of the lease", false, NULL},
-        {"Explanations", "explain-file", '\0', FLAG_STR, &s.explain_file, "FILE",
-         "on SIGUSR1, write why the latest pods are where they are: one JSON object per attempt",
-         false, NULL},
-        {"Feature gate", "feature-gates", '\0', FLAG_CUSTOM, &features, "GATES", FEATURE_GATES_HELP,
-         false, NULL},
-        {"Logs", "logging-format", '\0', FLAG_STR, &s.logging_format, "FORMAT", "text or json",
-         false, NULL},
-        {NULL, "v", 'v', FLAG_INT, &s.verbosity, "LEVEL", "how much to log", false, NULL},
-        {"Global", "help", 'h', FLAG_BOOL, &s.help, NULL, "this text", false, NULL},
-        {NULL, "version", '\0', FLAG_BOOL, &s.version, NULL, "print the version", false, NULL},
-    };
+    struct scheduler s = {.options = options, .features = *features};
     struct err err;
-    int n;
-    if (flags_parse(flags, ARRAY_LEN(flags), argc, argv, &n, &err) < 0)
-        return cmd_fail(EXIT_USAGE, "%s; see `berth scheduler --help`", err.msg);
-    if (s.help)
-        return cmd_help(usage, flags, ARRAY_LEN(flags));
-    if (s.version) {
-        puts("berth " BERTH_VERSION);
-        return EXIT_DONE;
-    }
-    if (n > 0)
-        return cmd_fail(EXIT_USAGE, "\"scheduler\" does not take any arguments, got [%s]", argv[1]);
     arena_init(&s.arena, 4096);
-    int code = load_config(&s, flags, ARRAY_LEN(flags), &err) < 0
-                   ? cmd_fail(EXIT_FAILED, "%s", err.msg)
-                   : run(&s);
+    int code = load_config(&s, &err) < 0 ? scheduler_fail(options, err.msg) : run(&s);
     arena_release(&s.arena);
     return code;
 }

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth scheduler: its command line, with the manners of kube-scheduler's. */
+#include "base/log.h"
+#include "cmd/cmd.h"
+#include "cmd/scheduler.h"
+#include "engine/complaints.h"
+
+static const char usage[] =
+    "Watches for pods without a node and binds each to the best one: what kube-scheduler does.\n"
+    "Talks to the API server of a kubeconfig or, inside a cluster, to that cluster's.\n"
+    "\nExamples:\n"
+    "  berth scheduler --kubeconfig ~/.kube/config\n"
+    "  berth scheduler --config /etc/kubernetes/scheduler-config.yaml\n\n";
+
+int scheduler_fail(const struct scheduler_options *o, const char *why)
+{
+    if (!o->as_upstream)
+        return cmd_fail(EXIT_FAILED, "%s", why);
+    log_error("command failed", KV_CSTR("err", why));
+    return EXIT_FAILED;
+}
+
+/* All flags with their defaults; with_text: what the program is for stands in front. */
+static void write_usage(const struct scheduler_options *o, bool with_text, struct buf *out)
+{
+    struct scheduler_options defaults;
+    scheduler_options_init(&defaults);
+    buf_add_printf(out, "%sUsage:\n  %s [flags]\n", with_text ? usage : "",
+                   o->as_upstream ? "kube-scheduler" : "berth scheduler");
+    flags_help(defaults.flags, defaults.n_flags, out);
+    scheduler_options_release(&defaults);
+}
+
+static int print_help(const struct scheduler_options *o)
+{
+    struct buf text = BUF_INIT;
+    write_usage(o, true, &text);
+    fputs(buf_cstr(&text), stdout);
+    buf_release(&text);
+    return EXIT_DONE;
+}
+
+static int fail_usage(const struct scheduler_options *o, const struct err *err)
+{
+    if (!o->as_upstream)
+        return cmd_fail(EXIT_USAGE, "%s; see `berth scheduler --help`", err->msg);
+    struct buf text = BUF_INIT;
+    write_usage(o, false, &text);
+    fprintf(stderr, "%s\nError: %s\n", buf_cstr(&text), err->msg);
+    buf_release(&text);
+    return EXIT_FAILED;
+}
+
+/* Empty ones are not counted, as upstream does not. */
+static int fail_arguments(const struct scheduler_options *o, char **arguments, int n)
+{
+    struct buf list = BUF_INIT;
+    const char *name = o->as_upstream ? "kube-scheduler" : "berth scheduler";
+    bool any = false;
+    for (int i = 0; i < n; i++) {
+        any |= *arguments[i] != '\0';
+        if (i)
+            buf_add_char(&list, ' ');
+        log_quote(&list, str_of(arguments[i]));
+    }
+    int code = EXIT_DONE;
+    if (any && o->as_upstream) {
+        fprintf(stderr, "Error: \"%s\" does not take any arguments, got [%s]\n", name,
+                buf_cstr(&list));
+        code = EXIT_FAILED;
+    } else if (any) {
+        code = cmd_fail(EXIT_USAGE, "\"%s\" does not take any arguments, got [%s]", name,
+                        buf_cstr(&list));
+    }
+    buf_release(&list);
+    return code;
+}
+
+static void on_gate(void *ctx, const char *name, bool deprecated, bool value)
+{
+    (void)ctx;
+    if (deprecated)
+        log_info(0,
+                 "Warning: setting deprecated feature gate. It will be removed in a future "
+                 "release.",
+                 KV_CSTR("featureGate", name), KV_BOOL("value", value));
+    else
+        log_info(0, "Warning: setting GA feature gate. It will be removed in a future release.",
+                 KV_CSTR("featureGate", name), KV_BOOL("value", value));
+}
+
+static void on_flag(void *ctx, const struct flag *flag, struct str value)
+{
+    struct buf *line = ctx;
+    if (flag->deprecated && !flag->given)
+        return;
+    buf_clear(line);
+    buf_add_printf(line, "FLAG: --%s=", flag->name);
+    log_quote(line, value.p ? value : STR(""));
+    log_plain(1, buf_cstr(line));
+}
+
+/* Everything that a reader of the log should know about the command line. */
+static void tell_flags(const struct scheduler_options *o, const struct features *features)
+{
+    struct buf text = BUF_INIT;
+    features_each_notice(features, on_gate, NULL);
+    if (log_on(1))
+        flags_each(o->flags, o->n_flags, on_flag, &text);
+    buf_clear(&text);
+    features_write_alpha(features, &text);
+    if (text.n)
+        log_warning("Alpha features are enabled", KV_STR("features", buf_str(&text)));
+    buf_clear(&text);
+    scheduler_options_write_idle(o, &text);
+    if (text.n)
+        log_warning("Flags that this version does not act upon yet",
+                    KV_STR("flags", buf_str(&text)));
+    buf_release(&text);
+}
+
+/* Logging first: all that is said afterwards is said as the flags want it. */
+static int start_logging(const struct scheduler_options *o, const struct features *features)
+{
+    const struct logs_flags *logs = &o->logs;
+    struct complaints complaints = {0};
+    struct buf text = BUF_INIT;
+    scheduler_options_check_logs(o, features, &complaints);
+    int code = complaints.n ? EXIT_FAILED : EXIT_DONE;
+    complaints_write(&complaints, &text);
+    if (code != EXIT_DONE)
+        fprintf(stderr, "%s\n", buf_cstr(&text));
+    log_set_verbosity((int)logs->verbosity);
+    log_set_format(strcmp(logs->format, "json") == 0 ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
+    buf_release(&text);
+    complaints_release(&complaints);
+    return code;
+}
+
+static int check_options(const struct scheduler_options *o, const struct features *features)
+{
+    struct complaints complaints = {0};
+    struct buf text = BUF_INIT;
+    scheduler_options_check(o, features, &complaints);
+    complaints_write(&complaints, &text);
+    int code = complaints.n ? scheduler_fail(o, buf_cstr(&text)) : EXIT_DONE;
+    buf_release(&text);
+    complaints_release(&complaints);
+    return code;
+}
+
+static bool print_version(const struct scheduler_options *o)
+{
+    struct buf text = BUF_INIT;
+    bool asked = version_flag_answer(&o->version, &text);
+    if (asked)
+        puts(buf_cstr(&text));
+    buf_release(&text);
+    return asked;
+}
+
+static int run_options(struct scheduler_options *o, int argc, char **argv)
+{
+    struct features features;
+    struct err err;
+    int n;
+    if (flags_parse(o->flags, o->n_flags, argc, argv, &n, &err) < 0)
+        return fail_usage(o, &err);
+    if (o->help)
+        return print_help(o);
+    int code = fail_arguments(o, argv + 1, n);
+    if (code != EXIT_DONE)
+        return code;
+    if (scheduler_options_features(o, &features, &err) < 0)
+        return scheduler_fail(o, err.msg);
+    if (print_version(o))
+        return EXIT_DONE;
+    code = start_logging(o, &features);
+    if (code != EXIT_DONE)
+        return code;
+    tell_flags(o, &features);
+    code = check_options(o, &features);
+    return code == EXIT_DONE ? scheduler_run(o, &features) : code;
+}
+
+int cmd_scheduler(int argc, char **argv)
+{
+    struct scheduler_options options;
+    const char *slash = strrchr(argv[0], '/');
+    scheduler_options_init(&options);
+    options.as_upstream = strcmp(slash ? slash + 1 : argv[0], "kube-scheduler") == 0;
+    int code = run_options(&options, argc, argv);
+    scheduler_options_release(&options);
+    return code;
+}
