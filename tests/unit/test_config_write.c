@@ -131,6 +131,9 @@ static void limits_are_written_as_upstream_has_them(void **state)
         {HEAD "extenders: [{managedResources: [{name: a.com/b, ignoredByScheduler: true}]}]\n",
          "      ignoredResources:\n      - a.com/b\n"},
         {HEAD, "    bind: {}\n"},
+        /* Arguments are sorted by the names of their plugins. */
+        {HEAD, "- pluginConfig:\n  - args:\n      apiVersion: kubescheduler.config.k8s.io/v1\n"
+               "      kind: DefaultPreemptionArgs\n"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         char *text = written(cases[i].given);
