@@ -3,8 +3,10 @@
 #include "base/time.h"
 #include "cmd/serving_internal.h"
 #include "codec/json.h"
+#include "codec/yaml.h"
 
 #define COMPONENT "kube-scheduler"
+#define YAML_TEXT "application/yaml"
 #define EMULATED  "1.36"
 #define NOT_FOR_TOOLS                                                                 \
     "Warning: This endpoint is not meant to be machine parseable, has no formatting " \
@@ -56,7 +58,7 @@ void serve_configz(struct serving_request *r)
 
 /* --- z-pages ---------------------------------------------------------------------------------- */
 
-enum form { FORM_TEXT, FORM_JSON, FORM_NONE };
+enum form { FORM_TEXT, FORM_JSON, FORM_YAML, FORM_NONE };
 
 /* Is `want` (";v=v1beta1") among the parameters of a media type? */
 static bool has_parameter(struct str type, const char *name, const char *value)
@@ -71,7 +73,7 @@ static bool has_parameter(struct str type, const char *name, const char *value)
     return false;
 }
 
-/* What the client takes: text, or JSON of a version that it names with group and kind. */
+/* What the client takes: text, or JSON or YAML of a version that it names with group and kind. */
 static enum form negotiate(const struct serving_request *r, const char *kind,
                            const char **ret_version)
 {
@@ -83,26 +85,36 @@ static enum form negotiate(const struct serving_request *r, const char *kind,
         struct str media = str_trim(str_slice(type, 0, str_find(type, ';')));
         if (str_is(media, "*/*") || str_is(media, "text/plain") || str_is(media, "text/*"))
             return FORM_TEXT;
-        if (!str_is(media, JSON_TEXT) || !has_parameter(type, "g", "config.k8s.io") ||
+        bool yaml = str_is(media, YAML_TEXT);
+        if ((!yaml && !str_is(media, JSON_TEXT)) || !has_parameter(type, "g", "config.k8s.io") ||
             !has_parameter(type, "as", kind))
             continue;
         for (size_t i = 0; i < ARRAY_LEN(versions); i++) {
             if (has_parameter(type, "v", versions[i])) {
                 *ret_version = versions[i];
-                return FORM_JSON;
+                return yaml ? FORM_YAML : FORM_JSON;
             }
         }
     }
     return FORM_NONE;
 }
 
-static void respond_json(struct serving_request *r, const char *kind, const char *version,
-                         struct str json)
+static void add_yaml(struct serving_request *r, struct str json, struct buf *out)
+{
+    struct json_value tree;
+    if (json_parse(json, 0, &r->arena, &tree, NULL) == 0)
+        yaml_write(&tree, out);
+}
+
+static void respond_object(struct serving_request *r, const char *kind, const char *version,
+                           enum form form, struct str json)
 {
     struct buf text = BUF_INIT;
-    struct str type =
-        arena_printf(&r->arena, "application/json;g=config.k8s.io;v=%s;as=%s", version, kind);
-    if (serving_is_person(r))
+    struct str type = arena_printf(&r->arena, "%s;g=config.k8s.io;v=%s;as=%s",
+                                   form == FORM_YAML ? YAML_TEXT : JSON_TEXT, version, kind);
+    if (form == FORM_YAML)
+        add_yaml(r, json, &text);
+    else if (serving_is_person(r))
         serving_indent(json, &text);
     else
         buf_add_printf(&text, "%.*s\n", STR_ARG(json));
@@ -124,21 +136,23 @@ static void write_page(struct serving_request *r, const char *kind,
 {
     const char *version = "v1beta1";
     struct buf out = BUF_INIT;
-    switch (negotiate(r, kind, &version)) {
+    enum form form = negotiate(r, kind, &version);
+    switch (form) {
     case FORM_TEXT:
         write_text(r->serving, &out);
         serving_respond(r, 200, PLAIN_TEXT, 0, buf_str(&out));
         break;
     case FORM_JSON:
+    case FORM_YAML:
         begin_json(&out, kind, version);
         write_json(r->serving, &out);
         buf_add_char(&out, '}');
-        respond_json(r, kind, version, buf_str(&out));
+        respond_object(r, kind, version, form, buf_str(&out));
         break;
     case FORM_NONE:
         serving_respond_status(r, 406, "NotAcceptable", false,
                                STR("only the following media types are accepted: "
-                                   "application/json, text/plain"));
+                                   "application/json, application/yaml, text/plain"));
         break;
     }
     buf_release(&out);

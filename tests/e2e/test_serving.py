@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The HTTPS endpoints of berth and of the real kube-scheduler on one API server: what curl gets."""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+import berth
+from berth import wait_for
+from cluster import Cluster
+from tap import check, equal, main, show_log, test
+
+BOTH = ("berth", "kube")
+
+
+@contextlib.contextmanager
+def cluster():
+    with Cluster() as c:
+        kubeconfigs = [f"--{what}-kubeconfig={c.scheduler_kubeconfig}"
+                       for what in ("authentication", "authorization")]
+        c.both = {"berth": berth.start(c, *kubeconfigs), "kube": c.start_scheduler()}
+        for name in ("monitor", "nobody"):
+            c.kubectl("create", "serviceaccount", name)
+        c.kubectl("create", "clusterrole", "monitor", "--verb=get,put,post,delete",
+                  "--non-resource-url=*")
+        c.kubectl("create", "clusterrolebinding", "monitor", "--clusterrole=monitor",
+                  "--serviceaccount=default:monitor")
+        c.token = {name: c.kubectl("create", "token", name).strip()
+                   for name in ("monitor", "nobody")}
+        c.kubeconfig("user", "carla", ["friends"])
+        c.kubectl("create", "clusterrolebinding", "friends", "--clusterrole=monitor",
+                  "--group=friends")
+        for p in c.both.values():
+            wait_for(lambda p=p: curl(p, "/readyz")[0] == 200, 60, what=f"{p.name} is ready")
+        yield c
+        c.children.remove(c.both["berth"])
+        berth.stop(c.both["berth"])
+
+
+def after(c):
+    show_log(c.both["berth"].log)
+    check(c.both["berth"].running(), "berth has ended")
+
+
+def curl(p, path, *args, token=None, method="GET"):
+    """Status, content type and body."""
+    argv = ["curl", "-sk", "--max-time", "60", "-X", method, "-w", "\n%{http_code} %{content_type}"]
+    if token:
+        argv += ["-H", "Authorization: Bearer " + token]
+    done = subprocess.run(argv + list(args) + [f"https://127.0.0.1:{p.port}{path}"],
+                          stdout=subprocess.PIPE)
+    body, _, last = done.stdout.rpartition(b"\n")
+    status, _, content_type = last.decode().partition(" ")
+    return int(status), content_type, body.decode(errors="replace")
+
+
+def same(c, path, *args, **more):
+    """Both give the same answer, byte for byte; gives it."""
+    got = {who: curl(p, path, *args, **more) for who, p in c.both.items()}
+    equal(got["berth"], got["kube"], f"{path} {args} {sorted(more)}")
+    return got["kube"]
+
+
+@test
+def healthz_livez_and_readyz_are_equal(c):
+    for path in ("/healthz", "/livez", "/readyz"):
+        for query in ("", "?verbose", "?verbose=1", "?exclude=ping&verbose", "?exclude=x",
+                      "?exclude=x&exclude=a&verbose", "?verbose&exclude=shutdown&exclude=y"):
+            equal(same(c, path + query)[0], 200, path + query)
+    for method in ("HEAD", "POST", "PUT", "DELETE"):
+        args = ("-I",) if method == "HEAD" else ()
+        statuses = {curl(p, "/healthz", *args, method=method)[0] for p in c.both.values()}
+        equal(statuses, {200}, method)
+
+
+@test
+def single_checks_need_rights(c):
+    token = c.token["monitor"]
+    for path in ("/healthz/ping", "/livez/ping", "/readyz/shutdown", "/readyz/sched-handler-sync"):
+        equal(same(c, path, token=token)[0], 200, path)
+        equal(same(c, path)[0], 403, path)
+    for path in ("/healthz/nope", "/healthz/", "/livez/shutdown", "/nope", "/"):
+        equal(same(c, path, token=token)[0], 404, path)
+
+
+@test
+def without_a_token_all_but_health_is_forbidden(c):
+    for path in ("/metrics", "/configz", "/flagz", "/statusz", "/debug/pprof/", "/nope", "/",
+                 "/metrics/resources", "/metrics/slis", "/healthz/ping"):
+        status, _, body = same(c, path)
+        equal(status, 403, path)
+        check(f'cannot get path \\"{path}\\"' in body, body)
+        same(c, path, "-A", "Prometheus/3.0")
+    equal(same(c, "/metrics", method="DELETE")[0], 403, "DELETE")
+    equal(same(c, "/a%20%3Cb%3E")[0], 403, "a path that is escaped")
+    same(c, "/metrics", "-H", "Authorization: Basic Zm9vOmJhcg==")
+    same(c, "/metrics", "-H", "X-Remote-User: admin", "-H", "X-Remote-Group: system:masters")
+
+
+@test
+def tokens_are_reviewed(c):
+    for path in ("/metrics", "/configz", "/flagz", "/statusz"):
+        for p in c.both.values():
+            equal(curl(p, path, token=c.token["monitor"])[0], 200, f"{p.name} {path}")
+        equal(same(c, path, token=c.token["nobody"])[0], 403, path)
+    for path in ("/metrics", "/healthz"):
+        equal(same(c, path, token="junk")[0], 401, "a token that is none")
+        equal(same(c, path, "-A", "x", token=c.token["monitor"] + "x")[0], 401, "a forged token")
+    # What is refused is asked about again, and a right that is given counts soon.
+    c.kubectl("create", "clusterrolebinding", "late", "--clusterrole=monitor",
+              "--serviceaccount=default:nobody")
+    for p in c.both.values():
+        wait_for(lambda p=p: curl(p, "/metrics", token=c.token["nobody"])[0] == 200, 60,
+                 what=f"{p.name} notices the new right")
+
+
+def certificate(c, name):
+    path = os.path.join(c.dir, name)
+    return ("--cert", path + ".crt", "--key", path + ".key")
+
+
+@test
+def client_certificates_are_users(c):
+    for p in c.both.values():
+        equal(curl(p, "/metrics", *certificate(c, "admin"))[0], 200, "system:masters")
+        equal(curl(p, "/metrics", *certificate(c, "user"))[0], 200, "a group with rights")
+    status, _, body = same(c, "/metrics", *certificate(c, "scheduler"))
+    equal(status, 403, "a user without rights")
+    check("system:kube-scheduler" in body, body)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                    "-subj", "/O=system:masters/CN=eve", "-keyout", c.dir + "/eve.key",
+                    "-out", c.dir + "/eve.crt"], check=True, stderr=subprocess.DEVNULL)
+    for path in ("/metrics", "/healthz"):
+        equal(same(c, path, *certificate(c, "eve"))[0], 401, "a stranger's certificate")
+
+
+@test
+def strangers_get_one_answer_per_http2_connection(c):
+    for version in ("--http1.1", "--http2"):
+        equal(same(c, "/healthz?verbose", version)[0], 200, version)
+        equal(same(c, "/metrics", version)[0], 403, version)
+    for p in c.both.values():
+        done = subprocess.run(
+            ["curl", "-sk", "--http2", "-o", "/dev/null", "-o", "/dev/null", "-w",
+             "%{http_version} %{http_code} %{num_connects};"]
+            + [f"https://127.0.0.1:{p.port}/healthz"] * 2, stdout=subprocess.PIPE, text=True)
+        # Strangers get a new HTTP/2 connection each time.
+        equal(done.stdout, "2 200 1;2 200 1;", p.name)
+
+
+@test
+def configz_is_equal(c):
+    got = {who: json.loads(curl(p, "/configz", token=c.token["monitor"])[2])["componentconfig"]
+           for who, p in c.both.items()}
+    equal(got["berth"], got["kube"], "/configz")
+
+
+@test
+def flagz_has_the_same_flags(c):
+    """The same flags with the same values, but for those that berth has more and ports."""
+    names = {}
+    for who, p in c.both.items():
+        text = curl(p, "/flagz", token=c.token["monitor"])[2]
+        equal(text.splitlines()[1:3], [
+            "kube-scheduler flagz",
+            "Warning: This endpoint is not meant to be machine parseable, has no formatting "
+            "compatibility guarantees and is for debugging purposes only."], who)
+        _, _, body = curl(p, "/flagz", "-H",
+                          "Accept: application/json;v=v1beta1;g=config.k8s.io;as=Flagz",
+                          token=c.token["monitor"])
+        names[who] = json.loads(body)
+    flags = {who: names[who].pop("flags") for who in BOTH}
+    equal(names["berth"], names["kube"], "Flagz without its flags")
+    for flag in set(flags["kube"]) - {"secure-port"}:
+        equal(flags["berth"].get(flag), flags["kube"][flag], f"--{flag}")
+
+
+@test
+def statusz_has_the_same_lines(c):
+    forms = {}
+    for who, p in c.both.items():
+        text = curl(p, "/statusz", token=c.token["monitor"])[2]
+        forms[who] = [re.split("[:= ]", line)[0] for line in text.splitlines()]
+        check(re.search(r"Paths[:= ]+/configz /flagz /healthz /livez /metrics /readyz\n", text),
+              text)
+    equal(forms["berth"], forms["kube"], "first words of /statusz")
+    equal(same(c, "/statusz", "-H", "Accept: application/xml", token=c.token["monitor"])[0], 406,
+          "what nobody writes")
+    for form in ("json", "yaml"):
+        for version in ("v1beta1", "v1alpha1"):
+            accept = f"Accept: application/{form};v={version};g=config.k8s.io;as=Statusz"
+            got = {who: curl(p, "/statusz", "-H", accept, token=c.token["monitor"])
+                   for who, p in c.both.items()}
+            equal(got["berth"][:2], got["kube"][:2], accept)
+            equal(*[re.sub(r"(?m)((Time|Seconds|Version)\"?: ).*", r"\1", got[who][2])
+                    for who in BOTH], accept)
+
+
+@test
+def debug_pages_are_equal(c):
+    token = c.token["monitor"]
+    for path in ("/debug/flags", "/debug/flags/", "/debug/flags/v", "/debug/pprof/nope",
+                 "/debug/pprof"):
+        same(c, path, token=token)
+    for level in ("4", "x", "", "-1"):
+        same(c, "/debug/flags/v", "-d", level, method="PUT", token=token)
+    same(c, "/debug/flags/v", "-d", "2", method="PUT", token=token)
+    same(c, "/metrics", method="DELETE", token=token)
+
+
+@test
+def a_cpu_profile_is_read_by_pprof(c):
+    with tempfile.TemporaryDirectory() as d:
+        out = os.path.join(d, "cpu.pb")
+        p = c.both["berth"]
+        done = subprocess.run(["curl", "-sk", "-H", "Authorization: Bearer " + c.token["monitor"],
+                               "-o", out, f"https://127.0.0.1:{p.port}/debug/pprof/profile?seconds=1"])
+        equal(done.returncode, 0, "curl")
+        go = next((g for g in ("go", "/usr/local/go/bin/go")
+                   if subprocess.run(["sh", "-c", f"command -v {g}"], stdout=subprocess.DEVNULL)
+                   .returncode == 0), None)
+        if go:
+            text = subprocess.run([go, "tool", "pprof", "-raw", out], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True).stdout
+            check("samples/count cpu/nanoseconds" in text, text)
+            check("PeriodType: cpu nanoseconds" in text, text)
+
+
+@test
+def a_pod_is_explained(c):
+    token = c.token["monitor"]
+    p = c.both["berth"]
+    berth.add_pods(c, berth.make_pod("homeless"))
+    wait_for(lambda: curl(p, "/debug/explain?pod=homeless", token=token)[0] == 200, 60,
+             what="the pod is explained")
+    _, _, body = curl(p, "/debug/explain?namespace=default&pod=homeless", token=token)
+    equal({(o["namespace"], o["pod"]) for o in map(json.loads, body.splitlines())},
+          {("default", "homeless")}, "who is explained")
+    equal(curl(p, "/debug/explain?namespace=other&pod=homeless", token=token)[0], 404, "another")
+    equal(curl(p, "/debug/explain?pod=homeless")[0], 403, "without a token")
+
+
+@test
+def the_certificate_made_in_memory_is_for_localhost(c):
+    """In memory, for localhost and 127.0.0.1."""
+    for p in c.both.values():
+        text = subprocess.run(
+            f"openssl s_client -connect 127.0.0.1:{p.port} </dev/null 2>/dev/null "
+            "| openssl x509 -noout -ext subjectAltName", shell=True, stdout=subprocess.PIPE,
+            text=True).stdout
+        check("DNS:localhost" in text and "IP Address:127.0.0.1" in text, text)
+
+
+if __name__ == "__main__":
+    main(fixture=cluster, after=after)
