@@ -4,7 +4,8 @@
 #include "codec/json_value.h"
 #include "kube/authn_internal.h"
 
-#define CONFIG_MAP      "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
+#define SYSTEM          "/api/v1/namespaces/kube-system"
+#define CONFIG_MAP      SYSTEM "/configmaps/extension-apiserver-authentication"
 #define CA_MAX          ((size_t)4 << 20)
 #define FILE_INTERVAL   (2 * NSEC_PER_SEC)
 #define LOOKUP_INTERVAL (60 * NSEC_PER_SEC)

@@ -293,7 +293,7 @@ static void test_pprof(void **state)
 static volatile uint64_t burnt;
 
 /* Holds the CPU for some milliseconds of each round, as the loop's own work. */
-static __attribute__((noinline)) void burn(void)
+static __attribute__((noinline)) void burn_cpu_time(void)
 {
     int64_t end = time_mono() + 5 * NSEC_PER_MSEC;
     while (time_mono() < end)
@@ -303,7 +303,7 @@ static __attribute__((noinline)) void burn(void)
 
 static bool burn_until_told(void *ctx)
 {
-    burn();
+    burn_cpu_time();
     return is_told(ctx);
 }
 
@@ -333,7 +333,7 @@ static void test_profile(void **state)
     assert_true(fake_run_until(k.loop, burn_until_told, &reply));
     assert_int_equal(reply.status, 200);
     assert_true(has_bytes(buf_str(&reply.body), "nanoseconds"));
-    assert_true(has_bytes(buf_str(&reply.body), "burn_until_told"));
+    assert_true(has_bytes(buf_str(&reply.body), "burn_cpu_time"));
     /* One at a time. */
     assert_int_equal(second.status, 500);
     assert_string_equal(buf_cstr(&second.body),
