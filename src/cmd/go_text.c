@@ -133,14 +133,15 @@ void go_format_float32(float value, struct buf *out)
         buf_add_cstr(out, isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
         return;
     }
-    for (int digits = 1; digits <= 9; digits++) {
-        snprintf(text, sizeof(text), "%.*g", digits, (double)value);
-        if (strtof(text, NULL) == value)
-            break;
-    }
-    /* C turns to exponents at its precision, Go at 21 digits. */
-    if (fabsf(value) >= 1 && fabsf(value) < 1e21F && strchr(text, 'e'))
-        snprintf(text, sizeof(text), "%.0f", (double)value);
+    /* The fewest digits that read back as the same number. */
+    int digits = 0;
+    do
+        snprintf(text, sizeof(text), "%.*e", digits, (double)value);
+    while (strtof(text, NULL) != value && ++digits < 9);
+    /* As 'g' with the shortest precision: exponents below -4 and from 6 on are written out. */
+    int exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
+    if (exponent >= -4 && exponent < 6)
+        snprintf(text, sizeof(text), "%.*f", MAX(digits - exponent, 0), (double)value);
     buf_add_cstr(out, text);
 }
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <fcntl.h>
-#include <stdarg.h>
-#include <unistd.h>
-
-#include "base/buf.h"
 #include "cmd/cmd.h"
-#include "cmd/flags.h"
+#include "cmd/kube_version.h"
 
 struct command {
     const char *name;
@@ -19,58 +14,6 @@ static const struct command commands[] = {
     {"config", cmd_config, "convert, check and compare configuration files"},
     {"bench", cmd_bench, "measure the engine alone, without a cluster"},
 };
-
-int cmd_fail(int exit_code, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    fputs("berth: ", stderr);
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
-    va_end(ap);
-    return exit_code;
-}
-
-int cmd_help(const char *usage, const struct flag *flags, size_t n)
-{
-    struct buf text = BUF_INIT;
-    flags_help(flags, n, &text);
-    printf("%s%s", usage, buf_cstr(&text));
-    buf_release(&text);
-    return EXIT_DONE;
-}
-
-static int read_all(int fd, const char *path, struct buf *out, struct err *reterr)
-{
-    for (;;) {
-        if (!buf_reserve(out, 65536))
-            return err_set(reterr, -EFBIG, "%s: larger than %zu MiB", path, CMD_MAX_FILE >> 20);
-        ssize_t n = read(fd, out->p + out->n, 65536);
-        if (n == 0)
-            return 0;
-        if (n > 0)
-            out->n += (size_t)n;
-        else if (errno != EINTR)
-            return err_set(reterr, -errno, "%s: %s", path, strerror(errno));
-    }
-}
-
-int cmd_read_file(const char *path, struct arena *a, struct str *ret_text, struct err *reterr)
-{
-    bool standard_input = strcmp(path, "-") == 0;
-    int fd = standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_set(reterr, -errno, "%s: %s", path, strerror(errno));
-    struct buf text;
-    buf_init(&text, CMD_MAX_FILE);
-    int r = read_all(fd, path, &text, reterr);
-    if (r == 0)
-        *ret_text = arena_dup(a, buf_str(&text));
-    buf_release(&text);
-    if (!standard_input)
-        close(fd);
-    return r;
-}
 
 static void help(FILE *out)
 {
@@ -99,7 +42,7 @@ int main(int argc, char **argv)
         return EXIT_DONE;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
-        puts("berth " BERTH_VERSION);
+        puts("berth " BERTH_VERSION "\nKubernetes " KUBE_GIT_VERSION);
         return EXIT_DONE;
     }
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)

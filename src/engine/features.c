@@ -138,6 +138,7 @@ static int take_component(struct str *pair, unsigned *components, struct err *re
                             : 0;
 }
 
+/* f: NULL, only the form is looked at. */
 static int parse_one(struct features *f, struct str pair, struct err *reterr)
 {
     size_t equals = str_find(pair, '=');
@@ -151,10 +152,11 @@ static int parse_one(struct features *f, struct str pair, struct err *reterr)
                        "invalid value of %.*s=%.*s, err: strconv.ParseBool: parsing \"%.*s\": "
                        "invalid syntax",
                        STR_ARG(name), STR_ARG(value), STR_ARG(value));
-    int gate = find(name);
+    int gate = f ? find(name) : 0;
     if (gate < 0)
         return err_set(reterr, -EINVAL, "unrecognized feature gate: %.*s", STR_ARG(name));
-    f->given[gate] = on ? 1 : -1;
+    if (f)
+        f->given[gate] = on ? 1 : -1;
     return 0;
 }
 
@@ -211,16 +213,16 @@ int features_parse(struct features *f, struct str text, struct err *reterr)
 {
     struct features next = *f;
     unsigned components = 0;
-    /* Components first: upstream sorts by them before it looks at gates. */
-    for (int pass = 0; pass < 2; pass++) {
+    /* As upstream goes about it: all components, then all forms, then gates. */
+    for (int pass = 0; pass < 3; pass++) {
         struct str rest = text, pair;
         while (!str_empty(text) && str_split(&rest, ',', &pair)) {
             pair = str_trim(pair);
             if (str_empty(pair))
                 continue;
             int r = take_component(&pair, &components, reterr);
-            if (r == 0 && pass == 1 && !str_empty(pair))
-                r = parse_one(&next, pair, reterr);
+            if (r == 0 && pass > 0 && !str_empty(pair))
+                r = parse_one(pass == 2 ? &next : NULL, pair, reterr);
             if (r < 0)
                 return r;
         }
