@@ -119,9 +119,11 @@ static void map_put(struct flag_map *map, struct str key, struct str value)
 /* One pair may hold commas; only where there are several are they separators. */
 static int set_map(void *value, const char *text, struct err *reterr)
 {
-    struct flag_map *map = value, next = map->changed ? *map : (struct flag_map){.arena = map->arena};
+    struct flag_map *map = value, next = {.arena = map->arena};
     struct go_strings pairs = {0};
     const char *equals = strchr(text, '=');
+    if (map->changed)
+        next = *map;
     struct str one = str_of(text);
     if (equals && strchr(equals + 1, '=')) {
         int r = go_parse_csv(one, map->arena, &pairs, reterr);

@@ -139,7 +139,7 @@ void scheduler_options_init(struct scheduler_options *o);
 void scheduler_options_release(struct scheduler_options *o);
 bool scheduler_options_given(const struct scheduler_options *o, const char *flag);
 
-/* --- checking: scheduler_options.c, in this order ---------------------------------------------- */
+/* --- checking: scheduler_options.c, in this order --------------------------------------------- */
 
 struct complaints;
 /* Gates and the versions they are of. */
