@@ -228,7 +228,7 @@ def error_of(done):
 
 def aggregate(error):
     """Upstream finds some errors in the order of a Go map, and names the call that failed."""
-    error = re.sub(r"(?:open )?(\S+): no such file", r"\1: No such file", error)
+    error = re.sub(r"(?:open )?(\S+): [nN]o such file", r"\1: No such file", error)
     if error.startswith("["):
         return sorted(re.split(r", (?=cannot |[a-zA-Z]+ is |--|metrics\.|minComp|empty |emulation |"
                                r"options\.|format: |vmodule: )", error[1:-1]))
