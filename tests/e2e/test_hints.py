@@ -314,6 +314,12 @@ def changes_of_the_pods_that_wait(c):
         tolerations = c.pod(f"kube-{name}")["spec"].get("tolerations", [])
         do.twins(name, "a toleration", {"spec": {"tolerations": tolerations + [
             {"key": "x", "operator": "Exists"}]}})
+    for seconds in (300, 200):
+        for name in ("honour", "taint", "cordon"):
+            do.twins(name, f"{seconds} s of toleration", {"spec": {"tolerations": [
+                t for t in c.pod(f"kube-{name}")["spec"]["tolerations"] if t.get("key") != "y"] + [
+                {"key": "y", "operator": "Exists", "effect": "NoExecute",
+                 "tolerationSeconds": seconds}]}})
     do.twins("near", "what it wants itself", labelled(app="db"))
     do.twins("loud", "quiet", labelled(app="quiet"))
     do.twins("taint", "a toleration that helps", {"spec": {
