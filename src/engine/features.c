@@ -25,6 +25,7 @@ static const struct gate {
 
 void features_default(struct features *f)
 {
+    *f = (struct features){0};
     for (size_t i = 0; i < FEATURE_COUNT; i++)
         f->on[i] = gates[i].on;
 }
@@ -54,11 +55,11 @@ static int set(struct features *f, struct str name, bool on, struct err *reterr)
     bool known = alpha || beta;
     for (size_t i = 0; i < FEATURE_COUNT; i++) {
         const struct gate *gate = &gates[i];
-        bool meant =
-            str_eq(gate->name, name) ||
-            (!is_ours(gate) && ((alpha && gate->stage == ALPHA) || (beta && gate->stage == BETA)));
-        known |= meant;
-        if (meant)
+        bool named = str_eq(gate->name, name);
+        bool of_stage = (alpha && gate->stage == ALPHA) || (beta && gate->stage == BETA);
+        known |= named;
+        f->named[i] |= named;
+        if (named || (of_stage && !is_ours(gate) && !f->named[i]))
             f->on[i] = on;
     }
     return known ? 0 : err_set(reterr, -EINVAL, "unrecognized feature gate: %.*s", STR_ARG(name));

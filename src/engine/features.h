@@ -28,6 +28,7 @@ enum feature {
 
 struct features {
     bool on[FEATURE_COUNT];
+    bool named[FEATURE_COUNT]; /* AllAlpha and AllBeta are not about those that were named */
 };
 
 void features_default(struct features *f);
