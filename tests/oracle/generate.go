@@ -109,11 +109,11 @@ func (g *generator) zoneLabels(labels tree) {
 func (g *generator) nodeStatus() tree {
 	allocatable := tree{}
 	for _, r := range append([]string{"cpu", "memory", "ephemeral-storage"}, extendedNames...) {
-		if g.chance(0.93) {
+		if g.chance(0.98) {
 			allocatable[r] = g.capacity(r)
 		}
 	}
-	if g.chance(0.97) {
+	if g.chance(0.99) {
 		allocatable["pods"] = g.capacity("pods")
 	}
 	status := tree{"allocatable": allocatable, "capacity": allocatable}

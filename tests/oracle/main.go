@@ -378,6 +378,12 @@ func (s *session) summary() {
 	if failed > 0 || done < enough || s.plugins != "" {
 		return
 	}
+	for _, name := range comparedPlugins {
+		if !s.benches[0].known[name] {
+			s.failed.Add(1)
+			fmt.Printf("not ok - berth has %s\n", name)
+		}
+	}
 	if missing := s.coverage.missing(s.benches[0].known); len(missing) > 0 {
 		s.failed.Add(1)
 		fmt.Printf("not ok - every plugin and every reason is reached\n  never seen: %s\n", strings.Join(missing, "\n  never seen: "))
