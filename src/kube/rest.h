@@ -54,6 +54,8 @@ int rest_client_new(struct loop *loop, const struct kube_config *config,
 struct rest_client *rest_client_free(struct rest_client *client);
 struct loop *rest_client_loop(const struct rest_client *client);
 const struct kube_config *rest_client_config(const struct rest_client *client);
+/* One second, as options have it: what else waits for the server does so in this unit. */
+int64_t rest_client_retry_unit(const struct rest_client *client);
 
 /* --- requests --------------------------------------------------------------------------------- */
 
@@ -92,7 +94,7 @@ struct rest_result {
     int status; /* HTTP's; 0: no answer at all */
     /* The server's own message, or "METHOD URL: what went wrong". */
     struct err err;
-    struct str url;    /* without query */
+    struct str url;    /* without query; of failures and lists only */
     struct str reason; /* of the server's Status: "NotFound", "Conflict", …; may be empty */
     bool too_large_resource_version; /* a Status with that cause: the server is behind */
     const struct kind *kind;
