@@ -295,6 +295,16 @@ def changes_of_pods_that_have_a_node(c):
     do.delete(f"{PODS}/gpu")
     do.add("one that keeps others away too", make_pod("shy", node_name="b", affinity=far("loud")))
     do.delete(f"{PODS}/shy")
+    # A pod that has ended, and one that is being deleted but not gone yet.
+    do.add("one that will end", make_pod("ends", node_name="b", labels={"app": "web"}))
+    do.pod("ends", "it has ended", {"status": {"phase": "Succeeded"}}, "/status")
+    do.pod("ends", "a label when it has ended", labelled(app="db"))
+    do.delete(f"{PODS}/ends")
+    stays = make_pod("stays", node_name="b", labels={"app": "web"})
+    stays["metadata"]["finalizers"] = ["example.com/stays"]
+    do.add("one that stays", stays)
+    do.delete(f"{PODS}/stays")
+    do.pod("stays", "nothing holds it", {"metadata": {"finalizers": None}})
     do.add("what is wanted, by nobody's scheduler", make_pod("db", labels={"app": "db"},
                                                              scheduler_name="nobody"))
     do.pod("db", "a label", labelled(a="b"))
