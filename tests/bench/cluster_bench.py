@@ -142,10 +142,10 @@ class Bench:
 
     def watch(self, namespace, pods):
         p = self.load("watch", self.c.admin_kubeconfig, namespace, pods, self.options.timeout)
-        ready = json.loads(p.stdout.readline() or "{}")
-        if "ready" not in ready:
-            raise SystemExit("bench: the watch did not begin")
-        return p
+        for line in p.stdout:
+            if "ready" in json.loads(line):
+                return p
+        raise SystemExit("bench: the watch did not begin")
 
     # -- the schedulers --
 
