@@ -23,15 +23,15 @@ func newDraw(seed uint64) *draw {
 func (d *draw) chance(p float64) bool { return d.Float64() < p }
 
 // What plugins that do much are about.
-var often = map[string]bool{"spread": true, "podAffinity": true, "podAntiAffinity": true, "nodeAffinity": true, "images": true}
+var often = map[string]bool{"spread": true, "podAffinity": true, "images": true}
 
 // about tells whether this object is concerned with a topic. In half of the cases none is.
 func (d *draw) about(topic string) bool {
 	p, known := d.intensity[topic]
 	if !known {
-		p = pick(d, 0, 0, 0, 0, 0.1, 0.25, 0.5, 0.9)
+		p = pick(d, 0, 0, 0, 0, 0.1, 0.25, 0.5, 0.8)
 		if often[topic] {
-			p = pick(d, 0, 0, 0, 0.25, 0.5, 0.9)
+			p = pick(d, 0, 0, 0.3, 0.6, 0.9)
 		}
 		d.intensity[topic] = p
 	}
@@ -88,8 +88,8 @@ var (
 	podKeys        = []string{"app", "tier", "version"}
 	namespaces     = []string{"default", "default", "team-a", "team-b", "ghost"}
 	controllers    = []string{"ReplicaSet", "ReplicationController", "StatefulSet"}
-	labelWords     = []string{"a", "b", "c"}
-	images         = []string{"nginx", "redis:7", "registry.example:5000/app", "registry.example/a/b:v1", "busybox@sha256:" + strings.Repeat("ab", 32)}
+	labelWords     = []string{"a", "a", "a", "b", "c"}
+	images         = []string{"nginx", "nginx:latest", "redis:7", "registry.example:5000/app", "busybox@sha256:" + strings.Repeat("ab", 32)}
 	extendedNames  = []string{"example.com/gpu", "example.com/fpga", "other.io/nic", "hugepages-2Mi", "hugepages-1Gi"}
 	schedulerNames = []string{"default-scheduler", "default-scheduler", "second"}
 )
@@ -239,7 +239,7 @@ func (d *draw) labelSelector(key, value func() string) any {
 		return nil
 	}
 	s := tree{}
-	if d.chance(0.06) {
+	if d.chance(0.1) {
 		return s // empty: everything
 	}
 	if d.chance(0.7) {
@@ -280,7 +280,7 @@ func (d *draw) namespaceSelector() any {
 func (d *draw) podLabels() tree {
 	t := tree{}
 	for _, k := range podKeys {
-		if d.chance(0.6) {
+		if d.chance(0.75) {
 			t[k] = pick(d, labelWords...)
 		}
 		if d.chance(0.03) {

@@ -118,10 +118,13 @@ func (g *generator) nodeStatus() tree {
 	}
 	status := tree{"allocatable": allocatable, "capacity": allocatable}
 	if g.about("images") {
-		status["images"] = repeat(g.draw, 0, 3, func() any {
-			names := repeat(g.draw, 0, 2, func() any { return g.imageName() })
-			return tree{"names": names, "sizeBytes": pick(g.draw, 0, 1, 10<<20, 23<<20, 24<<20, 300<<20, 900<<20,
-				1000<<20, 5000<<20, 1<<50, int64(1)<<62)}
+		status["images"] = repeat(g.draw, 1, 4, func() any {
+			names := repeat(g.draw, 1, 2, func() any { return g.imageName() })
+			size := pick(g.draw, int64(g.IntN(2000<<20)), int64(g.IntN(100<<20)))
+			if g.chance(0.15) {
+				size = pick[int64](g.draw, 0, 1, 23<<20, 1000<<20, 5000<<20, 1<<50, 1<<62)
+			}
+			return tree{"names": names, "sizeBytes": size}
 		})
 	}
 	if g.about("declaredFeatures") {
@@ -136,7 +139,7 @@ var declaredFeatures = []string{"ContainerRestartRules", "ExtendWebSocketsToKube
 
 func (g *generator) imageName() string {
 	name := pick(g.draw, images...)
-	if g.chance(0.4) {
+	if g.chance(0.2) {
 		return name + pick(g.draw, ":latest", ":v2", "")
 	}
 	return name
