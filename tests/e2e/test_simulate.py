@@ -157,9 +157,54 @@ def pods_of_other_schedulers_and_bound_ones_are_left_alone(d):
     equal(got["default/other"]["node"], "", "node of the other scheduler's pod")
 
 
+def explanations(d, objects, *args):
+    done = simulate(*args, file(d, "scenario.json", objects))
+    equal(done.code, 0, f"exit code; it said {done.err!r}")
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+@test
+def a_survey_tells_what_every_filter_says(d):
+    cordoned = make_node("n1", cpu="1")
+    cordoned["spec"] = {"unschedulable": True}
+    records = explanations(d, [make_node("n0", cpu="8"), cordoned, make_pod("p", cpu="2")], "--survey")
+    equal(len(records), 1, "attempts")
+    filters = records[0]["filters"]
+    contains(" ".join(filters["asked"]), "NodeUnschedulable", "NodeResourcesFit")
+    refused = {n["name"]: {r["name"]: r["reasons"] for r in n.get("refused", [])}
+               for n in filters["nodes"]}
+    equal(refused, {"n0": {}, "n1": {"NodeUnschedulable": ["node(s) were unschedulable"],
+                                     "NodeResourcesFit": ["Insufficient cpu"]}}, "refusals")
+    equal("filters" in explanations(d, [make_node("n0"), make_pod("p")], "--explain")[0], False,
+          "a survey that nobody asked for")
+
+
+@test
+def pods_are_tried_as_often_as_one_likes(d):
+    # Its selector does not parse: an error, after which a pod is tried again and again.
+    broken = make_pod("broken")
+    broken["spec"]["topologySpreadConstraints"] = [
+        {"maxSkew": 1, "topologyKey": "x", "whenUnsatisfiable": "DoNotSchedule",
+         "labelSelector": {"matchLabels": {"no key": "x"}}}]
+    gated = make_pod("gated")
+    gated["spec"]["schedulingGates"] = [{"name": "wait"}]
+    scene = [make_node("n0"), gated, make_pod("other", scheduler_name="other"), broken]
+    for attempts in (1, 2, 5):
+        records = explanations(d, scene, "--explain", f"--attempts={attempts}")
+        equal([(r["pod"], r["outcome"], r["attempt"]) for r in records],
+              [("broken", "error", i + 1) for i in range(attempts)], f"--attempts={attempts}")
+
+
+@test
+def pods_may_come_before_what_they_need(d):
+    got = placements(d, [make_pod("p", cpu="2"), make_pod("there", cpu="3", node_name="n0"),
+                         make_node("n0", cpu="4"), make_node("n1", cpu="4")])
+    equal(got["default/p"]["node"], "n1", "node")
+
+
 @test
 def wrong_flags_exit_with_2(d):
-    for args in (["--nonsense"], ["-o", "xml", "x"], [], ["--seed=x", "x"]):
+    for args in (["--nonsense"], ["-o", "xml", "x"], [], ["--seed=x", "x"], ["--attempts=0", "x"]):
         done = simulate(*args)
         equal((done.code, done.err.count("\n")), (2, 1), f"{args}: exit code and lines")
 

@@ -433,6 +433,191 @@ static void what_is_too_large_is_not_kept(void **state)
     fixture_release(&f);
 }
 
+/* --- PreFilter and surveys -------------------------------------------------------------------- */
+
+/* "A Skip; B Unschedulable x+y" of a list of verdicts. */
+static void add_verdicts(const struct json_value *list, struct buf *out)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        const struct json_value *v = &list->items[i], *reasons = json_get(v, STR("reasons"));
+        buf_add_printf(out, "%s%.*s %.*s", i ? "; " : "", STR_ARG(member(v, "name")->text),
+                       STR_ARG(member(v, "code")->text));
+        for (size_t k = 0; reasons && k < reasons->n; k++)
+            buf_add_printf(out, "%s%.*s", k ? "+" : " ", STR_ARG(reasons->items[k].text));
+    }
+}
+
+static void assert_pre_filter(const struct json_value *record, const char *expected)
+{
+    struct buf out = BUF_INIT;
+    add_verdicts(member(record, "preFilter"), &out);
+    assert_string_equal(buf_cstr(&out), expected);
+    buf_release(&out);
+}
+
+static void what_pre_filter_said_is_told(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    puppet_add("A", AT(PRE_FILTER))->code[PUPPET_PRE_FILTER] = BERTH_SKIP;
+    puppet_add("B", AT(PRE_FILTER));
+    struct puppet *c = puppet_add("C", AT(PRE_FILTER));
+    c->code[PUPPET_PRE_FILTER] = BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+    c->reason = "no";
+    c->second_reason = "never";
+    puppet_add("D", AT(PRE_FILTER)); /* is not asked any more */
+    puppet_scene(&f, 1);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    explain(&r, &f, "p");
+    assert_pre_filter(&r.records[0], "A Skip; B Success; C UnschedulableAndUnresolvable no+never");
+    done(&r);
+    fixture_release(&f);
+}
+
+/* "A B: n0 A Unschedulable x; B Error y, n1": who was asked, and who refused what. */
+static void assert_survey(const struct json_value *record, const char *expected)
+{
+    struct buf out = BUF_INIT;
+    const struct json_value *filters = member(record, "filters");
+    const struct json_value *asked = member(filters, "asked"), *nodes = member(filters, "nodes");
+    for (size_t i = 0; i < asked->n; i++)
+        buf_add_printf(&out, "%s%.*s", i ? " " : "", STR_ARG(asked->items[i].text));
+    for (size_t i = 0; i < nodes->n; i++) {
+        const struct json_value *refused = json_get(&nodes->items[i], STR("refused"));
+        buf_add_printf(&out, "%s%.*s", i ? ", " : ": ",
+                       STR_ARG(member(&nodes->items[i], "name")->text));
+        if (refused) {
+            buf_add_char(&out, ' ');
+            add_verdicts(refused, &out);
+        }
+    }
+    assert_string_equal(buf_cstr(&out), expected);
+    buf_release(&out);
+}
+
+static void refuse_zero(struct puppet_call *call)
+{
+    if (call->point != PUPPET_FILTER || number_of(call->node) != 0)
+        return;
+    call->code = BERTH_UNSCHEDULABLE;
+    call->puppet->host->status_text(call->status, BERTH_STR("zero"));
+}
+
+static void a_survey_asks_all_plugins_about_all_nodes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    puppet_add("A", AT(FILTER))->hook = refuse_zero;
+    puppet_add("Skips", AT(PRE_FILTER) | AT(FILTER))->code[PUPPET_PRE_FILTER] = BERTH_SKIP;
+    struct puppet *b = puppet_add("B", AT(FILTER));
+    b->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+    b->reason = "x";
+    b->second_reason = "y";
+    puppet_scene(&f, 2);
+    f.engine->surveys = true;
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    explain(&r, &f, "p");
+    assert_survey(&r.records[0], "A B: n0 A Unschedulable zero; "
+                                 "B UnschedulableAndUnresolvable x+y, "
+                                 "n1 B UnschedulableAndUnresolvable x+y");
+    assert_nodes(&r.records[0], "n0 Unschedulable A zero; "
+                                "n1 UnschedulableAndUnresolvable B x+y");
+    assert_null(json_get(&r.records[0], STR("disagreements")));
+    done(&r);
+    fixture_release(&f);
+}
+
+static void nobody_asked_for_a_survey(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    puppet_add("A", AT(FILTER));
+    puppet_scene(&f, 2);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    explain(&r, &f, "p");
+    assert_null(json_get(&r.records[0], STR("filters")));
+    assert_int_equal(puppet_count(AT(FILTER)), 2);
+    done(&r);
+    fixture_release(&f);
+}
+
+/* The single form refuses n0, this one the node in slot 1. */
+static enum berth_code refuse_one(void *self, const struct berth_cycle *cycle,
+                                  const struct berth_pod *pod, struct berth_filter_batch *batch,
+                                  struct berth_status *status)
+{
+    (void)self;
+    (void)cycle;
+    (void)pod;
+    (void)status;
+    if (batch->feasible[0] & 2) {
+        batch->feasible[0] &= ~(uint64_t)2;
+        batch->codes[1] = BERTH_UNSCHEDULABLE;
+        batch->reasons[1] = 0;
+    }
+    return BERTH_SUCCESS;
+}
+
+/* The single form gives 9 to all. */
+static enum berth_code score_by_place(void *self, const struct berth_cycle *cycle,
+                                      const struct berth_pod *pod, struct berth_score_batch *batch,
+                                      struct berth_status *status)
+{
+    (void)self;
+    (void)cycle;
+    (void)pod;
+    (void)status;
+    for (size_t i = 0; i < batch->n; i++)
+        batch->scores[i] = 8 + (int64_t)i;
+    return BERTH_SUCCESS;
+}
+
+static void a_survey_notices_batches_that_say_something_else(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    struct puppet *a = puppet_add("A", AT(FILTER) | AT(SCORE));
+    a->hook = refuse_zero;
+    a->score = 9;
+    a->plugin.filter_many = refuse_one;
+    a->plugin.score_many = score_by_place;
+    puppet_scene(&f, 3);
+    f.engine->surveys = true;
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    explain(&r, &f, "p");
+    struct buf out = BUF_INIT;
+    const struct json_value *list = member(&r.records[0], "disagreements");
+    for (size_t i = 0; i < list->n; i++) {
+        const struct json_value *d = &list->items[i];
+        const struct json_value *single = member(d, "single"), *batch = member(d, "batch");
+        buf_add_printf(&out, "%s%.*s %.*s", i ? "; " : "", STR_ARG(member(d, "plugin")->text),
+                       STR_ARG(member(d, "node")->text));
+        if (json_get(batch, STR("score")))
+            buf_add_printf(&out, " %lld/%lld", (long long)number(single, "score"),
+                           (long long)number(batch, "score"));
+        else
+            buf_add_printf(&out, " %.*s/%.*s", STR_ARG(member(single, "code")->text),
+                           STR_ARG(member(batch, "code")->text));
+    }
+    assert_string_equal(buf_cstr(&out), "A n0 Unschedulable/Success; "
+                                        "A n1 Success/Unschedulable; A n0 9/8");
+    buf_release(&out);
+    done(&r);
+    fixture_release(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -446,6 +631,10 @@ int main(void)
         cmocka_unit_test(names_are_those_of_the_time),
         cmocka_unit_test(old_records_go),
         cmocka_unit_test(what_is_too_large_is_not_kept),
+        cmocka_unit_test(what_pre_filter_said_is_told),
+        cmocka_unit_test(a_survey_asks_all_plugins_about_all_nodes),
+        cmocka_unit_test(nobody_asked_for_a_survey),
+        cmocka_unit_test(a_survey_notices_batches_that_say_something_else),
     };
     return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
 }

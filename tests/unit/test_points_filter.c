@@ -652,6 +652,30 @@ static void a_broken_score_is_told_before_one_off_range(void **state)
     fixture_release(&f);
 }
 
+/* A is off range on n1, B on n0 already. */
+static void off_range_somewhere(struct puppet_call *call)
+{
+    const char *where = strcmp(call->puppet->name, "A") == 0 ? "n1" : "n0";
+    if (call->point == PUPPET_SCORE && is_node(call, where))
+        call->score = 300;
+}
+
+static void the_first_node_off_range_is_told(void **state)
+{
+    (void)state;
+    struct fixture f;
+    puppet_clear();
+    puppet_add("A", AT(SCORE))->hook = off_range_somewhere;
+    puppet_add("B", AT(SCORE))->hook = off_range_somewhere;
+    puppet_scene(&f, 3);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    assert_told(&f, "p", "SchedulerError",
+                "applying score defaultWeights on Score plugins: plugin \"B\" returns an invalid "
+                "score 300, it should in the range of [0, 100] after normalizing");
+    fixture_release(&f);
+}
+
 /* --- the choice among equals ------------------------------------------------------------------ */
 
 /* Go's container/heap, as its documentation describes it: Init sifts down from the middle. */
@@ -760,6 +784,7 @@ int main(void)
         cmocka_unit_test(a_single_node_is_not_scored),
         cmocka_unit_test(scores_that_break_are_errors),
         cmocka_unit_test(a_broken_score_is_told_before_one_off_range),
+        cmocka_unit_test(the_first_node_off_range_is_told),
         cmocka_unit_test(ties_are_broken_as_upstream_does),
     };
     return cmocka_run_group_tests_name("points_filter", tests, NULL, NULL);
