@@ -43,7 +43,7 @@ HEARTBEAT = 30      # seconds between two signs of life of a program that says n
 UNIT_TIMEOUT = 300  # seconds; a sanitizer makes a program ten times slower, a busy machine too
 BUILD_TIMEOUT = 3600
 E2E_TIMEOUT = 900
-ORACLE_SEED, ORACLE_CASES, ORACLE_TIMEOUT = 1, 600, 1800
+ORACLE_TIMEOUT = 1800
 FINDINGS = "build/fuzz/findings"
 
 # "ok 3 - name", as TAP has it and as cmocka, tools/lint.sh and tests/e2e write it.
@@ -348,10 +348,11 @@ def phase_oracle(tally, options):
     if done.code != 0:
         tally.fail(f"tests/oracle/build.sh: {done.how()}; the oracle was not asked", done.output)
         return
-    cases = sorted(glob.glob("tests/oracle/cases/*.json", root_dir=ROOT))
-    show_tap(tally, [*fixed_addresses(), done.lines[-2], "-tap", "-berth=build/address/berth",
-                     f"-seed={ORACLE_SEED}", f"-cases={ORACLE_CASES}", *cases],
-             "oracle", ORACLE_TIMEOUT, details=True, env=sanitizer_env())
+    argv = [*fixed_addresses(), done.lines[-2], "-tap", "-berth=build/address/berth", "-seed=1"]
+    kept = sorted(glob.glob("tests/oracle/cases/*.json", root_dir=ROOT))
+    for more in (["-cases=600", *kept],
+                 ["-cases=100", "-feature-gates=TaintTolerationComparisonOperators=true"]):
+        show_tap(tally, argv + more, "oracle", ORACLE_TIMEOUT, details=True, env=sanitizer_env())
 
 
 def phase_e2e(tally, options):

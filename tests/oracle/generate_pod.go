@@ -167,8 +167,8 @@ func (g *generator) toleration() any {
 	if g.chance(0.85) {
 		t["operator"] = pick(g.draw, "Exists", "Equal", "Equal", "")
 	}
-	if g.chance(0.06) {
-		t["operator"] = pick(g.draw, "Gt", "Lt", "exists")
+	if g.chance(0.12) {
+		t["operator"] = pick(g.draw, "Gt", "Lt", "Gt", "Lt", "exists")
 	}
 	if t["operator"] != "Exists" || g.chance(0.1) {
 		t["value"] = pick(g.draw, "v", "w", "5", "10", "")
