@@ -46,6 +46,17 @@ func (b *berth) run(c *testCase) ([]*attempt, error) {
 		}
 		args = append(args, "--config="+file)
 	}
+	for i, events := range c.Then {
+		file := filepath.Join(b.dir, fmt.Sprintf("then-%d.yaml", i))
+		var text []byte
+		for _, e := range events {
+			text = append(append(text, "---\n"...), encode(e)...)
+		}
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			return nil, err
+		}
+		args = append(args, "--then="+file)
+	}
 	out, err := b.exec(append(args, "-"), encode(tree{"apiVersion": "v1", "kind": "List", "items": c.Items}))
 	if err != nil {
 		return nil, err

@@ -37,7 +37,8 @@ func generate(seed uint64) *testCase {
 	for range g.between(1, 6) {
 		c.Items = append(c.Items, g.pod(false))
 	}
-	prune(c.Items)
+	g.later(c)
+	c.prune()
 	return c
 }
 
@@ -48,8 +49,12 @@ type generator struct {
 	homes   []string // namespaces of pods
 	owners  []owner  // of which pods may be
 	second  bool     // there is a profile "second"
-	twin    tree     // spec of an earlier pod
-	twinned tree     // labels of that pod
+	there   []tree   // objects as they are, when things begin to happen
+	gone    []tree   // may come back
+	leaving []tree
+	steady  int  // so many of them have been there for long
+	twin    tree // spec of an earlier pod
+	twinned tree // labels of that pod
 }
 
 type owner struct{ kind, name, namespace string }
