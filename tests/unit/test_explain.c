@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "codec/json_value.h"
 #include "engine/internal.h"
+#include "prop.h"
 #include "puppet.h"
 
 /* --- reading explanations --------------------------------------------------------------------- */
@@ -379,6 +380,129 @@ static void names_are_those_of_the_time(void **state)
     fixture_release(&f);
 }
 
+/* --- packing ---------------------------------------------------------------------------------- */
+
+#define MANY 300
+
+/* What is said of each node, by its number. */
+static struct {
+    size_t n;
+    unsigned kinds; /* of reasons to refuse */
+    struct {
+        unsigned refused; /* 0: not */
+        int64_t raw, normalized;
+    } nodes[MANY];
+} opinion;
+
+static void hold_opinion(struct puppet_call *call)
+{
+    if (call->point == PUPPET_FILTER) {
+        unsigned refused = opinion.nodes[number_of(call->node)].refused;
+        char reason[32];
+        int n = snprintf(reason, sizeof(reason), "reason %u", refused);
+        if (refused) {
+            call->code = refused % 2 ? BERTH_UNSCHEDULABLE : BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+            call->puppet->host->status_text(call->status, (struct berth_str){reason, (size_t)n});
+        }
+    }
+    if (call->point == PUPPET_SCORE)
+        call->score = opinion.nodes[number_of(call->node)].raw;
+    for (size_t i = 0, k = 0; call->point == PUPPET_NORMALIZE && i < opinion.n; i++)
+        if (!opinion.nodes[i].refused)
+            call->scores[k++] = opinion.nodes[i].normalized;
+}
+
+/* Ranges from nothing to everything, around zero and far from it. */
+static int64_t draw_raw(struct rand *r, unsigned bits, bool negative)
+{
+    int64_t raw = bits ? (int64_t)(rand_u64(r) >> (64 - bits) & INT64_MAX) : 0;
+    return negative ? -raw : raw;
+}
+
+static void form_opinion(struct rand *r, size_t size)
+{
+    unsigned bits = (unsigned)rand_below(r, 65), normal = (unsigned)rand_below(r, 102);
+    bool negative = rand_below(r, 3) == 0, changing = rand_below(r, 2);
+    opinion.n = 2 + rand_below(r, 2 + size * (MANY - 4) / 100);
+    opinion.kinds = (unsigned)rand_below(r, 2) ? 3 : MANY;
+    for (size_t i = 0; i < opinion.n; i++) {
+        /* Two pass in any case, so that there is something to score. */
+        bool refused = i >= 2 && rand_below(r, 3) == 0;
+        opinion.nodes[i].refused = refused ? 1 + (unsigned)rand_below(r, opinion.kinds) : 0;
+        opinion.nodes[i].raw = draw_raw(r, bits, negative && rand_below(r, 2));
+        opinion.nodes[i].normalized =
+            changing ? (int64_t)rand_below(r, normal + (normal < 101)) : 9;
+    }
+}
+
+static bool node_is_told(const struct json_value *node, size_t i)
+{
+    char name[24], reason[32];
+    unsigned refused = opinion.nodes[i].refused;
+    const struct json_value *reasons = json_get(node, STR("reasons"));
+    snprintf(name, sizeof(name), "n%zu", i);
+    snprintf(reason, sizeof(reason), "reason %u", refused);
+    return str_is(member(node, "name")->text, name) &&
+           str_is(member(node, "code")->text,
+                  code_name(!refused      ? BERTH_SUCCESS
+                            : refused % 2 ? BERTH_UNSCHEDULABLE
+                                          : BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE)) &&
+           (refused ? reasons && reasons->n == 1 && str_is(reasons->items[0].text, reason)
+                    : !reasons);
+}
+
+static bool score_is_told(const struct json_value *node, size_t i)
+{
+    const struct json_value *plugins = member(node, "plugins");
+    char name[24];
+    snprintf(name, sizeof(name), "n%zu", i);
+    return str_is(member(node, "name")->text, name) && plugins->n == 1 &&
+           number(&plugins->items[0], "raw") == opinion.nodes[i].raw &&
+           number(&plugins->items[0], "normalized") == opinion.nodes[i].normalized;
+}
+
+static bool all_is_told(struct rand *rand, size_t size, void *ctx)
+{
+    (void)ctx;
+    struct fixture f;
+    struct reading r;
+    form_opinion(rand, size);
+    puppet_clear();
+    puppet_add("A", AT(FILTER) | AT(SCORE) | AT(NORMALIZE))->hook = hold_opinion;
+    fixture_init(&f,
+                 "apiVersion: kubescheduler.config.k8s.io/v1\n"
+                 "kind: KubeSchedulerConfiguration\n"
+                 "percentageOfNodesToScore: 100\n",
+                 puppet_registry());
+    for (size_t i = 0; i < opinion.n; i++) {
+        char name[24];
+        snprintf(name, sizeof(name), "n%zu", i);
+        fixture_add(&f, fixture_node(name, "4", "8Gi"));
+    }
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    explain(&r, &f, "p");
+    const struct json_value *nodes = member(&r.records[0], "nodes");
+    const struct json_value *feasible = member(&r.records[0], "feasible");
+    bool ok = r.n == 1 && nodes->n == opinion.n;
+    size_t passed = 0;
+    for (size_t i = 0; ok && i < opinion.n; i++) {
+        ok = node_is_told(&nodes->items[i], i);
+        if (ok && !opinion.nodes[i].refused)
+            ok = passed < feasible->n && score_is_told(&feasible->items[passed++], i);
+    }
+    ok &= passed == feasible->n;
+    done(&r);
+    fixture_release(&f);
+    return ok;
+}
+
+static void what_was_said_is_told_whatever_it_was(void **state)
+{
+    (void)state;
+    assert_true(prop_run("records say what plugins said", 150, all_is_told, NULL));
+}
+
 /* --- bounds ----------------------------------------------------------------------------------- */
 
 static void old_records_go(void **state)
@@ -629,6 +753,7 @@ int main(void)
         cmocka_unit_test(failures_of_the_binding_are_explained_with_the_choice),
         cmocka_unit_test(without_nodes_there_is_little_to_say),
         cmocka_unit_test(names_are_those_of_the_time),
+        cmocka_unit_test(what_was_said_is_told_whatever_it_was),
         cmocka_unit_test(old_records_go),
         cmocka_unit_test(what_is_too_large_is_not_kept),
         cmocka_unit_test(what_pre_filter_said_is_told),
