@@ -136,7 +136,8 @@ static void print_explanations(const struct sim *sim)
 {
     struct buf out = BUF_INIT;
     engine_explain(sim->engine, STR(""), STR(""), &out);
-    fwrite(out.p, 1, out.n, stdout);
+    if (out.n)
+        fwrite(out.p, 1, out.n, stdout);
     buf_release(&out);
 }
 

@@ -79,6 +79,8 @@ def an_empty_file_has_no_pods(d):
         equal((done.code, done.err), (0, ""), f"{text!r}: exit code and standard error")
         contains(done.out, "0 of 0 pods placed")
         equal(json.loads(simulate("-o", "json", file(d, "empty.yaml", text)).out), [], "JSON")
+        done = simulate("--explain", file(d, "empty.yaml", text))
+        equal((done.code, done.out, done.err), (0, "", ""), "nothing to explain")
 
 
 @test
@@ -200,6 +202,32 @@ def pods_may_come_before_what_they_need(d):
     got = placements(d, [make_pod("p", cpu="2"), make_pod("there", cpu="3", node_name="n0"),
                          make_node("n0", cpu="4"), make_node("n1", cpu="4")])
     equal(got["default/p"]["node"], "n1", "node")
+
+
+@test
+def what_happens_then_is_played(d):
+    first = file(d, "first.json", [make_node("n0", cpu="4"), make_pod("a", cpu="3")])
+    then = file(d, "then.json", [{"type": "ADDED", "object": make_pod("b", cpu="3")}])
+    after = file(d, "after.json", [{"type": "DELETED", "object": make_pod("a")},
+                                   {"type": "MODIFIED", "object": make_node("n0", cpu="6")},
+                                   make_pod("c", cpu="4")])
+    done = simulate("-o", "json", "--attempts=1", first, "--then", then, "--then", after)
+    equal((done.code, done.err), (0, ""), "exit code and standard error")
+    equal([(p["name"], p["node"], p["message"]) for p in json.loads(done.out)],
+          [("a", "n0", ""), ("b", "", "0/1 nodes are available: 1 Insufficient cpu."),
+           ("c", "n0", "")], "pods")
+
+
+@test
+def mistakes_in_what_happens_then_are_told(d):
+    first = file(d, "first.json", [make_node("n0")])
+    for event, part in (({"type": "BORN", "object": make_pod("p")}, "BORN"),
+                        ({"type": "ADDED", "object": {"apiVersion": "v1", "kind": "Pod"}},
+                         "metadata.name")):
+        path = file(d, "then.json", [event])
+        done = simulate(first, "--then", path)
+        equal((done.code, done.out, done.err.count("\n")), (1, "", 1), "exit code and output")
+        contains(done.err, path, part)
 
 
 @test

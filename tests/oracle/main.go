@@ -108,7 +108,7 @@ func (b *bench) try(c *testCase) *verdict {
 // verdictOnErrors: to refuse a configuration is fine if both do.
 func verdictOnErrors(upstreamErr, berthErr error) *verdict {
 	var refused *berthError
-	if errors.Is(upstreamErr, errConfig) && errors.As(berthErr, &refused) && refused.how == "exit status 1" {
+	if errors.As(berthErr, &refused) && refused.how == "exit status 1" && errors.Is(upstreamErr, errConfig) {
 		return &verdict{}
 	}
 	text := func(err error) any {
