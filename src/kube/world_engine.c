@@ -6,8 +6,9 @@
 /* Pods tried before the engine's thread looks at its mail again. */
 #define SCHEDULE_BATCH 32
 /*
- * Bindings written and not answered before it waits for the API server. That gives a scheduler
- * about a hundred seats; what is beyond them only waits there, and costs memory here.
+ * Bindings written and not answered before it waits for the API server: about the seats that this
+ * gives a scheduler. Half as many bind an eighth slower while events are being written, and save
+ * half a megabyte.
  */
 #define MAX_BINDINGS   128
 
