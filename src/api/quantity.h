@@ -73,7 +73,7 @@ int quantity_sign(const struct quantity *q); /* -1, 0, 1 */
 int quantity_cmp(const struct quantity *a, const struct quantity *b);
 /*
  * q becomes the larger of the two. With upstream comparing leaves a trace: next to an amount beyond
- * int64, the other is held as such too, and its conversions wrap instead of giving 0.
+ * int64, the other is held as such too, and its conversions overflow in another way.
  */
 void quantity_raise(struct quantity *q, const struct quantity *y);
 

@@ -466,7 +466,7 @@ static void test_long(void **state)
     arena_release(&a);
 }
 
-/* Of 1e18 cores there are 0 thousandths, unless it was compared with what int64 does not hold. */
+/* How 1e18 cores overflow depends on whether it was compared with what int64 does not hold. */
 static void test_raise(void **state)
 {
     struct fixture *f = *state;
@@ -480,7 +480,7 @@ static void test_raise(void **state)
     q = wide;
     quantity_raise(&q, &large);
     assert_int_equal(quantity_cmp(&q, &large), 0);
-    assert_int_equal(quantity_milli_value(&q), INT64_C(3875820019684212736)); /* 10^21 mod 2^64 */
+    assert_true(quantity_milli_value(&q) == INT64_MIN);
     assert_int_not_equal(quantity_milli_value(&large), quantity_milli_value(&q));
 }
 
