@@ -24,7 +24,7 @@
 #include "kube/client.h"
 #include "net/http_client.h"
 
-#define REST_MAX_LIST    ((uint64_t)512 << 20) /* a list's page */
+#define REST_MAX_LIST    ((uint64_t)128 << 20) /* a list's page, of 500 objects */
 #define REST_MAX_REPLY   ((uint64_t)16 << 20)  /* any other answer */
 #define REST_MAX_FRAME   (OBJECT_MAX_SIZE + 4096)
 #define REST_MAX_RETRIES 10
