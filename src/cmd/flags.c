@@ -20,19 +20,6 @@ static struct flag *find_letter(struct flag *table, size_t n, char letter)
     return NULL;
 }
 
-static bool parse_bool(struct str text, bool *ret)
-{
-    static const char *const yes[] = {"true", "1", "t", "T", "TRUE", "True"};
-    static const char *const no[] = {"false", "0", "f", "F", "FALSE", "False"};
-    for (size_t i = 0; i < ARRAY_LEN(yes); i++) {
-        if (str_is(text, yes[i]) || str_is(text, no[i])) {
-            *ret = str_is(text, yes[i]);
-            return true;
-        }
-    }
-    return false;
-}
-
 static int set_custom(const struct flag *f, const char *text, struct err *reterr)
 {
     const struct flag_custom *custom = f->value;
@@ -50,7 +37,7 @@ static int set_value(struct flag *f, const char *text, struct err *reterr)
         *(const char **)f->value = text;
         break;
     case FLAG_BOOL:
-        ok = parse_bool(str_of(text), f->value);
+        ok = str_to_bool(str_of(text), f->value);
         break;
     case FLAG_INT:
         ok = str_to_i64(str_of(text), f->value);

@@ -32,13 +32,8 @@ void features_default(struct features *f)
 
 static int parse_bool(struct str name, struct str text, bool *ret_value, struct err *reterr)
 {
-    static const char *const yes[] = {"true", "1", "t", "T", "TRUE", "True"};
-    static const char *const no[] = {"false", "0", "f", "F", "FALSE", "False"};
-    for (size_t i = 0; i < ARRAY_LEN(yes); i++)
-        if (str_is(text, yes[i]) || str_is(text, no[i])) {
-            *ret_value = str_is(text, yes[i]);
-            return 0;
-        }
+    if (str_to_bool(text, ret_value))
+        return 0;
     return err_set(reterr, -EINVAL, "invalid value of %.*s: %.*s, use true or false", STR_ARG(name),
                    STR_ARG(text));
 }
