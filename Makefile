@@ -39,7 +39,7 @@ FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all help deps deps-test run test check unit unit-bins e2e-bins fuzz-bins fuzz lint format \
-	clean kube oracle install bench bench-decode compile_commands.json
+	clean kube oracle install bench bench-decode bench-plugins compile_commands.json
 
 all: $(BUILD)/berth
 
@@ -55,6 +55,7 @@ help:
 	@echo 'make kube    build the real etcd, kube-apiserver, kubectl, kube-scheduler for tests'
 	@echo 'make bench   kube-scheduler, berth and reference clients in turn on a real cluster'
 	@echo 'make oracle  compare with kube-scheduler on CASES random clusters from SEED on'
+	@echo 'make bench-plugins what each plugin costs per pod and node'
 	@echo 'make bench-decode  decode 5,000 pods from JSON and protobuf, beside Go'
 	@echo 'make deps, make deps-test   the packages these need'
 
@@ -100,6 +101,11 @@ $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(TESTLIB_OBJ) $(BUILD)/libcmd.a $(BUIL
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ -lcmocka $(LIBS) -o $@
 
 $(BUILD)/berth-bench: $(BUILD)/tests/bench/bench.o $(BUILD)/libberth.a
+	$(call step,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
+$(BUILD)/berth-plugins-bench: $(BUILD)/tests/bench/plugins_bench.o $(BUILD)/src/cmd/bench_rows.o \
+		$(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
@@ -158,6 +164,9 @@ oracle: $(BUILD)/berth
 
 bench-decode: $(BUILD)/berth-bench
 	@tests/bench/decode.sh
+
+bench-plugins: $(BUILD)/berth-plugins-bench
+	@$<
 
 # make bench ROWS=plain,spread RUNS=3; tests/bench/README.md has the rest.
 NODES ?= 5000

@@ -253,6 +253,16 @@ int quantity_cmp(const struct quantity *a, const struct quantity *b)
     return sign_a * cmp_magnitude(a, b);
 }
 
+void quantity_raise(struct quantity *q, const struct quantity *y)
+{
+    bool as_decimal = q->kind != QUANTITY_INT && y->kind == QUANTITY_INT;
+    if (quantity_cmp(y, q) <= 0)
+        return;
+    *q = *y;
+    if (as_decimal)
+        quantity_set_dec(q, y->lo, y->scale);
+}
+
 /* --- addition --------------------------------------------------------------------------------- */
 
 /* Where both are int64 and the sum is. */

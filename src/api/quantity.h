@@ -71,6 +71,11 @@ int64_t quantity_milli_value(const struct quantity *q);
 bool quantity_is_zero(const struct quantity *q);
 int quantity_sign(const struct quantity *q); /* -1, 0, 1 */
 int quantity_cmp(const struct quantity *a, const struct quantity *b);
+/*
+ * q becomes the larger of the two. With upstream comparing leaves a trace: next to an amount beyond
+ * int64, the other is held as such too, and its conversions overflow in another way.
+ */
+void quantity_raise(struct quantity *q, const struct quantity *y);
 
 /*
  * In place. A zero takes the format of y. A result beyond 128 bits (1.7e29 units) stays at that

@@ -83,8 +83,7 @@ static void combine_add(struct quantity *have, const struct quantity *other)
 
 static void combine_max(struct quantity *have, const struct quantity *other)
 {
-    if (quantity_cmp(other, have) > 0)
-        *have = *other;
+    quantity_raise(have, other);
 }
 
 static void combine_replace(struct quantity *have, const struct quantity *other)

@@ -199,3 +199,15 @@ uint64_t str_hash(struct str s)
     }
     return hash_u64(h);
 }
+
+bool str_to_bool(struct str s, bool *ret_value)
+{
+    static const char *const yes[] = {"true", "1", "t", "T", "TRUE", "True"};
+    static const char *const no[] = {"false", "0", "f", "F", "FALSE", "False"};
+    for (size_t i = 0; i < ARRAY_LEN(yes); i++)
+        if (str_is(s, yes[i]) || str_is(s, no[i])) {
+            *ret_value = str_is(s, yes[i]);
+            return true;
+        }
+    return false;
+}

@@ -71,6 +71,8 @@ bool str_split(struct str *rest, char sep, struct str *ret_head);
 
 /* Whole decimal numbers, strict: an optional '-', digits, nothing else. */
 bool str_to_i64(struct str s, int64_t *ret_value) MUST_CHECK;
+/* As Go reads a bool: true, false, 1, 0, t, f and these with a capital or in capitals. */
+bool str_to_bool(struct str s, bool *ret_value) MUST_CHECK;
 bool str_to_u64(struct str s, uint64_t *ret_value) MUST_CHECK;
 
 /*

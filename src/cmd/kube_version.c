@@ -167,7 +167,7 @@ int kube_versions_parse(const struct go_strings *list, struct kube_version *ret_
     struct str stranger = {0};
     bool given = false;
     for (size_t i = 0; i < list->n; i++) {
-        struct kube_version one;
+        struct kube_version one = {0};
         struct str text = list->v[i], component = STR("kube");
         size_t equals = str_find(text, '=');
         if (equals < text.n) {

@@ -9,6 +9,8 @@
 #include "plugins/registry.h"
 #include "sim/sim.h"
 
+typedef VEC(const char *) file_list;
+
 struct simulate {
     const char *config_file, *output;
     int64_t seed, attempts;
@@ -16,14 +18,19 @@ struct simulate {
     struct features features;
     struct arena arena;
     struct scheduler_config config;
-    struct scenario scenario;
+    file_list then;
+    struct scenario *stages; /* what is there, and what --then changes */
+    size_t n_stages;
 };
 
 static const char usage[] =
     "Schedules the pods of manifest files on the nodes of the same files and prints where each\n"
     "would run. No cluster is needed and nothing is written. Files are YAML or JSON, for instance\n"
     "what `kubectl get nodes,pods -A -o json` prints; \"-\" reads standard input.\n"
-    "\nUsage: berth simulate [FLAGS] FILE...\n"
+    "\nUsage: berth simulate [FLAGS] FILE... [--then FILE]...\n"
+    "\nWhat --then names happens after the pods of the files before it have been tried. Its "
+    "documents\n"
+    "are objects, or watch events: {type: ADDED, MODIFIED or DELETED, object: ...}.\n"
     "\nWith --explain it prints every attempt instead, one JSON object a line: the verdict of "
     "which\n"
     "plugin on which node and why, and all scores.\n"
@@ -31,6 +38,18 @@ static const char usage[] =
 
 /* All attempts of a scenario of thousands of pods and nodes; a running scheduler keeps fewer. */
 #define EXPLAIN_BYTES ((size_t)1 << 30)
+
+static int load_file(struct scenario *to, const char *file, struct err *reterr)
+{
+    struct str text;
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    int r = cmd_read_file(file, &scratch, &text, reterr);
+    if (r == 0)
+        r = scenario_read(to, file, text, reterr);
+    arena_release(&scratch);
+    return r;
+}
 
 static int load(struct simulate *s, char **files, int n, struct err *reterr)
 {
@@ -46,12 +65,13 @@ static int load(struct simulate *s, char **files, int n, struct err *reterr)
             return r;
     }
     for (int i = 0; i < n; i++) {
-        struct arena scratch;
-        arena_init(&scratch, 0);
-        int r = cmd_read_file(files[i], &scratch, &text, reterr);
-        if (r == 0)
-            r = scenario_read(&s->scenario, files[i], text, reterr);
-        arena_release(&scratch);
+        int r = load_file(&s->stages[0], files[i], reterr);
+        if (r < 0)
+            return r;
+    }
+    for (size_t i = 0; i < s->then.n; i++) {
+        s->stages[i + 1].next_uid = s->stages[i].next_uid;
+        int r = load_file(&s->stages[i + 1], s->then.v[i], reterr);
         if (r < 0)
             return r;
     }
@@ -118,8 +138,23 @@ static void print_explanations(const struct sim *sim)
 {
     struct buf out = BUF_INIT;
     engine_explain(sim->engine, STR(""), STR(""), &out);
-    fwrite(out.p, 1, out.n, stdout);
+    if (out.n)
+        fwrite(out.p, 1, out.n, stdout);
     buf_release(&out);
+}
+
+static void play(const struct simulate *s, struct sim *sim)
+{
+    size_t skipped = 0;
+    for (size_t i = 0; i < s->n_stages; i++)
+        skipped += s->stages[i].skipped;
+    if (skipped)
+        fprintf(stderr, "berth: %zu objects are of kinds that scheduling does not look at\n",
+                skipped);
+    for (size_t i = 0; i < s->n_stages; i++) {
+        sim_load(sim, &s->stages[i]);
+        sim_run(sim);
+    }
 }
 
 static int run(struct simulate *s, char **files, int n)
@@ -143,11 +178,7 @@ static int run(struct simulate *s, char **files, int n)
     registry_release(&registry);
     if (r < 0)
         return cmd_fail(EXIT_FAILED, "%s", err.msg);
-    if (s->scenario.skipped)
-        fprintf(stderr, "berth: %zu objects are of kinds that scheduling does not look at\n",
-                s->scenario.skipped);
-    sim_load(sim, &s->scenario);
-    sim_run(sim);
+    play(s, sim);
     if (s->explain)
         print_explanations(sim);
     else if (strcmp(s->output, "json") == 0)
@@ -158,45 +189,73 @@ static int run(struct simulate *s, char **files, int n)
     return EXIT_DONE;
 }
 
-int cmd_simulate(int argc, char **argv)
+static int add_then(void *to, struct str text, struct err *reterr)
 {
-    struct simulate s = {.config_file = "", .output = "table", .seed = 1, .attempts = 3};
-    features_default(&s.features);
-    struct flag_custom features = flag_features(&s.features);
+    (void)reterr;
+    file_list *list = to;
+    vec_push(list, text.p); /* of argv: ends in NUL */
+    return 0;
+}
+
+static int run_stages(struct simulate *s, char **files, int n)
+{
+    arena_init(&s->arena, 4096);
+    s->n_stages = s->then.n + 1;
+    s->stages = xcalloc(s->n_stages, sizeof(*s->stages));
+    for (size_t i = 0; i < s->n_stages; i++)
+        scenario_init(&s->stages[i]);
+    int code = run(s, files, n);
+    for (size_t i = 0; i < s->n_stages; i++)
+        scenario_release(&s->stages[i]);
+    free(s->stages);
+    arena_release(&s->arena);
+    return code;
+}
+
+static int parse_and_run(struct simulate *s, int argc, char **argv)
+{
+    struct flag_custom features = flag_features(&s->features);
+    struct flag_custom then = {.to = &s->then, .set = add_then};
     struct flag flags[] = {
-        {"Simulate", "config", '\0', FLAG_STR, &s.config_file, "FILE",
+        {"Simulate", "config", '\0', FLAG_STR, &s->config_file, "FILE",
          "a KubeSchedulerConfiguration", false, NULL},
-        {NULL, "output", 'o', FLAG_STR, &s.output, "FORMAT", "table or json", false, NULL},
-        {NULL, "explain", '\0', FLAG_BOOL, &s.explain, NULL,
+        {NULL, "then", '\0', FLAG_CUSTOM, &then, "FILE",
+         "what happens afterwards; may be given several times", false, NULL},
+        {NULL, "output", 'o', FLAG_STR, &s->output, "FORMAT", "table or json", false, NULL},
+        {NULL, "explain", '\0', FLAG_BOOL, &s->explain, NULL,
          "print why: every attempt with its verdicts and scores", false, NULL},
-        {NULL, "survey", '\0', FLAG_BOOL, &s.survey, NULL,
+        {NULL, "survey", '\0', FLAG_BOOL, &s->survey, NULL,
          "explain more: what every filter says of every node, not only the first that refuses",
          false, NULL},
-        {NULL, "attempts", '\0', FLAG_INT, &s.attempts, "N",
+        {NULL, "attempts", '\0', FLAG_INT, &s->attempts, "N",
          "how often a pod that finds no place is tried", false, NULL},
-        {NULL, "seed", '\0', FLAG_INT, &s.seed, "N", "of the scheduler's random choices", false,
+        {NULL, "seed", '\0', FLAG_INT, &s->seed, "N", "of the scheduler's random choices", false,
          NULL},
         {NULL, "feature-gates", '\0', FLAG_CUSTOM, &features, "GATES", FEATURE_GATES_HELP, false,
          NULL},
-        {NULL, "help", 'h', FLAG_BOOL, &s.help, NULL, "this text", false, NULL},
+        {NULL, "help", 'h', FLAG_BOOL, &s->help, NULL, "this text", false, NULL},
     };
     struct err err;
     int n;
     if (flags_parse(flags, ARRAY_LEN(flags), argc, argv, &n, &err) < 0)
         return cmd_fail(EXIT_USAGE, "%s; see `berth simulate --help`", err.msg);
-    if (s.help)
+    if (s->help)
         return cmd_help(usage, flags, ARRAY_LEN(flags));
-    if (strcmp(s.output, "table") != 0 && strcmp(s.output, "json") != 0)
-        return cmd_fail(EXIT_USAGE, "--output: \"%s\" is neither table nor json", s.output);
-    if (s.attempts < 1 || s.attempts > UINT32_MAX)
+    if (strcmp(s->output, "table") != 0 && strcmp(s->output, "json") != 0)
+        return cmd_fail(EXIT_USAGE, "--output: \"%s\" is neither table nor json", s->output);
+    if (s->attempts < 1 || s->attempts > UINT32_MAX)
         return cmd_fail(EXIT_USAGE, "--attempts: must be at least 1");
-    s.explain |= s.survey;
+    s->explain |= s->survey;
     if (n == 0)
         return cmd_fail(EXIT_USAGE, "no files given; see `berth simulate --help`");
-    arena_init(&s.arena, 4096);
-    scenario_init(&s.scenario);
-    int code = run(&s, argv + 1, n);
-    scenario_release(&s.scenario);
-    arena_release(&s.arena);
+    return run_stages(s, argv + 1, n);
+}
+
+int cmd_simulate(int argc, char **argv)
+{
+    struct simulate s = {.config_file = "", .output = "table", .seed = 1, .attempts = 3};
+    features_default(&s.features);
+    int code = parse_and_run(&s, argc, argv);
+    vec_release(&s.then);
     return code;
 }

@@ -318,9 +318,7 @@ static void refuse(struct engine *e, const struct map *names, const struct exten
         size_t i = index_of(names, list[k].node_name);
         if (i == SIZE_MAX)
             continue;
-        status_clear(&e->status);
-        status_add_text(&e->status, cut(list[k].message));
-        verdict.reason = status_reason(&e->status, &e->reasons);
+        verdict.reason = reasons_foreign(&e->reasons, cut(list[k].message));
         verdicts[i] = verdict;
     }
 }

@@ -229,9 +229,9 @@ void cache_set_node(struct cache *c, struct object *object)
         node_tree_add(&c->tree, node, new);
         c->order_is_old = true;
     } else if (!node_tree_same_zone(node->node, new)) {
+        /* Like upstream's, the order follows when the next node comes or goes. */
         node_tree_remove(&c->tree, node, node->node);
         node_tree_add(&c->tree, node, new);
-        c->order_is_old = true;
     }
     node_info_set_object(node, object);
     set_images(c, node);

@@ -451,16 +451,16 @@ static struct best find_best(const struct berth_cycle *cycle)
 
 /*
  * Among equals upstream takes what comes to the top of a binary heap built from the list. In each
- * part of that tree a node wins against equals below it, and the left branch against the right:
- * the winner is the first of the best when the tree is walked from the root, left before right. As
- * text, the turns on the way to a node sort in that very order; they are the bits of its number,
- * counted from 1, behind the first.
+ * part of that tree a node wins against equals below it, and the left branch against the right: the
+ * winner is the first of the best when the tree is walked from the root, left before right. As
+ * text, the turns on the way to a node sort in that very order. They are the bits of its number,
+ * counted from 1, behind the first; of two that differ in zeros at the end only, the lower comes
+ * first.
  */
 static uint64_t place_in_heap(size_t i)
 {
     uint64_t number = i + 1;
-    unsigned zeros = (unsigned)__builtin_clzll(number);
-    return number << zeros | (63 - zeros);
+    return number << __builtin_clzll(number);
 }
 
 static size_t first_in_heap(const struct berth_cycle *cycle, const struct best *best)

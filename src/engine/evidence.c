@@ -66,16 +66,32 @@ static uint8_t width_for(uint64_t range)
             to[i] = (type)((uint64_t)v[i] - (uint64_t)low); \
     } while (0)
 
-static struct packed_ints pack(struct packer *p, const int64_t *v, size_t n)
+/* The smallest of v, and how far the largest is from it. Numbers that are not negative, as nearly
+ * all are, count from 0: that takes a pass of or's instead of comparisons. */
+static int64_t base_of(const int64_t *v, size_t n, uint64_t *ret_range)
 {
+    uint64_t all = 0;
     int64_t low = v[0], high = v[0];
-    if (n <= 1 || memcmp(v, v + 1, (n - 1) * sizeof(*v)) == 0)
-        return (struct packed_ints){.base = low};
+    for (size_t i = 0; i < n; i++)
+        all |= (uint64_t)v[i];
+    *ret_range = all;
+    if (all <= INT64_MAX)
+        return 0;
     for (size_t i = 1; i < n; i++) {
         low = MIN(low, v[i]);
         high = MAX(high, v[i]);
     }
-    uint8_t width = width_for((uint64_t)high - (uint64_t)low);
+    *ret_range = (uint64_t)high - (uint64_t)low;
+    return low;
+}
+
+static struct packed_ints pack(struct packer *p, const int64_t *v, size_t n)
+{
+    uint64_t range;
+    if (n <= 1 || memcmp(v, v + 1, (n - 1) * sizeof(*v)) == 0)
+        return (struct packed_ints){.base = v[0]};
+    int64_t low = base_of(v, n, &range);
+    uint8_t width = width_for(range);
     struct packed_ints ints = {.base = low, .width = width, .at = begin_part(p, width)};
     if (width == 1)
         NARROW(uint8_t);

@@ -16,7 +16,7 @@
 #include "engine/evidence.h"
 #include "engine/explain_ring.h"
 
-#define EXPLAIN_MAX_BYTES ((size_t)8 << 20)
+#define EXPLAIN_MAX_BYTES ((size_t)4 << 20)
 
 enum explain_outcome { EXPLAIN_BOUND, EXPLAIN_UNSCHEDULABLE, EXPLAIN_ERROR };
 

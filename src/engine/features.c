@@ -110,18 +110,6 @@ void features_emulate(struct features *f, struct kube_version emulated,
 
 /* --- what was said ---------------------------------------------------------------------------- */
 
-static bool parse_bool(struct str text, bool *ret_value)
-{
-    static const char *const yes[] = {"true", "1", "t", "T", "TRUE", "True"};
-    static const char *const no[] = {"false", "0", "f", "F", "FALSE", "False"};
-    for (size_t i = 0; i < ARRAY_LEN(yes); i++)
-        if (str_is(text, yes[i]) || str_is(text, no[i])) {
-            *ret_value = str_is(text, yes[i]);
-            return true;
-        }
-    return false;
-}
-
 /* Takes "kube:" off. *components: bit 0, somebody left it out; bit 1, somebody wrote it. */
 static int take_component(struct str *pair, unsigned *components, struct err *reterr)
 {
@@ -147,7 +135,7 @@ static int parse_one(struct features *f, struct str pair, struct err *reterr)
         return err_set(reterr, -EINVAL, "missing bool value for %.*s", STR_ARG(name));
     struct str value = str_trim(str_slice(pair, equals + 1, pair.n));
     bool on;
-    if (!parse_bool(value, &on))
+    if (!str_to_bool(value, &on))
         return err_set(reterr, -EINVAL,
                        "invalid value of %.*s=%.*s, err: strconv.ParseBool: parsing \"%.*s\": "
                        "invalid syntax",

@@ -114,6 +114,7 @@ struct window {
     const struct berth_pod *pod;
     struct scratchpad *scratch;
     size_t n_words;                    /* of sets of slots */
+    size_t first_word, end_word;       /* those of them that the window's nodes are in */
     const struct berth_handle *handle; /* the plugin at work */
     size_t from, to;
     size_t n_refused;
@@ -233,11 +234,12 @@ static bool filter_batch(struct window *w)
                                        .feasible = s->feasible,
                                        .codes = s->codes,
                                        .reasons = s->reasons};
-    memcpy(s->before, s->feasible, w->n_words * sizeof(uint64_t));
+    memcpy(s->before + w->first_word, s->feasible + w->first_word,
+           (w->end_word - w->first_word) * sizeof(uint64_t));
     status_clear(status);
     enum berth_code code =
         w->handle->plugin->filter_many(w->handle->self, w->cycle, w->pod, &batch, status);
-    for (size_t i = 0; i < w->n_words; i++) {
+    for (size_t i = w->first_word; i < w->end_word; i++) {
         uint64_t gone = s->before[i] & ~s->feasible[i];
         s->feasible[i] &= s->before[i]; /* nobody brings a node back into the race */
         if (gone)
@@ -311,19 +313,23 @@ static void filter_window(struct window *w)
 }
 
 /* Slots that follow each other are mostly in the same word, which is put together in a register. */
-static void add_slots(uint64_t *words, const uint32_t *slots, size_t n)
+static void add_slots(struct window *w, const uint32_t *slots, size_t n)
 {
-    size_t word = 0;
-    uint64_t bits = 0;
+    uint64_t *words = w->scratch->feasible, bits = 0;
+    size_t word = slots[0] / 64;
+    w->first_word = w->end_word = word;
     for (size_t i = 0; i < n; i++) {
         if (slots[i] / 64 != word) {
             words[word] |= bits;
             word = slots[i] / 64;
             bits = 0;
+            w->first_word = MIN(w->first_word, word);
+            w->end_word = MAX(w->end_word, word);
         }
         bits |= (uint64_t)1 << (slots[i] % 64);
     }
     words[word] |= bits;
+    w->end_word++;
 }
 
 static void open_window(struct window *w, size_t n)
@@ -332,7 +338,16 @@ static void open_window(struct window *w, size_t n)
     w->to += n;
     w->n_refused = 0;
     memset(w->scratch->feasible, 0, w->n_words * sizeof(uint64_t));
-    add_slots(w->scratch->feasible, w->cycle->candidates + w->cycle->start + w->from, n);
+    add_slots(w, w->cycle->candidates + w->cycle->start + w->from, n);
+}
+
+/* As many nodes as will do if as many of them pass as did so far. */
+static size_t next_size(const struct window *w, size_t want)
+{
+    size_t passed = w->cycle->n_slots, left = want - passed + 1;
+    if (passed)
+        left = (size_t)((double)left * (double)w->to / (double)passed);
+    return MIN(MAX(left, (size_t)FILTER_WINDOW), w->cycle->n_nodes - w->to);
 }
 
 /* All of them passed. */
@@ -414,8 +429,7 @@ bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
                        .broken_at = SIZE_MAX};
     bool ok = true, enough = false;
     while (ok && !enough && w.to < cycle->n_nodes) {
-        size_t n = MAX((size_t)FILTER_WINDOW, want - cycle->n_slots + 1);
-        open_window(&w, MIN(n, cycle->n_nodes - w.to));
+        open_window(&w, next_size(&w, want));
         filter_window(&w);
         if (!close_window(&w, want, failure, &enough)) {
             cycle_failure_move(failure, &w.broken);

@@ -34,6 +34,10 @@ struct berth_node *node_info_clone(const struct berth_node *node)
     node_info_set_object(copy, node->object);
     for (size_t i = 0; i < node->pods.n; i++)
         node_info_add_pod(copy, node->pods.v[i]);
+    /* Not every port of a pod has to count any more, see drop_port. */
+    vec_clear(&copy->used_ports);
+    for (size_t i = 0; i < node->used_ports.n; i++)
+        vec_push(&copy->used_ports, node->used_ports.v[i]);
     return copy;
 }
 
@@ -91,14 +95,16 @@ static void drop_claim(struct berth_node *node, atom_t claim)
         }
 }
 
+/*
+ * Upstream keeps a set: where two pods hold the same port, which nobody but kubelets bring about,
+ * it is free as soon as one of them is gone.
+ */
 static void drop_port(struct berth_node *node, const struct host_port *port)
 {
-    for (size_t i = 0; i < node->used_ports.n; i++) {
+    for (size_t i = node->used_ports.n; i-- > 0;) {
         const struct host_port *used = &node->used_ports.v[i];
-        if (used->ip == port->ip && used->protocol == port->protocol && used->port == port->port) {
+        if (used->ip == port->ip && used->protocol == port->protocol && used->port == port->port)
             vec_swap_remove(&node->used_ports, i);
-            return;
-        }
     }
 }
 

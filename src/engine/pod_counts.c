@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/pod_counts.h"
 
-#define MAX_LOG      32 /* moves that are told to the domains one by one; a power of two */
-#define KEEP_DOMAINS 4  /* topologies of a selection that outlive a cycle without being asked for \
-                         */
+#define MAX_LOG 32 /* moves that are told to the domains one by one; a power of two */
+#define KEEP_DOMAINS                                                            \
+    4 /* topologies of a selection that outlive a cycle without being asked for \
+       */
 
 struct pod_count_move {
     uint32_t slot;
@@ -372,7 +373,7 @@ static void count_anew(const struct pod_count *count, const struct topology *t,
 static void catch_up(const struct pod_count *count, const struct topology *t,
                      struct pod_count_domains *d)
 {
-    if (d->changes != t->changes || count->n_moves - d->seen > MAX_LOG) {
+    if (d->changes != t->changes || d->n < t->n_domains || count->n_moves - d->seen > MAX_LOG) {
         count_anew(count, t, d);
     } else {
         for (; d->seen < count->n_moves; d->seen++) {
@@ -413,7 +414,10 @@ static struct pod_count_domains *domains_of(struct pod_count *count, const struc
 const uint32_t *pod_count_by_domain(struct pod_count *count, const struct topology *t)
 {
     struct pod_count_domains *d = domains_of(count, t);
+    size_t n = d->n;
     d->cycle = count->owner->cycle;
     catch_up(count, t, d);
+    if (d->n != n)
+        count_bytes(count);
     return d->counts;
 }

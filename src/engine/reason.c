@@ -30,20 +30,34 @@ static struct reason_entry *new_entry(struct reasons *r)
     return e;
 }
 
+#define TOO_MANY STR("(too many different reasons)")
+
 berth_reason reasons_text(struct reasons *r, struct str text)
 {
     struct reason_entry *e = map_get(&r->by_text, text);
     if (e)
         return e->number;
     if (r->entries.n >= REASONS_MAX)
-        return reasons_text(r, STR("(too many different reasons)"));
+        return reasons_text(r, TOO_MANY);
     /* The last place is kept for the text above. */
     if (r->entries.n == REASONS_MAX - 1)
-        text = STR("(too many different reasons)");
+        text = TOO_MANY;
     e = new_entry(r);
     e->text = arena_dup(&r->arena, text);
     map_put(&r->by_text, e->text, e);
     return e->number;
+}
+
+berth_reason reasons_foreign(struct reasons *r, struct str text)
+{
+    /* A text ends at its first NUL; what begins with one is a list's, see below. */
+    text = str_slice(text, 0, str_find(text, '\0'));
+    size_t before = r->entries.n;
+    if (r->n_foreign == REASONS_FOREIGN_MAX && !map_get(&r->by_text, text))
+        return reasons_text(r, TOO_MANY);
+    berth_reason reason = reasons_text(r, text);
+    r->n_foreign += r->entries.n - before;
+    return reason;
 }
 
 /*

@@ -17,7 +17,8 @@
 #include "base/vec.h"
 #include "engine/abi.h"
 
-#define REASONS_MAX 65536
+#define REASONS_MAX         65536
+#define REASONS_FOREIGN_MAX 16384 /* of these */
 
 struct reason_entry;
 
@@ -25,11 +26,14 @@ struct reasons {
     struct arena arena;
     struct map by_text;                 /* text, or the bytes of a list, to entry */
     VEC(struct reason_entry *) entries; /* index: number - 1 */
+    size_t n_foreign;                   /* of them: texts that came from outside */
 };
 
 void reasons_init(struct reasons *r);
 void reasons_release(struct reasons *r);
 berth_reason reasons_text(struct reasons *r, struct str text);
+/* The same for what others than plugins say: however much that is, plugins have room for theirs. */
+berth_reason reasons_foreign(struct reasons *r, struct str text);
 /* n == 0 gives 0, n == 1 the reason itself. */
 berth_reason reasons_list(struct reasons *r, const berth_reason *list, size_t n);
 /* How many texts the number stands for (0 for 0), and each of them. */

@@ -3,11 +3,12 @@
  * survey.h - what every plugin thinks of every node, for comparing berth with something else.
  *
  * Purpose:   an attempt asks the filters about a node until one refuses it. A survey goes on and
- *            asks all of them about all nodes, in their single form, and then checks that the batch
- *            forms say the same; likewise for the scores of feasible nodes. It changes nothing
- * about the attempt. Where nobody asked for surveys it costs one comparison an attempt. Ownership:
- * the cycle owns its survey. It is text from the start, since nothing but people and tests read it:
- * members of the attempt's JSON object, see survey_write. Threading: the engine's thread.
+ *            asks all of them about all nodes, in their single form, then checks that the batch
+ *            forms say the same; likewise for the scores of feasible nodes. The attempt is none
+ *            the wiser. Where nobody wants surveys they cost one comparison an attempt.
+ * Ownership: the cycle owns its survey. It is text from the start, since only people and tests
+ *            read it: members of the attempt's JSON object, see survey_write.
+ * Threading: the engine's thread.
  */
 #ifndef BERTH_ENGINE_SURVEY_H
 #define BERTH_ENGINE_SURVEY_H

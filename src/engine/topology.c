@@ -19,25 +19,37 @@ static void free_topology(struct topology *t)
     free(t);
 }
 
-void topologies_release(struct topologies *t)
+static void release_all(struct map *map)
 {
-    map_each (e, &t->by_key)
+    map_each (e, map)
         free_topology(e->value);
-    map_release(&t->by_key);
+    map_release(map);
 }
 
-void topologies_trim(struct topologies *t)
+void topologies_release(struct topologies *t)
 {
-    while (t->by_key.n > TOPOLOGIES_MAX) {
+    release_all(&t->by_key);
+    release_all(&t->derived);
+}
+
+static void trim(struct map *map)
+{
+    while (map->n > TOPOLOGIES_MAX) {
         struct topology *oldest = NULL;
-        map_each (e, &t->by_key) {
+        map_each (e, map) {
             struct topology *one = e->value;
             if (!oldest || one->asked < oldest->asked)
                 oldest = one;
         }
-        map_del(&t->by_key, oldest->key);
+        map_del(map, oldest->key);
         free_topology(oldest);
     }
+}
+
+void topologies_trim(struct topologies *t)
+{
+    trim(&t->by_key);
+    trim(&t->derived);
 }
 
 /* --- domains ---------------------------------------------------------------------------------- */
@@ -52,19 +64,18 @@ uint32_t topology_find(const struct topology *t, struct str value)
     return (uint32_t)(uintptr_t)map_get(&t->by_value, value);
 }
 
-static uint32_t new_domain(struct topology *t)
+/* Room for numbers below n. */
+static void make_domains(struct topology *t, size_t n)
 {
-    if (t->free_domains.n)
-        return vec_pop(&t->free_domains);
-    if (t->n_domains >= t->cap_domains) {
-        t->cap_domains = t->cap_domains ? t->cap_domains * 2 : 8;
+    if (n <= t->n_domains)
+        return;
+    if (n > t->cap_domains) {
+        t->cap_domains = MAX(n, MAX((size_t)8, t->cap_domains * 2));
         t->nodes = xreallocarray(t->nodes, t->cap_domains, sizeof(*t->nodes));
         t->nodes[0] = 0;
     }
-    uint32_t domain = (uint32_t)t->n_domains++;
-    t->nodes[domain] = 0;
-    vec_push(&t->values, (struct str){0});
-    return domain;
+    memset(t->nodes + t->n_domains, 0, (n - t->n_domains) * sizeof(*t->nodes));
+    t->n_domains = n;
 }
 
 static uint32_t domain_of(struct topology *t, struct str value)
@@ -72,32 +83,32 @@ static uint32_t domain_of(struct topology *t, struct str value)
     uint32_t domain = topology_find(t, value);
     if (domain)
         return domain;
-    domain = new_domain(t);
+    if (t->free_domains.n) {
+        domain = vec_pop(&t->free_domains);
+    } else {
+        domain = (uint32_t)t->n_domains;
+        make_domains(t, t->n_domains + 1);
+        vec_push(&t->values, (struct str){0});
+    }
     struct str copy = {str_dup(value), value.n};
     t->values.v[domain] = copy;
     map_put(&t->by_value, copy, (void *)(uintptr_t)domain);
-    t->n_used++;
     return domain;
 }
 
-static void leave_domain(struct topology *t, uint32_t domain)
+/* No node has it any more. */
+static void forget_value(struct topology *t, uint32_t domain)
 {
-    if (!domain)
-        return;
-    t->n_nodes--;
-    if (--t->nodes[domain])
-        return;
     struct str *value = &t->values.v[domain];
     map_del(&t->by_value, *value);
     free((char *)value->p);
     *value = (struct str){0};
-    t->n_used--;
     vec_push(&t->free_domains, domain);
 }
 
 /* --- keeping up with the nodes ---------------------------------------------------------------- */
 
-/* The column is made when the first node turns out to have the label. */
+/* The column is made when the first node turns out to count. */
 static void make_column(struct topology *t, size_t n)
 {
     if (n <= t->n_slots)
@@ -107,64 +118,128 @@ static void make_column(struct topology *t, size_t n)
     t->n_slots = n;
 }
 
-static void look_at(struct topology *t, const struct cache *cache, uint32_t slot)
+static void move(struct topology *t, const struct cache *cache, uint32_t slot, uint32_t after)
 {
-    const struct berth_node *node = cache->columns.nodes[slot];
-    const struct str *value =
-        node && node->object ? str_map_get(&node->node->metadata.labels, t->key) : NULL;
     uint32_t before = topology_domain(t, slot);
-    if (value ? before && str_eq(*value, t->values.v[before]) : !before)
+    if (before == after)
         return;
     make_column(t, cache->columns.cap);
-    /* The new one first: a value that stays in use keeps its number. */
-    uint32_t after = value ? domain_of(t, *value) : 0;
-    if (after) {
-        t->nodes[after]++;
-        t->n_nodes++;
-    }
-    leave_domain(t, before);
     t->domain[slot] = after;
     t->changes++;
+    if (after) {
+        t->n_nodes++;
+        t->n_used += t->nodes[after]++ == 0;
+    }
+    if (before) {
+        t->n_nodes--;
+        if (--t->nodes[before] > 0)
+            return;
+        t->n_used--;
+        if (!t->base)
+            forget_value(t, before);
+    }
 }
 
-static void catch_up(struct topology *t, const struct cache *cache)
+/* What a topology goes by: the label, or a rule. */
+struct looking {
+    struct topology *topology;
+    const struct cache *cache;
+    topology_rule *rule; /* NULL: the label */
+    const void *ctx;
+};
+
+static uint32_t by_label(struct topology *t, const struct berth_node *node, uint32_t before)
 {
-    const struct journal *j = &cache->node_changes;
+    const struct str *value = str_map_get(&node->node->metadata.labels, t->key);
+    if (!value)
+        return 0;
+    return before && str_eq(*value, t->values.v[before]) ? before : domain_of(t, *value);
+}
+
+static void look_at(const struct looking *l, uint32_t slot)
+{
+    struct topology *t = l->topology;
+    const struct berth_node *node = l->cache->columns.nodes[slot];
+    uint32_t after = 0;
+    if (node && node->object)
+        after = l->rule ? l->rule(l->ctx, slot) : by_label(t, node, topology_domain(t, slot));
+    move(t, l->cache, slot, after);
+}
+
+static void look_at_all(const struct looking *l)
+{
+    for (size_t i = 0; i < l->cache->columns.n; i++)
+        look_at(l, (uint32_t)i);
+    l->topology->seen = l->cache->node_changes.n;
+}
+
+static void catch_up(const struct looking *l)
+{
+    struct topology *t = l->topology;
+    const struct journal *j = &l->cache->node_changes;
     if (t->seen == j->n)
         return;
-    if (journal_reaches(j, t->seen))
-        for (uint64_t i = t->seen; i < j->n; i++)
-            look_at(t, cache, journal_at(j, i));
-    else
-        for (size_t i = 0; i < cache->columns.n; i++)
-            look_at(t, cache, (uint32_t)i);
-    t->seen = j->n;
+    if (!journal_reaches(j, t->seen)) {
+        look_at_all(l);
+    } else {
+        for (; t->seen < j->n; t->seen++)
+            look_at(l, journal_at(j, t->seen));
+    }
     if (t->n_slots)
-        make_column(t, cache->columns.cap);
+        make_column(t, l->cache->columns.cap);
 }
 
-static struct topology *new_topology(struct topologies *ts, struct str key)
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static struct topology *new_topology(struct topologies *ts, struct map *map, struct str key)
 {
     struct topology *t = xnew(struct topology);
     t->key = (struct str){str_dup(key), key.n};
     t->id = ++ts->next_id;
     t->n_domains = 1;
-    vec_push(&t->values, (struct str){0});
-    /* Everything is new to it, however short the journal. */
-    for (size_t i = 0; i < ts->cache->columns.n; i++)
-        look_at(t, ts->cache, (uint32_t)i);
-    t->seen = ts->cache->node_changes.n;
-    map_put(&ts->by_key, t->key, t);
+    map_put(map, t->key, t);
     return t;
 }
 
 struct topology *topologies_get(struct topologies *ts, struct str key)
 {
-    struct topology *t = map_get(&ts->by_key, key);
-    if (t)
-        catch_up(t, ts->cache);
-    else
-        t = new_topology(ts, key);
-    t->asked = ++ts->clock;
-    return t;
+    struct looking l = {.topology = map_get(&ts->by_key, key), .cache = ts->cache};
+    if (l.topology) {
+        catch_up(&l);
+    } else {
+        l.topology = new_topology(ts, &ts->by_key, key);
+        vec_push(&l.topology->values, (struct str){0});
+        look_at_all(&l);
+    }
+    l.topology->asked = ++ts->clock;
+    return l.topology;
+}
+
+/* Numbers of another base mean other domains. */
+static void start_over(struct topology *t, const struct topology *base)
+{
+    if (t->n_slots)
+        memset(t->domain, 0, t->n_slots * sizeof(*t->domain));
+    if (t->nodes)
+        memset(t->nodes, 0, t->n_domains * sizeof(*t->nodes));
+    t->n_nodes = t->n_used = 0;
+    t->changes++;
+    t->base = base->id;
+}
+
+const struct topology *topologies_derive(struct topologies *ts, const struct topology *base,
+                                         struct str name, topology_rule *rule, const void *ctx)
+{
+    struct looking l = {map_get(&ts->derived, name), ts->cache, rule, ctx};
+    if (!l.topology)
+        l.topology = new_topology(ts, &ts->derived, name);
+    make_domains(l.topology, base->n_domains);
+    if (l.topology->base == base->id) {
+        catch_up(&l);
+    } else {
+        start_over(l.topology, base);
+        look_at_all(&l);
+    }
+    l.topology->asked = ++ts->clock;
+    return l.topology;
 }

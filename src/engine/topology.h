@@ -13,7 +13,7 @@
 
 #include "engine/cache.h"
 
-#define TOPOLOGIES_MAX 64 /* keys kept from one cycle to the next */
+#define TOPOLOGIES_MAX 64 /* keys, and as many rules, kept from one cycle to the next */
 
 struct topology {
     struct str key;
@@ -32,11 +32,12 @@ struct topology {
     size_t cap_domains;
     uint64_t seen; /* of the cache's journal of nodes */
     uint64_t asked;
+    uint64_t base; /* id of what it was derived from; 0: of nothing */
 };
 
 struct topologies {
     const struct cache *cache;
-    struct map by_key;
+    struct map by_key, derived;
     uint64_t clock, next_id;
 };
 
@@ -46,6 +47,18 @@ void topologies_release(struct topologies *t);
 void topologies_trim(struct topologies *t);
 /* Brought up to date by this call and by no other. Valid until topologies_trim. */
 struct topology *topologies_get(struct topologies *t, struct str key);
+
+/* The domain in which the node counts; 0: in none. Only asked of nodes with an object. */
+typedef uint32_t topology_rule(const void *ctx, uint32_t slot);
+/*
+ * The same topology by a rule of its own, which depends on nothing but the nodes' objects: some do
+ * not count, some count elsewhere. Domains have the numbers, and the values, that they have in
+ * base. name stands for base's key and the whole rule. Nodes that changed since are asked again,
+ * the others are not. Valid until topologies_trim.
+ */
+const struct topology *topologies_derive(struct topologies *t, const struct topology *base,
+                                         struct str name, topology_rule *rule, const void *ctx);
+
 /* The label's value; empty for domain 0. */
 struct str topology_value(const struct topology *t, uint32_t domain);
 /* 0: no node has that value. */

@@ -6,17 +6,21 @@
 #include "kube/backoff.h"
 #include "kube/pod_writes.h"
 
+/* Refusals of the question before it is given up: half a minute, which roles take to be loaded. */
+#define MAX_REFUSALS 10
+
 struct pod_binding {
     struct rest_client *client;
     rest_done_fn *fn;
     void *ctx;
-    struct arena arena;
+    struct arena arena;     /* texts of first */
     struct object_meta pod; /* namespace, name and uid */
     struct str node;
     struct rest_call *call;
     struct loop_timer timer;
     struct backoff backoff;
     struct rest_result first; /* what the first attempt came to, where that left it open */
+    int refusals;             /* of the question */
 };
 
 static void binding_free(struct pod_binding *b)
@@ -47,6 +51,13 @@ static bool is_open(const struct rest_result *result)
            (result->status == 0 || result->status == 409 || result->status >= 500);
 }
 
+/* The server is there and does not answer the question: no longer a matter of time alone. */
+static bool is_refusal(const struct rest_result *result)
+{
+    return result->code < 0 && result->status >= 400 && result->status < 500 &&
+           result->status != 429;
+}
+
 static void ask_later(struct pod_binding *b)
 {
     loop_timer_set(&b->timer, backoff_next(&b->backoff, loop_now(rest_client_loop(b->client))));
@@ -68,6 +79,12 @@ static void on_got(void *ctx, const struct rest_result *result)
     b->call = NULL;
     if (result->status == 404) {
         finish(b, result);
+        return;
+    }
+    if (is_refusal(result) && ++b->refusals >= MAX_REFUSALS) {
+        log_error("What became of a binding is not told; taken for failed",
+                  KV_STR("pod", b->pod.name), KV_STR("node", b->node), KV_ERR(&result->err));
+        finish(b, &b->first);
         return;
     }
     if (result->code < 0 || rest_result_object(result, &pod, NULL) < 0) {
@@ -110,17 +127,18 @@ struct pod_binding *pod_binding_start(struct rest_client *client, const struct o
                                       struct str node, rest_done_fn *fn, void *ctx)
 {
     /* The first pause lets a request whose connection broke come to its end in the server. */
-    static const struct backoff_options pauses = {500 * NSEC_PER_MSEC, 5 * NSEC_PER_SEC, 2, 0.5, 0};
+    int64_t second = rest_client_retry_unit(client);
+    struct backoff_options pauses = {second / 2, 5 * second, 2, 0.5, 0};
     struct pod_binding *b = xnew(struct pod_binding);
 
     b->client = client;
     b->fn = fn;
     b->ctx = ctx;
     arena_init(&b->arena, 0);
-    b->pod.namespace = arena_dup(&b->arena, pod->namespace);
-    b->pod.name = arena_dup(&b->arena, pod->name);
-    b->pod.uid = arena_dup(&b->arena, pod->uid);
-    b->node = arena_dup(&b->arena, node);
+    b->pod.namespace = pod->namespace;
+    b->pod.name = pod->name;
+    b->pod.uid = pod->uid;
+    b->node = node;
     backoff_init(&b->backoff, &pauses, str_hash(b->pod.uid));
     loop_timer_init(&b->timer, rest_client_loop(client), on_timer);
     b->call = pod_bind(client, &b->pod, b->node, on_posted, b);

@@ -98,6 +98,11 @@ const struct kube_config *rest_client_config(const struct rest_client *client)
     return client->config;
 }
 
+int64_t rest_client_retry_unit(const struct rest_client *client)
+{
+    return client->options.retry_unit;
+}
+
 bool rest_is_json_only(const struct rest_client *client, const struct kind *kind)
 {
     return client->json_only[kind->id];

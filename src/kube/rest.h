@@ -24,7 +24,7 @@
 #include "kube/client.h"
 #include "net/http_client.h"
 
-#define REST_MAX_LIST    ((uint64_t)512 << 20) /* a list's page */
+#define REST_MAX_LIST    ((uint64_t)128 << 20) /* a list's page, of 500 objects */
 #define REST_MAX_REPLY   ((uint64_t)16 << 20)  /* any other answer */
 #define REST_MAX_FRAME   (OBJECT_MAX_SIZE + 4096)
 #define REST_MAX_RETRIES 10
@@ -54,6 +54,8 @@ int rest_client_new(struct loop *loop, const struct kube_config *config,
 struct rest_client *rest_client_free(struct rest_client *client);
 struct loop *rest_client_loop(const struct rest_client *client);
 const struct kube_config *rest_client_config(const struct rest_client *client);
+/* One second, as options have it: what else waits for the server does so in this unit. */
+int64_t rest_client_retry_unit(const struct rest_client *client);
 
 /* --- requests --------------------------------------------------------------------------------- */
 
@@ -92,7 +94,7 @@ struct rest_result {
     int status; /* HTTP's; 0: no answer at all */
     /* The server's own message, or "METHOD URL: what went wrong". */
     struct err err;
-    struct str url;    /* without query */
+    struct str url;    /* without query; of failures and lists only */
     struct str reason; /* of the server's Status: "NotFound", "Conflict", …; may be empty */
     bool too_large_resource_version; /* a Status with that cause: the server is behind */
     const struct kind *kind;

@@ -112,8 +112,10 @@ struct rest_call *rest_cancel(struct rest_call *call)
 void rest_call_finish(struct rest_call *call, struct rest_result *result)
 {
     result->kind = call->kind;
-    result->url = arena_printf(&call->arena, "%.*s%.*s", STR_ARG(rest_origin(call->client)),
-                               STR_ARG(str_slice(call->target, 0, str_find(call->target, '?'))));
+    if (result->code < 0 || call->verb == REST_LIST)
+        result->url =
+            arena_printf(&call->arena, "%.*s%.*s", STR_ARG(rest_origin(call->client)),
+                         STR_ARG(str_slice(call->target, 0, str_find(call->target, '?'))));
     result->encoding = call->encoding;
     result->object_flags = call->object_flags;
     detach(call);

@@ -95,9 +95,30 @@ static void start_call(struct http_call *call, struct client_conn *conn)
 
 /* --- events of connections -------------------------------------------------------------------- */
 
+static void fail_too_large(struct http_call *call)
+{
+    struct err err;
+    err_set(&err, -EMSGSIZE, "%.*s: answer larger than %llu bytes",
+            STR_ARG(str_slice(call->target, 0, 200)), (unsigned long long)call->max_body);
+    http_client_fail(call, -EMSGSIZE, &err, false);
+}
+
+/* An answer that says so itself is refused before any of it is kept. */
+static bool says_too_large(const struct http_call *call, const struct http_head *head)
+{
+    int64_t length;
+    return call->max_body && !str_is(call->method, "HEAD") &&
+           str_to_i64(http_headers_get(head->headers, "content-length"), &length) && length > 0 &&
+           (uint64_t)length > call->max_body;
+}
+
 static void on_head(struct http_stream *stream, const struct http_head *head)
 {
     struct http_call *call = call_of(stream);
+    if (says_too_large(call, head)) {
+        fail_too_large(call);
+        return;
+    }
     http_call_head_arrived(call);
     if (call->handlers->on_head)
         call->handlers->on_head(call->ctx, head->status, head->headers);
@@ -108,10 +129,7 @@ static void on_data(struct http_stream *stream, struct str data)
     struct http_call *call = call_of(stream);
     call->received += data.n;
     if (call->max_body && call->received > call->max_body) {
-        struct err err;
-        err_set(&err, -EMSGSIZE, "%.*s: answer larger than %llu bytes",
-                STR_ARG(str_slice(call->target, 0, 200)), (unsigned long long)call->max_body);
-        http_client_fail(call, -EMSGSIZE, &err, false);
+        fail_too_large(call);
         return;
     }
     if (call->handlers->on_data)

@@ -484,19 +484,6 @@ static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
     return terms ? BERTH_SUCCESS : BERTH_ERROR;
 }
 
-static enum berth_code normalize(void *ctx, const struct berth_cycle *cycle,
-                                 const struct berth_pod *pod, const uint32_t *slots,
-                                 int64_t *scores, size_t n, struct berth_status *status)
-{
-    (void)ctx;
-    (void)cycle;
-    (void)pod;
-    (void)slots;
-    (void)status;
-    normalize_scores(scores, n, MAX_NODE_SCORE, false);
-    return BERTH_SUCCESS;
-}
-
 const struct berth_plugin node_affinity_plugin = {
     PLUGIN_HEAD("NodeAffinity"),
     .create = create,
@@ -508,6 +495,6 @@ const struct berth_plugin node_affinity_plugin = {
     .pre_score = pre_score,
     .score = score,
     .score_many = score_many,
-    .normalize = normalize,
+    .normalize = normalize_highest_best,
     .sign = sign,
 };

@@ -56,6 +56,32 @@ void normalize_scores(int64_t *scores, size_t n, int64_t max, bool reverse)
 
 /* --- batches ---------------------------------------------------------------------------------- */
 
+enum berth_code normalize_highest_best(void *self, const struct berth_cycle *cycle,
+                                       const struct berth_pod *pod, const uint32_t *slots,
+                                       int64_t *scores, size_t n, struct berth_status *status)
+{
+    (void)self;
+    (void)cycle;
+    (void)pod;
+    (void)slots;
+    (void)status;
+    normalize_scores(scores, n, MAX_NODE_SCORE, false);
+    return BERTH_SUCCESS;
+}
+
+enum berth_code normalize_lowest_best(void *self, const struct berth_cycle *cycle,
+                                      const struct berth_pod *pod, const uint32_t *slots,
+                                      int64_t *scores, size_t n, struct berth_status *status)
+{
+    (void)self;
+    (void)cycle;
+    (void)pod;
+    (void)slots;
+    (void)status;
+    normalize_scores(scores, n, MAX_NODE_SCORE, true);
+    return BERTH_SUCCESS;
+}
+
 void batch_refuse(struct berth_filter_batch *batch, size_t word, uint64_t bits,
                   enum berth_code code, berth_reason reason)
 {
@@ -131,4 +157,13 @@ void no_events(void *self, struct berth_registrar *r)
 {
     (void)self;
     (void)r;
+}
+
+enum berth_hint hint_own_pod(void *self, const struct berth_pod *pod,
+                             const struct berth_object *before, const struct berth_object *after)
+{
+    (void)self;
+    (void)before;
+    const struct pod *changed = hint_pod(after);
+    return changed && hint_about(pod, changed) ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
 }

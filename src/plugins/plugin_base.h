@@ -27,6 +27,14 @@
  */
 void normalize_scores(int64_t *scores, size_t n, int64_t max, bool reverse);
 
+/* The two of them as a plugin's normalize. */
+enum berth_code normalize_highest_best(void *self, const struct berth_cycle *cycle,
+                                       const struct berth_pod *pod, const uint32_t *slots,
+                                       int64_t *scores, size_t n, struct berth_status *status);
+enum berth_code normalize_lowest_best(void *self, const struct berth_cycle *cycle,
+                                      const struct berth_pod *pod, const uint32_t *slots,
+                                      int64_t *scores, size_t n, struct berth_status *status);
+
 /* Refuses those nodes of the 64 behind `word` that `bits` names and that are still feasible. */
 void batch_refuse(struct berth_filter_batch *batch, size_t word, uint64_t bits,
                   enum berth_code code, berth_reason reason);
@@ -61,6 +69,10 @@ static inline struct toleration_list pod_tolerations(const struct pod *pod)
 
 /* For plugins that reject nothing, so that no event can help. */
 void no_events(void *self, struct berth_registrar *r);
+
+/* A hint: has the pod that waits itself been changed? */
+enum berth_hint hint_own_pod(void *self, const struct berth_pod *pod,
+                             const struct berth_object *before, const struct berth_object *after);
 
 /* The node or pod of a hint; NULL where the object is NULL. */
 static inline const struct node *hint_node(const struct berth_object *o)

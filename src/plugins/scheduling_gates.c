@@ -39,22 +39,11 @@ static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,
     return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
 }
 
-static enum berth_hint after_gates_eliminated(void *self, const struct berth_pod *pod,
-                                              const struct berth_object *before,
-                                              const struct berth_object *after)
-{
-    (void)self;
-    (void)before;
-    const struct pod *changed = hint_pod(after);
-    return changed && hint_about(pod, changed) ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
-}
-
 static void events(void *ctx, struct berth_registrar *r)
 {
     const struct scheduling_gates *self = ctx;
     self->host->register_event(r, BERTH_RESOURCE_POD,
-                               BERTH_ACTION_UPDATE_POD_SCHEDULING_GATES_ELIMINATED,
-                               after_gates_eliminated);
+                               BERTH_ACTION_UPDATE_POD_SCHEDULING_GATES_ELIMINATED, hint_own_pod);
 }
 
 const struct berth_plugin scheduling_gates_plugin = {

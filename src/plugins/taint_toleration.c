@@ -80,23 +80,12 @@ static enum berth_hint after_node_change(void *ctx, const struct berth_pod *pod,
     return (!old || bars(&view, old)) && new && !bars(&view, new) ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
 }
 
-static enum berth_hint after_pod_change(void *ctx, const struct berth_pod *pod,
-                                        const struct berth_object *before,
-                                        const struct berth_object *after)
-{
-    (void)ctx;
-    (void)before;
-    const struct pod *changed = hint_pod(after);
-    return changed && hint_about(pod, changed) ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
-}
-
 static void events(void *ctx, struct berth_registrar *r)
 {
     const struct berth_host *host = ((struct taint_toleration *)ctx)->host;
     host->register_event(r, BERTH_RESOURCE_NODE, BERTH_ACTION_ADD | BERTH_ACTION_UPDATE_NODE_TAINT,
                          after_node_change);
-    host->register_event(r, BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_POD_TOLERATION,
-                         after_pod_change);
+    host->register_event(r, BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_POD_TOLERATION, hint_own_pod);
 }
 
 /* --- filter ----------------------------------------------------------------------------------- */
@@ -206,19 +195,6 @@ static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
     return BERTH_SUCCESS;
 }
 
-static enum berth_code normalize(void *ctx, const struct berth_cycle *cycle,
-                                 const struct berth_pod *pod, const uint32_t *slots,
-                                 int64_t *scores, size_t n, struct berth_status *status)
-{
-    (void)ctx;
-    (void)cycle;
-    (void)pod;
-    (void)slots;
-    (void)status;
-    normalize_scores(scores, n, MAX_NODE_SCORE, true);
-    return BERTH_SUCCESS;
-}
-
 const struct berth_plugin taint_toleration_plugin = {
     PLUGIN_HEAD("TaintToleration"),
     .create = create,
@@ -229,6 +205,6 @@ const struct berth_plugin taint_toleration_plugin = {
     .pre_score = pre_score,
     .score = score,
     .score_many = score_many,
-    .normalize = normalize,
+    .normalize = normalize_lowest_best,
     .sign = sign,
 };

@@ -12,9 +12,9 @@ void scenario_init(struct scenario *s)
 
 void scenario_release(struct scenario *s)
 {
-    for (size_t i = 0; i < s->objects.n; i++)
-        object_unref(s->objects.v[i]);
-    vec_release(&s->objects);
+    for (size_t i = 0; i < s->items.n; i++)
+        object_unref(s->items.v[i].object);
+    vec_release(&s->items);
     map_release(&s->names);
 }
 
@@ -61,27 +61,36 @@ static void fill_in(struct scenario *s, struct object *o)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
+static int note_name(struct scenario *s, struct object *o, struct err *reterr)
+{
+    const struct object_meta *meta = object_meta(o);
+    struct str name = arena_printf(object_arena(o), "%.*s %.*s/%.*s", STR_ARG(object_kind(o)->kind),
+                                   STR_ARG(meta->namespace), STR_ARG(meta->name));
+    if (map_get(&s->names, name))
+        return err_set(reterr, -EEXIST, "metadata.name: there is a \"%.*s\" already",
+                       STR_ARG(meta->name));
+    map_put(&s->names, name, o);
+    return 0;
+}
+
 /* Takes the reference, on success. */
-static int add(struct scenario *s, struct object *o, struct err *reterr)
+static int add(struct scenario *s, struct object *o, enum scenario_what what, struct err *reterr)
 {
     const struct kind *kind = object_kind(o);
     if (kind->has_metadata && str_empty(object_meta(o)->name))
         return err_set(reterr, -EINVAL, "metadata.name: required");
     fill_in(s, o);
-    if (kind->has_metadata) {
-        const struct object_meta *meta = object_meta(o);
-        struct str name = arena_printf(object_arena(o), "%.*s %.*s/%.*s", STR_ARG(kind->kind),
-                                       STR_ARG(meta->namespace), STR_ARG(meta->name));
-        if (map_get(&s->names, name))
-            return err_set(reterr, -EEXIST, "metadata.name: there is a \"%.*s\" already",
-                           STR_ARG(meta->name));
-        map_put(&s->names, name, o);
+    if (kind->has_metadata && what == SCENARIO_THERE) {
+        int r = note_name(s, o, reterr);
+        if (r < 0)
+            return r;
     }
-    vec_push(&s->objects, o);
+    vec_push(&s->items, (struct scenario_item){o, what});
     return 0;
 }
 
-static int read_object(struct scenario *s, const struct json_value *doc, struct err *reterr)
+static int read_object(struct scenario *s, const struct json_value *doc, enum scenario_what what,
+                       struct err *reterr)
 {
     struct str kind_name = json_get_text(doc, STR("kind"));
     const struct kind *kind = kind_find(json_get_text(doc, STR("apiVersion")), kind_name);
@@ -92,7 +101,7 @@ static int read_object(struct scenario *s, const struct json_value *doc, struct 
     struct object *o = object_new(kind->id);
     int r = json_value_decode(doc, kind->type, 0, object_arena(o), object_body_mut(o), reterr);
     if (r == 0)
-        r = add(s, o, reterr);
+        r = add(s, o, what, reterr);
     if (r < 0) {
         object_unref(o);
         return err_prefix(reterr, r, "%.*s", STR_ARG(kind_name));
@@ -100,18 +109,34 @@ static int read_object(struct scenario *s, const struct json_value *doc, struct 
     return 0;
 }
 
+static int read_event(struct scenario *s, struct str type, const struct json_value *object,
+                      struct err *reterr)
+{
+    if (str_is(type, "BOOKMARK"))
+        return 0;
+    bool deleted = str_is(type, "DELETED");
+    if (!deleted && !str_is(type, "ADDED") && !str_is(type, "MODIFIED"))
+        return err_set(reterr, -EINVAL, "type: \"%.*s\" is none of ADDED, MODIFIED, DELETED",
+                       STR_ARG(type));
+    return read_object(s, object, deleted ? SCENARIO_DELETED : SCENARIO_CHANGED, reterr);
+}
+
 static int read_document(struct scenario *s, const struct json_value *doc, struct err *reterr)
 {
+    const struct json_value *object =
+        doc->kind == JSON_OBJECT ? json_get(doc, STR("object")) : NULL;
+    if (object && object->kind == JSON_OBJECT && json_get(doc, STR("type")))
+        return read_event(s, json_get_text(doc, STR("type")), object, reterr);
     if (doc->kind != JSON_OBJECT || !json_get(doc, STR("kind")))
         return err_set(reterr, -EINVAL, "expected a Kubernetes object with apiVersion and kind");
     const struct json_value *items = json_get(doc, STR("items"));
     if (!str_ends(json_get_text(doc, STR("kind")), STR("List")) || !items)
-        return read_object(s, doc, reterr);
+        return read_object(s, doc, SCENARIO_THERE, reterr);
     if (items->kind != JSON_ARRAY)
         return err_set(reterr, -EINVAL, "items: expected an array");
     int r = 0;
     for (size_t i = 0; r == 0 && i < items->n; i++) {
-        r = read_object(s, &items->items[i], reterr);
+        r = read_object(s, &items->items[i], SCENARIO_THERE, reterr);
         if (r < 0)
             err_prefix(reterr, r, "items[%zu]", i);
     }

@@ -4,7 +4,8 @@
  *
  * Purpose:   reads YAML or JSON files of Kubernetes objects (several documents, Lists such as
  *            `kubectl get nodes,pods -A -o json` prints) and fills in what an API server would:
- *            namespace, uid, schedulerName, allocatable from capacity.
+ *            namespace, uid, schedulerName, allocatable from capacity. Documents may also be watch
+ *            events, with the members type and object.
  * Ownership: holds a reference on each object.
  * Threading: one thread.
  */
@@ -16,9 +17,20 @@
 #include "base/vec.h"
 #include "codec/json_value.h"
 
+enum scenario_what {
+    SCENARIO_THERE,   /* an object of a manifest: when it came does not matter */
+    SCENARIO_CHANGED, /* a watch event: now it is there, and so */
+    SCENARIO_DELETED, /* a watch event: now it is gone */
+};
+
+struct scenario_item {
+    struct object *object;
+    enum scenario_what what;
+};
+
 struct scenario {
-    VEC(struct object *) objects; /* in the order of the files */
-    struct map names;             /* "Pod default/web" → its object */
+    VEC(struct scenario_item) items; /* in the order of the files */
+    struct map names;                /* "Pod default/web" → its object; of manifests */
     uint64_t next_uid;
     size_t skipped; /* objects of kinds that berth does not know */
 };

@@ -12,6 +12,12 @@ struct sim_binding {
     char *node;
 };
 
+struct sim_object {
+    struct object *object;
+    struct str key;
+    char text[];
+};
+
 /* --- ports ------------------------------------------------------------------------------------ */
 
 static int64_t port_now(void *ctx)
@@ -88,6 +94,12 @@ struct sim *sim_free(struct sim *sim)
         free(pod->message);
         free(pod);
     }
+    map_each (entry, &sim->objects) {
+        struct sim_object *known = entry->value;
+        object_unref(known->object);
+        free(known);
+    }
+    map_release(&sim->objects);
     vec_release(&sim->pods);
     vec_release(&sim->bindings);
     map_release(&sim->by_uid);
@@ -115,15 +127,56 @@ static enum load_rank rank_of(const struct object *o)
     }
 }
 
-static void load(struct sim *sim, struct object *o)
+static struct str key_of(const struct object *o, struct buf *out)
 {
-    if (is_pending(o)) {
-        struct sim_pod *pod = xnew(struct sim_pod);
-        pod->object = object_ref(o);
-        vec_push(&sim->pods, pod);
-        map_put(&sim->by_uid, object_meta(o)->uid, pod);
+    const struct object_meta *meta = object_meta(o);
+    buf_clear(out);
+    buf_add_printf(out, "%.*s %.*s/%.*s", STR_ARG(object_kind(o)->kind), STR_ARG(meta->namespace),
+                   STR_ARG(meta->name));
+    return buf_str(out);
+}
+
+/* It is now as `after` says, NULL: gone; gives what it was before, with a reference. */
+static struct object *replace(struct sim *sim, const struct object *o, struct object *after)
+{
+    struct buf text = BUF_INIT;
+    struct str key = key_of(o, &text);
+    struct sim_object *known = map_get(&sim->objects, key);
+    struct object *before = known ? known->object : NULL;
+    if (known && !after) {
+        map_del(&sim->objects, known->key);
+        free(known);
+    } else if (after && !known) {
+        known = xmalloc(sizeof(*known) + key.n);
+        memcpy(known->text, key.p, key.n);
+        known->key = (struct str){known->text, key.n};
+        map_put(&sim->objects, known->key, known);
     }
-    engine_object_changed(sim->engine, NULL, o);
+    if (after)
+        known->object = object_ref(after);
+    buf_release(&text);
+    return before;
+}
+
+static void note_pending(struct sim *sim, struct object *o)
+{
+    struct sim_pod *pod = xnew(struct sim_pod);
+    pod->object = object_ref(o);
+    vec_push(&sim->pods, pod);
+    map_put(&sim->by_uid, object_meta(o)->uid, pod);
+}
+
+static void load(struct sim *sim, const struct scenario_item *item)
+{
+    bool gone = item->what == SCENARIO_DELETED;
+    struct object *before = object_kind(item->object)->has_metadata
+                                ? replace(sim, item->object, gone ? NULL : item->object)
+                                : NULL;
+    if (!gone && !before && is_pending(item->object))
+        note_pending(sim, item->object);
+    if (!gone || before)
+        engine_object_changed(sim->engine, before, gone ? NULL : item->object);
+    object_unref(before);
     /* No two things happen at the same moment: pods are tried in the order they came. */
     sim->now++;
 }
@@ -131,9 +184,14 @@ static void load(struct sim *sim, struct object *o)
 void sim_load(struct sim *sim, const struct scenario *scenario)
 {
     for (int rank = 0; rank < LOAD_RANKS; rank++)
-        for (size_t i = 0; i < scenario->objects.n; i++)
-            if ((int)rank_of(scenario->objects.v[i]) == rank)
-                load(sim, scenario->objects.v[i]);
+        for (size_t i = 0; i < scenario->items.n; i++) {
+            const struct scenario_item *item = &scenario->items.v[i];
+            if (item->what == SCENARIO_THERE && (int)rank_of(item->object) == rank)
+                load(sim, item);
+        }
+    for (size_t i = 0; i < scenario->items.n; i++)
+        if (scenario->items.v[i].what != SCENARIO_THERE)
+            load(sim, &scenario->items.v[i]);
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
@@ -162,8 +220,10 @@ static void tell_bindings(struct sim *sim)
         struct write_result result = {.status = after ? 201 : 500,
                                       .message = STR("the pod could not be encoded")};
         engine_write_done(sim->engine, b->id, &result);
-        if (after)
+        if (after) {
+            object_unref(replace(sim, after, after));
             engine_object_changed(sim->engine, b->pod, after);
+        }
         object_unref(after);
         object_unref(b->pod);
         free(b->node);
@@ -175,7 +235,10 @@ static void tell_bindings(struct sim *sim)
 void sim_run(struct sim *sim)
 {
     /* Pods that are gated, or another scheduler's, are never tried: nobody waits for these. */
-    sim->n_open = engine_get_stats(sim->engine).active;
+    sim->n_open = 0;
+    for (size_t i = 0; i < sim->pods.n; i++)
+        sim->n_open += is_open(sim, sim->pods.v[i]);
+    sim->n_open = MIN(sim->n_open, engine_get_stats(sim->engine).active);
     for (;;) {
         while (sim->n_open && engine_schedule_one(sim->engine))
             tell_bindings(sim);

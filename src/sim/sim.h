@@ -26,6 +26,7 @@ struct sim {
     struct engine *engine;
     int64_t now;
     uint32_t max_attempts;
+    struct map objects;         /* "Pod default/web" → struct sim_object, as it is now */
     VEC(struct sim_pod *) pods; /* in the scenario's order */
     struct map by_uid;
     size_t n_open;                      /* of these: being tried, neither placed nor given up */
@@ -44,9 +45,12 @@ struct sim_options {
 
 int sim_new(const struct sim_options *options, struct sim **ret_sim, struct err *reterr) MUST_CHECK;
 struct sim *sim_free(struct sim *sim);
-/* Pods come last, those without a node after the others; otherwise in the scenario's order. */
+/*
+ * Objects of manifests: pods come last, those without a node after the others. Then what watch
+ * events say, one after the other.
+ */
 void sim_load(struct sim *sim, const struct scenario *scenario);
-/* Once. Until no pod is ready to be tried and nothing is under way. */
+/* Until no pod is ready to be tried and nothing is under way. More may be loaded afterwards. */
 void sim_run(struct sim *sim);
 
 #endif

@@ -25,6 +25,7 @@ GROUPS = 20
 AMOUNTS = 4000
 CREATE_IN_FLIGHT = 64
 SETTLE = 1.0        # seconds between creating pods and starting a scheduler
+EVENTS_PATIENCE = 3 # seconds without a further event
 QUIET = 0.5         # a process that used no CPU for so long has nothing left to write
 
 WAITING = ("kube-scheduler", "berth", "binds", "binds+events")
@@ -32,13 +33,15 @@ ARRIVING = ("kube-scheduler", "berth")
 TITLES = {"binds": "only binds", "binds+events": "binds, with events"}
 
 # What a run has to tell: key, heading, format.
-COLUMNS = (("pods_per_s", "pods/s", "{:.0f}"), ("cpu_ms_per_pod", "CPU ms/pod", "{:.3f}"),
+COLUMNS = (("pods_per_s", "pods/s", "{:.0f}"), ("events_per_s", "with events", "{:.0f}"),
+           ("cpu_ms_per_pod", "CPU ms/pod", "{:.3f}"),
            ("peak_rss_mb", "peak RSS MB", "{:.1f}"), ("first_bind_s", "first bind s", "{:.3f}"),
            ("p50_ms", "p50 ms", "{:.1f}"), ("p99_ms", "p99 ms", "{:.1f}"))
-# A ratio: key, of which figure, berth over whom, better when larger?
+# A ratio: key, of which figure, berth over whom.
 RATIOS = (("rate_vs_kube", "pods_per_s", "kube-scheduler"),
           ("rate_vs_binds_events", "pods_per_s", "binds+events"),
           ("rate_vs_binds", "pods_per_s", "binds"),
+          ("events_vs_binds_events", "events_per_s", "binds+events"),
           ("cpu_vs_kube", "cpu_ms_per_pod", "kube-scheduler"),
           ("rss_vs_kube", "peak_rss_mb", "kube-scheduler"),
           ("first_bind_vs_kube", "first_bind_s", "kube-scheduler"),
@@ -142,10 +145,10 @@ class Bench:
 
     def watch(self, namespace, pods):
         p = self.load("watch", self.c.admin_kubeconfig, namespace, pods, self.options.timeout)
-        ready = json.loads(p.stdout.readline() or "{}")
-        if "ready" not in ready:
-            raise SystemExit("bench: the watch did not begin")
-        return p
+        for line in p.stdout:
+            if "ready" in json.loads(line):
+                return p
+        raise SystemExit("bench: the watch did not begin")
 
     # -- the schedulers --
 
@@ -221,21 +224,47 @@ class Bench:
                 time.sleep(o.warm_up)
                 self.post("pods", namespace, objects, rate=o.rate)
             seen = self.follow(watch, who, process, progress)
-            return self.figures(seen, process, began, variant, pods)
+            figures = self.figures(seen, began, variant, pods)
+            if variant == "waiting" and who != "binds":
+                count, rate = self.events(namespace, pods, seen["first_ns"])
+                figures.update(events=count, events_per_s=rate)
+            return self.add_cost(figures, process)
 
-    def figures(self, seen, process, began, variant, pods):
+    def events(self, namespace, pods, first_ns):
+        """Events a second, from the first binding to the last event; and how many there are.
+
+        Schedulers write them behind the bindings, and may drop some: when none has come for a
+        while there are no more to come.
+        """
+        path = f"/api/v1/namespaces/{namespace}/events?limit=1"
+        count, last = 0, time.monotonic_ns()
+        while count < pods and time.monotonic_ns() - last < EVENTS_PATIENCE * 1e9:
+            found = self.c.get(path)
+            now = len(found["items"]) + found["metadata"].get("remainingItemCount", 0)
+            if now > count:
+                count, last = now, time.monotonic_ns()
+            if count < pods:
+                time.sleep(0.1)
+        return count, count * 1e9 / max(1, last - first_ns)
+
+    @staticmethod
+    def figures(seen, began, variant, pods):
         figures = {"pods": pods, "bound": seen["bound"]}
         seconds = (seen["last_ns"] - seen["first_ns"]) / 1e9
         figures["seconds"] = seconds
         figures["pods_per_s"] = (seen["bound"] - 1) / seconds if seconds > 0 else 0.0
-        if process.running() and process.name in ARRIVING:
-            figures["cpu_ms_per_pod"] = cpu_when_quiet(process) * 1000 / max(1, seen["bound"])
-            figures["peak_rss_mb"] = peak_rss_mb(process)
         if variant == "waiting":
             figures["first_bind_s"] = (seen["first_ns"] - began) / 1e9
         else:
             figures["p50_ms"] = seen["p50_ns"] / 1e6
             figures["p99_ms"] = seen["p99_ns"] / 1e6
+        return figures
+
+    @staticmethod
+    def add_cost(figures, process):
+        if process.running() and process.name in ARRIVING:
+            figures["cpu_ms_per_pod"] = cpu_when_quiet(process) * 1000 / max(1, figures["bound"])
+            figures["peak_rss_mb"] = peak_rss_mb(process)
         return figures
 
     def end(self, process):

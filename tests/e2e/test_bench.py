@@ -14,10 +14,10 @@ from tap import contains, main, test
 PODS, ARRIVING = 100, 20
 WHO = {"waiting": ["kube-scheduler", "berth", "binds", "binds+events"],
        "arriving": ["kube-scheduler", "berth"]}
-FIGURES = {"waiting": ["pods_per_s", "cpu_ms_per_pod", "peak_rss_mb", "first_bind_s"],
+FIGURES = {"waiting": ["pods_per_s", "events_per_s", "cpu_ms_per_pod", "peak_rss_mb", "first_bind_s"],
            "arriving": ["pods_per_s", "cpu_ms_per_pod", "peak_rss_mb", "p50_ms", "p99_ms"]}
-RATIOS = {"waiting": ["rate_vs_kube", "rate_vs_binds_events", "rate_vs_binds", "cpu_vs_kube",
-                      "rss_vs_kube", "first_bind_vs_kube"],
+RATIOS = {"waiting": ["rate_vs_kube", "rate_vs_binds_events", "rate_vs_binds",
+                      "events_vs_binds_events", "cpu_vs_kube", "rss_vs_kube", "first_bind_vs_kube"],
           "arriving": ["rate_vs_kube", "cpu_vs_kube", "rss_vs_kube", "p50_vs_kube", "p99_vs_kube"]}
 
 

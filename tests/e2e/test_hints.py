@@ -22,76 +22,83 @@ GPU = "example.com/gpu"
 TRIED = re.compile(r'"(Unable to schedule pod; no fit; waiting|Successfully bound pod to node)"'
                    r' pod="default/(\w+)-([\w-]+)"')
 
+STRATEGIC = "application/strategic-merge-patch+json"
+LAST = "seen-last"
+
 # One profile for each plugin that rejects, so that no other brings its pods back; and one with all.
 ONLY = {"fit": "NodeResourcesFit", "cordon": "NodeUnschedulable", "taint": "TaintToleration",
         "affinity": "NodeAffinity", "port": "NodePorts", "spread": "PodTopologySpread",
         "pods": "InterPodAffinity", "feature": "NodeDeclaredFeatures"}
 
 
-def only(name, plugin):
+def only(name, *plugins):
     return {"schedulerName": name, "plugins": {"multiPoint": {
         "disabled": [{"name": "*"}],
-        "enabled": [{"name": n} for n in ("PrioritySort", plugin, "DefaultBinder")]}}}
+        "enabled": [{"name": n} for n in ("PrioritySort", *plugins, "DefaultBinder")]}}}
 
 
 def profiles(who):
-    return [only(who, "NodeResourcesFit"), profile(f"{who}-all")] + [
+    return [only(who, "NodeResourcesFit"), profile(f"{who}-all"),
+            only(f"{who}-last", "NodeDeclaredFeatures", "NodeAffinity")] + [
         only(f"{who}-{name}", plugin) for name, plugin in ONLY.items()]
 
 
 # ---- seeing --------------------------------------------------------------------------------------
 
-def attempts(c, who):
+def tried(c, who):
     """How often each pod of this scheduler was tried in this test, with what result."""
     return collections.Counter(
         f"{name}{'' if what.startswith('Unable') else ' bound'}"
         for what, owner, name in TRIED.findall(c.schedulers[who].text()[c.log_begins[who]:])
-        if owner == who and not name.startswith("seen-"))
-
-
-def seen(c, number):
-    """Both know what has happened so far: each has given a node to a pod that came after it.
-
-    These pods stay. To delete them would be one more reason to try others again."""
-    resource = f"berth.test/seen-{number}"
-    c.patch(f"{NODES}/a/status", {"status": {"capacity": {resource: "2"},
-                                             "allocatable": {resource: "2"}}})
-    make_twice(c, {f"seen-{number}": make_pod("p", cpu=None, memory=None,
-                                              extended={resource: 1})})
-    for who in BOTH:
-        wait_for(lambda: c.pod(f"{who}-seen-{number}")["spec"].get("nodeName"), LATE,
-                 what=f"{who} has seen it all")
+        if owner == who)
 
 
 class Changes:
-    """Does one thing after the other and compares what came of it.
-
-    What has been tried is compared since the beginning, or since the two last differed: one of them
-    may be a little later than the other."""
+    """Does one thing after the other and compares what came of it."""
 
     def __init__(self, c):
-        self.c, self.count, self.trouble, self.told = c, 0, [], []
-        self.begin()
+        self.c, self.rounds, self.trouble, self.told = c, 0, [], []
+        self.before = {who: collections.Counter() for who in BOTH}
+
+    def come_to_rest(self):
+        """Returns when both schedulers know what has happened and have tried again whom they want.
+
+        All is known when a pod that came after all others has a node. Those who are brought back
+        are tried one after the other, the one that has to wait longest last. That is LAST, which
+        the new feature of a node always brings back: when it has failed once more, all are through.
+        """
+        self.rounds += 1
+        resource = f"berth.test/seen-{self.rounds}"
+        self.c.patch(f"{NODES}/a/status", {"status": {"capacity": {resource: "2"},
+                                                      "allocatable": {resource: "2"}}})
+        make_twice(self.c, {f"seen-{self.rounds}": make_pod(
+            "p", cpu=None, memory=None, extended={resource: 1})})
+        for who in BOTH:
+            wait_for(lambda: self.c.pod(f"{who}-seen-{self.rounds}")["spec"].get("nodeName"), LATE,
+                     what=f"{who} has seen it all")
+        last = {who: tried(self.c, who)[LAST] for who in BOTH}
+        self.c.patch(f"{NODES}/a/status", {"status": {"declaredFeatures": [f"V{self.rounds:04}"]}})
+        for who in BOTH:
+            wait_for(lambda: tried(self.c, who)[LAST] > last[who], LATE,
+                     what=f"{who} has tried all pods")
 
     def begin(self):
-        self.before = {who: attempts(self.c, who) for who in BOTH}
-        self.known = collections.Counter()
-
-    def since(self, who):
-        return attempts(self.c, who) - self.before[who]
+        """LAST fails until nobody has to wait longer after a failure."""
+        for _ in range(5):
+            self.come_to_rest()
+        for who in BOTH:
+            self.before[who] = tried(self.c, who)
 
     def done(self, what):
-        self.count += 1
-        seen(self.c, self.count)
-        try:
-            wait_for(lambda: self.since("berth") == self.since("kube"), 5)
-            new = self.since("kube") - self.known
-            self.told.append(f"{what}: {', '.join(sorted(new)) or '-'}")
-            self.known += new
-        except TimeoutError:
-            new = {who: dict(self.since(who) - self.known) for who in BOTH}
+        self.come_to_rest()
+        now = {who: tried(self.c, who) for who in BOTH}
+        # What the new feature of the node brings back anyhow says nothing.
+        new = {who: {name: n for name, n in (now[who] - self.before[who]).items()
+                     if name != "feature" and not name.startswith("seen-")} for who in BOTH}
+        self.told.append(f"{what}: {', '.join(sorted(new['kube'])) or '-'}")
+        if new["berth"] != new["kube"]:
             self.trouble.append(f"{what}: berth {new['berth']}, kube {new['kube']}")
-            self.begin()
+        self.before = now
 
     def node(self, name, what, patch):
         self.c.patch(f"{NODES}/{name}", patch)
@@ -102,14 +109,16 @@ class Changes:
         self.done(f"node {name}: {what}")
 
     def pod(self, name, what, patch, subresource=""):
-        self.c.patch(f"{PODS}/{name}{subresource}", patch, "application/strategic-merge-patch+json")
+        self.c.patch(f"{PODS}/{name}{subresource}", patch, STRATEGIC)
         self.done(f"pod {name}: {what}")
 
-    def twins(self, name, what, patch):
-        """The waiting pod itself changes."""
-        for who in BOTH:
-            self.c.patch(f"{PODS}/{who}-{name}", patch, "application/strategic-merge-patch+json")
-        self.done(f"{name} itself: {what}")
+    def twins(self, what, patches):
+        """Pods that wait change themselves: a patch by the name of each."""
+        for name, patch in patches.items():
+            for who in BOTH:
+                self.c.patch(f"{PODS}/{who}-{name}", patch, STRATEGIC)
+        whose = ", ".join(patches) if len(patches) < 4 else "all that wait"
+        self.done(f"{whose}: {what}")
 
     def add(self, what, obj):
         ns = obj["metadata"].get("namespace")
@@ -165,20 +174,17 @@ def on_node(name, cpu="1"):
             make_pod(f"shy-{name}", node_name=name, affinity=far("loud")))
 
 
-def cluster(c):
-    """Three nodes that nobody here can use."""
-    for name, zone in (("a", "1"), ("b", "2"), ("c", "3")):
-        for obj in (node(name, zone), *on_node(name)):
-            c.create(NODES if obj["kind"] == "Node" else PODS, obj)
-    seen(c, 0)
+def needy(why, **more):
+    """A pod that needs a feature that no node has."""
+    pod = make_pod("p", scheduler_name=why, spec={"restartPolicy": "Never"}, **more)
+    pod["spec"]["containers"][0].update(restartPolicy="Never", restartPolicyRules=[
+        {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}])
+    return pod
 
 
 def waiting():
     def pod(why, **more):
         return make_pod("p", scheduler_name=why, **more)
-    rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
-    needy = pod("feature", spec={"restartPolicy": "Never"})
-    needy["spec"]["containers"][0].update(restartPolicy="Never", restartPolicyRules=[rule])
     web = {"labels": {"app": "web"}}
     return {
         "cpu": pod("fit", cpu="3500m"), "memory": pod("fit", memory="8Gi"),
@@ -198,7 +204,7 @@ def waiting():
         "near-host": pod("pods", affinity=near("db", HOST)),
         "near-rack": pod("pods", affinity=near("web", "rack")),
         "far": pod("pods", affinity=far("web")), "loud": pod("pods", labels={"app": "loud"}),
-        "feature": needy,
+        "feature": needy("feature"),
         "mixed": pod("all", cpu="7", node_selector={"disk": "fast"},
                      tolerations=[{"operator": "Exists"}]),
         "mixed-pods": pod("all", affinity=near("db"), ports=[80],
@@ -207,13 +213,17 @@ def waiting():
 
 
 def prepare(c):
+    """Three nodes that nobody here can use, and those who wait."""
     c.log_begins = {who: len(c.schedulers[who].text()) for who in BOTH}
-    cluster(c)
+    for name, zone in (("a", "1"), ("b", "2"), ("c", "3")):
+        for obj in (node(name, zone), *on_node(name)):
+            c.create(NODES if obj["kind"] == "Node" else PODS, obj)
+    make_twice(c, {LAST: needy("last", priority_class="last", node_selector={"for": "nobody"})})
+    do = Changes(c)
+    do.come_to_rest()
     make_twice(c, waiting())
-    for who in BOTH:
-        wait_for(lambda: set(attempts(c, who)) >= set(waiting()), LATE,
-                 what=f"{who} has tried every pod")
-    return Changes(c)
+    do.begin()
+    return do
 
 
 # ---- what changes --------------------------------------------------------------------------------
@@ -245,7 +255,6 @@ def changes_of_nodes(c):
     do.node_status("a", "a condition", conditions=[{"type": "Ready", "status": "False"}])
     do.node_status("a", "a time in a condition", conditions=[
         {"type": "Ready", "status": "False", "reason": "Other"}])
-    do.node_status("a", "a feature", declaredFeatures=["Other"])
     do.node_status("a", "images", images=[{"names": ["registry.test/pause:3.10"], "sizeBytes": 1}])
     # New nodes, and old ones that go.
     for name, zone, what in (("e", "9", "a zone of its own"), ("f", "3", "a zone that is there"),
@@ -295,6 +304,16 @@ def changes_of_pods_that_have_a_node(c):
     do.delete(f"{PODS}/gpu")
     do.add("one that keeps others away too", make_pod("shy", node_name="b", affinity=far("loud")))
     do.delete(f"{PODS}/shy")
+    # A pod that has ended, and one that is being deleted but not gone yet.
+    do.add("one that will end", make_pod("ends", node_name="b", labels={"app": "web"}))
+    do.pod("ends", "it has ended", {"status": {"phase": "Succeeded"}}, "/status")
+    do.pod("ends", "a label when it has ended", labelled(app="db"))
+    do.delete(f"{PODS}/ends")
+    stays = make_pod("stays", node_name="b", labels={"app": "web"})
+    stays["metadata"]["finalizers"] = ["example.com/stays"]
+    do.add("one that stays", stays)
+    do.delete(f"{PODS}/stays")
+    do.pod("stays", "nothing holds it", {"metadata": {"finalizers": None}})
     do.add("what is wanted, by nobody's scheduler", make_pod("db", labels={"app": "db"},
                                                              scheduler_name="nobody"))
     do.pod("db", "a label", labelled(a="b"))
@@ -303,25 +322,29 @@ def changes_of_pods_that_have_a_node(c):
     do.conclude()
 
 
+def more_tolerations(c, name, *more):
+    """With what the pod has already, but for what is to be tolerated for another time."""
+    has = [t for t in c.pod(f"kube-{name}")["spec"].get("tolerations", []) if t.get("key") != "y"]
+    return {"spec": {"tolerations": has + list(more)}}
+
+
 @test
 def changes_of_the_pods_that_wait(c):
     do = prepare(c)
     names = list(waiting())
-    for name in names:
-        do.twins(name, "an annotation", {"metadata": {"annotations": {"a": "b"}}})
-        do.twins(name, "a label", labelled(a="b"))
-    for name in names:
-        tolerations = c.pod(f"kube-{name}")["spec"].get("tolerations", [])
-        do.twins(name, "a toleration", {"spec": {"tolerations": tolerations + [
-            {"key": "x", "operator": "Exists"}]}})
-    do.twins("near", "what it wants itself", labelled(app="db"))
-    do.twins("loud", "quiet", labelled(app="quiet"))
-    do.twins("taint", "a toleration that helps", {"spec": {
-        "tolerations": c.pod("kube-taint")["spec"]["tolerations"] + [
-            {"key": key, "operator": "Exists"} for key in ("t", "u")]}})
-    do.twins("cordon", "a toleration that helps", {"spec": {
-        "tolerations": c.pod("kube-cordon")["spec"]["tolerations"] + [
-            {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}]}})
+    do.twins("an annotation", {n: {"metadata": {"annotations": {"a": "b"}}} for n in names})
+    do.twins("a label", {n: labelled(a="b") for n in names})
+    do.twins("a toleration", {n: more_tolerations(c, n, {"key": "x", "operator": "Exists"})
+                              for n in names})
+    for seconds in (300, 200):
+        y = {"key": "y", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}
+        do.twins(f"{seconds} s of toleration", {n: more_tolerations(c, n, y) for n in names})
+    do.twins("what it wants itself", {"near": labelled(app="db")})
+    do.twins("quiet", {"loud": labelled(app="quiet")})
+    do.twins("tolerations that help", {"taint": more_tolerations(
+        c, "taint", y, *[{"key": key, "operator": "Exists"} for key in ("t", "u")])})
+    do.twins("a toleration that helps", {"cordon": more_tolerations(
+        c, "cordon", y, {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"})})
     for name in ("gpu", "rack"):
         for who in BOTH:
             c.delete(f"{PODS}/{who}-{name}?gracePeriodSeconds=0")
@@ -329,7 +352,11 @@ def changes_of_the_pods_that_wait(c):
     do.conclude()
 
 
-RED = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "red"}}
+OBJECTS = [
+    {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "red"}},
+    {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "last"},
+     "value": -1000},
+]
 
 if __name__ == "__main__":
-    main(fixture=side_by_side.cluster(profiles, [RED]), after=after)
+    main(fixture=side_by_side.cluster(profiles, OBJECTS), after=after)

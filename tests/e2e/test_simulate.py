@@ -79,6 +79,8 @@ def an_empty_file_has_no_pods(d):
         equal((done.code, done.err), (0, ""), f"{text!r}: exit code and standard error")
         contains(done.out, "0 of 0 pods placed")
         equal(json.loads(simulate("-o", "json", file(d, "empty.yaml", text)).out), [], "JSON")
+        done = simulate("--explain", file(d, "empty.yaml", text))
+        equal((done.code, done.out, done.err), (0, "", ""), "nothing to explain")
 
 
 @test
@@ -157,9 +159,80 @@ def pods_of_other_schedulers_and_bound_ones_are_left_alone(d):
     equal(got["default/other"]["node"], "", "node of the other scheduler's pod")
 
 
+def explanations(d, objects, *args):
+    done = simulate(*args, file(d, "scenario.json", objects))
+    equal(done.code, 0, f"exit code; it said {done.err!r}")
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+@test
+def a_survey_tells_what_every_filter_says(d):
+    cordoned = make_node("n1", cpu="1")
+    cordoned["spec"] = {"unschedulable": True}
+    records = explanations(d, [make_node("n0", cpu="8"), cordoned, make_pod("p", cpu="2")], "--survey")
+    equal(len(records), 1, "attempts")
+    filters = records[0]["filters"]
+    contains(" ".join(filters["asked"]), "NodeUnschedulable", "NodeResourcesFit")
+    refused = {n["name"]: {r["name"]: r["reasons"] for r in n.get("refused", [])}
+               for n in filters["nodes"]}
+    equal(refused, {"n0": {}, "n1": {"NodeUnschedulable": ["node(s) were unschedulable"],
+                                     "NodeResourcesFit": ["Insufficient cpu"]}}, "refusals")
+    equal("filters" in explanations(d, [make_node("n0"), make_pod("p")], "--explain")[0], False,
+          "a survey that nobody asked for")
+
+
+@test
+def pods_are_tried_as_often_as_one_likes(d):
+    # Its selector does not parse: an error, after which a pod is tried again and again.
+    broken = make_pod("broken")
+    broken["spec"]["topologySpreadConstraints"] = [
+        {"maxSkew": 1, "topologyKey": "x", "whenUnsatisfiable": "DoNotSchedule",
+         "labelSelector": {"matchLabels": {"no key": "x"}}}]
+    gated = make_pod("gated")
+    gated["spec"]["schedulingGates"] = [{"name": "wait"}]
+    scene = [make_node("n0"), gated, make_pod("other", scheduler_name="other"), broken]
+    for attempts in (1, 2, 5):
+        records = explanations(d, scene, "--explain", f"--attempts={attempts}")
+        equal([(r["pod"], r["outcome"], r["attempt"]) for r in records],
+              [("broken", "error", i + 1) for i in range(attempts)], f"--attempts={attempts}")
+
+
+@test
+def pods_may_come_before_what_they_need(d):
+    got = placements(d, [make_pod("p", cpu="2"), make_pod("there", cpu="3", node_name="n0"),
+                         make_node("n0", cpu="4"), make_node("n1", cpu="4")])
+    equal(got["default/p"]["node"], "n1", "node")
+
+
+@test
+def what_happens_then_is_played(d):
+    first = file(d, "first.json", [make_node("n0", cpu="4"), make_pod("a", cpu="3")])
+    then = file(d, "then.json", [{"type": "ADDED", "object": make_pod("b", cpu="3")}])
+    after = file(d, "after.json", [{"type": "DELETED", "object": make_pod("a")},
+                                   {"type": "MODIFIED", "object": make_node("n0", cpu="6")},
+                                   make_pod("c", cpu="4")])
+    done = simulate("-o", "json", "--attempts=1", first, "--then", then, "--then", after)
+    equal((done.code, done.err), (0, ""), "exit code and standard error")
+    equal([(p["name"], p["node"], p["message"]) for p in json.loads(done.out)],
+          [("a", "n0", ""), ("b", "", "0/1 nodes are available: 1 Insufficient cpu."),
+           ("c", "n0", "")], "pods")
+
+
+@test
+def mistakes_in_what_happens_then_are_told(d):
+    first = file(d, "first.json", [make_node("n0")])
+    for event, part in (({"type": "BORN", "object": make_pod("p")}, "BORN"),
+                        ({"type": "ADDED", "object": {"apiVersion": "v1", "kind": "Pod"}},
+                         "metadata.name")):
+        path = file(d, "then.json", [event])
+        done = simulate(first, "--then", path)
+        equal((done.code, done.out, done.err.count("\n")), (1, "", 1), "exit code and output")
+        contains(done.err, path, part)
+
+
 @test
 def wrong_flags_exit_with_2(d):
-    for args in (["--nonsense"], ["-o", "xml", "x"], [], ["--seed=x", "x"]):
+    for args in (["--nonsense"], ["-o", "xml", "x"], [], ["--seed=x", "x"], ["--attempts=0", "x"]):
         done = simulate(*args)
         equal((done.code, done.err.count("\n")), (2, 1), f"{args}: exit code and lines")
 

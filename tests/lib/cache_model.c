@@ -73,16 +73,25 @@ static int nth_of_zone(const struct cache_model *m, int zone, int nth)
     return -1;
 }
 
-size_t cache_model_order(const struct cache_model *m, int *ret_order)
+static void make_order(struct cache_model *m)
 {
-    size_t n = 0;
+    m->n_order = 0;
     for (int round = 0; round < MODEL_NODES; round++)
         for (int i = 0; i < m->n_zones; i++) {
             int node = nth_of_zone(m, m->zones[i], round);
             if (node >= 0)
-                ret_order[n++] = node;
+                m->order[m->n_order++] = node;
         }
-    return n;
+}
+
+/* A node that changes its zone keeps its place until another comes or goes. */
+size_t cache_model_order(struct cache_model *m, int *ret_order)
+{
+    if (m->order_is_old)
+        make_order(m);
+    m->order_is_old = false;
+    memcpy(ret_order, m->order, sizeof(m->order));
+    return (size_t)m->n_order;
 }
 
 /* --- images ----------------------------------------------------------------------------------- */
@@ -121,6 +130,7 @@ void cache_model_set_node(struct cache_model *m, int node, int kind)
     m->node_kind[node] = kind;
     if (moves)
         enter_zone(m, node);
+    m->order_is_old |= old < 0;
     report_images(m, node, m->node_kinds[kind].images);
     count_slot_change(m, node, had);
 }
@@ -132,6 +142,7 @@ void cache_model_remove_node(struct cache_model *m, int node)
         return;
     leave_zone(m, node);
     m->node_kind[node] = -1;
+    m->order_is_old = true;
     report_images(m, node, NULL);
     count_slot_change(m, node, had);
 }
@@ -140,7 +151,11 @@ void cache_model_remove_pod(struct cache_model *m, int pod)
 {
     if (!m->pods[pod].there)
         return;
-    bool had = cache_model_has_slot(m, m->pods[pod].node);
+    int node = m->pods[pod].node;
+    bool had = cache_model_has_slot(m, node);
+    for (int i = 0; i < MODEL_PORTS; i++)
+        if (m->pod_kinds[m->pods[pod].kind].ports[i])
+            m->ports[node][i] = 0;
     m->pods[pod].there = false;
     count_slot_change(m, m->pods[pod].node, had);
 }
@@ -150,6 +165,8 @@ void cache_model_set_pod(struct cache_model *m, int pod, int kind, int node, boo
     cache_model_remove_pod(m, pod);
     bool had = cache_model_has_slot(m, node);
     m->pods[pod] = (struct model_cache_pod){true, assumed, kind, node};
+    for (int i = 0; i < MODEL_PORTS; i++)
+        m->ports[node][i] += m->pod_kinds[kind].ports[i];
     count_slot_change(m, node, had);
 }
 
@@ -175,13 +192,12 @@ struct model_sums cache_model_sums(const struct cache_model *m, int node)
         add(&s.nonzero_memory, f->nonzero_memory);
         for (int k = 0; k < MODEL_SCALARS; k++)
             add(&s.scalars[k], f->scalars[k]);
-        for (int k = 0; k < MODEL_PORTS; k++)
-            s.ports[k] += f->ports[k];
         for (int k = 0; k < MODEL_CLAIMS; k++)
             s.claims[k] += f->claims[k];
         s.pods++;
         s.affinity += f->affinity;
         s.required_anti_affinity += f->required_anti_affinity;
     }
+    memcpy(s.ports, m->ports[node], sizeof(s.ports));
     return s;
 }

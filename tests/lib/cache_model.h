@@ -56,7 +56,10 @@ struct cache_model {
     struct model_image images[MODEL_IMAGES];
     int zones[MODEL_NODES + 1], n_zones; /* in the order in which they came to be */
     int arrived[MODEL_NODES], n_arrived; /* nodes in the order in which they came to their zone */
-    uint64_t slot_changes;               /* how often a name came to have a slot or lost it */
+    int order[MODEL_NODES], n_order;     /* as it was when a node came or went last */
+    bool order_is_old;
+    size_t ports[MODEL_NODES][MODEL_PORTS]; /* by how many pods, since one that had it went */
+    uint64_t slot_changes;                  /* how often a name came to have a slot or lost it */
 };
 
 /* Sums over the pods of one node. */
@@ -77,7 +80,7 @@ void cache_model_remove_pod(struct cache_model *m, int pod);
 bool cache_model_has_slot(const struct cache_model *m, int node);
 struct model_sums cache_model_sums(const struct cache_model *m, int node);
 size_t cache_model_image_nodes(const struct cache_model *m, int image);
-/* Fills the nodes' numbers in order; how many there are. */
-size_t cache_model_order(const struct cache_model *m, int *ret_order);
+/* Fills the nodes' numbers in order; how many there are. To be asked after every change. */
+size_t cache_model_order(struct cache_model *m, int *ret_order);
 
 #endif

@@ -141,7 +141,9 @@ static bool scores_agree(struct trial *t)
 bool trial_batches_agree(struct trial *t)
 {
     const struct berth_plugin *p = t->handle->plugin;
-    return (!p->filter_many || filters_agree(t)) && (!p->score_many || scores_agree(t));
+    bool filters = p->filter_many && t->pre_filter == BERTH_SUCCESS;
+    bool scores = p->score_many && t->pre_score == BERTH_SUCCESS;
+    return (!filters || filters_agree(t)) && (!scores || scores_agree(t));
 }
 
 const char *trial_args_error(const struct fixture *f, const char *plugin, const char *args,

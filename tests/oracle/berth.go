@@ -17,6 +17,7 @@ import (
 // berth is the program under test, run once for every case.
 type berth struct {
 	program string
+	gates   string
 	dir     string // for its configuration
 }
 
@@ -33,6 +34,9 @@ const berthTimeout = 20 * time.Second
 
 func (b *berth) run(c *testCase) ([]*attempt, error) {
 	args := []string{"simulate", "--survey", "--attempts=1"}
+	if b.gates != "" {
+		args = append(args, "--feature-gates="+b.gates)
+	}
 	if c.Config != nil {
 		t := cloneValue(c.Config).(tree)
 		t["apiVersion"], t["kind"] = "kubescheduler.config.k8s.io/v1", "KubeSchedulerConfiguration"
@@ -41,6 +45,17 @@ func (b *berth) run(c *testCase) ([]*attempt, error) {
 			return nil, err
 		}
 		args = append(args, "--config="+file)
+	}
+	for i, events := range c.Then {
+		file := filepath.Join(b.dir, fmt.Sprintf("then-%d.yaml", i))
+		var text []byte
+		for _, e := range events {
+			text = append(append(text, "---\n"...), encode(e)...)
+		}
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			return nil, err
+		}
+		args = append(args, "--then="+file)
 	}
 	out, err := b.exec(append(args, "-"), encode(tree{"apiVersion": "v1", "kind": "List", "items": c.Items}))
 	if err != nil {

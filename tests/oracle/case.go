@@ -17,6 +17,9 @@ type tree = map[string]any
 type testCase struct {
 	Config tree  `json:"config,omitempty"` // nil: the default configuration
 	Items  []any `json:"items"`            // trees; pods are the last, bound ones before others
+
+	// What happens when all pods have been tried, and then again: watch events.
+	Then [][]any `json:"then,omitempty"`
 }
 
 func readCase(file string) (*testCase, error) {
@@ -35,6 +38,9 @@ func readCase(file string) (*testCase, error) {
 
 func (c *testCase) clone() *testCase {
 	out := &testCase{Items: cloneValue(c.Items).([]any)}
+	for _, events := range c.Then {
+		out.Then = append(out.Then, cloneValue(events).([]any))
+	}
 	if c.Config != nil {
 		out.Config = cloneValue(c.Config).(tree)
 	}
@@ -73,6 +79,13 @@ func prune(v any) {
 		for _, m := range v {
 			prune(m)
 		}
+	}
+}
+
+func (c *testCase) prune() {
+	prune(c.Items)
+	for _, events := range c.Then {
+		prune(events)
 	}
 }
 

@@ -53,17 +53,17 @@ func (c *coverage) add(tc *testCase, v *verdict) {
 func (c *coverage) note(p pluginVerdict) {
 	c.refused[p.Name]++
 	for _, reason := range p.Reasons {
-		if p.Code == "Error" {
-			reason, _, _ = strings.Cut(reason, ":") // there are as many as there are mistakes
-		}
 		c.reasons[p.Name+": "+generalize(reason)]++
 	}
 }
 
 var quoted = regexp.MustCompile(`"[^"]*"|\[[^\]]*\]`)
 
-// generalize keeps what is the same about reasons that name a value.
+// generalize keeps what is the same about reasons that name a value or a mistake.
 func generalize(reason string) string {
+	if strings.Contains(reason, "Invalid value") || strings.Contains(reason, "not a valid") {
+		reason, _, _ = strings.Cut(reason, ":")
+	}
 	if rest, ok := strings.CutPrefix(reason, "Insufficient "); ok && strings.Contains(rest, "/") {
 		return "Insufficient extended"
 	}
@@ -109,7 +109,56 @@ func (c *coverage) table() string {
 	return b.String()
 }
 
-// missing lists what should have been seen and was not.
+// What a few hundred cases must have reached. NodeName is not among them: a pod that has a node name
+// is bound, so that its filter never sees one that it would refuse.
+var (
+	expectedReasons = []string{
+		"NodeUnschedulable: node(s) were unschedulable",
+		"TaintToleration: node(s) had untolerated taint(s)",
+		"NodeAffinity: node(s) didn't match Pod's node affinity/selector",
+		"NodeAffinity: node(s) didn't match scheduler-enforced node affinity",
+		"NodeAffinity: pod affinity terms conflict",
+		"NodePorts: node(s) didn't have free ports for the requested pod ports",
+		"NodeResourcesFit: Too many pods",
+		"NodeResourcesFit: Insufficient cpu",
+		"NodeResourcesFit: Insufficient memory",
+		"NodeResourcesFit: Insufficient ephemeral-storage",
+		"NodeResourcesFit: Insufficient hugepages-2Mi",
+		"NodeResourcesFit: Insufficient extended",
+		"PodTopologySpread: node(s) didn't match pod topology spread constraints",
+		"PodTopologySpread: node(s) didn't match pod topology spread constraints (missing required label)",
+		"PodTopologySpread: get constraints from pod",
+		"InterPodAffinity: node(s) didn't match pod affinity rules",
+		"InterPodAffinity: node(s) didn't match pod anti-affinity rules",
+		"InterPodAffinity: node(s) didn't satisfy existing pods anti-affinity rules",
+		"InterPodAffinity: parsing pod",
+		"NodeDeclaredFeatures: node(s) didn't match Pod's required features",
+	}
+	expectedSkips = []string{"NodeAffinity", "NodePorts", "PodTopologySpread", "InterPodAffinity", "NodeDeclaredFeatures"}
+)
+
+// missing lists what should have been seen and was not. Plugins that are not compared are not missed.
 func (c *coverage) missing(known map[string]bool) []string {
-	return nil
+	var list []string
+	check := func(plugin, what string, times int) {
+		if known[plugin] && times == 0 {
+			list = append(list, what)
+		}
+	}
+	for _, reason := range expectedReasons {
+		plugin, _, _ := strings.Cut(reason, ":")
+		check(plugin, reason, c.reasons[reason])
+	}
+	for _, plugin := range scorePlugins {
+		check(plugin, plugin+" telling nodes apart by its score", c.scored[plugin])
+	}
+	for _, plugin := range expectedSkips {
+		check(plugin, plugin+" being skipped", c.skipped[plugin])
+	}
+	for _, outcome := range []string{"scheduled", "unschedulable", "error"} {
+		if c.outcomes[outcome] == 0 {
+			list = append(list, "a pod that comes out as "+outcome)
+		}
+	}
+	return list
 }

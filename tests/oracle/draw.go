@@ -22,11 +22,17 @@ func newDraw(seed uint64) *draw {
 
 func (d *draw) chance(p float64) bool { return d.Float64() < p }
 
+// What plugins that do much are about.
+var often = map[string]bool{"spread": true, "podAffinity": true, "images": true}
+
 // about tells whether this object is concerned with a topic. In half of the cases none is.
 func (d *draw) about(topic string) bool {
 	p, known := d.intensity[topic]
 	if !known {
-		p = pick(d, 0, 0, 0, 0, 0.1, 0.25, 0.5, 0.9)
+		p = pick(d, 0, 0, 0, 0, 0.1, 0.25, 0.5, 0.8)
+		if often[topic] {
+			p = pick(d, 0, 0, 0.3, 0.6, 0.9)
+		}
 		d.intensity[topic] = p
 	}
 	return d.chance(p)
@@ -82,15 +88,15 @@ var (
 	podKeys        = []string{"app", "tier", "version"}
 	namespaces     = []string{"default", "default", "team-a", "team-b", "ghost"}
 	controllers    = []string{"ReplicaSet", "ReplicationController", "StatefulSet"}
-	labelWords     = []string{"a", "b", "c"}
-	images         = []string{"nginx", "redis:7", "registry.example:5000/app", "registry.example/a/b:v1", "busybox@sha256:" + strings.Repeat("ab", 32)}
+	labelWords     = []string{"a", "a", "a", "b", "c"}
+	images         = []string{"nginx", "nginx:latest", "redis:7", "registry.example:5000/app", "busybox@sha256:" + strings.Repeat("ab", 32)}
 	extendedNames  = []string{"example.com/gpu", "example.com/fpga", "other.io/nic", "hugepages-2Mi", "hugepages-1Gi"}
 	schedulerNames = []string{"default-scheduler", "default-scheduler", "second"}
 )
 
 // value draws a label value; now and then one that is odd.
 func (d *draw) value() string {
-	if d.chance(0.12) {
+	if d.chance(0.05) {
 		return pick(d, "", "", "1", "2", "10", "-5", "+3", "007", "0x10", "1e3", "3.5", "9223372036854775807",
 			"9223372036854775808", "not valid!", "-", strings.Repeat("x", 64), "é")
 	}
@@ -98,14 +104,14 @@ func (d *draw) value() string {
 }
 
 func (d *draw) nodeKey() string {
-	if d.chance(0.06) {
+	if d.chance(0.03) {
 		return pick(d, "", "no such key", "nobody.has/this", oldZone, "a/b/c", "Disk")
 	}
 	return pick(d, nodeKeys...)
 }
 
 func (d *draw) podKey() string {
-	if d.chance(0.05) {
+	if d.chance(0.02) {
 		return pick(d, "", "not a key", "nobody.has/this", "App")
 	}
 	return pick(d, podKeys...)
@@ -170,11 +176,11 @@ func (d *draw) podRequest(resource string) string {
 	}
 	switch resource {
 	case "cpu":
-		return pick(d, "100m", "100m", "250m", "500m", "1", "1500m", "2", "3")
+		return pick(d, "50m", "100m", "100m", "250m", "250m", "500m", "500m", "1", "1500m", "3")
 	case "memory":
-		return pick(d, "64Mi", "128Mi", "200Mi", "256M", "1Gi", "2Gi", "3000000000", "4Gi")
+		return pick(d, "64Mi", "64Mi", "128Mi", "128Mi", "200Mi", "256M", "256M", "1Gi", "3000000000", "4Gi")
 	case "ephemeral-storage":
-		return pick(d, "1Gi", "2Gi", "5G", "10Gi")
+		return pick(d, "1Gi", "1Gi", "2Gi", "5G", "30Gi")
 	case "hugepages-2Mi":
 		return pick(d, "2Mi", "4Mi", "64Mi", "100Mi")
 	case "hugepages-1Gi":
@@ -188,7 +194,7 @@ func (d *draw) capacity(resource string) string {
 	switch {
 	case d.chance(0.02):
 		return d.huge()
-	case d.chance(0.03):
+	case d.chance(0.015):
 		return d.odd()
 	}
 	switch resource {
@@ -199,13 +205,13 @@ func (d *draw) capacity(resource string) string {
 	case "ephemeral-storage":
 		return pick(d, "10Gi", "20Gi", "100G", "1Ti")
 	case "pods":
-		return pick(d, "0", "1", "2", "3", "5", "10", "110", "110", "110", "110", "110", "110", "110", "110", "110", "110")
+		return pick(d, "0", "1", "2", "3", "4", "10", "32", "64", "110", "110", "110", "110", "110", "110", "110", "110", "110", "110", "110", "110", "110", "110")
 	case "hugepages-2Mi":
-		return pick(d, "0", "64Mi", "512Mi")
+		return pick(d, "0", "64Mi", "512Mi", "4Gi")
 	case "hugepages-1Gi":
 		return pick(d, "0", "1Gi", "4Gi")
 	}
-	return pick(d, "0", "1", "2", "4", "8")
+	return pick(d, "0", "1", "4", "8", "8")
 }
 
 // amounts draws a resource list.
@@ -233,7 +239,7 @@ func (d *draw) labelSelector(key, value func() string) any {
 		return nil
 	}
 	s := tree{}
-	if d.chance(0.06) {
+	if d.chance(0.1) {
 		return s // empty: everything
 	}
 	if d.chance(0.7) {
@@ -247,10 +253,10 @@ func (d *draw) labelSelector(key, value func() string) any {
 	if len(s) == 0 || d.chance(0.2) {
 		s["matchExpressions"] = repeat(d, 1, 2, func() any {
 			e := tree{"key": key(), "operator": pick(d, "In", "In", "NotIn", "NotIn", "Exists", "DoesNotExist")}
-			if d.chance(0.03) {
+			if d.chance(0.015) {
 				e["operator"] = pick(d, "", "Gt", "in", "Equals")
 			}
-			if op := e["operator"]; op == "In" || op == "NotIn" || d.chance(0.05) {
+			if op := e["operator"]; op == "In" || op == "NotIn" || d.chance(0.02) {
 				low := 1
 				if d.chance(0.04) {
 					low = 0
@@ -274,7 +280,7 @@ func (d *draw) namespaceSelector() any {
 func (d *draw) podLabels() tree {
 	t := tree{}
 	for _, k := range podKeys {
-		if d.chance(0.6) {
+		if d.chance(0.75) {
 			t[k] = pick(d, labelWords...)
 		}
 		if d.chance(0.03) {

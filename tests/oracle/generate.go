@@ -37,7 +37,8 @@ func generate(seed uint64) *testCase {
 	for range g.between(1, 6) {
 		c.Items = append(c.Items, g.pod(false))
 	}
-	prune(c.Items)
+	g.later(c)
+	c.prune()
 	return c
 }
 
@@ -48,8 +49,12 @@ type generator struct {
 	homes   []string // namespaces of pods
 	owners  []owner  // of which pods may be
 	second  bool     // there is a profile "second"
-	twin    tree     // spec of an earlier pod
-	twinned tree     // labels of that pod
+	there   []tree   // objects as they are, when things begin to happen
+	gone    []tree   // may come back
+	leaving []tree
+	steady  int  // so many of them have been there for long
+	twin    tree // spec of an earlier pod
+	twinned tree // labels of that pod
 }
 
 type owner struct{ kind, name, namespace string }
@@ -109,19 +114,22 @@ func (g *generator) zoneLabels(labels tree) {
 func (g *generator) nodeStatus() tree {
 	allocatable := tree{}
 	for _, r := range append([]string{"cpu", "memory", "ephemeral-storage"}, extendedNames...) {
-		if g.chance(0.93) {
+		if g.chance(0.98) {
 			allocatable[r] = g.capacity(r)
 		}
 	}
-	if g.chance(0.97) {
+	if g.chance(0.99) {
 		allocatable["pods"] = g.capacity("pods")
 	}
 	status := tree{"allocatable": allocatable, "capacity": allocatable}
 	if g.about("images") {
-		status["images"] = repeat(g.draw, 0, 3, func() any {
-			names := repeat(g.draw, 0, 2, func() any { return g.imageName() })
-			return tree{"names": names, "sizeBytes": pick(g.draw, 0, 1, 10<<20, 23<<20, 24<<20, 300<<20, 900<<20,
-				1000<<20, 5000<<20, 1<<50, int64(1)<<62)}
+		status["images"] = repeat(g.draw, 1, 4, func() any {
+			names := repeat(g.draw, 1, 2, func() any { return g.imageName() })
+			size := pick(g.draw, int64(g.IntN(2000<<20)), int64(g.IntN(100<<20)))
+			if g.chance(0.15) {
+				size = pick[int64](g.draw, 0, 1, 23<<20, 1000<<20, 5000<<20, 1<<50, 1<<62)
+			}
+			return tree{"names": names, "sizeBytes": size}
 		})
 	}
 	if g.about("declaredFeatures") {
@@ -136,7 +144,7 @@ var declaredFeatures = []string{"ContainerRestartRules", "ExtendWebSocketsToKube
 
 func (g *generator) imageName() string {
 	name := pick(g.draw, images...)
-	if g.chance(0.4) {
+	if g.chance(0.2) {
 		return name + pick(g.draw, ":latest", ":v2", "")
 	}
 	return name

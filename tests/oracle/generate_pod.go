@@ -167,8 +167,8 @@ func (g *generator) toleration() any {
 	if g.chance(0.85) {
 		t["operator"] = pick(g.draw, "Exists", "Equal", "Equal", "")
 	}
-	if g.chance(0.06) {
-		t["operator"] = pick(g.draw, "Gt", "Lt", "exists")
+	if g.chance(0.12) {
+		t["operator"] = pick(g.draw, "Gt", "Lt", "Gt", "Lt", "exists")
 	}
 	if t["operator"] != "Exists" || g.chance(0.1) {
 		t["value"] = pick(g.draw, "v", "w", "5", "10", "")
@@ -286,7 +286,7 @@ func (g *generator) fieldRequirement(sane bool) tree {
 
 func (g *generator) podAffinity() tree {
 	t := tree{}
-	if g.chance(0.6) {
+	if g.chance(0.45) {
 		t["requiredDuringSchedulingIgnoredDuringExecution"] = repeat(g.draw, 1, 2, g.affinityTerm)
 	}
 	if g.chance(0.6) {
@@ -324,13 +324,13 @@ func (g *generator) affinityTerm() any {
 }
 
 func (g *generator) spreadConstraint() any {
-	t := tree{"maxSkew": pick(g.draw, 1, 1, 1, 2, 3, 5), "topologyKey": g.topologyKey(),
+	t := tree{"maxSkew": pick(g.draw, 1, 1, 1, 1, 2, 3, 5), "topologyKey": g.topologyKey(),
 		"whenUnsatisfiable": pick(g.draw, "DoNotSchedule", "ScheduleAnyway")}
 	if s := g.podSelector(); s != nil {
 		t["labelSelector"] = s
 	}
-	if t["whenUnsatisfiable"] == "DoNotSchedule" && g.chance(0.25) {
-		t["minDomains"] = pick(g.draw, 1, 2, 3, 4, 10)
+	if t["whenUnsatisfiable"] == "DoNotSchedule" && g.chance(0.4) {
+		t["minDomains"] = pick(g.draw, 1, 2, 2, 3, 3, 4, 10)
 	}
 	if g.chance(0.25) {
 		t["nodeAffinityPolicy"] = pick(g.draw, "Honor", "Ignore")

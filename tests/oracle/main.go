@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/klog/v2"
 )
 
@@ -34,6 +35,7 @@ type options struct {
 	save     string
 	ignore   string
 	print    bool
+	gates    string
 	coverage bool
 }
 
@@ -49,6 +51,7 @@ func main() {
 	flag.StringVar(&o.plugins, "plugins", "", "compare these only, comma between")
 	flag.StringVar(&o.save, "save", "", "write failing cases into this folder")
 	flag.StringVar(&o.ignore, "ignore", "", "cases that differ in these topics first pass, comma between")
+	flag.StringVar(&o.gates, "feature-gates", "", "of both sides, as kube-scheduler's flag has them")
 	flag.BoolVar(&o.print, "print", false, "print the case of -seed and run nothing")
 	flag.BoolVar(&o.coverage, "coverage", false, "show what the cases reached")
 	flag.Parse()
@@ -59,6 +62,10 @@ func main() {
 	if o.print {
 		os.Stdout.Write(encodeIndented(generate(o.seed)))
 		return
+	}
+	if err := utilfeature.DefaultMutableFeatureGate.Set(o.gates); err != nil {
+		fmt.Fprintln(os.Stderr, "oracle:", err)
+		os.Exit(2)
 	}
 	os.Exit(runAll(&o, flag.Args()))
 }
@@ -101,7 +108,7 @@ func (b *bench) try(c *testCase) *verdict {
 // verdictOnErrors: to refuse a configuration is fine if both do.
 func verdictOnErrors(upstreamErr, berthErr error) *verdict {
 	var refused *berthError
-	if errors.Is(upstreamErr, errConfig) && errors.As(berthErr, &refused) && refused.how == "exit status 1" {
+	if errors.As(berthErr, &refused) && refused.how == "exit status 1" && errors.Is(upstreamErr, errConfig) {
 		return &verdict{}
 	}
 	text := func(err error) any {
@@ -204,7 +211,7 @@ func runAll(o *options, files []string) int {
 
 func (s *session) makeBenches(ctx context.Context, dir string) error {
 	for i := range s.workers {
-		b := &bench{berth: &berth{program: s.program, dir: filepath.Join(dir, fmt.Sprint(i))}}
+		b := &bench{berth: &berth{program: s.program, gates: s.gates, dir: filepath.Join(dir, fmt.Sprint(i))}}
 		if err := os.Mkdir(b.berth.dir, 0o700); err != nil {
 			return err
 		}
@@ -377,6 +384,12 @@ func (s *session) summary() {
 	const enough = 500
 	if failed > 0 || done < enough || s.plugins != "" {
 		return
+	}
+	for _, name := range comparedPlugins {
+		if !s.benches[0].known[name] {
+			s.failed.Add(1)
+			fmt.Printf("not ok - berth has %s\n", name)
+		}
 	}
 	if missing := s.coverage.missing(s.benches[0].known); len(missing) > 0 {
 		s.failed.Add(1)

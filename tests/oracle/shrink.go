@@ -13,6 +13,7 @@ func shrink(c *testCase, budget int, fails func(*testCase) bool) *testCase {
 	s := &shrinker{best: c, budget: budget, fails: fails}
 	for again := true; again && s.budget > 0; {
 		again = s.items()
+		again = s.events() || again
 		if s.best.Config != nil && s.try(func(c *testCase) { c.Config = nil }) {
 			again = true
 		}
@@ -34,7 +35,7 @@ func (s *shrinker) try(change func(*testCase)) bool {
 	s.budget--
 	c := s.best.clone()
 	change(c)
-	prune(c.Items)
+	c.prune()
 	if !s.fails(c) {
 		return false
 	}
@@ -56,9 +57,26 @@ func (s *shrinker) items() bool {
 	return progress
 }
 
+// events takes away what happens later: all of a time, then one by one.
+func (s *shrinker) events() bool {
+	progress := false
+	for i := len(s.best.Then) - 1; i >= 0; i-- {
+		if s.try(func(c *testCase) { c.Then = slices.Delete(c.Then, i, i+1) }) {
+			progress = true
+			continue
+		}
+		for k := len(s.best.Then[i]) - 1; k >= 0; k-- {
+			if s.try(func(c *testCase) { c.Then[i] = slices.Delete(c.Then[i], k, k+1) }) {
+				progress = true
+			}
+		}
+	}
+	return progress
+}
+
 // What makes an object an object, or both sides agree on what it is.
 var kept = map[string]bool{"apiVersion": true, "kind": true, "metadata": true, "name": true, "uid": true,
-	"schedulerName": true, "namespace": true, "profiles": true}
+	"schedulerName": true, "namespace": true, "profiles": true, "type": true, "object": true}
 
 // members takes away members and elements, outer ones first.
 func (s *shrinker) members() bool {
@@ -66,6 +84,11 @@ func (s *shrinker) members() bool {
 	for i := 0; i < len(s.best.Items); i++ {
 		root := func(c *testCase) any { return c.Items[i] }
 		progress = s.below(root, nil) || progress
+	}
+	for i := range s.best.Then {
+		for k := 0; k < len(s.best.Then[i]); k++ {
+			progress = s.below(func(c *testCase) any { return c.Then[i][k] }, nil) || progress
+		}
 	}
 	if s.best.Config != nil {
 		progress = s.below(func(c *testCase) any { return c.Config }, nil) || progress

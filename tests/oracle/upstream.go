@@ -88,7 +88,7 @@ type run struct {
 	queue    *internalqueue.PriorityQueue
 	clock    *testingclock.FakeClock
 	profiles map[string]*spiedProfile
-	objects  *objects
+	known    map[string]metav1.Object // as they are now
 }
 
 // errConfig says that the configuration is refused.
@@ -104,16 +104,14 @@ func (u *upstream) run(c *testCase, chosen map[string]string) ([]*attempt, error
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errConfig, err)
 	}
-	if r.objects, err = readObjects(c.Items); err != nil {
-		return nil, err
-	}
+	r.known = map[string]metav1.Object{}
 	r.cache = internalcache.New(ctx, nil, false)
 	r.snapshot = internalcache.NewEmptySnapshot()
 	r.factory = informers.NewSharedInformerFactory(u.client, 0)
 	if err := r.makeProfiles(cfg); err != nil {
 		return nil, fmt.Errorf("%w: %w", errConfig, err)
 	}
-	if err := r.load(); err != nil {
+	if err := r.load(c.Items); err != nil {
 		return nil, err
 	}
 	u.sched.Cache = r.cache
@@ -121,7 +119,15 @@ func (u *upstream) run(c *testCase, chosen map[string]string) ([]*attempt, error
 	*member[*internalcache.Snapshot](u.sched, "nodeInfoSnapshot") = r.snapshot
 	*member[int](u.sched, "nextStartNodeIndex") = 0
 	*member[int32](u.sched, "percentageOfNodesToScore") = *cfg.PercentageOfNodesToScore
-	return r.scheduleAll(chosen)
+	list, err := r.scheduleAll(chosen)
+	for i := 0; err == nil && i < len(c.Then); i++ {
+		var more []*attempt
+		if err = r.apply(c.Then[i]); err == nil {
+			more, err = r.scheduleAll(chosen)
+		}
+		list = append(list, more...)
+	}
+	return list, err
 }
 
 // ---- configuration -----------------------------------------------------------------------------
@@ -199,12 +205,6 @@ func (r *run) makeProfiles(cfg *config.KubeSchedulerConfiguration) error {
 
 // ---- objects -----------------------------------------------------------------------------------
 
-type objects struct {
-	nodes []*corev1.Node
-	pods  []*corev1.Pod
-	other []any
-}
-
 func decode[T any](item any) (*T, error) {
 	object := new(T)
 	if err := json.Unmarshal(encode(item), object); err != nil {
@@ -213,105 +213,169 @@ func decode[T any](item any) (*T, error) {
 	return object, nil
 }
 
-func readObjects(items []any) (*objects, error) {
-	o := &objects{}
-	for i, item := range items {
-		var err error
-		var object any
-		switch kind := kindOf(item); kind {
-		case "Node":
-			var node *corev1.Node
-			if node, err = decode[corev1.Node](item); err == nil {
-				o.nodes = append(o.nodes, node)
-			}
-		case "Pod":
-			var pod *corev1.Pod
-			if pod, err = decode[corev1.Pod](item); err == nil {
-				o.pods = append(o.pods, pod)
-			}
-		case "Namespace":
-			object, err = decode[corev1.Namespace](item)
-		case "Service":
-			object, err = decode[corev1.Service](item)
-		case "ReplicationController":
-			object, err = decode[corev1.ReplicationController](item)
-		case "ReplicaSet":
-			object, err = decode[appsv1.ReplicaSet](item)
-		case "StatefulSet":
-			object, err = decode[appsv1.StatefulSet](item)
-		default:
-			err = fmt.Errorf("kind %q", kind)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("items[%d]: %w", i, err)
-		}
-		if object != nil {
-			o.other = append(o.other, object)
-		}
-	}
-	o.fillIn()
-	return o, nil
-}
-
-// fillIn does what an API server would, as far as berth's simulator does it, too.
-func (o *objects) fillIn() {
-	for _, pod := range o.pods {
-		if pod.Spec.SchedulerName == "" {
-			pod.Spec.SchedulerName = corev1.DefaultSchedulerName
-		}
-		if pod.Namespace == "" {
-			pod.Namespace = metav1.NamespaceDefault
-		}
-	}
-	for _, node := range o.nodes {
-		if len(node.Status.Allocatable) == 0 {
+// readObject gives a typed object, with what an API server would fill in as far as berth's simulator
+// does so, too.
+func readObject(item any) (metav1.Object, error) {
+	switch kind := kindOf(item); kind {
+	case "Node":
+		node, err := decode[corev1.Node](item)
+		if err == nil && len(node.Status.Allocatable) == 0 {
 			node.Status.Allocatable = node.Status.Capacity
 		}
+		return node, err
+	case "Pod":
+		pod, err := decode[corev1.Pod](item)
+		if err == nil && pod.Spec.SchedulerName == "" {
+			pod.Spec.SchedulerName = corev1.DefaultSchedulerName
+		}
+		if err == nil && pod.Namespace == "" {
+			pod.Namespace = metav1.NamespaceDefault
+		}
+		return pod, err
+	case "Namespace":
+		return decode[corev1.Namespace](item)
+	case "Service":
+		return decode[corev1.Service](item)
+	case "ReplicationController":
+		return decode[corev1.ReplicationController](item)
+	case "ReplicaSet":
+		return decode[appsv1.ReplicaSet](item)
+	case "StatefulSet":
+		return decode[appsv1.StatefulSet](item)
+	default:
+		return nil, fmt.Errorf("kind %q", kind)
 	}
 }
 
-// The informers are never started: what they would have listed is put into their stores.
-func (r *run) store(object any) error {
+// The informers are never started: what they would have listed is put into their stores. nil: has none.
+func (r *run) store(object metav1.Object) cache.Indexer {
 	core, apps := r.factory.Core().V1(), r.factory.Apps().V1()
-	var informer cache.SharedIndexInformer
 	switch object.(type) {
 	case *corev1.Pod:
-		informer = core.Pods().Informer()
+		return core.Pods().Informer().GetIndexer()
 	case *corev1.Namespace:
-		informer = core.Namespaces().Informer()
+		return core.Namespaces().Informer().GetIndexer()
 	case *corev1.Service:
-		informer = core.Services().Informer()
+		return core.Services().Informer().GetIndexer()
 	case *corev1.ReplicationController:
-		informer = core.ReplicationControllers().Informer()
+		return core.ReplicationControllers().Informer().GetIndexer()
 	case *appsv1.ReplicaSet:
-		informer = apps.ReplicaSets().Informer()
+		return apps.ReplicaSets().Informer().GetIndexer()
 	case *appsv1.StatefulSet:
-		informer = apps.StatefulSets().Informer()
+		return apps.StatefulSets().Informer().GetIndexer()
 	}
-	return informer.GetIndexer().Add(object)
+	return nil
 }
 
-func (r *run) load() error {
-	for _, object := range r.objects.other {
-		if err := r.store(object); err != nil {
-			return err
-		}
+func keyOf(object metav1.Object) string {
+	return fmt.Sprintf("%T %s/%s", object, object.GetNamespace(), object.GetName())
+}
+
+// change does what upstream's event handlers would. after nil: it is gone.
+func (r *run) change(object, after metav1.Object) error {
+	before := r.known[keyOf(object)]
+	if after == nil && before == nil {
+		return nil
 	}
-	for _, node := range r.objects.nodes {
-		r.cache.AddNode(r.logger, node)
+	if after != nil {
+		r.known[keyOf(object)] = after
+	} else {
+		delete(r.known, keyOf(object))
 	}
-	for _, pod := range r.objects.pods {
-		// Nominations of pods that are not listed do not count.
-		if err := r.store(pod); err != nil {
-			return err
-		}
-		if pod.Spec.NodeName != "" {
-			if err := r.cache.AddPod(r.logger, pod); err != nil {
+	// Nominations of pods that are not listed do not count.
+	if store := r.store(object); store != nil {
+		if after == nil {
+			if err := store.Delete(before); err != nil {
 				return err
 			}
-		} else if r.profiles[pod.Spec.SchedulerName] != nil {
-			r.clock.Step(time.Nanosecond)
-			r.queue.Add(r.ctx, pod)
+		} else if err := store.Update(after); err != nil {
+			return err
+		}
+	}
+	switch object.(type) {
+	case *corev1.Node:
+		return r.changeNode(before, after)
+	case *corev1.Pod:
+		return r.changePod(before, after)
+	}
+	return nil
+}
+
+func (r *run) changeNode(before, after metav1.Object) error {
+	switch {
+	case before == nil:
+		r.cache.AddNode(r.logger, after.(*corev1.Node))
+	case after == nil:
+		return r.cache.RemoveNode(r.logger, before.(*corev1.Node))
+	default:
+		r.cache.UpdateNode(r.logger, before.(*corev1.Node), after.(*corev1.Node))
+	}
+	return nil
+}
+
+func (r *run) changePod(before, after metav1.Object) error {
+	was, _ := before.(*corev1.Pod)
+	is, _ := after.(*corev1.Pod)
+	wasBound, isBound := was != nil && was.Spec.NodeName != "", is != nil && is.Spec.NodeName != ""
+	if was != nil && !wasBound {
+		r.queue.Delete(was)
+	}
+	switch {
+	case wasBound && isBound:
+		return r.cache.UpdatePod(r.logger, was, is)
+	case wasBound:
+		return r.cache.RemovePod(r.logger, was)
+	case isBound:
+		return r.cache.AddPod(r.logger, is)
+	case is != nil && r.profiles[is.Spec.SchedulerName] != nil:
+		r.clock.Step(time.Nanosecond)
+		r.queue.Add(r.ctx, is)
+	}
+	return nil
+}
+
+// load takes the objects of a manifest: pods come last, those that are to be placed after the others.
+func (r *run) load(items []any) error {
+	var list [4][]metav1.Object
+	for i, item := range items {
+		object, err := readObject(item)
+		if err != nil {
+			return fmt.Errorf("items[%d]: %w", i, err)
+		}
+		rank := 0
+		switch o := object.(type) {
+		case *corev1.Node:
+			rank = 1
+		case *corev1.Pod:
+			rank = 2
+			if o.Spec.NodeName == "" {
+				rank = 3
+			}
+		}
+		list[rank] = append(list[rank], object)
+	}
+	for _, objects := range list {
+		for _, object := range objects {
+			if err := r.change(object, object); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *run) apply(events []any) error {
+	for i, e := range events {
+		object, err := readObject(e.(tree)["object"])
+		if err != nil {
+			return fmt.Errorf("event %d: %w", i, err)
+		}
+		after := object
+		if e.(tree)["type"] == "DELETED" {
+			after = nil
+		}
+		if err := r.change(object, after); err != nil {
+			return fmt.Errorf("event %d: %w", i, err)
 		}
 	}
 	return nil
@@ -364,7 +428,8 @@ func (r *run) schedule(info *framework.QueuedPodInfo, chosen map[string]string) 
 		return nil, err
 	}
 	r.queue.DeleteNominatedPodIfExists(assumed)
-	return a, r.store(assumed)
+	// The binding comes back as a pod that has a node.
+	return a, r.change(pod, assumed)
 }
 
 // isBest tells whether no node has a higher total than this one.

@@ -285,12 +285,18 @@ static void zones_take_turns(void **state)
         {"even where it is empty",
          {{"x1", BETA_ZONE("") "," ZONE("a")}, {"a1", ZONE("a")}, {"x2", ""}},
          "x1 a1 x2"},
-        {"who changes the zone comes last in the new one",
+        {"who changes the zone stays in place for the time being",
          {{"a1", ZONE("a")}, {"b1", ZONE("b")}, {"b2", ZONE("b")}, {"a1", ZONE("b")}},
-         "b1 b2 a1"},
+         "a1 b1 b2"},
+        {"and comes last in the new one when another node comes",
+         {{"a1", ZONE("a")}, {"b1", ZONE("b")}, {"b2", ZONE("b")}, {"a1", ZONE("b")}, {"c", ""}},
+         "b1 c b2 a1"},
+        {"or goes",
+         {{"a1", ZONE("a")}, {"b1", ZONE("b")}, {"b2", ZONE("b")}, {"a1", ZONE("b")}, {"b1", NULL}},
+         "b2 a1"},
         {"who changes the region changes the zone",
-         {{"a1", ZONE("a")}, {"a2", ZONE("a")}, {"a1", REGION("r") "," ZONE("a")}},
-         "a2 a1"},
+         {{"a1", ZONE("a")}, {"a2", ZONE("a")}, {"a1", REGION("r") "," ZONE("a")}, {"x", ""}},
+         "a2 a1 x"},
         {"who changes something else stays",
          {{"a1", ZONE("a")}, {"a2", ZONE("a")}, {"a1", ZONE("a") ",\"x\":\"y\""}},
          "a1 a2"},
@@ -430,17 +436,20 @@ static void host_ports_are_those_of_running_containers(void **state)
     bench_release(&b);
 }
 
-static void a_host_port_is_free_when_its_last_pod_is_gone(void **state)
+static void a_host_port_is_free_when_a_pod_that_has_it_goes(void **state)
 {
     BENCH(b);
     static const char spec[] = "\"containers\":[{\"ports\":[{\"hostPort\":80}]}]";
     set_pod_with(&b, "p", spec);
     set_pod_with(&b, "q", spec);
+    set_pod_with(&b, "r", "\"containers\":[{\"ports\":[{\"hostPort\":81}]}]");
     cache_remove_pod(&b.c, STR("p"));
-    assert_true(uses_port(&b, "0.0.0.0", "TCP", 80));
-    set_pod_with(&b, "r", "\"containers\":[]");
+    assert_false(uses_port(&b, "0.0.0.0", "TCP", 80));
+    assert_true(uses_port(&b, "0.0.0.0", "TCP", 81));
     cache_remove_pod(&b.c, STR("q"));
-    assert_int_equal(node(&b, "a")->used_ports.n, 0);
+    cache_remove_pod(&b.c, STR("r"));
+    set_pod_with(&b, "s", spec);
+    assert_int_equal(node(&b, "a")->used_ports.n, 1);
     bench_release(&b);
 }
 
@@ -1126,7 +1135,7 @@ int main(void)
         cmocka_unit_test(every_name_of_an_image_counts_once_per_node),
         cmocka_unit_test(images_of_a_removed_node_with_pods_are_gone),
         cmocka_unit_test(host_ports_are_those_of_running_containers),
-        cmocka_unit_test(a_host_port_is_free_when_its_last_pod_is_gone),
+        cmocka_unit_test(a_host_port_is_free_when_a_pod_that_has_it_goes),
         cmocka_unit_test(claims_are_counted_by_pod),
         cmocka_unit_test(pods_with_affinity_are_listed),
         cmocka_unit_test(absurd_requests_wrap_and_come_back),

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "codec/json_value.h"
 #include "engine/internal.h"
+#include "prop.h"
 #include "puppet.h"
 
 /* --- reading explanations --------------------------------------------------------------------- */
@@ -379,6 +380,129 @@ static void names_are_those_of_the_time(void **state)
     fixture_release(&f);
 }
 
+/* --- packing ---------------------------------------------------------------------------------- */
+
+#define MANY 300
+
+/* What is said of each node, by its number. */
+static struct {
+    size_t n;
+    unsigned kinds; /* of reasons to refuse */
+    struct {
+        unsigned refused; /* 0: not */
+        int64_t raw, normalized;
+    } nodes[MANY];
+} opinion;
+
+static void hold_opinion(struct puppet_call *call)
+{
+    if (call->point == PUPPET_FILTER) {
+        unsigned refused = opinion.nodes[number_of(call->node)].refused;
+        char reason[32];
+        int n = snprintf(reason, sizeof(reason), "reason %u", refused);
+        if (refused) {
+            call->code = refused % 2 ? BERTH_UNSCHEDULABLE : BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+            call->puppet->host->status_text(call->status, (struct berth_str){reason, (size_t)n});
+        }
+    }
+    if (call->point == PUPPET_SCORE)
+        call->score = opinion.nodes[number_of(call->node)].raw;
+    for (size_t i = 0, k = 0; call->point == PUPPET_NORMALIZE && i < opinion.n; i++)
+        if (!opinion.nodes[i].refused)
+            call->scores[k++] = opinion.nodes[i].normalized;
+}
+
+/* Ranges from nothing to everything, around zero and far from it. */
+static int64_t draw_raw(struct rand *r, unsigned bits, bool negative)
+{
+    int64_t raw = bits ? (int64_t)(rand_u64(r) >> (64 - bits) & INT64_MAX) : 0;
+    return negative ? -raw : raw;
+}
+
+static void form_opinion(struct rand *r, size_t size)
+{
+    unsigned bits = (unsigned)rand_below(r, 65), normal = (unsigned)rand_below(r, 102);
+    bool negative = rand_below(r, 3) == 0, changing = rand_below(r, 2);
+    opinion.n = 2 + rand_below(r, 2 + size * (MANY - 4) / 100);
+    opinion.kinds = (unsigned)rand_below(r, 2) ? 3 : MANY;
+    for (size_t i = 0; i < opinion.n; i++) {
+        /* Two pass in any case, so that there is something to score. */
+        bool refused = i >= 2 && rand_below(r, 3) == 0;
+        opinion.nodes[i].refused = refused ? 1 + (unsigned)rand_below(r, opinion.kinds) : 0;
+        opinion.nodes[i].raw = draw_raw(r, bits, negative && rand_below(r, 2));
+        opinion.nodes[i].normalized =
+            changing ? (int64_t)rand_below(r, normal + (normal < 101)) : 9;
+    }
+}
+
+static bool node_is_told(const struct json_value *node, size_t i)
+{
+    char name[24], reason[32];
+    unsigned refused = opinion.nodes[i].refused;
+    const struct json_value *reasons = json_get(node, STR("reasons"));
+    snprintf(name, sizeof(name), "n%zu", i);
+    snprintf(reason, sizeof(reason), "reason %u", refused);
+    return str_is(member(node, "name")->text, name) &&
+           str_is(member(node, "code")->text,
+                  code_name(!refused      ? BERTH_SUCCESS
+                            : refused % 2 ? BERTH_UNSCHEDULABLE
+                                          : BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE)) &&
+           (refused ? reasons && reasons->n == 1 && str_is(reasons->items[0].text, reason)
+                    : !reasons);
+}
+
+static bool score_is_told(const struct json_value *node, size_t i)
+{
+    const struct json_value *plugins = member(node, "plugins");
+    char name[24];
+    snprintf(name, sizeof(name), "n%zu", i);
+    return str_is(member(node, "name")->text, name) && plugins->n == 1 &&
+           number(&plugins->items[0], "raw") == opinion.nodes[i].raw &&
+           number(&plugins->items[0], "normalized") == opinion.nodes[i].normalized;
+}
+
+static bool all_is_told(struct rand *rand, size_t size, void *ctx)
+{
+    (void)ctx;
+    struct fixture f;
+    struct reading r;
+    form_opinion(rand, size);
+    puppet_clear();
+    puppet_add("A", AT(FILTER) | AT(SCORE) | AT(NORMALIZE))->hook = hold_opinion;
+    fixture_init(&f,
+                 "apiVersion: kubescheduler.config.k8s.io/v1\n"
+                 "kind: KubeSchedulerConfiguration\n"
+                 "percentageOfNodesToScore: 100\n",
+                 puppet_registry());
+    for (size_t i = 0; i < opinion.n; i++) {
+        char name[24];
+        snprintf(name, sizeof(name), "n%zu", i);
+        fixture_add(&f, fixture_node(name, "4", "8Gi"));
+    }
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    explain(&r, &f, "p");
+    const struct json_value *nodes = member(&r.records[0], "nodes");
+    const struct json_value *feasible = member(&r.records[0], "feasible");
+    bool ok = r.n == 1 && nodes->n == opinion.n;
+    size_t passed = 0;
+    for (size_t i = 0; ok && i < opinion.n; i++) {
+        ok = node_is_told(&nodes->items[i], i);
+        if (ok && !opinion.nodes[i].refused)
+            ok = passed < feasible->n && score_is_told(&feasible->items[passed++], i);
+    }
+    ok &= passed == feasible->n;
+    done(&r);
+    fixture_release(&f);
+    return ok;
+}
+
+static void what_was_said_is_told_whatever_it_was(void **state)
+{
+    (void)state;
+    assert_true(prop_run("records say what plugins said", 150, all_is_told, NULL));
+}
+
 /* --- bounds ----------------------------------------------------------------------------------- */
 
 static void old_records_go(void **state)
@@ -433,6 +557,191 @@ static void what_is_too_large_is_not_kept(void **state)
     fixture_release(&f);
 }
 
+/* --- PreFilter and surveys -------------------------------------------------------------------- */
+
+/* "A Skip; B Unschedulable x+y" of a list of verdicts. */
+static void add_verdicts(const struct json_value *list, struct buf *out)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        const struct json_value *v = &list->items[i], *reasons = json_get(v, STR("reasons"));
+        buf_add_printf(out, "%s%.*s %.*s", i ? "; " : "", STR_ARG(member(v, "name")->text),
+                       STR_ARG(member(v, "code")->text));
+        for (size_t k = 0; reasons && k < reasons->n; k++)
+            buf_add_printf(out, "%s%.*s", k ? "+" : " ", STR_ARG(reasons->items[k].text));
+    }
+}
+
+static void assert_pre_filter(const struct json_value *record, const char *expected)
+{
+    struct buf out = BUF_INIT;
+    add_verdicts(member(record, "preFilter"), &out);
+    assert_string_equal(buf_cstr(&out), expected);
+    buf_release(&out);
+}
+
+static void what_pre_filter_said_is_told(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    puppet_add("A", AT(PRE_FILTER))->code[PUPPET_PRE_FILTER] = BERTH_SKIP;
+    puppet_add("B", AT(PRE_FILTER));
+    struct puppet *c = puppet_add("C", AT(PRE_FILTER));
+    c->code[PUPPET_PRE_FILTER] = BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+    c->reason = "no";
+    c->second_reason = "never";
+    puppet_add("D", AT(PRE_FILTER)); /* is not asked any more */
+    puppet_scene(&f, 1);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    explain(&r, &f, "p");
+    assert_pre_filter(&r.records[0], "A Skip; B Success; C UnschedulableAndUnresolvable no+never");
+    done(&r);
+    fixture_release(&f);
+}
+
+/* "A B: n0 A Unschedulable x; B Error y, n1": who was asked, and who refused what. */
+static void assert_survey(const struct json_value *record, const char *expected)
+{
+    struct buf out = BUF_INIT;
+    const struct json_value *filters = member(record, "filters");
+    const struct json_value *asked = member(filters, "asked"), *nodes = member(filters, "nodes");
+    for (size_t i = 0; i < asked->n; i++)
+        buf_add_printf(&out, "%s%.*s", i ? " " : "", STR_ARG(asked->items[i].text));
+    for (size_t i = 0; i < nodes->n; i++) {
+        const struct json_value *refused = json_get(&nodes->items[i], STR("refused"));
+        buf_add_printf(&out, "%s%.*s", i ? ", " : ": ",
+                       STR_ARG(member(&nodes->items[i], "name")->text));
+        if (refused) {
+            buf_add_char(&out, ' ');
+            add_verdicts(refused, &out);
+        }
+    }
+    assert_string_equal(buf_cstr(&out), expected);
+    buf_release(&out);
+}
+
+static void refuse_zero(struct puppet_call *call)
+{
+    if (call->point != PUPPET_FILTER || number_of(call->node) != 0)
+        return;
+    call->code = BERTH_UNSCHEDULABLE;
+    call->puppet->host->status_text(call->status, BERTH_STR("zero"));
+}
+
+static void a_survey_asks_all_plugins_about_all_nodes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    puppet_add("A", AT(FILTER))->hook = refuse_zero;
+    puppet_add("Skips", AT(PRE_FILTER) | AT(FILTER))->code[PUPPET_PRE_FILTER] = BERTH_SKIP;
+    struct puppet *b = puppet_add("B", AT(FILTER));
+    b->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+    b->reason = "x";
+    b->second_reason = "y";
+    puppet_scene(&f, 2);
+    f.engine->surveys = true;
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    explain(&r, &f, "p");
+    assert_survey(&r.records[0], "A B: n0 A Unschedulable zero; "
+                                 "B UnschedulableAndUnresolvable x+y, "
+                                 "n1 B UnschedulableAndUnresolvable x+y");
+    assert_nodes(&r.records[0], "n0 Unschedulable A zero; "
+                                "n1 UnschedulableAndUnresolvable B x+y");
+    assert_null(json_get(&r.records[0], STR("disagreements")));
+    done(&r);
+    fixture_release(&f);
+}
+
+static void nobody_asked_for_a_survey(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    puppet_add("A", AT(FILTER));
+    puppet_scene(&f, 2);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    explain(&r, &f, "p");
+    assert_null(json_get(&r.records[0], STR("filters")));
+    assert_int_equal(puppet_count(AT(FILTER)), 2);
+    done(&r);
+    fixture_release(&f);
+}
+
+/* The single form refuses n0, this one the node in slot 1. */
+static enum berth_code refuse_one(void *self, const struct berth_cycle *cycle,
+                                  const struct berth_pod *pod, struct berth_filter_batch *batch,
+                                  struct berth_status *status)
+{
+    (void)self;
+    (void)cycle;
+    (void)pod;
+    (void)status;
+    if (batch->feasible[0] & 2) {
+        batch->feasible[0] &= ~(uint64_t)2;
+        batch->codes[1] = BERTH_UNSCHEDULABLE;
+        batch->reasons[1] = 0;
+    }
+    return BERTH_SUCCESS;
+}
+
+/* The single form gives 9 to all. */
+static enum berth_code score_by_place(void *self, const struct berth_cycle *cycle,
+                                      const struct berth_pod *pod, struct berth_score_batch *batch,
+                                      struct berth_status *status)
+{
+    (void)self;
+    (void)cycle;
+    (void)pod;
+    (void)status;
+    for (size_t i = 0; i < batch->n; i++)
+        batch->scores[i] = 8 + (int64_t)i;
+    return BERTH_SUCCESS;
+}
+
+static void a_survey_notices_batches_that_say_something_else(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reading r;
+    puppet_clear();
+    struct puppet *a = puppet_add("A", AT(FILTER) | AT(SCORE));
+    a->hook = refuse_zero;
+    a->score = 9;
+    a->plugin.filter_many = refuse_one;
+    a->plugin.score_many = score_by_place;
+    puppet_scene(&f, 3);
+    f.engine->surveys = true;
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    explain(&r, &f, "p");
+    struct buf out = BUF_INIT;
+    const struct json_value *list = member(&r.records[0], "disagreements");
+    for (size_t i = 0; i < list->n; i++) {
+        const struct json_value *d = &list->items[i];
+        const struct json_value *single = member(d, "single"), *batch = member(d, "batch");
+        buf_add_printf(&out, "%s%.*s %.*s", i ? "; " : "", STR_ARG(member(d, "plugin")->text),
+                       STR_ARG(member(d, "node")->text));
+        if (json_get(batch, STR("score")))
+            buf_add_printf(&out, " %lld/%lld", (long long)number(single, "score"),
+                           (long long)number(batch, "score"));
+        else
+            buf_add_printf(&out, " %.*s/%.*s", STR_ARG(member(single, "code")->text),
+                           STR_ARG(member(batch, "code")->text));
+    }
+    assert_string_equal(buf_cstr(&out), "A n0 Unschedulable/Success; "
+                                        "A n1 Success/Unschedulable; A n0 9/8");
+    buf_release(&out);
+    done(&r);
+    fixture_release(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -444,8 +753,13 @@ int main(void)
         cmocka_unit_test(failures_of_the_binding_are_explained_with_the_choice),
         cmocka_unit_test(without_nodes_there_is_little_to_say),
         cmocka_unit_test(names_are_those_of_the_time),
+        cmocka_unit_test(what_was_said_is_told_whatever_it_was),
         cmocka_unit_test(old_records_go),
         cmocka_unit_test(what_is_too_large_is_not_kept),
+        cmocka_unit_test(what_pre_filter_said_is_told),
+        cmocka_unit_test(a_survey_asks_all_plugins_about_all_nodes),
+        cmocka_unit_test(nobody_asked_for_a_survey),
+        cmocka_unit_test(a_survey_notices_batches_that_say_something_else),
     };
     return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
 }

@@ -693,6 +693,54 @@ static void test_sizes(void **state)
     }
 }
 
+static int early_told, early_code;
+
+static void early_head(void *ctx, int status, const struct http_headers *headers)
+{
+    (void)ctx, (void)status, (void)headers;
+    early_told++;
+}
+static void early_data(void *ctx, struct str data)
+{
+    (void)ctx, (void)data;
+    early_told++;
+}
+static void early_done(void *ctx, int code, const struct err *err, bool retryable)
+{
+    (void)err, (void)retryable;
+    early_code = code;
+    *(bool *)ctx = true;
+}
+
+static void test_an_answer_that_says_it_is_too_large_is_refused_before_it_is_read(void **state)
+{
+    static const struct http_handlers early = {early_head, early_data, early_done};
+    static char body[900];
+    (void)state;
+    memset(body, 'x', sizeof(body));
+    EACH_MODE(s)
+    {
+        struct world w;
+        bool done = false;
+        start(&w, &s);
+        struct http_request request = {.method = STR("POST"),
+                                       .target = STR("/echo"),
+                                       .body = {body, sizeof(body)},
+                                       .max_body = sizeof(body) - 1};
+        early_told = 0;
+        http_client_send(w.client, &request, &early, &done);
+        UNTIL(&w, done);
+        assert_int_equal(early_code, -EMSGSIZE);
+        assert_int_equal(early_told, 0);
+        request.max_body = sizeof(body);
+        done = false;
+        http_client_send(w.client, &request, &early, &done);
+        UNTIL(&w, done);
+        assert_int_equal(early_code, 0);
+        stop(&w);
+    }
+}
+
 static void test_bad_requests(void **state)
 {
     (void)state;
@@ -1713,6 +1761,7 @@ int main(void)
         cmocka_unit_test(test_more_connections),
         cmocka_unit_test(test_too_many_wait),
         cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_an_answer_that_says_it_is_too_large_is_refused_before_it_is_read),
         cmocka_unit_test(test_bad_requests),
         cmocka_unit_test(test_pause),
         cmocka_unit_test(test_pause_small),

@@ -127,6 +127,18 @@ static void test_it_goes_on_asking_until_the_server_tells(void **state)
     assert_int_equal(fake_api_count(k.api), 4);
 }
 
+static void test_a_question_that_stays_forbidden_ends(void **state)
+{
+    (void)state;
+    fake_api_json(k.api, "POST", BINDING, NULL, 500, "");
+    for (int i = 0; i < 10; i++)
+        fake_api_json(k.api, "GET", POD, NULL, 403, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
+    bind_and_wait();
+    assert_true(code < 0);
+    assert_int_equal(status, 500);
+    assert_int_equal(fake_api_count(k.api), 11);
+}
+
 static void test_a_conflict_on_another_node_stays_a_conflict(void **state)
 {
     (void)state;
@@ -163,6 +175,8 @@ static void test_cancelled_while_it_asks_it_says_nothing(void **state)
         .namespace = STR_INIT("ns"), .name = STR_INIT("p"), .uid = STR_INIT("u")};
 
     (void)state;
+    fake_kube_end(&k);
+    fake_kube_begin(&k, &(struct rest_options){.retry_unit = 3600 * NSEC_PER_SEC});
     answer_is_lost();
     binding = pod_binding_start(k.client, &pod, STR("n1"), on_done, &k);
     for (int i = 0; i < 10; i++)
@@ -182,6 +196,7 @@ int main(void)
         TEST(test_a_lost_answer_of_a_binding_that_was_written_is_a_success),
         TEST(test_a_lost_answer_of_a_binding_that_was_not_written_is_a_failure),
         TEST(test_it_goes_on_asking_until_the_server_tells),
+        TEST(test_a_question_that_stays_forbidden_ends),
         TEST(test_a_conflict_on_another_node_stays_a_conflict),
         TEST(test_another_pod_of_the_same_name_is_no_success),
         TEST(test_a_pod_that_is_gone_is_not_found),

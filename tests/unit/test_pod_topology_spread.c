@@ -162,22 +162,53 @@ static bool scores_agree(struct trial *t, const struct spread_model *m)
     return memcmp(scores, expected, cache->order.n * sizeof(*scores)) == 0;
 }
 
+static void change_cluster(struct fixture *f, struct rand *r, size_t n_nodes)
+{
+    char name[24], node[24];
+    size_t i = rand_below(r, n_nodes);
+    snprintf(node, sizeof(node), "n%zu", i);
+    snprintf(name, sizeof(name), "run%d", pick(r, n_nodes));
+    switch (rand_below(r, 4)) {
+    case 0:
+        fixture_add(f, random_node(r, i, false));
+        break;
+    case 1:
+        if (f->engine->cache.order.n > 1 && cache_node(&f->engine->cache, str_of(node)))
+            fixture_delete(f, random_node(r, i, false));
+        break;
+    default:
+        fixture_add(f, random_pod(r, name, node));
+    }
+    cache_refresh(&f->engine->cache);
+}
+
+/* A few pods again and again, while the cluster changes. */
 static bool agrees_with_model(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
+    enum { PODS = 3 };
     struct fixture f;
+    struct object *pods[PODS];
+    size_t n_nodes = 1 + size / 4;
     bool ok = true;
     fixture_init(&f, NULL, NULL);
-    fill_cluster(&f, r, 1 + size / 4, size);
-    for (size_t i = 0; ok && i < 8; i++) {
+    fill_cluster(&f, r, n_nodes, size);
+    for (size_t i = 0; i < PODS; i++)
+        pods[i] = random_pod(r, "p", "");
+    for (size_t i = 0; ok && i < 16; i++) {
         struct trial t;
         struct spread_model m;
-        trial_begin(&t, &f, PLUGIN, random_pod(r, "p", ""));
+        trial_begin(&t, &f, PLUGIN, object_ref(pods[rand_below(r, PODS)]));
         spread_model_init(&m, &f.engine->cache, t.pod->pod, "ScheduleAnyway");
         ok = verdicts_agree(&t) && scores_agree(&t, &m) && trial_batches_agree(&t);
         spread_model_release(&m);
         trial_end(&t);
+        for (size_t k = rand_below(r, 4); k > 0; k--)
+            change_cluster(&f, r, n_nodes);
+        cluster_trim(&f.engine->cluster);
     }
+    for (size_t i = 0; i < PODS; i++)
+        object_unref(pods[i]);
     fixture_release(&f);
     return ok;
 }

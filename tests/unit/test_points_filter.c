@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/bitset.h"
 #include "engine/internal.h"
 #include "prop.h"
 #include "puppet.h"
@@ -165,6 +166,74 @@ static void looking_ends_with_the_next_that_would_do(void **state)
     fixture_add(&f, puppet_pod("q", 0, ""));
     fixture_settle(&f);
     assert_on(&f, "q", "n3");
+    fixture_release(&f);
+}
+
+/* --- batches ---------------------------------------------------------------------------------- */
+
+static uint8_t batch_code;
+
+/* Refuses every node, with or without a code. */
+static enum berth_code refuse_all(void *self, const struct berth_cycle *cycle,
+                                  const struct berth_pod *pod, struct berth_filter_batch *batch,
+                                  struct berth_status *status)
+{
+    (void)self, (void)cycle, (void)pod, (void)status;
+    for (size_t i = 0; i < batch->columns->n; i++)
+        if (batch->feasible[i / 64] >> (i % 64) & 1 && batch_code)
+            batch->codes[i] = batch_code;
+    memset(batch->feasible, 0, BITSET_WORDS(batch->columns->n) * sizeof(uint64_t));
+    return BERTH_SUCCESS;
+}
+
+/* What was said of a node before says nothing now. */
+static void a_batch_that_refuses_without_a_code_broke(void **state)
+{
+    (void)state;
+    struct fixture f;
+    puppet_clear();
+    puppet_add("A", AT(FILTER))->plugin.filter_many = refuse_all;
+    puppet_scene(&f, 3);
+    batch_code = BERTH_UNSCHEDULABLE;
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    assert_told(&f, "p", "Unschedulable", "0/3 nodes are available:");
+    batch_code = 0;
+    fixture_add(&f, puppet_pod("q", 0, ""));
+    fixture_settle(&f);
+    assert_told(&f, "q", "SchedulerError",
+                "running \"A\" filter plugin: status Success (0) without a reason");
+    fixture_release(&f);
+}
+
+/* A batch can only take nodes out, not bring them back. */
+static enum berth_code bring_back(void *self, const struct berth_cycle *cycle,
+                                  const struct berth_pod *pod, struct berth_filter_batch *batch,
+                                  struct berth_status *status)
+{
+    (void)self, (void)cycle, (void)pod, (void)status;
+    for (size_t i = 0; i < batch->columns->n; i++)
+        batch->feasible[i / 64] |= (uint64_t)1 << (i % 64);
+    return BERTH_SUCCESS;
+}
+
+static void refuse_all_but_n3(struct puppet_call *call)
+{
+    if (call->point == PUPPET_FILTER && !is_node(call, "n3"))
+        call->code = BERTH_UNSCHEDULABLE;
+}
+
+static void who_is_refused_stays_refused(void **state)
+{
+    (void)state;
+    struct fixture f;
+    puppet_clear();
+    puppet_add("A", AT(FILTER))->hook = refuse_all_but_n3;
+    puppet_add("B", AT(FILTER) | AT(SCORE))->plugin.filter_many = bring_back;
+    puppet_scene(&f, 70);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    assert_on(&f, "p", "n3");
     fixture_release(&f);
 }
 
@@ -652,6 +721,30 @@ static void a_broken_score_is_told_before_one_off_range(void **state)
     fixture_release(&f);
 }
 
+/* A is off range on n1, B on n0 already. */
+static void off_range_somewhere(struct puppet_call *call)
+{
+    const char *where = strcmp(call->puppet->name, "A") == 0 ? "n1" : "n0";
+    if (call->point == PUPPET_SCORE && is_node(call, where))
+        call->score = 300;
+}
+
+static void the_first_node_off_range_is_told(void **state)
+{
+    (void)state;
+    struct fixture f;
+    puppet_clear();
+    puppet_add("A", AT(SCORE))->hook = off_range_somewhere;
+    puppet_add("B", AT(SCORE))->hook = off_range_somewhere;
+    puppet_scene(&f, 3);
+    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_settle(&f);
+    assert_told(&f, "p", "SchedulerError",
+                "applying score defaultWeights on Score plugins: plugin \"B\" returns an invalid "
+                "score 300, it should in the range of [0, 100] after normalizing");
+    fixture_release(&f);
+}
+
 /* --- the choice among equals ------------------------------------------------------------------ */
 
 /* Go's container/heap, as its documentation describes it: Init sifts down from the middle. */
@@ -744,6 +837,8 @@ int main(void)
         cmocka_unit_test(an_error_on_one_node_ends_the_attempt),
         cmocka_unit_test(an_error_beyond_what_is_needed_is_not_missed),
         cmocka_unit_test(looking_ends_with_the_next_that_would_do),
+        cmocka_unit_test(a_batch_that_refuses_without_a_code_broke),
+        cmocka_unit_test(who_is_refused_stays_refused),
         cmocka_unit_test(nominated_pods_count_by_priority),
         cmocka_unit_test(a_pod_does_not_stand_in_its_own_way),
         cmocka_unit_test(both_passes_are_needed),
@@ -760,6 +855,7 @@ int main(void)
         cmocka_unit_test(a_single_node_is_not_scored),
         cmocka_unit_test(scores_that_break_are_errors),
         cmocka_unit_test(a_broken_score_is_told_before_one_off_range),
+        cmocka_unit_test(the_first_node_off_range_is_told),
         cmocka_unit_test(ties_are_broken_as_upstream_does),
     };
     return cmocka_run_group_tests_name("points_filter", tests, NULL, NULL);

@@ -466,14 +466,33 @@ static void test_long(void **state)
     arena_release(&a);
 }
 
+/* How 1e18 cores overflow depends on whether it was compared with what int64 does not hold. */
+static void test_raise(void **state)
+{
+    struct fixture *f = *state;
+    struct quantity small = parse(STR("1"), &f->a), large = parse(STR("1e18"), &f->a);
+    struct quantity wide = parse(STR("9223372036854775808m"), &f->a), q = small;
+    quantity_raise(&q, &large);
+    assert_int_equal(quantity_cmp(&q, &large), 0);
+    assert_int_equal(quantity_milli_value(&q), quantity_milli_value(&large));
+    quantity_raise(&q, &small);
+    assert_int_equal(quantity_cmp(&q, &large), 0);
+    q = wide;
+    quantity_raise(&q, &large);
+    assert_int_equal(quantity_cmp(&q, &large), 0);
+    assert_true(quantity_milli_value(&q) == INT64_MIN);
+    assert_int_not_equal(quantity_milli_value(&large), quantity_milli_value(&q));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse),        cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_json),         cmocka_unit_test(test_codecs_agree),
         cmocka_unit_test(test_bad_protobuf), cmocka_unit_test(test_properties),
-        cmocka_unit_test(test_map),          cmocka_unit_test(test_long),
-        cmocka_unit_test(test_oddities),     cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_raise),        cmocka_unit_test(test_map),
+        cmocka_unit_test(test_long),         cmocka_unit_test(test_oddities),
+        cmocka_unit_test(test_bound),
     };
     return cmocka_run_group_tests_name("quantity", tests, set_up, tear_down);
 }

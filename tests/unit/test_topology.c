@@ -80,6 +80,74 @@ static void it_follows_the_nodes(void **state)
     assert_true(prop_run("domains follow the nodes", 200, follows_the_nodes, NULL));
 }
 
+/* --- by a rule -------------------------------------------------------------------------------- */
+
+/* Nodes count if they have another label, too. */
+struct rule {
+    const struct pod_stream *stream;
+    const struct topology *base;
+    struct str other;
+};
+
+static uint32_t has_other(const void *ctx, uint32_t slot)
+{
+    const struct rule *rule = ctx;
+    return label_at(rule->stream, slot, rule->other) ? topology_domain(rule->base, slot) : 0;
+}
+
+static bool derived_is_right(const struct pod_stream *s, const struct rule *rule,
+                             const struct topology *t)
+{
+    size_t n_nodes = 0;
+    for (uint32_t i = 0; i < s->cache.columns.n; i++) {
+        const struct berth_node *node = s->cache.columns.nodes[i];
+        uint32_t expected = node && node->object ? has_other(rule, i) : 0;
+        n_nodes += expected > 0;
+        if (topology_domain(t, i) != expected)
+            return false;
+    }
+    return n_nodes == t->n_nodes && t->n_domains >= rule->base->n_domains && counts_are_right(s, t);
+}
+
+static bool derived_follow(struct rand *r, size_t size, void *ctx)
+{
+    (void)ctx;
+    struct pod_stream s;
+    bool ok = true;
+    pod_stream_init(&s, r);
+    for (size_t i = 0; ok && i < size * 4; i++) {
+        char key[16], other[16], name[32];
+        pod_stream_step(&s);
+        if (rand_below(r, 3))
+            continue;
+        snprintf(key, sizeof(key), "key%d", (int)rand_below(r, 2));
+        snprintf(other, sizeof(other), "key%d", (int)rand_below(r, STREAM_KEYS));
+        snprintf(name, sizeof(name), "%s %s", key, other);
+        /* Now and then the base is forgotten, and comes back with other numbers. */
+        if (rand_below(r, 8) == 0)
+            for (size_t k = 0; k <= TOPOLOGIES_MAX; k++) {
+                char nobody[16];
+                snprintf(nobody, sizeof(nobody), "no%zu", k);
+                (void)topologies_get(&s.cluster.topologies, str_of(nobody));
+            }
+        topologies_trim(&s.cluster.topologies);
+        struct rule rule = {&s, topologies_get(&s.cluster.topologies, str_of(key)), str_of(other)};
+        ok = derived_is_right(
+            &s, &rule,
+            topologies_derive(&s.cluster.topologies, rule.base, str_of(name), has_other, &rule));
+    }
+    pod_stream_release(&s);
+    return ok;
+}
+
+static void derived_ones_follow_their_rule(void **state)
+{
+    (void)state;
+    assert_true(prop_run("derived topologies follow their rule", 200, derived_follow, NULL));
+}
+
+/* --- one by one ------------------------------------------------------------------------------- */
+
 /* More changes than the journal holds. */
 static void it_starts_over_where_the_journal_is_too_short(void **state)
 {
@@ -141,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_follows_the_nodes),
+        cmocka_unit_test(derived_ones_follow_their_rule),
         cmocka_unit_test(it_starts_over_where_the_journal_is_too_short),
         cmocka_unit_test(numbers_are_given_out_again),
         cmocka_unit_test(a_key_that_no_node_has_costs_no_column),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pods and nodes by topology domain. Mostly all nodes count, and the numbers are there already:
- * the cluster keeps them. Only where some nodes do not count are they added up anew.
+ * Pods and nodes by topology domain. The numbers are there already, since the cluster keeps them:
+ * for all nodes, and for those that count where a constraint leaves some out.
  */
 #include "plugins/pod_topology_spread/spread.h"
 
@@ -80,24 +80,29 @@ static void key_add_requirements(struct buf *key, const struct node_selector_req
     }
 }
 
-static const uint64_t *affinity_set(struct spread *self, const struct pod *pod, struct arena *a)
+static void key_add_affinity(struct buf *key, const struct pod *pod)
 {
-    struct affinity_question question = {.pod = pod, .arena = a}, *ask = &question;
     const struct affinity *affinity = pod->spec.affinity;
     const struct node_selector *required =
         affinity && affinity->node_affinity ? affinity->node_affinity->required : NULL;
-    key_begin(&self->key, STR("PodTopologySpread affinity"));
-    key_add_number(&self->key, (int64_t)pod->spec.node_selector.n);
+    key_add_number(key, (int64_t)pod->spec.node_selector.n);
     for (size_t i = 0; i < pod->spec.node_selector.n; i++) {
-        key_add(&self->key, pod->spec.node_selector.v[i].key);
-        key_add(&self->key, pod->spec.node_selector.v[i].value);
+        key_add(key, pod->spec.node_selector.v[i].key);
+        key_add(key, pod->spec.node_selector.v[i].value);
     }
-    key_add_number(&self->key, required != NULL);
+    key_add_number(key, required ? (int64_t)required->node_selector_terms.n : -1);
     for (size_t i = 0; required && i < required->node_selector_terms.n; i++) {
         const struct node_selector_term *term = &required->node_selector_terms.v[i];
-        key_add_requirements(&self->key, term->match_expressions.v, term->match_expressions.n);
-        key_add_requirements(&self->key, term->match_fields.v, term->match_fields.n);
+        key_add_requirements(key, term->match_expressions.v, term->match_expressions.n);
+        key_add_requirements(key, term->match_fields.v, term->match_fields.n);
     }
+}
+
+static const uint64_t *affinity_set(struct spread *self, const struct pod *pod, struct arena *a)
+{
+    struct affinity_question question = {.pod = pod, .arena = a}, *ask = &question;
+    key_begin(&self->key, STR("PodTopologySpread affinity"));
+    key_add_affinity(&self->key, pod);
     return node_memo_set(&self->cluster->memos, buf_str(&self->key), ask_affinity, &ask);
 }
 
@@ -127,7 +132,7 @@ struct counting {
     const struct spread_scope *scope;
     struct arena *arena;
     struct spread_domains *out;
-    size_t n_words, n_nodes;
+    size_t n_words, n_nodes; /* nodes: those with an object */
     const uint64_t *present;
     const uint64_t *affinity, *taints; /* NULL: every node counts */
 };
@@ -155,92 +160,79 @@ static void find_usable_nodes(struct counting *k)
         k->taints = unless_all(k, taints_set(k->self, pod));
 }
 
-/* Do all nodes that have this constraint's key count for it? */
-static bool all_count(const struct counting *k, size_t i)
-{
-    const struct spread_constraint *c = &k->scope->constraints.list.v[i];
-    if ((c->honor_affinity && k->affinity) || (c->honor_taints && k->taints))
-        return false;
-    if (!k->scope->all_keys)
-        /* Without the label is as with an empty value, so these count for that one, too. */
-        return !topology_find(k->out[i].topology, STR(""));
-    for (size_t j = 0; j < k->scope->constraints.list.n; j++)
-        if (j != i && k->out[j].topology->n_nodes != k->n_nodes)
-            return false;
-    return true;
-}
+/* How one constraint sees the nodes. */
+struct view {
+    const struct counting *counting;
+    const struct topology *topology;
+    const uint64_t *affinity, *taints; /* NULL: every node counts */
+    uint32_t unlabelled; /* the domain of nodes that lack the key; 0: they do not count */
+    bool all_keys;       /* nodes that lack another's key do not count */
+};
 
-static uint64_t counting_nodes(const struct counting *k, const struct spread_constraint *c,
-                               size_t w)
+static uint32_t domain_at(const void *ctx, uint32_t slot)
 {
-    uint64_t bits = k->present[w];
-    if (c->honor_affinity && k->affinity)
-        bits &= k->affinity[w];
-    if (c->honor_taints && k->taints)
-        bits &= k->taints[w];
-    return bits;
-}
-
-/* The domain that a node counts for; 0: none. */
-static uint32_t domain_at(const struct counting *k, size_t i, uint32_t slot, uint32_t without)
-{
-    for (size_t j = 0; k->scope->all_keys && j < k->scope->constraints.list.n; j++)
-        if (!topology_domain(k->out[j].topology, slot))
+    const struct view *v = ctx;
+    const struct counting *k = v->counting;
+    uint32_t domain = topology_domain(v->topology, slot);
+    if (v->affinity && !(v->affinity[slot / 64] >> (slot % 64) & 1))
+        return 0;
+    if (v->taints && !(v->taints[slot / 64] >> (slot % 64) & 1))
+        return 0;
+    for (size_t i = 0; v->all_keys && i < k->scope->constraints.list.n; i++)
+        if (!topology_domain(k->out[i].topology, slot))
             return 0;
-    uint32_t domain = topology_domain(k->out[i].topology, slot);
-    return domain ? domain : without;
+    return domain ? domain : v->unlabelled;
 }
 
-static void count_nodes(const struct counting *k, size_t i)
+static struct view view_of(const struct counting *k, size_t i)
 {
-    struct spread_domains *d = &k->out[i];
-    uint32_t *nodes = arena_array(k->arena, uint32_t, d->n);
-    d->n_used = 0;
-    for (size_t w = 0; w < k->n_words; w++) {
-        uint64_t bits = counting_nodes(k, &k->scope->constraints.list.v[i], w);
-        for (; bits; bits &= bits - 1) {
-            uint32_t slot = (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(bits);
-            uint32_t domain = domain_at(k, i, slot, 0);
-            if (domain)
-                d->n_used += nodes[domain]++ == 0;
-        }
-    }
-    d->nodes = nodes;
-}
-
-static void count_pods(const struct counting *k, size_t i)
-{
-    struct spread_domains *d = &k->out[i];
     const struct spread_constraint *c = &k->scope->constraints.list.v[i];
-    uint32_t without = k->scope->all_keys ? 0 : topology_find(d->topology, STR(""));
-    uint32_t *counts = arena_array(k->arena, uint32_t, d->n);
-    size_t n = 0;
-    const uint32_t *slots = d->pods ? pod_count_slots(d->pods, &n) : NULL;
-    for (size_t at = 0; at < n; at++) {
-        uint32_t slot = slots[at];
-        if (counting_nodes(k, c, slot / 64) >> (slot % 64) & 1)
-            counts[domain_at(k, i, slot, without)] += d->pods->slots.counts[at];
-    }
-    d->counts = counts; /* at 0: those that count nowhere */
+    struct view v = {.counting = k, .topology = k->out[i].topology};
+    v.affinity = c->honor_affinity ? k->affinity : NULL;
+    v.taints = c->honor_taints ? k->taints : NULL;
+    /* Where keys are not demanded, a label that is missing is as one that is empty. */
+    if (!k->scope->all_keys)
+        v.unlabelled = topology_find(v.topology, STR(""));
+    for (size_t j = 0; k->scope->all_keys && j < k->scope->constraints.list.n; j++)
+        v.all_keys |= j != i && k->out[j].topology->n_nodes != k->n_nodes;
+    return v;
+}
+
+static bool takes_all(const struct view *v)
+{
+    return !v->affinity && !v->taints && !v->all_keys && !v->unlabelled;
+}
+
+/* What stands for the view: everything that domain_at looks at. */
+static struct str name_view(struct buf *key, const struct view *v)
+{
+    const struct spread_scope *scope = v->counting->scope;
+    key_begin(key, STR("PodTopologySpread"));
+    key_add(key, v->topology->key);
+    key_add_number(key, v->unlabelled);
+    key_add_number(key, (v->affinity != NULL) | (v->taints != NULL) << 1 | v->all_keys << 2);
+    if (v->affinity)
+        key_add_affinity(key, scope->pod->pod);
+    if (v->taints)
+        key_add_tolerations(key, scope->pod->pod, TAINT_BARS);
+    key_add_number(key, -1);
+    for (size_t i = 0; v->all_keys && i < scope->constraints.list.n; i++)
+        key_add(key, scope->constraints.list.v[i].topology_key);
+    return buf_str(key);
 }
 
 static void fill(const struct counting *k, size_t i)
 {
     struct spread_domains *d = &k->out[i];
-    bool all = all_count(k, i);
-    d->n = d->topology->n_domains;
-    if (all && d->pods)
-        d->counts = pod_count_by_domain(d->pods, d->topology);
-    else
-        count_pods(k, i);
-    if (!k->scope->with_nodes)
-        return;
-    if (all) {
-        d->nodes = d->topology->nodes;
-        d->n_used = d->topology->n_used;
-    } else {
-        count_nodes(k, i);
-    }
+    struct view v = view_of(k, i);
+    const struct topology *t = d->topology;
+    if (!takes_all(&v))
+        t = topologies_derive(&k->self->cluster->topologies, t, name_view(&k->self->key, &v),
+                              domain_at, &v);
+    d->n = t->n_domains;
+    d->nodes = t->nodes;
+    d->n_used = t->n_used;
+    d->counts = d->pods ? pod_count_by_domain(d->pods, t) : arena_array(k->arena, uint32_t, d->n);
 }
 
 /* An empty selector matches every pod, and yet none is counted for it. */
@@ -275,5 +267,6 @@ void spread_domains_fill(struct spread *self, const struct spread_scope *scope, 
     }
     find_usable_nodes(&k);
     for (size_t i = 0; i < scope->constraints.list.n; i++)
-        fill(&k, i);
+        if (!scope->for_scores || !spread_is_per_node(&scope->constraints.list.v[i]))
+            fill(&k, i);
 }

@@ -95,11 +95,15 @@ static void update_paths(struct path paths[2], uint32_t domain, int64_t pods)
 
 static void find_paths(const struct spread_domains *d, struct path paths[2])
 {
+    const uint32_t *counts = d->counts;
+    uint32_t bound = UNSET;
     paths[0] = paths[1] = (struct path){0, UNSET};
     /* Nothing is less than none: two of these settle it. */
-    for (uint32_t domain = 1; domain < d->n && paths[1].pods > 0; domain++)
-        if (d->counts[domain] < paths[1].pods && d->nodes[domain])
-            update_paths(paths, domain, d->counts[domain]);
+    for (uint32_t domain = 1; domain < d->n && bound > 0; domain++)
+        if (counts[domain] < bound && d->nodes[domain]) {
+            update_paths(paths, domain, counts[domain]);
+            bound = (uint32_t)paths[1].pods;
+        }
 }
 
 /* With fewer domains than the pod wants there to be, the others count as empty ones. */
@@ -117,7 +121,6 @@ static struct state *make_state(struct spread *self, const struct berth_pod *pod
         .constraints = base->constraints,
         .pod = pod,
         .all_keys = true,
-        .with_nodes = true,
     };
     struct state *s = xcalloc(1, sizeof(*s) + n * sizeof(struct axis));
     base->domains = arena_array(&base->arena, struct spread_domains, n);

@@ -22,12 +22,6 @@ static void free_state(void *data)
     arena_release(&arena);
 }
 
-/* Upstream scores each host by its own pods, whatever the label says. */
-static bool is_per_node(const struct spread_constraint *c)
-{
-    return str_is(c->topology_key, LABEL_HOSTNAME);
-}
-
 static bool lacks_key(const struct state *s, uint32_t slot)
 {
     for (size_t i = 0; i < s->constraints.list.n; i++)
@@ -97,8 +91,8 @@ static void find_weights(struct state *s, const uint32_t *slots, size_t n)
     for (size_t k = 0; s->some_lack_keys && k < n; k++)
         n_ignored += ignores(s, slots[k]);
     for (size_t i = 0; i < s->constraints.list.n; i++) {
-        size_t size =
-            is_per_node(&s->constraints.list.v[i]) ? n - n_ignored : count_domains(s, i, slots, n);
+        size_t size = spread_is_per_node(&s->constraints.list.v[i]) ? n - n_ignored
+                                                                    : count_domains(s, i, slots, n);
         s->weights[i] = natural_log((double)(size + 2));
     }
 }
@@ -112,6 +106,7 @@ static void fill_state(struct spread *self, const struct berth_pod *pod, struct 
         .constraints = s->constraints,
         .pod = pod,
         .all_keys = s->all_keys,
+        .for_scores = true,
     };
     s->domains = arena_array(&s->arena, struct spread_domains, n);
     s->weights = arena_array(&s->arena, double, n);
@@ -170,7 +165,7 @@ static double share(const struct state *s, size_t i, uint32_t slot)
     uint32_t domain = topology_domain(d->topology, slot), pods;
     if (!domain)
         return 0;
-    if (is_per_node(c))
+    if (spread_is_per_node(c))
         pods = d->pods ? pod_count_at(d->pods, slot) : 0;
     else
         pods = domain < d->n ? d->counts[domain] : 0;
@@ -218,7 +213,7 @@ static void add_shares(const struct state *s, size_t i, const uint32_t *slots, s
     const struct spread_domains *d = &s->domains[i];
     const struct topology *t = d->topology;
     double weight = s->weights[i], skew = (double)(int32_t)((uint32_t)c->max_skew - 1);
-    bool per_node = is_per_node(c);
+    bool per_node = spread_is_per_node(c);
     for (size_t k = 0; k < n; k++) {
         uint32_t slot = slots[k], domain = topology_domain(t, slot);
         if (!domain)

@@ -50,6 +50,12 @@ struct spread_constraints {
     LIST(struct spread_constraint) list;
 };
 
+/* Hosts are scored by their own pods each, whatever the label says. */
+static inline bool spread_is_per_node(const struct spread_constraint *c)
+{
+    return str_is(c->topology_key, LABEL_HOSTNAME);
+}
+
 enum spread_action { SPREAD_DO_NOT_SCHEDULE, SPREAD_SCHEDULE_ANYWAY };
 
 /*
@@ -80,7 +86,7 @@ struct spread_scope {
     struct spread_constraints constraints;
     const struct berth_pod *pod;
     bool all_keys;   /* only nodes that have every key count */
-    bool with_nodes; /* nodes and n_used are wanted */
+    bool for_scores; /* what is scored by node needs nothing by domain */
 };
 
 /* Fills one struct spread_domains for each constraint. */

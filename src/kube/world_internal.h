@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * world_internal.h - the live world's two threads and what they hand each other.
+ *
+ * Purpose:   world.c makes it and sees the cluster, world_engine.c is the engine's thread,
+ *            world_writes.c carries out on the loop's thread what that one wants written.
+ * Ownership: letters go from the loop to the engine's thread, errands the other way; whoever holds
+ *            one owns it.
+ * Threading: each function and member says whose it is; nothing is shared but the mailbox.
+ */
+#ifndef BERTH_KUBE_WORLD_INTERNAL_H
+#define BERTH_KUBE_WORLD_INTERNAL_H
+
+#include <pthread.h>
+
+#include "base/mailbox.h"
+#include "kube/events.h"
+#include "kube/extender.h"
+#include "kube/informers.h"
+#include "kube/lease.h"
+#include "kube/pod_binding.h"
+#include "kube/pod_writes.h"
+#include "kube/world.h"
+
+/* Somebody wants to know why; goes to the engine's thread and comes back with the answer. */
+struct question {
+    struct world *world;
+    char *namespace, *name; /* of one pod; name NULL: of all */
+    world_explain_fn *fn;
+    void *ctx;
+    struct buf json;
+    size_t attempts;
+};
+
+/* What the engine's thread is told. */
+enum letter_kind {
+    LETTER_OBJECT,
+    LETTER_WRITE_DONE,
+    LETTER_EXTENDER_DONE,
+    LETTER_SCHEDULE,
+    LETTER_EXPLAIN,
+};
+
+struct letter {
+    struct mail mail;
+    struct letter *next; /* those of one round of the loop travel together, behind the first */
+    enum letter_kind kind;
+    struct object *before, *after; /* LETTER_OBJECT */
+    uint64_t id;                   /* LETTER_WRITE_DONE */
+    int status;
+    char *reason, *message;         /* NULL: empty */
+    struct extender_answer *answer; /* LETTER_EXTENDER_DONE */
+    struct question *question;      /* LETTER_EXPLAIN */
+};
+
+/* What the loop's thread is told to write. */
+struct errand {
+    struct errand *next;
+    struct world *world;
+    struct write write; /* its texts are in text; the pod's reference is owned */
+    struct pod_binding *binding;
+    struct pod_status_write *status_write;
+    struct errand **prev_open; /* in world.open */
+    struct errand *next_open;
+    char text[];
+};
+
+struct errand_batch {
+    struct world *world;
+    struct errand *first;
+};
+
+struct world {
+    struct loop *loop;
+    const struct scheduler_config *config;
+    const struct world_callbacks *callbacks;
+    void *ctx;
+    struct rest_client *client, *event_client;
+    struct informers *informers;
+    struct event_recorder *recorder;
+    struct extenders *extenders;               /* NULL: there are none */
+    struct lease_elector *elector;             /* NULL: no election */
+    struct errand *open;                       /* writes under way */
+    struct letter *letters_out, **letters_end; /* of this round, not posted yet */
+    struct loop_task post_letters;
+    bool leading, scheduling, stopping;
+
+    /* The engine's thread. */
+    pthread_t thread;
+    bool started, thread_runs;
+    struct mailbox letters;
+    struct pool *pool; /* helps the engine's thread to filter and score */
+    struct engine *engine;
+    /* Engine's thread only. */
+    bool may_schedule;
+    size_t bindings; /* written and not answered */
+    struct errand *outbox, **outbox_end;
+};
+
+/* --- world_engine.c --------------------------------------------------------------------------- */
+
+/* What the engine asks of this world. */
+struct ports world_ports(struct world *w);
+/* The body of the engine's thread; arg is the world. */
+void *world_engine_main(void *arg);
+
+/* The loop's thread: to the engine's, at the end of this round, all of a round at once. */
+void world_post_letter(struct world *w, const struct letter *letter);
+void world_on_post_letters(struct loop_task *task);
+/* With those that travel behind it. NULL is fine. */
+void world_free_letters(struct letter *letter);
+
+/* --- world_writes.c --------------------------------------------------------------------------- */
+
+/* The engine's thread: a copy of what is to be written. */
+struct errand *world_errand_new(struct world *w, const struct write *write);
+/* The loop's thread, or where no thread runs any more. */
+void world_errand_free(struct errand *errand);
+/* The loop's thread: carries out a struct errand_batch. */
+void world_run_errands(void *batch);
+/* "namespace/name" */
+struct str world_pod_name(const struct object *pod, struct buf *out);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop's thread carries out what the engine wants written. */
+#include "base/log.h"
+#include "kube/world_internal.h"
+
+/* --- errands ---------------------------------------------------------------------------------- */
+
+/* Moves a text to *at, which then is behind it. */
+static void move_text(struct str *text, char **at)
+{
+    if (text->n)
+        memcpy(*at, text->p, text->n);
+    text->p = *at;
+    *at += text->n;
+}
+
+struct errand *world_errand_new(struct world *w, const struct write *write)
+{
+    size_t n = write->scheduler_name.n + write->node_name.n + write->reason.n + write->message.n +
+               write->action.n;
+    struct errand *e = xcalloc(1, sizeof(*e) + n);
+    char *at = e->text;
+    e->world = w;
+    e->write = *write;
+    e->write.pod = object_ref(write->pod);
+    move_text(&e->write.scheduler_name, &at);
+    move_text(&e->write.node_name, &at);
+    move_text(&e->write.reason, &at);
+    move_text(&e->write.message, &at);
+    move_text(&e->write.action, &at);
+    return e;
+}
+
+void world_errand_free(struct errand *e)
+{
+    if (e->prev_open) {
+        *e->prev_open = e->next_open;
+        if (e->next_open)
+            e->next_open->prev_open = e->prev_open;
+    }
+    object_unref(e->write.pod);
+    free(e);
+}
+
+struct str world_pod_name(const struct object *pod, struct buf *out)
+{
+    const struct object_meta *meta = object_meta(pod);
+    buf_add_printf(out, "%.*s/%.*s", STR_ARG(meta->namespace), STR_ARG(meta->name));
+    return buf_str(out);
+}
+
+/* --- what came of them ------------------------------------------------------------------------ */
+
+static void binding_done(void *ctx, const struct rest_result *result)
+{
+    struct errand *e = ctx;
+    bool refused = result->code < 0;
+    struct letter letter = {.kind = LETTER_WRITE_DONE, .id = e->write.id};
+    if (!refused || result->status >= 300)
+        letter.status = result->status;
+    if (!str_empty(result->reason))
+        letter.reason = str_dup(result->reason);
+    if (refused)
+        letter.message = xstrdup(result->err.msg);
+    world_post_letter(e->world, &letter);
+    world_errand_free(e);
+}
+
+static void status_done(void *ctx, const struct rest_result *result)
+{
+    struct errand *e = ctx;
+    if (result->code && result->status != 404) {
+        struct buf name = BUF_INIT;
+        log_error("Error updating pod", KV_STR("pod", world_pod_name(e->write.pod, &name)),
+                  KV_ERR(&result->err));
+        buf_release(&name);
+    }
+    world_errand_free(e);
+}
+
+/* --- carrying them out ------------------------------------------------------------------------ */
+
+static void write_status(struct world *w, struct errand *e)
+{
+    const struct pod *pod = object_pod(e->write.pod);
+    struct pod_condition condition = {
+        .type = STR(POD_SCHEDULED),
+        .observed_generation = pod->metadata.generation,
+        .status = STR("False"),
+        .reason = e->write.reason,
+        .message = e->write.message,
+    };
+    struct pod_status_change change = {
+        .pod = pod,
+        .condition = e->write.sets_condition ? &condition : NULL,
+        .nominated_node_name = e->write.sets_nomination ? &e->write.node_name : NULL,
+    };
+    e->status_write = pod_status_write(w->client, &change, status_done, e);
+}
+
+static void write_event(struct world *w, struct errand *e)
+{
+    const struct object_meta *meta = object_meta(e->write.pod);
+    struct event_info info = {
+        .regarding = {.kind = STR("Pod"),
+                      .api_version = STR("v1"),
+                      .namespace = meta->namespace,
+                      .name = meta->name,
+                      .uid = meta->uid,
+                      .resource_version = meta->resource_version},
+        .type = e->write.warning ? STR("Warning") : STR("Normal"),
+        .reason = e->write.reason,
+        .action = e->write.action,
+        .note = e->write.message,
+        .reporting_controller = e->write.scheduler_name,
+    };
+    event_emit(w->recorder, &info);
+}
+
+static void run_errand(struct world *w, struct errand *e)
+{
+    if (e->write.kind == WRITE_EVENT) {
+        write_event(w, e);
+        world_errand_free(e);
+        return;
+    }
+    e->next_open = w->open;
+    e->prev_open = &w->open;
+    if (w->open)
+        w->open->prev_open = &e->next_open;
+    w->open = e;
+    if (e->write.kind == WRITE_BINDING)
+        e->binding = pod_binding_start(w->client, object_meta(e->write.pod), e->write.node_name,
+                                       binding_done, e);
+    else
+        write_status(w, e);
+}
+
+void world_run_errands(void *ctx)
+{
+    struct errand_batch *batch = ctx;
+    struct world *w = batch->world;
+    struct errand *e = batch->first;
+    free(batch);
+    while (e) {
+        struct errand *next = e->next;
+        /* A leader that is no more writes nothing. */
+        if (w->stopping)
+            world_errand_free(e);
+        else
+            run_errand(w, e);
+        e = next;
+    }
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SelectorSpread, and the selector that pods without constraints are spread by. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "plugin_trial.h"
+#include "plugins/default_selector.h"
+#include "prop.h"
+
+#define PLUGIN "SelectorSpread"
+#define WEB    "\"app\":\"web\""
+
+static const char config[] = "apiVersion: kubescheduler.config.k8s.io/v1\n"
+                             "kind: KubeSchedulerConfiguration\n"
+                             "profiles:\n"
+                             "- plugins:\n"
+                             "    multiPoint:\n"
+                             "      enabled:\n"
+                             "      - name: SelectorSpread\n"
+                             "        weight: 1\n";
+
+static struct object *node(const char *name, const char *labels)
+{
+    return fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"%s\",\"labels\":{%s}}}", name,
+                          labels);
+}
+
+static struct object *pod(const char *name, const char *meta, const char *spec)
+{
+    return fixture_object(KIND_POD,
+                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"namespace\":\"default\""
+                          "%s},\"spec\":{%s}}",
+                          name, name, meta, spec);
+}
+
+static struct object *service(const char *name, const char *selector)
+{
+    return fixture_object(KIND_SERVICE,
+                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{"
+                          "\"selector\":%s}}",
+                          name, selector);
+}
+
+/* --- the selector ----------------------------------------------------------------------------- */
+
+#define LABELS ",\"labels\":{\"app\":\"web\",\"tier\":\"front\"}"
+#define OWNER(version, kind, name)                                                            \
+    ",\"ownerReferences\":[{\"apiVersion\":\"v9\",\"kind\":\"Other\",\"name\":\"x\",\"uid\":" \
+    "\"y\"},{\"apiVersion\":\"" version "\",\"kind\":\"" kind "\",\"name\":\"" name           \
+    "\",\"uid\":\"u\",\"controller\":true}]"
+
+static void add_owners(struct fixture *f)
+{
+    static const char set[] = "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{"
+                              "\"selector\":%s}}";
+    static const char strange[] = "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Near\"}]}";
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    fixture_add(f, fixture_object(KIND_REPLICATION_CONTROLLER, set, "rc",
+                                  "{\"app\":\"other\",\"rc\":\"yes\"}"));
+    fixture_add(f, fixture_object(KIND_REPLICA_SET, set, "rs",
+                                  "{\"matchLabels\":{\"hash\":\"1\"},\"matchExpressions\":[{"
+                                  "\"key\":\"canary\",\"operator\":\"DoesNotExist\"}]}"));
+    fixture_add(f, fixture_object(KIND_REPLICA_SET, set, "none", "null"));
+    fixture_add(f, fixture_object(KIND_REPLICA_SET, set, "strange", strange));
+    fixture_add(f,
+                fixture_object(KIND_STATEFUL_SET, set, "ss", "{\"matchLabels\":{\"ss\":\"1\"}}"));
+#pragma GCC diagnostic pop
+}
+
+static void what_the_selector_is_made_of(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *meta, *selector;
+    } cases[] = {
+        {"", ""},
+        {LABELS, "app=web,tier=front"},
+        {",\"labels\":{\"app\":\"web\"}", "app=web"},
+        {LABELS OWNER("apps/v1", "ReplicaSet", "rs"), "app=web,!canary,hash=1,tier=front"},
+        {OWNER("apps/v1", "ReplicaSet", "rs"), "!canary,hash=1"},
+        {LABELS OWNER("apps/v1", "StatefulSet", "ss"), "app=web,ss=1,tier=front"},
+        /* Of two values for one key the controller's counts. */
+        {LABELS OWNER("v1", "ReplicationController", "rc"), "app=other,rc=yes,tier=front"},
+        {LABELS OWNER("/v1", "ReplicationController", "rc"), "app=other,rc=yes,tier=front"},
+        /* Owners that say nothing, that make no sense, or that are not meant. */
+        {LABELS OWNER("apps/v1", "ReplicaSet", "none"), "app=web,tier=front"},
+        {LABELS OWNER("apps/v1", "ReplicaSet", "strange"), "app=web,tier=front"},
+        {LABELS OWNER("apps/v1", "ReplicaSet", "gone"), "app=web,tier=front"},
+        {LABELS OWNER("apps/v1beta1", "ReplicaSet", "rs"), "app=web,tier=front"},
+        {LABELS OWNER("v1", "ReplicaSet", "rs"), "app=web,tier=front"},
+        {LABELS OWNER("apps/v1", "ReplicationController", "rc"), "app=web,tier=front"},
+    };
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    fixture_add(&f, service("one", "{\"app\":\"web\"}"));
+    fixture_add(&f, service("two", "{\"app\":\"web\",\"tier\":\"front\"}"));
+    fixture_add(&f, service("other", "{\"app\":\"db\"}"));
+    fixture_add(&f, service("empty", "{}"));
+    fixture_add(&f, service("null", "null"));
+    add_owners(&f);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct object *o = pod("p", cases[i].meta, "");
+        struct arena a;
+        struct selector selector;
+        struct buf text = BUF_INIT;
+        arena_init(&a, 0);
+        default_selector(&f.engine->cluster.objects, object_pod(o), &a, &selector);
+        selector_write(&selector, &text);
+        buf_add_char(&text, '\0');
+        assert_string_equal(text.p, cases[i].selector);
+        assert_false(selector.nothing);
+        buf_release(&text);
+        arena_release(&a);
+        object_unref(o);
+    }
+    fixture_release(&f);
+}
+
+/* --- scores ----------------------------------------------------------------------------------- */
+
+#define ZONE(name) "\"topology.kubernetes.io/zone\":\"" name "\""
+#define OLD(name)  "\"failure-domain.beta.kubernetes.io/zone\":\"" name "\""
+
+static void normalized(struct trial *t, const char *const *names, size_t n, int64_t *scores)
+{
+    uint32_t slots[8];
+    for (size_t i = 0; i < n; i++) {
+        slots[i] = cache_node(&t->engine->cache, str_of(names[i]))->slot;
+        scores[i] = trial_score(t, names[i]);
+    }
+    assert_int_equal(t->handle->plugin->normalize(t->handle->self, t->cycle, t->pod, slots, scores,
+                                                  n, &t->engine->status),
+                     BERTH_SUCCESS);
+}
+
+static void nodes_and_zones(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"n0", "n1", "n2", "n3", "n4"};
+    /* On nodes 2, 1, 1, 0, 0; in zones a 3, b 1; n4 is in none. */
+    static const int64_t raw[] = {2, 1, 1, 0, 0};
+    static const int64_t expected[] = {0, 16, 61, 77, 100};
+    struct fixture f;
+    struct trial t;
+    int64_t scores[5];
+    fixture_init(&f, config, NULL);
+    fixture_add(&f, node("n0", ZONE("a")));
+    fixture_add(&f, node("n1", OLD("a") "," ZONE("b")));
+    fixture_add(&f, node("n2", ZONE("b")));
+    fixture_add(&f, node("n3", OLD("b")));
+    fixture_add(&f, node("n4", ""));
+    fixture_add(&f, service("s", "{" WEB "}"));
+    fixture_add(&f, pod("r0", ",\"labels\":{" WEB "}", "\"nodeName\":\"n0\""));
+    fixture_add(&f, pod("r1", ",\"labels\":{" WEB "}", "\"nodeName\":\"n0\""));
+    fixture_add(&f, pod("r2", ",\"labels\":{" WEB "}", "\"nodeName\":\"n1\""));
+    fixture_add(&f, pod("r3", ",\"labels\":{" WEB "}", "\"nodeName\":\"n2\""));
+    fixture_add(&f, pod("r4", ",\"labels\":{\"app\":\"db\"}", "\"nodeName\":\"n3\""));
+    fixture_add(&f,
+                pod("r5", ",\"labels\":{" WEB "},\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"",
+                    "\"nodeName\":\"n3\""));
+    trial_begin(&t, &f, PLUGIN, pod("p", ",\"labels\":{" WEB "}", ""));
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        assert_int_equal(trial_score(&t, names[i]), raw[i]);
+    normalized(&t, names, ARRAY_LEN(names), scores);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        assert_int_equal(scores[i], expected[i]);
+    assert_true(trial_batches_agree(&t));
+    trial_end(&t);
+    fixture_release(&f);
+}
+
+static void pods_of_nobody_and_pods_with_constraints(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"n0"};
+    struct fixture f;
+    struct trial t;
+    int64_t scores[1];
+    fixture_init(&f, config, NULL);
+    fixture_add(&f, node("n0", ZONE("a")));
+    fixture_add(&f, pod("r0", ",\"labels\":{" WEB "}", "\"nodeName\":\"n0\""));
+    /* Nothing to spread from: everything is as good as can be. */
+    trial_begin(&t, &f, PLUGIN, pod("p", ",\"labels\":{" WEB "}", ""));
+    assert_int_equal(trial_score(&t, "n0"), 0);
+    normalized(&t, names, 1, scores);
+    assert_int_equal(scores[0], 100);
+    trial_end(&t);
+    trial_begin(&t, &f, PLUGIN,
+                pod("p", "", "\"topologySpreadConstraints\":[{\"topologyKey\":\"k\"}]"));
+    assert_int_equal(t.pre_score, BERTH_SKIP);
+    trial_end(&t);
+    assert_false(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_NODE, BERTH_ACTION_ADD));
+    fixture_release(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_selector_is_made_of),
+        cmocka_unit_test(nodes_and_zones),
+        cmocka_unit_test(pods_of_nobody_and_pods_with_constraints),
+    };
+    return cmocka_run_group_tests_name("selector_spread", tests, NULL, NULL);
+}
