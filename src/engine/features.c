@@ -184,7 +184,8 @@ static int check(const struct features *f, struct err *reterr)
     struct complaints complaints = {0};
     for (size_t i = 0; i < FEATURE_GATE_COUNT; i++)
         check_given(f, i, &complaints);
-    for (size_t i = 0; complaints.n == 0 && i < FEATURE_GATE_COUNT; i++)
+    bool settable = complaints.n == 0;
+    for (size_t i = 0; settable && i < FEATURE_GATE_COUNT; i++)
         check_needs(f, i, &complaints);
     int r = 0;
     if (complaints.n) {

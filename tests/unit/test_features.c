@@ -111,6 +111,14 @@ static void test_refused(void **state)
     assert_refused(KUBE_VERSION, "MatchLabelKeysInPodTopologySpread=false",
                    "MatchLabelKeysInPodTopologySpreadSelectorMerge is enabled, but depends on "
                    "features that are disabled: [MatchLabelKeysInPodTopologySpread]");
+    /* All that is wrong is said at once. */
+    assert_refused(KUBE_VERSION,
+                   "NodeDeclaredFeatures=false,ExtendWebSocketsToKubelet=false,"
+                   "InPlacePodLevelResourcesVerticalScaling=false",
+                   "[InPlacePodVerticalScalingInitContainers is enabled, but depends on features "
+                   "that are disabled: [NodeDeclaredFeatures], "
+                   "RestartAllContainersOnContainerExits is enabled, but depends on features that "
+                   "are disabled: [NodeDeclaredFeatures]]");
     assert_refused((struct kube_version){1, 34}, "GenericWorkload=true",
                    "cannot set feature gate GenericWorkload to true, feature is PreAlpha at "
                    "emulated version 1.34, min compatibility version 1.33");

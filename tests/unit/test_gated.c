@@ -13,6 +13,12 @@
 
 /* --- plugins behind gates --------------------------------------------------------------------- */
 
+/* With the gates that build upon it. */
+#define OFF                                                                                     \
+    "NodeDeclaredFeatures=false,ExtendWebSocketsToKubelet=false,"                               \
+    "InPlacePodVerticalScalingInitContainers=false,RestartAllContainersOnContainerExits=false," \
+    "InPlacePodLevelResourcesVerticalScaling=false"
+
 static bool profile_has(const struct fixture *f, const char *plugin)
 {
     const struct profile *p = f->engine->profiles.v[0];
@@ -35,9 +41,9 @@ static void a_gate_decides_on_a_default_plugin(void **state)
         bool has;
     } cases[] = {
         {NULL, "", true},
-        {NULL, "NodeDeclaredFeatures=false", false},
+        {NULL, OFF, false},
         /* Who names it gets it. */
-        {named, "NodeDeclaredFeatures=false", true},
+        {named, OFF, true},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fixture f;
