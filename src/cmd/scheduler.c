@@ -25,6 +25,7 @@ struct scheduler {
     struct scheduler_config config;
     struct registry registry;
     struct kube_config kube;
+    struct metrics *metrics; /* of the whole process: /metrics */
     struct loop *loop;
     struct loop_io signals;
     struct scheduler_serving *serving;
@@ -324,6 +325,7 @@ static int start_serving(struct scheduler *s, struct err *reterr)
         .config = &s->config,
         .registry = &s->registry,
         .world = s->world,
+        .metrics = s->metrics,
         .checks = elects ? checks_with_election : checks_without_election,
         .n_checks = elects ? ARRAY_LEN(checks_with_election) : ARRAY_LEN(checks_without_election),
         .ctx = s,
@@ -338,6 +340,7 @@ static int start_serving(struct scheduler *s, struct err *reterr)
 
 static int start(struct scheduler *s, struct err *reterr)
 {
+    s->metrics = metrics_new();
     int r = loop_new(&s->loop);
     if (r < 0)
         return err_set(reterr, r, "event loop: %s", strerror(-r));
@@ -352,6 +355,7 @@ static int start(struct scheduler *s, struct err *reterr)
         .features = &s->features,
         .seed = rand_entropy(),
         .max_in_unschedulable = s->options->deprecated.max_in_unschedulable,
+        .metrics = s->metrics,
     };
     r = world_new(&world, &world_callbacks, s, &s->world, reterr);
     if (r < 0)
@@ -373,6 +377,7 @@ static void end(struct scheduler *s)
         close(s->signals.fd);
     }
     loop_free(s->loop);
+    metrics_free(s->metrics);
 }
 
 static int run(struct scheduler *s)

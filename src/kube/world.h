@@ -12,6 +12,7 @@
 #ifndef BERTH_KUBE_WORLD_H
 #define BERTH_KUBE_WORLD_H
 
+#include "base/metrics.h"
 #include "engine/engine.h"
 #include "kube/client.h"
 #include "net/loop.h"
@@ -26,6 +27,7 @@ struct world_options {
     const struct features *features; /* NULL: the defaults */
     uint64_t seed;
     int64_t max_in_unschedulable; /* ns; 0: the engine's default */
+    struct metrics *metrics;      /* outlives the world; NULL: nothing is counted */
 };
 
 struct world_callbacks {
