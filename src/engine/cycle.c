@@ -20,6 +20,7 @@ struct berth_cycle *cycle_new(struct engine *engine, struct profile *profile)
     }
     cycle->engine = engine;
     cycle->profile = profile;
+    profile->setup->n_cycles++;
     return cycle;
 }
 
@@ -73,6 +74,7 @@ struct berth_cycle *cycle_free(struct berth_cycle *cycle)
     if (!cycle)
         return NULL;
     struct engine *e = cycle->engine;
+    cycle->profile->setup->n_cycles--;
     drop_state(cycle);
     drop_to_activate(cycle);
     survey_free(cycle->survey);

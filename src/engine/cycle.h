@@ -44,7 +44,7 @@ struct plugin_scores {
 
 /* What one extender gave the feasible nodes, in the order of slots. */
 struct extender_scores {
-    size_t extender; /* index in engine.extenders */
+    size_t extender; /* index in setup.extenders */
     int64_t *scores; /* as it said, not weighted; NULL: it did not answer */
 };
 

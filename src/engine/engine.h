@@ -22,6 +22,7 @@ struct engine_options {
     struct ports ports;
     const struct extender *extenders; /* copied; their texts are not */
     size_t n_extenders;
+    void *owner; /* of config and extenders: given to extender calls, see struct extender_call */
     const struct features *features; /* copied; NULL: the defaults */
     uint64_t seed;
     int64_t max_in_unschedulable; /* ns; 0: five minutes */

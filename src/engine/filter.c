@@ -15,10 +15,10 @@
 #define MIN_FEASIBLE_PERCENTAGE 5
 #define FILTER_WINDOW           256
 
-static bool extenders_choose(const struct engine *e)
+static bool extenders_choose(const struct setup *s)
 {
-    for (size_t i = 0; i < e->extenders.n; i++)
-        if (e->extenders.v[i].spec.filters || e->extenders.v[i].spec.prioritizes)
+    for (size_t i = 0; i < s->extenders.n; i++)
+        if (s->extenders.v[i].spec.filters || s->extenders.v[i].spec.prioritizes)
             return true;
     return false;
 }
@@ -28,7 +28,7 @@ static size_t nodes_to_find(const struct berth_cycle *cycle)
     const struct profile *p = cycle->profile;
     size_t all = cycle->n_nodes, percentage = (size_t)p->percentage_of_nodes_to_score;
     /* Nothing will be scored or taken away: the first node will do. */
-    if (p->at[POINT_SCORE].n == 0 && !extenders_choose(cycle->engine))
+    if (p->at[POINT_SCORE].n == 0 && !extenders_choose(p->setup))
         return 1;
     if (all < MIN_FEASIBLE_NODES || percentage >= 100)
         return all;
@@ -396,7 +396,7 @@ static bool close_window(struct window *w, size_t want, struct cycle_failure *fa
         struct verdict v = w->scratch->verdicts[slot];
         cycle->n_failed++;
         if (scratchpad_add_refused(w->scratch, v))
-            cycle_failure_blame(failure, cycle->engine->handles[v.plugin], v.code);
+            cycle_failure_blame(failure, cycle->profile->setup->handles[v.plugin], v.code);
     }
     return true;
 }

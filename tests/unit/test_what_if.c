@@ -33,7 +33,7 @@ static void begin(struct scene *s, struct fixture *f)
     struct engine *e = f->engine;
     fixture_add(f, fixture_node("n", "2", "8Gi"));
     fixture_add(f, fixture_pod_on("old", "1500m", "1Gi", "n"));
-    s->cycle = cycle_new(e, e->profiles.v[0]);
+    s->cycle = cycle_new(e, e->setup->profiles.v[0]);
     s->pod = info(f, fixture_pod("p", "1", "1Gi"));
     s->more = info(f, fixture_pod("more", "1500m", "1Gi"));
     s->node = cache_node(&e->cache, STR("n"));
