@@ -97,36 +97,6 @@ void cycle_free_spare(struct engine *e)
     vec_release(&e->spare_cycles);
 }
 
-struct berth_cycle *cycle_clone(const struct berth_cycle *cycle)
-{
-    struct berth_cycle *clone = xnew(struct berth_cycle);
-    *clone = *cycle;
-    arena_init(&clone->arena, 0);
-    clone->state.v = NULL;
-    clone->state.n = clone->state.cap = 0;
-    clone->to_activate.v = NULL;
-    clone->to_activate.n = clone->to_activate.cap = 0;
-    for (size_t i = 0; i < cycle->state.n; i++) {
-        struct cycle_item item = cycle->state.v[i];
-        if (item.data && item.clone)
-            item.data = item.clone(item.data);
-        else
-            item.free = NULL; /* shared: the original's */
-        vec_push(&clone->state, item);
-    }
-    return clone;
-}
-
-void cycle_free_clone(struct berth_cycle *clone)
-{
-    drop_state(clone);
-    drop_to_activate(clone);
-    vec_release(&clone->state);
-    vec_release(&clone->to_activate);
-    arena_release(&clone->arena);
-    free(clone);
-}
-
 /* --- failures --------------------------------------------------------------------------------- */
 
 void cycle_failure_release(struct cycle_failure *failure)

@@ -112,9 +112,6 @@ struct berth_cycle *cycle_new(struct engine *engine, struct profile *profile);
 struct berth_cycle *cycle_free(struct berth_cycle *cycle);
 /* Ends those that were kept. */
 void cycle_free_spare(struct engine *engine);
-/* For "what if" questions: state cloned, everything else shared. Freed by cycle_free_clone. */
-struct berth_cycle *cycle_clone(const struct berth_cycle *cycle);
-void cycle_free_clone(struct berth_cycle *clone);
 
 /*
  * The stages, in their order; attempt.c strings them together. Where one gives false the attempt is

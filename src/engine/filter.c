@@ -59,37 +59,17 @@ enum berth_code cycle_run_filters(const struct berth_cycle *cycle, const struct 
     return BERTH_SUCCESS;
 }
 
-static bool counts_for(const struct berth_pod *pod, const struct berth_pod *nominated)
-{
-    return nominated->priority >= pod->priority &&
-           !str_eq(pod_info_key(nominated), pod_info_key(pod));
-}
-
-static bool has_nominated(const struct engine *e, const struct berth_pod *pod,
-                          const struct berth_node *node)
-{
-    const struct nominated_node *n = nominator_node(&e->queue.nominator, str_of(node->name));
-    for (size_t i = 0; n && i < n->pods.n; i++)
-        if (counts_for(pod, n->pods.v[i]))
-            return true;
-    return false;
-}
-
+/* As it would be once the promises that the pod has to respect are kept. */
 static enum berth_code filter_with_nominated(struct berth_cycle *cycle, const struct berth_pod *pod,
                                              const struct berth_node *node,
                                              struct berth_status *status,
                                              const struct berth_handle **ret_plugin)
 {
-    const struct nominated_node *n =
-        nominator_node(&cycle->engine->queue.nominator, str_of(node->name));
     struct what_if w;
-    bool ok = true;
     *ret_plugin = NULL;
-    what_if_init(&w, cycle, pod, node, status);
-    for (size_t i = 0; ok && i < n->pods.n; i++)
-        if (counts_for(pod, n->pods.v[i]))
-            ok = what_if_add(&w, n->pods.v[i]);
-    enum berth_code code = ok ? what_if_filter(&w, ret_plugin) : BERTH_ERROR;
+    what_if_init(&w, pod, status);
+    what_if_begin(&w, cycle, node);
+    enum berth_code code = what_if_keep_promises(&w) ? what_if_filter(&w, ret_plugin) : BERTH_ERROR;
     what_if_release(&w);
     return code;
 }
@@ -98,7 +78,7 @@ enum berth_code cycle_filter_node(struct berth_cycle *cycle, const struct berth_
                                   struct berth_node *node, struct berth_status *status,
                                   const struct berth_handle **ret_plugin)
 {
-    if (has_nominated(cycle->engine, pod, node)) {
+    if (what_if_is_promised(cycle->engine, pod, node)) {
         enum berth_code code = filter_with_nominated(cycle, pod, node, status, ret_plugin);
         if (code != BERTH_SUCCESS)
             return code;
@@ -279,7 +259,7 @@ static void filter_promised(struct window *w)
         uint32_t slot = cycle_slot(w->cycle, i);
         const struct berth_node *node = cycle_node(w->cycle, i);
         const struct berth_handle *plugin = NULL;
-        if (!word_bit(w->scratch->before, slot) || !has_nominated(e, w->pod, node))
+        if (!word_bit(w->scratch->before, slot) || !what_if_is_promised(e, w->pod, node))
             continue;
         enum berth_code code = filter_with_nominated(w->cycle, w->pod, node, &e->status, &plugin);
         if (code == BERTH_SUCCESS)

@@ -43,7 +43,8 @@ static void begin(struct scene *s, struct fixture *f)
         if (list->v[i]->plugin->pre_filter(list->v[i]->self, s->cycle, s->pod, &e->status) ==
             BERTH_SKIP)
             plugin_set_add(&s->cycle->skip_filter, list->v[i]->id);
-    what_if_init(&s->w, s->cycle, s->pod, s->node, &e->status);
+    what_if_init(&s->w, s->pod, &e->status);
+    what_if_begin(&s->w, s->cycle, s->node);
 }
 
 static void end(struct scene *s)
