@@ -9,12 +9,27 @@
 
 #define DEFAULT_MAX_IN_UNSCHEDULABLE (5 * 60 * NSEC_PER_SEC)
 
+/* What scrapes see is at most this old. */
+#define PUBLISH_INTERVAL (NSEC_PER_SEC / 10)
+
 /* --- making and ending ------------------------------------------------------------------------ */
 
 /* A century is as good as for ever, and does not overflow. */
 static int64_t backoff_ns(int64_t seconds)
 {
     return MIN(seconds, (int64_t)100 * 366 * 24 * 3600) * NSEC_PER_SEC;
+}
+
+/* Dice of its own: whether something is counted changes no decision. */
+static struct scheduler_metrics *make_metrics(struct engine *e,
+                                              const struct engine_options *options)
+{
+    struct scheduler_metrics_options metrics = {.registry = options->metrics,
+                                                .features = &e->features,
+                                                .seed = ~options->seed,
+                                                .now = e->ports.now,
+                                                .ctx = e->ports.ctx};
+    return options->metrics ? scheduler_metrics_new(&metrics) : NULL;
 }
 
 int engine_new(const struct engine_options *options, struct engine **ret_engine, struct err *reterr)
@@ -37,7 +52,9 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
         .max_in_unschedulable = options->max_in_unschedulable ? options->max_in_unschedulable
                                                               : DEFAULT_MAX_IN_UNSCHEDULABLE,
     };
+    e->metrics = make_metrics(e, options);
     queue_init(&e->queue, &queue, &e->status);
+    e->queue.metrics = e->metrics;
     workers_init(&e->workers, e->ports.pool);
     e->surveys = options->surveys;
     size_t explain_bytes = options->explain_bytes ? options->explain_bytes : EXPLAIN_MAX_BYTES;
@@ -72,6 +89,7 @@ struct engine *engine_free(struct engine *e)
     cluster_release(&e->cluster);
     cache_release(&e->cache);
     setup_free(e->setup);
+    scheduler_metrics_free(e->metrics);
     for (size_t i = 0; i < e->plugin_names.n; i++)
         free((char *)e->plugin_names.v[i].p);
     vec_release(&e->plugin_names);
@@ -287,6 +305,44 @@ bool engine_schedule_one(struct engine *e)
     attempt_start(e, queued, started);
     binding_run_ready(e);
     return true;
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+static struct scheduler_gauges take_gauges(const struct engine *e)
+{
+    struct engine_stats s = engine_get_stats(e);
+    struct scheduler_gauges g = {
+        .active = s.active,
+        .backoff = s.backoff,
+        .unschedulable = s.unschedulable,
+        .gated = s.gated,
+        .nodes = s.nodes,
+        .pods = s.pods,
+        .assumed_pods = s.assumed_pods,
+        .work[WORK_BINDING] = s.binding,
+    };
+    for (size_t i = 0; i < e->attempt.asks.n; i++)
+        g.work[WORK_PRIORITIZING_EXTENDER] += e->attempt.asks.v[i].verb == EXTENDER_PRIORITIZE;
+    return g;
+}
+
+int64_t engine_publish_metrics(struct engine *e)
+{
+    struct scheduler_metrics *m = e->metrics;
+    if (!m || !scheduler_metrics_pending(m))
+        return INT64_MAX;
+    int64_t now = engine_now(e);
+    if (m->published && now < m->published + PUBLISH_INTERVAL)
+        return m->published + PUBLISH_INTERVAL;
+    struct scheduler_gauges gauges = take_gauges(e);
+    scheduler_metrics_publish(m, &gauges, now);
+    return INT64_MAX;
+}
+
+struct scheduler_metrics *handle_metrics(const struct berth_handle *h)
+{
+    return h->engine->metrics;
 }
 
 struct engine_stats engine_get_stats(const struct engine *e)

@@ -21,6 +21,7 @@
 
 struct engine;
 struct profile;
+struct profile_metrics;
 struct setup;
 
 /* Plugins by number: which of them rejected a pod. Numbers are engine-wide, one per name. */
@@ -61,6 +62,7 @@ struct profile {
     int32_t percentage_of_nodes_to_score; /* 0: adaptive */
     handle_list instances;
     handle_list at[POINT_COUNT];
+    struct profile_metrics *metrics; /* NULL: nothing is counted */
 };
 
 /*

@@ -18,6 +18,7 @@
 #include "engine/engine.h"
 #include "engine/explain.h"
 #include "engine/queue.h"
+#include "engine/scheduler_metrics.h"
 #include "engine/scratchpad.h"
 #include "engine/setup.h"
 #include "engine/status.h"
@@ -48,6 +49,7 @@ struct engine {
     VEC(struct berth_cycle *) spare_cycles;
     struct workers workers;
     struct explain explain;
+    struct scheduler_metrics *metrics; /* NULL: nothing is counted */
     bool surveys;
 };
 

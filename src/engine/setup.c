@@ -135,6 +135,8 @@ int setup_new(struct engine *e, const struct engine_options *options, struct set
         setup_free(s);
         return r;
     }
+    for (size_t i = 0; e->metrics && i < s->profiles.n; i++)
+        s->profiles.v[i]->metrics = scheduler_metrics_profile(e->metrics, s->profiles.v[i]);
     *ret_setup = s;
     return 0;
 }
