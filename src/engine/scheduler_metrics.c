@@ -51,10 +51,10 @@ static struct str code_label(size_t code)
 #define TALLY(m, place, family, ...) \
     (*(place) ? *(place) : make_tally((m), (place), (family), (struct str[]){__VA_ARGS__}))
 
-static struct tally *make_tally(struct scheduler_metrics *m, struct tally **place,
-                                enum scheduler_family family, const struct str *values)
+static struct metric_tally *make_tally(struct scheduler_metrics *m, struct metric_tally **place,
+                                       enum scheduler_family family, const struct str *values)
 {
-    return *place = tally_new(&m->board, m->families[family], values);
+    return *place = metric_tally_new(&m->board, m->families[family], values);
 }
 
 static struct plugin_metrics *plugin_metrics(struct scheduler_metrics *m, uint16_t plugin)
@@ -73,11 +73,13 @@ static void make_first_tallies(struct scheduler_metrics *m)
     static const char *const types[] = {"nodes", "pods", "assumed_pods"};
     for (size_t i = 0; i < ARRAY_LEN(queues); i++)
         TALLY(m, &m->pending[i], FAMILY_PENDING_PODS, str_of(queues[i]));
-    m->algorithm = tally_new(&m->board, m->families[FAMILY_ALGORITHM], NULL);
-    m->pod_attempts = tally_new(&m->board, m->families[FAMILY_POD_SCHEDULING_ATTEMPTS], NULL);
+    m->algorithm = metric_tally_new(&m->board, m->families[FAMILY_ALGORITHM], NULL);
+    m->pod_attempts =
+        metric_tally_new(&m->board, m->families[FAMILY_POD_SCHEDULING_ATTEMPTS], NULL);
     for (size_t i = 0; i < ARRAY_LEN(types); i++)
         TALLY(m, &m->cache[i], FAMILY_CACHE_SIZE, str_of(types[i]));
-    m->after_flush = tally_new(&m->board, m->families[FAMILY_POD_SCHEDULED_AFTER_FLUSH], NULL);
+    m->after_flush =
+        metric_tally_new(&m->board, m->families[FAMILY_POD_SCHEDULED_AFTER_FLUSH], NULL);
 }
 
 struct scheduler_metrics *scheduler_metrics_new(const struct scheduler_metrics_options *options)
@@ -86,7 +88,7 @@ struct scheduler_metrics *scheduler_metrics_new(const struct scheduler_metrics_o
     m->now = options->now;
     m->ctx = options->ctx;
     rand_seed(&m->rand, options->seed);
-    tally_board_init(&m->board);
+    metric_tally_board_init(&m->board);
     for (size_t i = 0; i < FAMILY_COUNT; i++) {
         const struct scheduler_family_desc *d = &scheduler_families[i];
         if (!d->gate || features_enabled(options->features, d->gate))
@@ -102,13 +104,13 @@ static void clear_gauges(struct scheduler_metrics *m)
     static const struct scheduler_gauges none = {0};
     for (size_t i = 0; i < EVENT_NUMBERS; i++)
         if (m->in_flight[i])
-            tally_set(&m->board, m->in_flight[i], 0);
+            metric_tally_set(&m->board, m->in_flight[i], 0);
     if (m->popped)
-        tally_set(&m->board, m->popped, 0);
+        metric_tally_set(&m->board, m->popped, 0);
     for (struct profile_metrics *p = m->profiles; p; p = p->next)
         for (size_t i = 0; i < FRAMEWORK_MAX_PLUGINS; i++)
             if (p->unschedulable[i])
-                tally_set(&m->board, p->unschedulable[i], 0);
+                metric_tally_set(&m->board, p->unschedulable[i], 0);
     scheduler_metrics_publish(m, &none, m->published);
 }
 
@@ -117,7 +119,7 @@ struct scheduler_metrics *scheduler_metrics_free(struct scheduler_metrics *m)
     if (!m)
         return NULL;
     clear_gauges(m);
-    tally_board_release(&m->board);
+    metric_tally_board_release(&m->board);
     free(m);
     return NULL;
 }
@@ -173,19 +175,19 @@ void scheduler_metrics_attempt(struct scheduler_metrics *m, struct profile_metri
         [RESULT_ERROR] = "error",
     };
     struct str name = str_of(names[result]);
-    tally_add(&m->board, TALLY(m, &p->attempts[result], FAMILY_SCHEDULE_ATTEMPTS, name, p->name),
-              1);
-    tally_observe(&m->board,
-                  TALLY(m, &p->durations[result], FAMILY_ATTEMPT_DURATION, name, p->name),
-                  seconds(ns), 1);
+    metric_tally_add(&m->board,
+                     TALLY(m, &p->attempts[result], FAMILY_SCHEDULE_ATTEMPTS, name, p->name), 1);
+    metric_tally_observe(&m->board,
+                         TALLY(m, &p->durations[result], FAMILY_ATTEMPT_DURATION, name, p->name),
+                         seconds(ns), 1);
 }
 
 void scheduler_metrics_algorithm(struct scheduler_metrics *m, int64_t ns)
 {
-    tally_observe(&m->board, m->algorithm, seconds(ns), 1);
+    metric_tally_observe(&m->board, m->algorithm, seconds(ns), 1);
 }
 
-static struct tally *make_sli(struct scheduler_metrics *m, uint32_t attempts)
+static struct metric_tally *make_sli(struct scheduler_metrics *m, uint32_t attempts)
 {
     char label[] = {'0', '0', '+', '\0'};
     struct str s = {label, 3};
@@ -201,21 +203,21 @@ void scheduler_metrics_bound(struct scheduler_metrics *m, uint32_t attempts, int
                              bool was_flushed)
 {
     uint32_t row = MAX(1u, MIN(attempts, (uint32_t)METRIC_MAX_ATTEMPTS));
-    tally_observe(&m->board, m->pod_attempts, attempts, 1);
+    metric_tally_observe(&m->board, m->pod_attempts, attempts, 1);
     if (ns >= 0)
-        tally_observe(&m->board, m->sli[row - 1] ? m->sli[row - 1] : make_sli(m, row), seconds(ns),
-                      1);
+        metric_tally_observe(&m->board, m->sli[row - 1] ? m->sli[row - 1] : make_sli(m, row),
+                             seconds(ns), 1);
     if (was_flushed)
-        tally_add(&m->board, m->after_flush, 1);
+        metric_tally_add(&m->board, m->after_flush, 1);
 }
 
 void scheduler_metrics_point(struct scheduler_metrics *m, struct profile_metrics *p,
                              enum metric_point point, enum berth_code code, int64_t ns)
 {
     size_t c = code_index(code);
-    struct tally *t = TALLY(m, &p->points[point][c], FAMILY_EXTENSION_POINT,
-                            str_of(point_names[point]), code_label(c), p->name);
-    tally_observe(&m->board, t, seconds(ns), 1);
+    struct metric_tally *t = TALLY(m, &p->points[point][c], FAMILY_EXTENSION_POINT,
+                                   str_of(point_names[point]), code_label(c), p->name);
+    metric_tally_observe(&m->board, t, seconds(ns), 1);
 }
 
 void scheduler_metrics_plugin(struct scheduler_metrics *m, const struct berth_handle *h,
@@ -225,24 +227,26 @@ void scheduler_metrics_plugin(struct scheduler_metrics *m, const struct berth_ha
     struct plugin_metrics *plugin = plugin_metrics(m, h->id);
     if (!n)
         return;
-    struct tally *t = TALLY(m, &plugin->executions[point][c], FAMILY_PLUGIN_EXECUTION,
-                            str_of(h->plugin->name), str_of(point_names[point]), code_label(c));
-    tally_observe(&m->board, t, seconds(ns) / (double)n, (uint32_t)n);
+    struct metric_tally *t =
+        TALLY(m, &plugin->executions[point][c], FAMILY_PLUGIN_EXECUTION, str_of(h->plugin->name),
+              str_of(point_names[point]), code_label(c));
+    metric_tally_observe(&m->board, t, seconds(ns) / (double)n, (uint32_t)n);
 }
 
 void scheduler_metrics_permit_wait(struct scheduler_metrics *m, enum berth_code code, int64_t ns)
 {
     size_t c = code_index(code);
-    tally_observe(&m->board, TALLY(m, &m->permit_wait[c], FAMILY_PERMIT_WAIT, code_label(c)),
-                  seconds(ns), 1);
+    metric_tally_observe(&m->board, TALLY(m, &m->permit_wait[c], FAMILY_PERMIT_WAIT, code_label(c)),
+                         seconds(ns), 1);
 }
 
 /* --- queue and cache -------------------------------------------------------------------------- */
 
 /* The tally of an event's row; extra: the labels besides the event's, which come at `at`. */
-static struct tally *event_tally(struct scheduler_metrics *m, struct tally **place,
-                                 enum scheduler_family family, const struct cluster_event *event,
-                                 struct str *values, size_t at)
+static struct metric_tally *event_tally(struct scheduler_metrics *m, struct metric_tally **place,
+                                        enum scheduler_family family,
+                                        const struct cluster_event *event, struct str *values,
+                                        size_t at)
 {
     if (*place)
         return *place;
@@ -259,16 +263,16 @@ void scheduler_metrics_incoming(struct scheduler_metrics *m, enum metric_queue q
 {
     static const char *const names[INCOMING_COUNT] = {"active", "backoff", "unschedulable"};
     struct str values[] = {str_of(names[queue]), STR("")};
-    struct tally *t = event_tally(m, &m->incoming[queue][event_number(event)],
-                                  FAMILY_QUEUE_INCOMING_PODS, event, values, 1);
-    tally_add(&m->board, t, 1);
+    struct metric_tally *t = event_tally(m, &m->incoming[queue][event_number(event)],
+                                         FAMILY_QUEUE_INCOMING_PODS, event, values, 1);
+    metric_tally_add(&m->board, t, 1);
 }
 
 void scheduler_metrics_in_flight(struct scheduler_metrics *m, const struct cluster_event *event,
                                  int delta)
 {
     struct str values[] = {STR("PodPopped")};
-    struct tally *t;
+    struct metric_tally *t;
     if (!m->families[FAMILY_INFLIGHT_EVENTS])
         return;
     if (event)
@@ -276,7 +280,7 @@ void scheduler_metrics_in_flight(struct scheduler_metrics *m, const struct clust
                         values, 0);
     else
         t = TALLY(m, &m->popped, FAMILY_INFLIGHT_EVENTS, values[0]);
-    tally_add(&m->board, t, delta);
+    metric_tally_add(&m->board, t, delta);
 }
 
 void scheduler_metrics_rejected(struct scheduler_metrics *m, const struct profile *profile,
@@ -286,9 +290,9 @@ void scheduler_metrics_rejected(struct scheduler_metrics *m, const struct profil
     for (size_t word = 0; word < ARRAY_LEN(a->words); word++)
         for (uint64_t bits = a->words[word] | b->words[word]; bits; bits &= bits - 1) {
             size_t id = word * 64 + (size_t)__builtin_ctzll(bits);
-            struct tally *t = TALLY(m, &p->unschedulable[id], FAMILY_UNSCHEDULABLE_PODS,
-                                    profile->setup->engine->plugin_names.v[id], p->name);
-            tally_add(&m->board, t, delta);
+            struct metric_tally *t = TALLY(m, &p->unschedulable[id], FAMILY_UNSCHEDULABLE_PODS,
+                                           profile->setup->engine->plugin_names.v[id], p->name);
+            metric_tally_add(&m->board, t, delta);
         }
 }
 
@@ -296,9 +300,9 @@ void scheduler_metrics_handled(struct scheduler_metrics *m, const struct cluster
                                int64_t ns)
 {
     struct str values[1];
-    struct tally *t =
+    struct metric_tally *t =
         event_tally(m, &m->handled[event_number(event)], FAMILY_EVENT_HANDLING, event, values, 0);
-    tally_observe(&m->board, t, seconds(ns), 1);
+    metric_tally_observe(&m->board, t, seconds(ns), 1);
 }
 
 void scheduler_metrics_hint(struct scheduler_metrics *m, const struct berth_handle *h,
@@ -310,9 +314,10 @@ void scheduler_metrics_hint(struct scheduler_metrics *m, const struct berth_hand
     struct plugin_metrics *plugin = plugin_metrics(m, h->id);
     if (!n || !m->families[FAMILY_QUEUEING_HINT])
         return;
-    struct tally *t = event_tally(m, &plugin->hints[event_number(event)][hint != BERTH_QUEUE_SKIP],
-                                  FAMILY_QUEUEING_HINT, event, values, 1);
-    tally_observe(&m->board, t, seconds(ns) / (double)n, (uint32_t)n);
+    struct metric_tally *t =
+        event_tally(m, &plugin->hints[event_number(event)][hint != BERTH_QUEUE_SKIP],
+                    FAMILY_QUEUEING_HINT, event, values, 1);
+    metric_tally_observe(&m->board, t, seconds(ns) / (double)n, (uint32_t)n);
 }
 
 /* --- publishing ------------------------------------------------------------------------------- */
@@ -324,20 +329,20 @@ static void set_gauges(struct scheduler_metrics *m, const struct scheduler_gauge
     size_t pending[] = {g->active, g->backoff, g->unschedulable, g->gated};
     size_t cache[] = {g->nodes, g->pods, g->assumed_pods};
     for (size_t i = 0; i < ARRAY_LEN(pending); i++)
-        tally_set(&m->board, m->pending[i], (double)pending[i]);
+        metric_tally_set(&m->board, m->pending[i], (double)pending[i]);
     for (size_t i = 0; i < ARRAY_LEN(cache); i++)
-        tally_set(&m->board, m->cache[i], (double)cache[i]);
+        metric_tally_set(&m->board, m->cache[i], (double)cache[i]);
     for (size_t i = 0; i < WORK_COUNT; i++)
         if (g->work[i] || m->work[i])
-            tally_set(&m->board, TALLY(m, &m->work[i], FAMILY_GOROUTINES, str_of(work[i])),
-                      (double)g->work[i]);
+            metric_tally_set(&m->board, TALLY(m, &m->work[i], FAMILY_GOROUTINES, str_of(work[i])),
+                             (double)g->work[i]);
 }
 
 void scheduler_metrics_publish(struct scheduler_metrics *m, const struct scheduler_gauges *gauges,
                                int64_t now)
 {
     set_gauges(m, gauges);
-    tally_publish(&m->board);
+    metric_tally_publish(&m->board);
     m->published = now;
 }
 

@@ -23,8 +23,8 @@
 #include "engine/event.h"
 #include "engine/features.h"
 #include "engine/framework.h"
+#include "engine/metric_tally.h"
 #include "engine/scheduler_families.h"
-#include "engine/tally.h"
 
 /* What is timed as an extension point: finer than enum point. */
 enum metric_point {
@@ -72,16 +72,16 @@ enum metric_work { WORK_BINDING, WORK_PRIORITIZING_EXTENDER, WORK_FILTER, WORK_S
 struct profile_metrics {
     struct profile_metrics *next;
     struct str name;
-    struct tally *attempts[RESULT_COUNT], *durations[RESULT_COUNT];
-    struct tally *points[METRIC_POINT_COUNT][METRIC_CODES];
-    struct tally *evaluations[EVALUATION_COUNT][FRAMEWORK_MAX_PLUGINS]; /* by plugin id */
-    struct tally *unschedulable[FRAMEWORK_MAX_PLUGINS];
+    struct metric_tally *attempts[RESULT_COUNT], *durations[RESULT_COUNT];
+    struct metric_tally *points[METRIC_POINT_COUNT][METRIC_CODES];
+    struct metric_tally *evaluations[EVALUATION_COUNT][FRAMEWORK_MAX_PLUGINS]; /* by plugin id */
+    struct metric_tally *unschedulable[FRAMEWORK_MAX_PLUGINS];
 };
 
 /* What is counted by plugin, whatever its profile. */
 struct plugin_metrics {
-    struct tally *executions[METRIC_POINT_COUNT][METRIC_CODES];
-    struct tally *hints[EVENT_NUMBERS][BERTH_QUEUE + 1];
+    struct metric_tally *executions[METRIC_POINT_COUNT][METRIC_CODES];
+    struct metric_tally *hints[EVENT_NUMBERS][BERTH_QUEUE + 1];
 };
 
 struct scheduler_metrics_options {
@@ -93,7 +93,7 @@ struct scheduler_metrics_options {
 };
 
 struct scheduler_metrics {
-    struct tally_board board;
+    struct metric_tally_board board;
     struct metric_family *families[FAMILY_COUNT]; /* NULL: its gate is off */
     struct rand rand;
     int64_t (*now)(void *ctx);
@@ -102,13 +102,13 @@ struct scheduler_metrics {
 
     struct profile_metrics *profiles;
     struct plugin_metrics *plugins[FRAMEWORK_MAX_PLUGINS]; /* by id */
-    struct tally *algorithm;
-    struct tally *pod_attempts, *sli[METRIC_MAX_ATTEMPTS], *after_flush;
-    struct tally *permit_wait[METRIC_CODES];
-    struct tally *pending[4], *cache[3], *work[WORK_COUNT];
-    struct tally *incoming[INCOMING_COUNT][EVENT_NUMBERS];
-    struct tally *handled[EVENT_NUMBERS];
-    struct tally *in_flight[EVENT_NUMBERS], *popped;
+    struct metric_tally *algorithm;
+    struct metric_tally *pod_attempts, *sli[METRIC_MAX_ATTEMPTS], *after_flush;
+    struct metric_tally *permit_wait[METRIC_CODES];
+    struct metric_tally *pending[4], *cache[3], *work[WORK_COUNT];
+    struct metric_tally *incoming[INCOMING_COUNT][EVENT_NUMBERS];
+    struct metric_tally *handled[EVENT_NUMBERS];
+    struct metric_tally *in_flight[EVENT_NUMBERS], *popped;
 };
 
 struct scheduler_metrics *scheduler_metrics_new(const struct scheduler_metrics_options *options);
@@ -147,7 +147,7 @@ static inline void scheduler_metrics_evaluated(struct scheduler_metrics *m,
                                                struct profile_metrics *p, enum metric_evaluation at,
                                                uint16_t plugin, size_t n)
 {
-    tally_add(&m->board, p->evaluations[at][plugin], (double)n);
+    metric_tally_add(&m->board, p->evaluations[at][plugin], (double)n);
 }
 
 /* --- queue and cache -------------------------------------------------------------------------- */

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/tally.h"
+#include "engine/metric_tally.h"
 
-void tally_board_init(struct tally_board *board)
+void metric_tally_board_init(struct metric_tally_board *board)
 {
-    *board = (struct tally_board){0};
+    *board = (struct metric_tally_board){0};
     arena_init(&board->arena, 0);
 }
 
-void tally_board_release(struct tally_board *board)
+void metric_tally_board_release(struct metric_tally_board *board)
 {
     arena_release(&board->arena);
 }
 
-struct tally *tally_new(struct tally_board *board, struct metric_family *family,
-                        const struct str *values)
+struct metric_tally *metric_tally_new(struct metric_tally_board *board,
+                                      struct metric_family *family, const struct str *values)
 {
     const struct metric_desc *desc = metric_family_desc(family);
     size_t buckets = desc->kind == METRIC_HISTOGRAM ? desc->n_buckets + 1 : 0;
-    struct tally *t = arena_alloc(&board->arena, sizeof(*t) + buckets * sizeof(*t->buckets),
-                                  _Alignof(struct tally));
+    struct metric_tally *t = arena_alloc(&board->arena, sizeof(*t) + buckets * sizeof(*t->buckets),
+                                         _Alignof(struct metric_tally));
     memset(t, 0, sizeof(*t) + buckets * sizeof(*t->buckets));
     t->series = metric_with(family, values);
     t->desc = desc;
     return t;
 }
 
-static void publish_one(struct tally *t)
+static void publish_one(struct metric_tally *t)
 {
     switch (t->desc->kind) {
     case METRIC_COUNTER:
@@ -42,10 +42,10 @@ static void publish_one(struct tally *t)
     t->value = 0;
 }
 
-void tally_publish(struct tally_board *board)
+void metric_tally_publish(struct metric_tally_board *board)
 {
     while (board->dirty) {
-        struct tally *t = board->dirty;
+        struct metric_tally *t = board->dirty;
         board->dirty = t->next_dirty;
         t->dirty = false;
         publish_one(t);
