@@ -21,16 +21,27 @@ static int check_meta(const struct args_kind *kind, const struct args_meta *meta
     return 0;
 }
 
-int args_read(const struct args_kind *kind, struct str text, struct arena *a, void *out,
-              struct err *reterr)
+static const struct features *or_default(const struct features *features, struct arena *a)
 {
+    if (features)
+        return features;
+    struct features *untouched = arena_new(a, struct features);
+    features_default(untouched);
+    return untouched;
+}
+
+int args_read(const struct args_kind *kind, const struct features *features, struct str text,
+              struct arena *a, void *out, struct err *reterr)
+{
+    struct args_meta *meta = out;
     memset(out, 0, kind->type->size);
     int r = 0;
     if (text.n)
         r = json_decode(text, kind->type, JSON_STRICT, a, out, reterr);
     if (r < 0)
         return err_prefix(reterr, -EINVAL, "decoding args for plugin %s", kind->plugin);
-    r = check_meta(kind, out, reterr);
+    meta->features = or_default(features, a);
+    r = check_meta(kind, meta, reterr);
     if (r == 0 && kind->fill)
         kind->fill(out, a);
     return r;

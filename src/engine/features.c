@@ -5,9 +5,16 @@
 #include "engine/internal.h"
 
 static const char *const names[FEATURE_COUNT] = {
+    [FEATURE_DRA_DEVICE_BINDING_CONDITIONS] = "DRADeviceBindingConditions",
+    [FEATURE_DRA_RESOURCE_CLAIM_DEVICE_STATUS] = "DRAResourceClaimDeviceStatus",
+    [FEATURE_DRA_SCHEDULER_FILTER_TIMEOUT] = "DRASchedulerFilterTimeout",
+    [FEATURE_DYNAMIC_RESOURCE_ALLOCATION] = "DynamicResourceAllocation",
+    [FEATURE_GANG_SCHEDULING] = "GangScheduling",
     [FEATURE_MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD] = "MatchLabelKeysInPodTopologySpread",
     [FEATURE_NODE_DECLARED_FEATURES] = "NodeDeclaredFeatures",
+    [FEATURE_STORAGE_CAPACITY_SCORING] = "StorageCapacityScoring",
     [FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS] = "TaintTolerationComparisonOperators",
+    [FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING] = "TopologyAwareWorkloadScheduling",
     [FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS] = "BerthExactNamespaceSelectors",
     [FEATURE_BERTH_RANDOM_TIES] = "BerthRandomTies",
     [FEATURE_BERTH_SANE_SCORES] = "BerthSaneScores",

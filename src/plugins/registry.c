@@ -51,10 +51,17 @@ static const struct plugin_ref defaults[] = {
     {STR_INIT("ImageLocality"), &weight_1},
     {STR_INIT("DefaultBinder"), NULL},
     {STR_INIT("NodeDeclaredFeatures"), NULL},
+    {STR_INIT("GangScheduling"), NULL},
+    {STR_INIT("TopologyPlacementGenerator"), NULL},
+    {STR_INIT("PodGroupPodsCount"), &weight_1},
 };
 
 static const struct gated_default gated[] = {
+    {STR_INIT("DynamicResources"), FEATURE_DYNAMIC_RESOURCE_ALLOCATION},
     {STR_INIT("NodeDeclaredFeatures"), FEATURE_NODE_DECLARED_FEATURES},
+    {STR_INIT("GangScheduling"), FEATURE_GANG_SCHEDULING},
+    {STR_INIT("TopologyPlacementGenerator"), FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING},
+    {STR_INIT("PodGroupPodsCount"), FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING},
 };
 
 const struct registry in_tree_registry = {
