@@ -57,9 +57,29 @@ static void unfit(struct engine *e)
     failed(e);
 }
 
+/* A line for every node and plugin: only who wants to know exactly asks for this. */
+static void say_scores(const struct engine *e, const struct berth_cycle *cycle)
+{
+    const struct berth_pod *pod = e->attempt.pod;
+    for (size_t i = 0; i < cycle->n_slots; i++)
+        for (size_t k = 0; k < cycle->plugin_scores.n; k++) {
+            const struct plugin_scores *row = &cycle->plugin_scores.v[k];
+            int64_t score = row->normalized ? row->normalized[i] : row->scores[0];
+            say(&e->voice, 10, "Plugin scored node for pod", KV_POD(pod),
+                KV_CSTR("plugin", row->handle->plugin->name),
+                KV_STR("node", cycle_feasible_name(cycle, i)),
+                KV_INT("score", score * row->handle->weight));
+        }
+    for (size_t i = 0; i < cycle->n_slots; i++)
+        say(&e->voice, 10, "Calculated node's final score for pod", KV_POD(pod),
+            KV_STR("node", cycle_feasible_name(cycle, i)), KV_INT("score", cycle->scores[i]));
+}
+
 static void choose(struct engine *e)
 {
     struct attempt *a = &e->attempt;
+    if (voice_on(&e->voice, 10) && a->cycle->n_slots > 1)
+        say_scores(e, a->cycle);
     struct berth_node *node = cycle_choose(a->cycle);
     cycle_end_attempt(a->cycle);
     binding_start(e, a->queued, a->cycle, node, a->started);
@@ -245,10 +265,10 @@ static void take_scores(struct engine *e, size_t extender, const struct extender
     struct attempt *a = &e->attempt;
     struct berth_cycle *cycle = a->cycle;
     if (!str_empty(result->error))
-        engine_log_extender(e, &setup_of(a)->extenders.v[extender], 5,
-                            "Failed to run extender's priority function. No score given by this "
-                            "extender.",
-                            result->error);
+        say(&e->voice, 5,
+            "Failed to run extender's priority function. No score given by this extender.",
+            KV_STR("error", result->error), KV_POD(a->pod),
+            KV_STR("extender", setup_of(a)->extenders.v[extender].spec.name));
     else
         for (size_t k = 0; k < cycle->extender_scores.n; k++)
             if (cycle->extender_scores.v[k].extender == extender)
@@ -384,9 +404,8 @@ static void take_filter(struct engine *e, size_t extender, const struct extender
     struct buf error = BUF_INIT;
     bool ok = take_verdicts(e, x, result, verdicts, &error);
     if (!ok && x->spec.ignorable)
-        engine_log_extender(e, x, 0,
-                            "Skipping extender as it returned error and has ignorable flag set",
-                            buf_str(&error));
+        say(&e->voice, 0, "Skipping extender as it returned error and has ignorable flag set",
+            KV_STR("extender", x->spec.name), KV_STR("err", buf_str(&error)));
     a->cycle->bare |= ok && result->kept_objects;
     if (ok || x->spec.ignorable) {
         narrow(e, verdicts);
@@ -395,8 +414,9 @@ static void take_filter(struct engine *e, size_t extender, const struct extender
         else
             ask_filters(e);
     } else if (a->on_promised) {
-        engine_log_extender(e, x, 0, "cannot tell whether the promised node will do",
-                            buf_str(&error));
+        say_error(&e->voice, "Evaluation failed on nominated node", KV_STR("err", buf_str(&error)),
+                  KV_CSTR("logger", "UnhandledError"), KV_POD(a->pod),
+                  KV_STR("node", a->pod->pod->status.nominated_node_name));
         filter_all(e);
     } else {
         cycle_failure_error(&a->failure, "%s", buf_cstr(&error));

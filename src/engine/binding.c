@@ -66,6 +66,26 @@ static void activate_pods(struct berth_op *op)
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
+static void say_bound(const struct berth_op *op)
+{
+    const struct voice *voice = &op->engine->voice;
+    const struct berth_queued_pod *queued = op->queued;
+    say(voice, 2, "Successfully bound pod to node", KV_POD(op->pod), KV_STR("node", op->node_name),
+        KV_INT("evaluatedNodes", op->cycle->n_slots + op->cycle->n_failed),
+        KV_INT("feasibleNodes", op->cycle->n_slots));
+    if (!queued->was_flushed || !voice_on(voice, 4))
+        return;
+    static const struct plugin_set none;
+    struct buf rejectors = BUF_INIT, pending = BUF_INIT;
+    queue_write_plugins(queued->profile, &queued->rejectors, &none, &rejectors);
+    queue_write_plugins(queued->profile, &queued->pending, &none, &pending);
+    say(voice, 4, "Pod scheduled after flush from unschedulablePods", KV_POD(op->pod),
+        KV_JSON("unschedulablePlugins", buf_str(&rejectors)),
+        KV_JSON("pendingPlugins", buf_str(&pending)));
+    buf_release(&rejectors);
+    buf_release(&pending);
+}
+
 static void bound(struct berth_op *op)
 {
     struct engine *e = op->engine;
@@ -78,6 +98,7 @@ static void bound(struct berth_op *op)
     struct explain_result result = {op->queued, op->cycle, NULL, op->node_name, op->started};
     explain_add(&e->explain, &result);
     engine_tell_decision(e, op->queued, op->cycle, op->started, NULL, op->node_name);
+    say_bound(op);
     const handle_list *list = &op->cycle->profile->at[POINT_POST_BIND];
     for (size_t i = 0; i < list->n; i++)
         list->v[i]->plugin->post_bind(list->v[i]->self, op->cycle, pod, abi_str(op->node_name));
@@ -109,6 +130,36 @@ static void failed(struct berth_op *op, const struct cycle_failure *failure)
     free_op(op);
 }
 
+/* What a plugin said no with, or broke with, is in engine.status. */
+static void say_refused(const struct berth_op *op, enum point point, const struct berth_handle *by,
+                        enum berth_code code)
+{
+    static const char *const rejected[POINT_COUNT] = {
+        [POINT_RESERVE] = "Pod rejected by plugin",
+        [POINT_PERMIT] = "Pod rejected by plugin",
+        [POINT_PRE_BIND] = "Pod rejected by PreBind plugin",
+        [POINT_BIND] = "Pod rejected by Bind plugin",
+    };
+    const struct engine *e = op->engine;
+    if (!voice_on(&e->voice, code_rejects(code) ? 4 : 0))
+        return;
+    struct buf text = BUF_INIT;
+    status_write(&e->status, &e->reasons, &text);
+    if (op->holds && code_rejects(code))
+        say(&e->voice, 4, "Pod rejected while waiting on permit", KV_POD(op->pod),
+            KV_STR("status", buf_str(&text)));
+    else if (by && code_rejects(code))
+        say(&e->voice, 4, rejected[point], KV_POD(op->pod), KV_CSTR("plugin", by->plugin->name),
+            KV_STR("status", buf_str(&text)));
+    else if (by)
+        say_error(&e->voice, "Plugin failed", KV_STR("err", buf_str(&text)),
+                  KV_CSTR("plugin", by->plugin->name), KV_POD(op->pod),
+                  KV_STR("node", op->node_name));
+    if (point == POINT_BIND)
+        say(&e->voice, 1, "Failed to bind pod", KV_POD(op->pod));
+    buf_release(&text);
+}
+
 /*
  * A plugin said no, or broke, with engine.status for its reasons: both end the binding, with
  * upstream's words. Permit is the last point at which a pod may be called unschedulable; who says
@@ -119,6 +170,7 @@ static void failed_at(struct berth_op *op, enum point point, const struct berth_
 {
     struct engine *e = op->engine;
     struct cycle_failure failure = {0};
+    say_refused(op, point, by, code);
     if (!code_rejects(code)) {
         cycle_failure_status(&failure, op->cycle, &e->status, code, "running %s plugin \"%s\"",
                              point_table[point].name, by->plugin->name);
@@ -227,10 +279,9 @@ static bool take_extender(struct berth_op *op)
         return false;
     }
     if (x->spec.ignorable) {
-        engine_log_extender(op->engine, x, 0,
-                            "Skipping extender in bind as it returned error and has ignorable flag "
-                            "set",
-                            buf_str(&op->reason));
+        say(&op->engine->voice, 0,
+            "Skipping extender in bind as it returned error and has ignorable flag set",
+            KV_STR("extender", x->spec.name), KV_STR("err", buf_str(&op->reason)));
         return true;
     }
     struct cycle_failure failure = {0};
@@ -274,6 +325,12 @@ void binding_write(struct berth_op *op, const struct berth_pod *pod, struct str 
                           .pod = pod->object,
                           .scheduler_name = op->cycle->profile->scheduler_name,
                           .node_name = node_name};
+    if (voice_on(&e->voice, 4))
+        say(&e->voice, 3, "Attempting to bind pod to node", KV_CSTR("logger", "Bind.DefaultBinder"),
+            KV_POD(pod), KV_REF("node", STR(""), node_name));
+    else
+        say(&e->voice, 3, "Attempting to bind pod to node", KV_POD(pod),
+            KV_REF("node", STR(""), node_name));
     e->ports.submit(e->ports.ctx, &write);
 }
 
@@ -423,6 +480,9 @@ static bool run_permit(struct berth_op *op)
         timeout = MAX((int64_t)0, MIN(timeout, PERMIT_MAX_WAIT));
         vec_push(&op->waiting.waits, (struct permit_wait){h, timeout, engine_now(e) + timeout});
     }
+    if (op->waiting.waits.n)
+        say(&e->voice, 4, "One or more plugins asked to wait and no plugin rejected pod",
+            KV_POD(op->pod));
     return true;
 }
 
@@ -475,6 +535,8 @@ static void tell_nomination(struct berth_op *op)
                           .scheduler_name = op->cycle->profile->scheduler_name,
                           .sets_nomination = true,
                           .node_name = op->node_name};
+    say(&e->voice, 3, "Updating pod condition and nominated node name", KV_POD(op->pod),
+        KV_STR("nominatedNodeName", op->node_name), KV_INT("nominatingMode", 1));
     e->ports.submit(e->ports.ctx, &write);
 }
 
@@ -535,8 +597,10 @@ void binding_start(struct engine *e, struct berth_queued_pod *queued, struct ber
     op->holds = op->waiting.waits.n > 0;
     if (work || op->holds)
         tell_nomination(op);
-    if (op->holds)
+    if (op->holds) {
+        say(&e->voice, 4, "Pod waiting on permit", KV_POD(op->pod));
         return;
+    }
     op->code = BERTH_SUCCESS;
     end_permit(op);
 }

@@ -36,6 +36,8 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
 {
     struct engine *e = xnew(struct engine);
     e->ports = options->ports;
+    e->voice = (struct voice){.fn = options->ports.log, .ctx = options->ports.ctx};
+    engine_set_verbosity(e, 0);
     rand_seed(&e->rand, options->seed);
     intern_init(&e->names);
     reasons_init(&e->reasons);
@@ -51,6 +53,8 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
         .max_backoff = backoff_ns(*options->config->pod_max_backoff_seconds),
         .max_in_unschedulable = options->max_in_unschedulable ? options->max_in_unschedulable
                                                               : DEFAULT_MAX_IN_UNSCHEDULABLE,
+        .voice = &e->voice,
+        .reasons = &e->reasons,
     };
     e->metrics = make_metrics(e, options);
     queue_init(&e->queue, &queue, &e->status);
@@ -114,15 +118,27 @@ void engine_call_extender(const struct setup *s, const struct engine_extender *x
     e->ports.call_extender(e->ports.ctx, call);
 }
 
-void engine_log_extender(struct engine *e, const struct engine_extender *x, int level,
-                         const char *text, struct str error)
+/* --- what is said ----------------------------------------------------------------------------- */
+
+void engine_set_verbosity(struct engine *e, int verbosity)
 {
-    struct buf message = BUF_INIT;
-    if (!e->ports.log)
-        return;
-    buf_add_printf(&message, "%s: %.*s", text, STR_ARG(error));
-    e->ports.log(e->ports.ctx, level, x->spec.name, buf_str(&message));
-    buf_release(&message);
+    e->voice.verbosity = e->voice.fn ? verbosity : -1;
+}
+
+static void say_failed(const struct engine *e, const struct berth_queued_pod *queued,
+                       const struct cycle_failure *failure, const struct berth_cycle *cycle)
+{
+    bool nobody = plugin_set_empty(&failure->rejectors) && plugin_set_empty(&failure->pending);
+    struct str why = buf_str(&failure->text);
+    if (!failure->error && cycle->n_all == 0)
+        say(&e->voice, 2, "Unable to schedule pod; no nodes are registered to the cluster; waiting",
+            KV_POD(queued->pod));
+    else if (failure->error || nobody)
+        say_error(&e->voice, "Error scheduling pod; retrying", KV_STR("err", why),
+                  KV_CSTR("logger", "UnhandledError"), KV_POD(queued->pod));
+    else
+        say(&e->voice, 2, "Unable to schedule pod; no fit; waiting", KV_POD(queued->pod),
+            KV_STR("err", why));
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -253,6 +269,10 @@ static void submit_status(struct engine *e, const struct berth_queued_pod *queue
         .message = buf_str(&failure->text),
         .sets_nomination = !failure->keep_nomination,
         .node_name = failure->nominated_node};
+    say(&e->voice, 3, "Updating pod condition and nominated node name", KV_POD(queued->pod),
+        KV_CSTR("conditionType", POD_SCHEDULED), KV_CSTR("conditionStatus", "False"),
+        KV_STR("conditionReason", write.reason), KV_STR("nominatedNodeName", write.node_name),
+        KV_INT("nominatingMode", write.sets_nomination));
     e->ports.submit(e->ports.ctx, &write);
 }
 
@@ -266,6 +286,7 @@ void engine_attempt_failed(struct engine *e, struct berth_queued_pod *queued,
     queued->rejectors = failure->rejectors;
     queued->pending = failure->pending;
     engine_tell_decision(e, queued, cycle, started, failure, STR(""));
+    say_failed(e, queued, failure, cycle);
     if (!gone) {
         submit_failed_event(e, queued, buf_str(&failure->text));
         submit_status(e, queued, failure);
@@ -282,6 +303,7 @@ static void skip_deleting(struct engine *e, struct berth_queued_pod *queued)
 {
     const struct object_meta *meta = &queued->pod->pod->metadata;
     struct buf note = BUF_INIT;
+    say(&e->voice, 3, "Skip schedule deleting pod", KV_POD(queued->pod));
     buf_add_printf(&note, "skip schedule deleting pod: %.*s/%.*s", STR_ARG(meta->namespace),
                    STR_ARG(meta->name));
     engine_submit_event(e, queued->pod, queued->profile, true, "FailedScheduling", "Scheduling",
@@ -298,10 +320,12 @@ bool engine_schedule_one(struct engine *e)
     struct berth_queued_pod *queued = queue_pop(&e->queue, started);
     if (!queued)
         return false;
+    say(&e->voice, 4, "About to try and schedule pod", KV_POD(queued->pod));
     if (queued->pod->pod->metadata.deletion_timestamp.set) {
         skip_deleting(e, queued);
         return true;
     }
+    say(&e->voice, 3, "Attempting to schedule pod", KV_POD(queued->pod));
     attempt_start(e, queued, started);
     binding_run_ready(e);
     return true;

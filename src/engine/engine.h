@@ -69,6 +69,9 @@ size_t engine_explain(const struct engine *engine, struct str namespace, struct 
  */
 int64_t engine_publish_metrics(struct engine *engine);
 
+/* Lines of at most this level go to ports.log; 0 at first. */
+void engine_set_verbosity(struct engine *engine, int verbosity);
+
 /* Numbers for health checks, metrics and tests. */
 struct engine_stats {
     size_t nodes, pods, assumed_pods;

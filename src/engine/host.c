@@ -10,9 +10,11 @@
 
 static void host_log(struct berth_handle *h, int level, struct berth_str message)
 {
-    const struct ports *ports = &h->engine->ports;
-    if (ports->log)
-        ports->log(ports->ctx, level, str_of(h->plugin->name), str_abi(message));
+    if (!voice_on(&h->engine->voice, level))
+        return;
+    char *text = str_dup(str_abi(message));
+    say(&h->engine->voice, level, text, KV_CSTR("plugin", h->plugin->name));
+    free(text);
 }
 
 static berth_reason host_reason(struct berth_handle *h, struct berth_str text)

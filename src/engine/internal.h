@@ -26,6 +26,7 @@
 
 struct engine {
     struct ports ports;
+    struct voice voice;
     struct rand rand;
     struct intern names;
     struct reasons reasons;
@@ -72,9 +73,6 @@ static inline int64_t engine_now(const struct engine *engine)
 /* Asks an extender about these nodes, under the id given. */
 void engine_call_extender(const struct setup *setup, const struct engine_extender *extender,
                           struct extender_call *call);
-/* Something about an extender that nobody is told otherwise. */
-void engine_log_extender(struct engine *engine, const struct engine_extender *extender, int level,
-                         const char *text, struct str error);
 /* The attempt failed: tells the user and puts the pod back. Takes queued over. */
 void engine_attempt_failed(struct engine *engine, struct berth_queued_pod *queued,
                            const struct cycle_failure *failure, int64_t started,

@@ -180,6 +180,8 @@ static bool opens(struct queue *q, struct berth_queued_pod *qp, const struct ber
         return true;
     qp->gate = h;
     plugin_set_add(&qp->rejectors, h->id);
+    if (queue_says(q, 4))
+        queue_say_gated(q, qp, h);
     return false;
 }
 
@@ -230,7 +232,11 @@ static void place(struct queue *q, struct berth_queued_pod *qp, enum queue_strat
     }
     qp->moved_by = (struct cluster_event){
         .resource = event->resource, .action = event->action, .label = event->label};
+    bool was_unschedulable = qp->place == QUEUE_UNSCHEDULABLE;
+    bool to_active = strategy == QUEUE_AT_ONCE || !backing_off(qp, now);
     move_to(q, qp, to, now);
+    if (strategy != QUEUE_SKIP && queue_says(q, 5))
+        queue_say_moved(q, qp, &qp->moved_by, was_unschedulable, to_active);
 }
 
 /* --- pods come and go ------------------------------------------------------------------------- */
@@ -288,6 +294,8 @@ void queue_update(struct queue *q, struct berth_pod *pod, struct object *before,
         enum queue_strategy strategy = queue_strategy_for(q, qp, &event);
         if (strategy != QUEUE_SKIP)
             place(q, qp, strategy, &event, now);
+        if (qp->place != QUEUE_UNSCHEDULABLE && queue_says(q, 5))
+            queue_say_updated(q, qp, &event);
     }
 }
 
@@ -324,6 +332,7 @@ struct berth_queued_pod *queue_pop(struct queue *q, int64_t now)
         qp->first_attempt = now;
     move_to(q, qp, QUEUE_IN_FLIGHT, now);
     qp->attempts++;
+    q->cycles++;
     return qp;
 }
 
@@ -359,7 +368,10 @@ void queue_requeue(struct queue *q, struct berth_queued_pod *qp, int64_t now)
     qp->timestamp = now;
     qp->backoff_until = window_of(now + backoff_of(q, qp));
     qp->was_flushed = false;
-    place(q, qp, queue_strategy_in_flight(q, qp), &event, now);
+    enum queue_strategy strategy = queue_strategy_in_flight(q, qp);
+    place(q, qp, strategy, &event, now);
+    if (queue_says(q, 3))
+        queue_say_requeued(q, qp, strategy);
 }
 
 void queue_activate(struct queue *q, struct str key, int64_t now)
@@ -378,6 +390,8 @@ void queue_activate(struct queue *q, struct str key, int64_t now)
         /* It passed its gates when it went there. */
         qp->moved_by = labelled(EVENT_FORCE_ACTIVATE);
         move_to(q, qp, QUEUE_ACTIVE, now);
+        if (queue_says(q, 5))
+            queue_say_moved(q, qp, &qp->moved_by, false, true);
         break;
     case QUEUE_IN_FLIGHT:
         queue_keep_event(q, &event);
@@ -409,8 +423,12 @@ void queue_event(struct queue *q, const struct cluster_event *event, int64_t now
         enum queue_strategy strategy = queue_strategy_for(q, qp, event);
         if (strategy != QUEUE_SKIP)
             place(q, qp, strategy, event, now);
+        else if (queue_says(q, 5))
+            queue_say_event(q, event, qp);
     }
     queue_keep_event(q, event);
+    if (q->n_in_flight && queue_says(q, 5))
+        queue_say_event(q, event, NULL);
 }
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -419,8 +437,11 @@ static void flush_backoff(struct queue *q, struct heap *heap, int64_t now)
 {
     struct heap_node *node;
     while ((node = heap_peek(heap)) && !backing_off(of_node(node), now)) {
-        of_node(node)->moved_by = labelled(EVENT_BACKOFF_COMPLETE);
-        move_to(q, of_node(node), QUEUE_ACTIVE, now);
+        struct berth_queued_pod *qp = of_node(node);
+        qp->moved_by = labelled(EVENT_BACKOFF_COMPLETE);
+        move_to(q, qp, QUEUE_ACTIVE, now);
+        if (queue_says(q, 5))
+            queue_say_moved(q, qp, &qp->moved_by, false, true);
     }
 }
 

@@ -26,6 +26,7 @@
 #include "engine/framework.h"
 #include "engine/nominator.h"
 #include "engine/pod_info.h"
+#include "engine/voice.h"
 
 struct scheduler_metrics;
 
@@ -63,8 +64,13 @@ struct berth_queued_pod {
     struct cluster_event moved_by;   /* what put it where it is; objects are not kept */
 };
 
+enum queue_strategy { QUEUE_SKIP, QUEUE_AFTER_BACKOFF, QUEUE_AT_ONCE };
+
 struct queue_options {
     int64_t initial_backoff, max_backoff, max_in_unschedulable; /* ns */
+    /* For what the queue says of its work; both NULL: nothing. */
+    const struct voice *voice;
+    const struct reasons *reasons;
 };
 
 struct queue {
@@ -76,6 +82,7 @@ struct queue {
     const struct berth_handle *sort;
     struct berth_registrar registrar;  /* what plugins of all profiles asked to be told */
     struct berth_status *scratch;      /* for PreEnqueue */
+    uint64_t cycles;                   /* pods popped so far */
     struct scheduler_metrics *metrics; /* NULL: nothing is counted */
     int64_t next_unschedulable_flush;
 
@@ -123,9 +130,36 @@ int64_t queue_next_flush(const struct queue *q);
 /* True where queue_pop would give a pod. */
 bool queue_ready(const struct queue *q);
 
+/* --- what is said: queue_voice.c ------------------------------------------------------------- */
+
+static inline bool queue_says(const struct queue *q, int level)
+{
+    return q->options.voice && voice_on(q->options.voice, level);
+}
+/* Appends the plugins of either set as {"A":{},"B":{}}. */
+void queue_write_plugins(const struct profile *profile, const struct plugin_set *a,
+                         const struct plugin_set *b, struct buf *out);
+/* It is where it is now because of the event. */
+void queue_say_moved(const struct queue *q, const struct berth_queued_pod *qp,
+                     const struct cluster_event *event, bool was_unschedulable, bool to_active);
+void queue_say_updated(const struct queue *q, const struct berth_queued_pod *qp,
+                       const struct cluster_event *event);
+void queue_say_requeued(const struct queue *q, const struct berth_queued_pod *qp,
+                        enum queue_strategy strategy);
+void queue_say_in_flight(const struct queue *q, const struct berth_queued_pod *qp,
+                         const struct cluster_event *event);
+/* What the plugin said is in queue.scratch. */
+void queue_say_gated(const struct queue *q, const struct berth_queued_pod *qp,
+                     const struct berth_handle *by);
+/* The event, and the pod it did not help; NULL: it was kept for pods in flight. */
+void queue_say_event(const struct queue *q, const struct cluster_event *event,
+                     const struct berth_queued_pod *qp);
+/* Why the event makes the pod worth another try, or not. */
+void queue_say_worth(const struct queue *q, const struct berth_queued_pod *qp,
+                     const struct cluster_event *event, enum queue_strategy strategy);
+
 /* --- for queue.c and queue_hints.c ------------------------------------------------------------ */
 
-enum queue_strategy { QUEUE_SKIP, QUEUE_AFTER_BACKOFF, QUEUE_AT_ONCE };
 /* What the event means for a pod that its plugins turned down. */
 enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth_queued_pod *qp,
                                        const struct cluster_event *event);

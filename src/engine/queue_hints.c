@@ -41,14 +41,17 @@ static bool nobody_to_blame(const struct berth_queued_pod *qp)
 enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth_queued_pod *qp,
                                        const struct cluster_event *event)
 {
-    if (nobody_to_blame(qp))
-        return QUEUE_AFTER_BACKOFF;
-    if (event_is_wildcard(event)) {
+    enum queue_strategy strategy = QUEUE_AFTER_BACKOFF;
+    if (nobody_to_blame(qp) || event_is_wildcard(event)) {
         /* With an object it is about that very pod. */
-        bool other = event->after && !str_eq(object_meta(event->after)->uid, pod_info_key(qp->pod));
-        return other ? QUEUE_SKIP : QUEUE_AFTER_BACKOFF;
+        if (!nobody_to_blame(qp) && event->after &&
+            !str_eq(object_meta(event->after)->uid, pod_info_key(qp->pod)))
+            strategy = QUEUE_SKIP;
+        if (queue_says(q, 6))
+            queue_say_worth(q, qp, event, strategy);
+        return strategy;
     }
-    enum queue_strategy strategy = QUEUE_SKIP;
+    strategy = QUEUE_SKIP;
     for (size_t i = 0; i < q->registrar.events.n; i++) {
         const struct event_registration *r = &q->registrar.events.v[i];
         if (!event_matches(r->resource, r->actions, event) || !rejected_by(qp, r->handle))
@@ -72,7 +75,11 @@ enum queue_strategy queue_strategy_in_flight(const struct queue *q,
     if (nobody_to_blame(qp) || qp->place != QUEUE_IN_FLIGHT)
         return QUEUE_AFTER_BACKOFF;
     enum queue_strategy strategy = QUEUE_SKIP;
+    if (queue_says(q, 5))
+        queue_say_in_flight(q, qp, NULL);
     for (size_t i = (size_t)(qp->events_from - q->events_base); i < q->events.n; i++) {
+        if (queue_says(q, 5))
+            queue_say_in_flight(q, qp, &q->events.v[i]);
         enum queue_strategy s = queue_strategy_for(q, qp, &q->events.v[i]);
         if (s == QUEUE_AT_ONCE)
             return s;

@@ -36,33 +36,11 @@ static void port_call_extender(void *ctx, const struct extender_call *call)
     extenders_call(w->extenders, call);
 }
 
-static void port_decided(void *ctx, const struct decision *d)
+static void port_log(void *ctx, const struct log_site *site, const char *message,
+                     const struct log_kv *kvs, size_t n)
 {
     (void)ctx;
-    if (!log_on(2) && !d->error)
-        return;
-    struct buf name = BUF_INIT;
-    struct str pod = world_pod_name(d->pod, &name);
-    if (d->bound)
-        log_info(2, "Successfully bound pod to node", KV_STR("pod", pod),
-                 KV_STR("node", d->node_name), KV_INT("evaluatedNodes", d->evaluated_nodes),
-                 KV_INT("feasibleNodes", d->feasible_nodes));
-    else if (d->error)
-        log_error("Error scheduling pod; retrying", KV_STR("err", d->message), KV_STR("pod", pod));
-    else
-        log_info(2, "Unable to schedule pod; no fit; waiting", KV_STR("pod", pod),
-                 KV_STR("err", d->message));
-    buf_release(&name);
-}
-
-static void port_log(void *ctx, int level, struct str plugin, struct str message)
-{
-    (void)ctx;
-    if (!log_on(level))
-        return;
-    char *text = str_dup(message);
-    log_info(level, text, KV_STR("plugin", plugin));
-    free(text);
+    log_write(site, message, kvs, n);
 }
 
 struct ports world_ports(struct world *w)
@@ -70,7 +48,6 @@ struct ports world_ports(struct world *w)
     return (struct ports){.ctx = w,
                           .now = port_now,
                           .submit = port_submit,
-                          .decided = port_decided,
                           .call_extender = port_call_extender,
                           .log = port_log,
                           .pool = w->pool};
@@ -206,6 +183,8 @@ void *world_engine_main(void *arg)
     struct world *w = arg;
     bool idle = true;
     while (!mailbox_closed(&w->letters)) {
+        /* Somebody may have changed it meanwhile. */
+        engine_set_verbosity(w->engine, log_threshold());
         int64_t until = w->may_schedule ? engine_next_wake(w->engine) : INT64_MAX;
         read_letters(w, idle ? mailbox_wait(&w->letters, until) : mailbox_take(&w->letters));
         idle = schedule_some(w);
