@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "engine/fit_error.h"
 #include "engine/internal.h"
+#include "engine/reload.h"
 
 static void run_unreserve(struct berth_op *op)
 {
@@ -400,6 +401,8 @@ void binding_run_ready(struct engine *e)
         if (e->ready_ops.v[i])
             go_on(e->ready_ops.v[i]);
     vec_clear(&e->ready_ops);
+    if (e->replaced)
+        reload_reap(e);
 }
 
 /* --- Permit ----------------------------------------------------------------------------------- */
@@ -407,7 +410,8 @@ void binding_run_ready(struct engine *e)
 bool binding_allow(struct berth_op *op, const struct berth_handle *by)
 {
     for (size_t i = 0; op->holds && !op->answered && i < op->waiting.waits.n; i++) {
-        if (op->waiting.waits.v[i].handle != by)
+        /* By name, as upstream: of whichever profile, be it of another configuration. */
+        if (op->waiting.waits.v[i].handle->id != by->id)
             continue;
         vec_swap_remove(&op->waiting.waits, i);
         if (op->waiting.waits.n == 0)

@@ -32,6 +32,13 @@ static struct scheduler_metrics *make_metrics(struct engine *e,
     return options->metrics ? scheduler_metrics_new(&metrics) : NULL;
 }
 
+void engine_set_backoff(struct engine *e)
+{
+    const struct scheduler_config *config = e->setup->config;
+    queue_set_backoff(&e->queue, backoff_ns(*config->pod_initial_backoff_seconds),
+                      backoff_ns(*config->pod_max_backoff_seconds));
+}
+
 int engine_new(const struct engine_options *options, struct engine **ret_engine, struct err *reterr)
 {
     struct engine *e = xnew(struct engine);
@@ -49,8 +56,6 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     else
         features_default(&e->features);
     struct queue_options queue = {
-        .initial_backoff = backoff_ns(*options->config->pod_initial_backoff_seconds),
-        .max_backoff = backoff_ns(*options->config->pod_max_backoff_seconds),
         .max_in_unschedulable = options->max_in_unschedulable ? options->max_in_unschedulable
                                                               : DEFAULT_MAX_IN_UNSCHEDULABLE,
         .voice = &e->voice,
@@ -68,6 +73,7 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
         engine_free(e);
         return r;
     }
+    engine_set_backoff(e);
     for (size_t i = 0; i < e->setup->profiles.n; i++)
         queue_add_profile(&e->queue, e->setup->profiles.v[i]);
     *ret_engine = e;
@@ -93,6 +99,11 @@ struct engine *engine_free(struct engine *e)
     cluster_release(&e->cluster);
     cache_release(&e->cache);
     setup_free(e->setup);
+    while (e->replaced) {
+        struct setup *s = e->replaced;
+        e->replaced = s->older;
+        setup_free(s);
+    }
     scheduler_metrics_free(e->metrics);
     for (size_t i = 0; i < e->plugin_names.n; i++)
         free((char *)e->plugin_names.v[i].p);
@@ -148,6 +159,11 @@ int engine_plugin_id(struct engine *e, struct str name)
     for (size_t i = 0; i < e->plugin_names.n; i++)
         if (str_eq(e->plugin_names.v[i], name))
             return (int)i;
+    for (size_t i = 0; i < e->plugin_names.n; i++)
+        if (!e->plugin_names.v[i].p) {
+            e->plugin_names.v[i] = str_of(str_dup(name));
+            return (int)i;
+        }
     if (e->plugin_names.n == FRAMEWORK_MAX_PLUGINS)
         return -E2BIG;
     vec_push(&e->plugin_names, str_of(str_dup(name)));
@@ -282,7 +298,7 @@ void engine_attempt_failed(struct engine *e, struct berth_queued_pod *queued,
 {
     struct explain_result result = {queued, cycle, failure, STR(""), started};
     struct explain_record *record = explain_add(&e->explain, &result);
-    bool gone = queued->deleted;
+    bool gone = queued->deleted, leaving = queued->leaving;
     queued->rejectors = failure->rejectors;
     queued->pending = failure->pending;
     engine_tell_decision(e, queued, cycle, started, failure, STR(""));
@@ -294,7 +310,7 @@ void engine_attempt_failed(struct engine *e, struct berth_queued_pod *queued,
             nominator_set(&e->queue.nominator, queued->pod, failure->nominated_node);
     }
     queue_requeue(&e->queue, queued, engine_now(e));
-    if (record && !gone)
+    if (record && !gone && !leaving)
         record->went_to = queued->place;
 }
 

@@ -5,7 +5,7 @@
  * Purpose:   objects and outcomes of writes go in by the functions below, writes and decisions come
  *            out by the ports. Same calls, same clock, same seed: same output, byte for byte.
  * Ownership: engine_new copies the ports and keeps config's texts by reference: config must outlive
- *            the engine. Objects passed in are ref'd as needed.
+ *            the engine, or what comes after it (reload.h). Objects passed in are ref'd as needed.
  * Threading: all functions by one thread. There is no lock in the engine.
  */
 #ifndef BERTH_ENGINE_ENGINE_H
@@ -23,7 +23,8 @@ struct engine_options {
     struct ports ports;
     const struct extender *extenders; /* copied; their texts are not */
     size_t n_extenders;
-    void *owner; /* of config and extenders: given to extender calls, see struct extender_call */
+    /* Whose config and extenders are: told to extender calls, and to the port retired. */
+    void *owner;
     const struct features *features; /* copied; NULL: the defaults */
     struct metrics *metrics;         /* outlives the engine; NULL: nothing is counted */
     uint64_t seed;

@@ -31,10 +31,15 @@ static void drop_oldest(struct explain *x)
     explain_ring_drop(&x->ring);
 }
 
-void explain_release(struct explain *x)
+void explain_clear(struct explain *x)
 {
     while (x->ring.n)
         drop_oldest(x);
+}
+
+void explain_release(struct explain *x)
+{
+    explain_clear(x);
     explain_ring_release(&x->ring);
     explain_nodes_unref(x->nodes);
 }

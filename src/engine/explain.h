@@ -54,6 +54,8 @@ struct explain {
 
 void explain_init(struct explain *x, size_t max_bytes);
 void explain_release(struct explain *x);
+/* Forgets all records. */
+void explain_clear(struct explain *x);
 
 /* What an attempt came to. */
 struct explain_result {

@@ -176,7 +176,10 @@ static void pod_unassigned(struct engine *e, struct object *before, struct objec
     const struct pod *body = object_pod(after);
     struct str uid = body->metadata.uid;
     struct profile *profile = engine_profile(e, body->spec.scheduler_name);
-    if (!profile || (before && same_version(before, after)))
+    /* Of a profile that is no more, it may still be under way. */
+    if (!profile && !queue_get(&e->queue, uid))
+        return;
+    if (before && same_version(before, after))
         return;
     if (cache_pod(&e->cache, uid)) {
         /* While it is assumed on a node, the binding under way decides; unless it is to go. */

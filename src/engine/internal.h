@@ -36,6 +36,7 @@ struct engine {
     struct features features;
     struct queue queue;
     struct setup *setup;          /* profiles and extenders */
+    struct setup *replaced;       /* setups that cycles under way still use */
     VEC(struct str) plugin_names; /* index: plugin id */
     VEC(struct str) state_keys;   /* index: key - 1; texts owned */
     struct attempt attempt;
@@ -63,6 +64,8 @@ static inline struct str write_key(const uint64_t *id)
 /* The number of a plugin's name, given out on first sight; negative: too many. */
 int engine_plugin_id(struct engine *engine, struct str name);
 berth_state_key engine_state_key(struct engine *engine, struct str name);
+/* As the current configuration has it. */
+void engine_set_backoff(struct engine *engine);
 struct profile *engine_profile(const struct engine *engine, struct str scheduler_name);
 
 static inline int64_t engine_now(const struct engine *engine)

@@ -77,7 +77,9 @@ struct ports {
     /* Asks an extender; the answer must not come before this returns. NULL: there are none. */
     void (*call_extender)(void *ctx, const struct extender_call *call);
     void (*decided)(void *ctx, const struct decision *decision); /* may be NULL */
-    voice_fn *log;     /* lines for people, see engine_set_verbosity; may be NULL */
+    voice_fn *log; /* lines for people, see engine_set_verbosity; may be NULL */
+    /* Nothing of a configuration that was replaced is in use any more (reload.h). May be NULL. */
+    void (*retired)(void *ctx, void *owner);
     struct pool *pool; /* for filter and score; NULL: none */
 };
 

@@ -44,12 +44,17 @@ static bool backoff_less(const struct heap_node *a, const struct heap_node *b, v
 void queue_init(struct queue *q, const struct queue_options *options, struct berth_status *scratch)
 {
     *q = (struct queue){.options = *options, .scratch = scratch};
-    q->options.initial_backoff = MIN(options->initial_backoff, MAX_BACKOFF);
-    q->options.max_backoff = MIN(options->max_backoff, MAX_BACKOFF);
+    queue_set_backoff(q, options->initial_backoff, options->max_backoff);
     heap_init(&q->active, active_less, q);
     heap_init(&q->backoff, backoff_less, q);
     heap_init(&q->error_backoff, backoff_less, q);
     nominator_init(&q->nominator);
+}
+
+void queue_set_backoff(struct queue *q, int64_t initial, int64_t max)
+{
+    q->options.initial_backoff = MIN(initial, MAX_BACKOFF);
+    q->options.max_backoff = MIN(max, MAX_BACKOFF);
 }
 
 static void free_queued(struct berth_queued_pod *qp)
@@ -73,40 +78,6 @@ void queue_release(struct queue *q)
     map_each (e, &q->by_key)
         free_queued(e->value);
     map_release(&q->by_key);
-}
-
-/* A plugin that waits for new nodes is told of changed taints too: either may open a node. */
-static void complete_registration(struct berth_registrar *r, size_t from)
-{
-    bool adds = false, taints = false;
-    for (size_t i = from; i < r->events.n; i++) {
-        if (r->events.v[i].resource != BERTH_RESOURCE_NODE)
-            continue;
-        adds |= (r->events.v[i].actions & BERTH_ACTION_ADD) != 0;
-        taints |= (r->events.v[i].actions & BERTH_ACTION_UPDATE_NODE_TAINT) != 0;
-    }
-    if (adds && !taints)
-        vec_push(&r->events, (struct event_registration){.resource = BERTH_RESOURCE_NODE,
-                                                         .actions = BERTH_ACTION_UPDATE_NODE_TAINT,
-                                                         .handle = r->handle});
-}
-
-void queue_add_profile(struct queue *q, struct profile *profile)
-{
-    if (!q->sort)
-        q->sort = profile->at[POINT_QUEUE_SORT].v[0];
-    for (size_t i = 0; i < profile->instances.n; i++) {
-        const struct berth_handle *h = profile->instances.v[i];
-        size_t from = q->registrar.events.n;
-        q->registrar.handle = h;
-        if (h->plugin->events)
-            h->plugin->events(h->self, &q->registrar);
-        else
-            vec_push(&q->registrar.events,
-                     (struct event_registration){
-                         .resource = BERTH_RESOURCE_ALL, .actions = BERTH_ACTION_ALL, .handle = h});
-        complete_registration(&q->registrar, from);
-    }
 }
 
 /* --- places ----------------------------------------------------------------------------------- */
@@ -219,9 +190,8 @@ static bool broke(const struct berth_queued_pod *qp)
     return plugin_set_empty(&qp->rejectors) && plugin_set_empty(&qp->pending);
 }
 
-/* Puts a pod where the strategy says; a gate may hold it all the same. */
-static void place(struct queue *q, struct berth_queued_pod *qp, enum queue_strategy strategy,
-                  const struct cluster_event *event, int64_t now)
+void queue_place(struct queue *q, struct berth_queued_pod *qp, enum queue_strategy strategy,
+                 const struct cluster_event *event, int64_t now)
 {
     enum queue_place to = QUEUE_UNSCHEDULABLE;
     bool error = broke(qp);
@@ -239,6 +209,12 @@ static void place(struct queue *q, struct berth_queued_pod *qp, enum queue_strat
         queue_say_moved(q, qp, &qp->moved_by, was_unschedulable, to_active);
 }
 
+void queue_check_gates(struct queue *q, struct berth_queued_pod *qp, int64_t now)
+{
+    if (!admitted(q, qp))
+        move_to(q, qp, QUEUE_UNSCHEDULABLE, now);
+}
+
 /* --- pods come and go ------------------------------------------------------------------------- */
 
 void queue_add(struct queue *q, struct berth_pod *pod, struct profile *profile, int64_t now)
@@ -248,7 +224,7 @@ void queue_add(struct queue *q, struct berth_pod *pod, struct profile *profile, 
     qp->profile = profile;
     qp->timestamp = now;
     map_put(&q->by_key, pod_info_key(pod), qp);
-    place(q, qp, QUEUE_AT_ONCE, &pod_added, now);
+    queue_place(q, qp, QUEUE_AT_ONCE, &pod_added, now);
     /* What a gate holds reserves nothing. */
     if (qp->place == QUEUE_ACTIVE)
         nominator_set(&q->nominator, pod, pod->pod->status.nominated_node_name);
@@ -293,7 +269,7 @@ void queue_update(struct queue *q, struct berth_pod *pod, struct object *before,
             continue;
         enum queue_strategy strategy = queue_strategy_for(q, qp, &event);
         if (strategy != QUEUE_SKIP)
-            place(q, qp, strategy, &event, now);
+            queue_place(q, qp, strategy, &event, now);
         if (qp->place != QUEUE_UNSCHEDULABLE && queue_says(q, 5))
             queue_say_updated(q, qp, &event);
     }
@@ -358,9 +334,10 @@ void queue_done(struct queue *q, struct berth_queued_pod *qp)
 void queue_requeue(struct queue *q, struct berth_queued_pod *qp, int64_t now)
 {
     struct cluster_event event = labelled(EVENT_ATTEMPT_FAILURE);
-    if (qp->deleted) {
-        leave_place(q, qp);
-        free_queued(qp);
+    if (qp->leaving)
+        nominator_remove(&q->nominator, pod_info_key(qp->pod));
+    if (qp->deleted || qp->leaving) {
+        queue_done(q, qp);
         return;
     }
     qp->error_count = broke(qp) ? qp->error_count + 1 : 0;
@@ -369,7 +346,7 @@ void queue_requeue(struct queue *q, struct berth_queued_pod *qp, int64_t now)
     qp->backoff_until = window_of(now + backoff_of(q, qp));
     qp->was_flushed = false;
     enum queue_strategy strategy = queue_strategy_in_flight(q, qp);
-    place(q, qp, strategy, &event, now);
+    queue_place(q, qp, strategy, &event, now);
     if (queue_says(q, 3))
         queue_say_requeued(q, qp, strategy);
 }
@@ -383,7 +360,7 @@ void queue_activate(struct queue *q, struct str key, int64_t now)
     event.after = qp->pod->object;
     switch (qp->place) {
     case QUEUE_UNSCHEDULABLE:
-        place(q, qp, QUEUE_AT_ONCE, &event, now);
+        queue_place(q, qp, QUEUE_AT_ONCE, &event, now);
         break;
     case QUEUE_BACKOFF:
     case QUEUE_ERROR_BACKOFF:
@@ -422,7 +399,7 @@ void queue_event(struct queue *q, const struct cluster_event *event, int64_t now
             continue;
         enum queue_strategy strategy = queue_strategy_for(q, qp, event);
         if (strategy != QUEUE_SKIP)
-            place(q, qp, strategy, event, now);
+            queue_place(q, qp, strategy, event, now);
         else if (queue_says(q, 5))
             queue_say_event(q, event, qp);
     }
@@ -457,7 +434,7 @@ static void flush_unschedulable(struct queue *q, int64_t now)
         if (qp->gate && !queue_gate_cares(q, qp, &event))
             continue;
         qp->was_flushed = true;
-        place(q, qp, QUEUE_AFTER_BACKOFF, &event, now);
+        queue_place(q, qp, QUEUE_AFTER_BACKOFF, &event, now);
     }
     /* An event like any other: upstream's pods in flight are told of it, too. */
     if (any)

@@ -57,6 +57,7 @@ struct berth_queued_pod {
     uint32_t error_count; /* consecutive attempts that ended in an error */
     bool deleted;         /* gone from the API while in flight or binding */
     bool was_flushed;     /* the longest stay, and no event, brought it back */
+    bool leaving;         /* its profile is no more: it does not come back from where it is */
 
     const struct berth_handle *gate; /* the plugin whose PreEnqueue holds it; NULL: none */
     struct plugin_set rejectors;     /* plugins that said no in the last attempt */
@@ -94,8 +95,27 @@ struct queue {
 
 void queue_init(struct queue *q, const struct queue_options *options, struct berth_status *scratch);
 void queue_release(struct queue *q);
+/* For backoffs that begin from now on. */
+void queue_set_backoff(struct queue *q, int64_t initial, int64_t max);
 /* Registers the events of a profile's plugins. The first profile's QueueSort orders the queue. */
 void queue_add_profile(struct queue *q, struct profile *profile);
+/*
+ * Other profiles take the place of all that are there: forget, add the new ones, then follow. The
+ * function says what has become of a pod's profile (NULL: nothing), and in *ret_same which of its
+ * plugins work as they did before. It may be asked about one of the new ones, too.
+ *
+ * Who waits for plugins that work in another way, or for a gate, is looked at again; who has no
+ * profile any more leaves, now or when whoever has it lets go of it.
+ */
+void queue_forget_profiles(struct queue *q);
+typedef struct profile *queue_successor_fn(void *ctx, const struct profile *old,
+                                           struct plugin_set *ret_same);
+struct queue_followed {
+    size_t moved; /* of unschedulablePods, out of there */
+    size_t gone;  /* have no profile any more */
+};
+struct queue_followed queue_follow_profiles(struct queue *q, queue_successor_fn *fn, void *ctx,
+                                            int64_t now);
 
 /* A pod without a node appeared. */
 void queue_add(struct queue *q, struct berth_pod *pod, struct profile *profile, int64_t now);
@@ -158,8 +178,13 @@ void queue_say_event(const struct queue *q, const struct cluster_event *event,
 void queue_say_worth(const struct queue *q, const struct berth_queued_pod *qp,
                      const struct cluster_event *event, enum queue_strategy strategy);
 
-/* --- for queue.c and queue_hints.c ------------------------------------------------------------ */
+/* --- for queue.c, queue_hints.c and queue_profiles.c ------------------------------------------ */
 
+/* Puts a pod where the strategy says; a gate may hold it all the same. */
+void queue_place(struct queue *q, struct berth_queued_pod *qp, enum queue_strategy strategy,
+                 const struct cluster_event *event, int64_t now);
+/* Among the pods that are ready: is it still let in? Where not, it waits at its gate. */
+void queue_check_gates(struct queue *q, struct berth_queued_pod *qp, int64_t now);
 /* What the event means for a pod that its plugins turned down. */
 enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth_queued_pod *qp,
                                        const struct cluster_event *event);

@@ -159,6 +159,16 @@ struct profile_metrics *scheduler_metrics_profile(struct scheduler_metrics *m,
     return p;
 }
 
+void scheduler_metrics_forget_plugin(struct scheduler_metrics *m, size_t id)
+{
+    m->plugins[id] = NULL;
+    for (struct profile_metrics *p = m->profiles; p; p = p->next) {
+        p->unschedulable[id] = NULL;
+        for (size_t k = 0; k < EVALUATION_COUNT; k++)
+            p->evaluations[k][id] = NULL;
+    }
+}
+
 /* --- attempts --------------------------------------------------------------------------------- */
 
 bool scheduler_metrics_sample(struct scheduler_metrics *m)

@@ -117,6 +117,8 @@ struct scheduler_metrics *scheduler_metrics_free(struct scheduler_metrics *m);
 /* Those of this profile's name. Its plugins' evaluations begin to exist, at zero. */
 struct profile_metrics *scheduler_metrics_profile(struct scheduler_metrics *m,
                                                   const struct profile *profile);
+/* The number is to become that of another plugin. */
+void scheduler_metrics_forget_plugin(struct scheduler_metrics *metrics, size_t id);
 
 static inline int64_t scheduler_metrics_now(const struct scheduler_metrics *m)
 {
