@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/attempt.h"
 
-#include "engine/internal.h"
+#include "engine/cycle_timing.h"
 #include "engine/survey.h"
 
 #define MESSAGE_MAX 1024
 #define VANISHED    "node(s) went away while extenders were asked"
 
 /* --- the end ---------------------------------------------------------------------------------- */
+
+/* Metrics: it is decided, one way or the other. */
+static void decided(const struct attempt *a)
+{
+    struct scheduler_metrics *m = a->cycle->engine->metrics;
+    if (!m)
+        return;
+    cycle_mark(a->cycle);
+    scheduler_metrics_algorithm(m, a->cycle->mark - a->started);
+}
 
 /* Gives back what the attempt owned; its pod and cycle are somebody else's from now on. */
 static void forget(struct attempt *a)
@@ -44,6 +54,7 @@ bool attempt_is_suspended(struct engine *e)
 static void failed(struct engine *e)
 {
     struct attempt *a = &e->attempt;
+    decided(a);
     cycle_end_attempt(a->cycle);
     engine_attempt_failed(e, a->queued, &a->failure, a->started, a->cycle);
     cycle_free(a->cycle);
@@ -81,6 +92,7 @@ static void choose(struct engine *e)
     if (voice_on(&e->voice, 10) && a->cycle->n_slots > 1)
         say_scores(e, a->cycle);
     struct berth_node *node = cycle_choose(a->cycle);
+    decided(a);
     cycle_end_attempt(a->cycle);
     binding_start(e, a->queued, a->cycle, node, a->started);
     forget(a);
@@ -323,6 +335,7 @@ static void filter_all(struct engine *e)
 {
     struct attempt *a = &e->attempt;
     struct profile *profile = a->cycle->profile;
+    cycle_count_filters(a->cycle);
     cycle_free(a->cycle);
     cycle_failure_clear(&a->failure);
     a->cycle = cycle_new(e, profile);

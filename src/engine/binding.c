@@ -2,6 +2,7 @@
 #include "engine/binding.h"
 
 #include "base/time.h"
+#include "engine/cycle_timing.h"
 #include "engine/fit_error.h"
 #include "engine/internal.h"
 #include "engine/reload.h"
@@ -9,10 +10,16 @@
 static void run_unreserve(struct berth_op *op)
 {
     const handle_list *list = &op->cycle->profile->at[POINT_RESERVE];
-    for (size_t i = list->n; i-- > 0;)
-        if (list->v[i]->plugin->unreserve)
-            list->v[i]->plugin->unreserve(list->v[i]->self, op->cycle, op->pod,
-                                          abi_str(op->node_name));
+    cycle_mark(op->cycle);
+    for (size_t i = list->n; i-- > 0;) {
+        const struct berth_handle *h = list->v[i];
+        if (!h->plugin->unreserve)
+            continue;
+        int64_t began = plugin_begin(op->cycle);
+        h->plugin->unreserve(h->self, op->cycle, op->pod, abi_str(op->node_name));
+        plugin_end(op->cycle, h, METRIC_UNRESERVE, BERTH_SUCCESS, began);
+    }
+    cycle_timed(op->cycle, METRIC_UNRESERVE, BERTH_SUCCESS, list->n > 0);
 }
 
 /* No answer to what was asked before counts from now on. */
@@ -87,6 +94,29 @@ static void say_bound(const struct berth_op *op)
     buf_release(&pending);
 }
 
+/* Metrics: the point that ended last ended with the binding. */
+static void count_bound(const struct berth_op *op)
+{
+    const struct berth_queued_pod *queued = op->queued;
+    if (op->engine->metrics)
+        scheduler_metrics_bound(op->engine->metrics, queued->attempts,
+                                queued->first_attempt ? op->cycle->mark - queued->first_attempt
+                                                      : -1,
+                                queued->was_flushed);
+}
+
+static void run_post_bind(struct berth_op *op)
+{
+    const handle_list *list = &op->cycle->profile->at[POINT_POST_BIND];
+    for (size_t i = 0; i < list->n; i++) {
+        const struct berth_handle *h = list->v[i];
+        int64_t began = plugin_begin(op->cycle);
+        h->plugin->post_bind(h->self, op->cycle, op->pod, abi_str(op->node_name));
+        plugin_end(op->cycle, h, METRIC_POST_BIND, BERTH_SUCCESS, began);
+    }
+    cycle_timed(op->cycle, METRIC_POST_BIND, BERTH_SUCCESS, list->n > 0);
+}
+
 static void bound(struct berth_op *op)
 {
     struct engine *e = op->engine;
@@ -100,9 +130,8 @@ static void bound(struct berth_op *op)
     explain_add(&e->explain, &result);
     engine_tell_decision(e, op->queued, op->cycle, op->started, NULL, op->node_name);
     say_bound(op);
-    const handle_list *list = &op->cycle->profile->at[POINT_POST_BIND];
-    for (size_t i = 0; i < list->n; i++)
-        list->v[i]->plugin->post_bind(list->v[i]->self, op->cycle, pod, abi_str(op->node_name));
+    count_bound(op);
+    run_post_bind(op);
     activate_pods(op);
     /* Deleted while it was being bound, and the watch has said so: nobody will confirm it. */
     if (op->queued->deleted)
@@ -215,6 +244,7 @@ static const struct berth_handle *next_plugin(struct berth_op *op)
            plugin_set_has(&op->skip_pre_bind, pre_bind->v[op->plugin]->id))
         op->plugin++;
     if (op->point == POINT_PRE_BIND && op->plugin >= pre_bind->n) {
+        cycle_timed(op->cycle, METRIC_PRE_BIND, BERTH_SUCCESS, pre_bind->n > 0);
         op->point = POINT_BIND;
         op->plugin = 0;
     }
@@ -224,11 +254,14 @@ static const struct berth_handle *next_plugin(struct berth_op *op)
 /* What the plugin asked last said, reasons in engine.status. True: go on with the next one. */
 static bool take_code(struct berth_op *op, const struct berth_handle *h, enum berth_code code)
 {
+    enum metric_point point = op->point == POINT_BIND ? METRIC_BIND : METRIC_PRE_BIND;
     forget_answers(op);
+    plugin_end(op->cycle, h, point, code, op->plugin_began);
     if (code == (op->point == POINT_BIND ? BERTH_SKIP : BERTH_SUCCESS)) {
         op->plugin++;
         return true;
     }
+    cycle_timed(op->cycle, point, stage_code(code), true);
     if (code == BERTH_SUCCESS)
         bound(op);
     else
@@ -275,6 +308,7 @@ static bool take_extender(struct berth_op *op)
         &op->cycle->profile->setup->extenders.v[op->next_extender - 1];
     op->at_extender = false;
     forget_answers(op);
+    cycle_mark(op->cycle);
     if (op->code == BERTH_SUCCESS) {
         bound(op);
         return false;
@@ -295,6 +329,7 @@ static bool take_extender(struct berth_op *op)
 static void failed_unbound(struct berth_op *op)
 {
     struct cycle_failure failure = {0};
+    cycle_timed(op->cycle, METRIC_BIND, BERTH_SKIP, true);
     cycle_failure_error(&failure, "every Bind plugin skipped the pod");
     failed(op, &failure);
     cycle_failure_release(&failure);
@@ -309,6 +344,7 @@ static void advance(struct berth_op *op)
         if (ask_extender(op))
             return;
         status_clear(&e->status);
+        op->plugin_began = plugin_begin(op->cycle);
         enum berth_code code = call_plugin(op, h, &e->status);
         if (code == BERTH_ASYNC)
             return; /* the answer puts it on the ready list */
@@ -364,6 +400,11 @@ void binding_extender_done(struct engine *e, uint64_t id, const struct extender_
 /* Out of Permit, one way or the other. */
 static void end_permit(struct berth_op *op)
 {
+    if (op->holds && op->engine->metrics) {
+        int64_t began = op->cycle->mark;
+        cycle_mark(op->cycle);
+        scheduler_metrics_permit_wait(op->engine->metrics, op->code, op->cycle->mark - began);
+    }
     if (op->code != BERTH_SUCCESS) {
         take_reason(op);
         failed_at(op, POINT_PERMIT, op->answered_by, op->code);
@@ -473,17 +514,22 @@ static bool run_permit(struct berth_op *op)
         const struct berth_handle *h = list->v[i];
         int64_t timeout = 0;
         status_clear(&e->status);
+        int64_t began = plugin_begin(op->cycle);
         enum berth_code code = h->plugin->permit(h->self, op->cycle, op->pod,
                                                  abi_str(op->node_name), &timeout, &e->status);
+        plugin_end(op->cycle, h, METRIC_PERMIT, code, began);
         if (code == BERTH_SUCCESS)
             continue;
         if (code != BERTH_WAIT) {
+            cycle_timed(op->cycle, METRIC_PERMIT, stage_code(code), true);
             failed_at(op, POINT_PERMIT, h, code);
             return false;
         }
         timeout = MAX((int64_t)0, MIN(timeout, PERMIT_MAX_WAIT));
         vec_push(&op->waiting.waits, (struct permit_wait){h, timeout, engine_now(e) + timeout});
     }
+    cycle_timed(op->cycle, METRIC_PERMIT, op->waiting.waits.n ? BERTH_WAIT : BERTH_SUCCESS,
+                list->n > 0);
     if (op->waiting.waits.n)
         say(&e->voice, 4, "One or more plugins asked to wait and no plugin rejected pod",
             KV_POD(op->pod));
@@ -512,21 +558,26 @@ static bool run_pre_flight(struct berth_op *op, bool *ret_work)
     for (size_t i = 0; i < list->n; i++) {
         const struct berth_handle *h = list->v[i];
         status_clear(&e->status);
+        int64_t began = plugin_begin(op->cycle);
         /* Who cannot say will have. */
         enum berth_code code =
             h->plugin->pre_bind_preflight
                 ? h->plugin->pre_bind_preflight(h->self, op->cycle, op->pod, abi_str(op->node_name),
                                                 &e->status)
                 : BERTH_SUCCESS;
+        plugin_end(op->cycle, h, METRIC_PRE_BIND_PRE_FLIGHT, code, began);
         if (code == BERTH_SUCCESS) {
             *ret_work = true;
         } else if (code == BERTH_SKIP) {
             plugin_set_add(&op->skip_pre_bind, h->id);
         } else {
+            cycle_timed(op->cycle, METRIC_PRE_BIND_PRE_FLIGHT, BERTH_ERROR, true);
             failed_pre_flight(op, h, code);
             return false;
         }
     }
+    cycle_timed(op->cycle, METRIC_PRE_BIND_PRE_FLIGHT, *ret_work ? BERTH_SUCCESS : BERTH_SKIP,
+                list->n > 0);
     return true;
 }
 
@@ -556,13 +607,17 @@ static bool run_reserve(struct berth_op *op)
         if (!h->plugin->reserve)
             continue;
         status_clear(&e->status);
+        int64_t began = plugin_begin(op->cycle);
         enum berth_code code =
             h->plugin->reserve(h->self, op->cycle, op->pod, abi_str(op->node_name), &e->status);
+        plugin_end(op->cycle, h, METRIC_RESERVE, code, began);
         if (code == BERTH_SUCCESS)
             continue;
+        cycle_timed(op->cycle, METRIC_RESERVE, stage_code(code), true);
         failed_at(op, POINT_RESERVE, h, code);
         return false;
     }
+    cycle_timed(op->cycle, METRIC_RESERVE, BERTH_SUCCESS, list->n > 0);
     return true;
 }
 
@@ -602,6 +657,7 @@ void binding_start(struct engine *e, struct berth_queued_pod *queued, struct ber
     if (work || op->holds)
         tell_nomination(op);
     if (op->holds) {
+        cycle_mark(op->cycle);
         say(&e->voice, 4, "Pod waiting on permit", KV_POD(op->pod));
         return;
     }

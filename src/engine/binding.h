@@ -37,7 +37,8 @@ struct berth_op {
     struct berth_pod *pod; /* assumed */
     struct str node_name;
     int64_t started;
-    size_t index; /* in engine.ops */
+    int64_t plugin_began; /* metrics: when the plugin was asked, of a sampled cycle */
+    size_t index;         /* in engine.ops */
 
     struct berth_waiting_pod waiting;
     bool holds;       /* Permit holds it */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/cycle.h"
 
+#include "engine/cycle_timing.h"
 #include "engine/evidence.h"
 #include "engine/fit_error.h"
-#include "engine/internal.h"
 #include "engine/survey.h"
 
 /* Cycles kept for later: as many as are under way at once when writes come back soon. */
@@ -20,6 +20,7 @@ struct berth_cycle *cycle_new(struct engine *engine, struct profile *profile)
     }
     cycle->engine = engine;
     cycle->profile = profile;
+    cycle->sampled = engine->metrics && scheduler_metrics_sample(engine->metrics);
     profile->setup->n_cycles++;
     return cycle;
 }
@@ -225,8 +226,12 @@ static bool run_pre_filter(struct berth_cycle *cycle, const struct berth_pod *po
         const struct berth_handle *h = list->v[i];
         status_clear(&e->status);
         cycle->in_pre_filter = true;
+        int64_t began = plugin_begin(cycle);
         enum berth_code code = h->plugin->pre_filter(h->self, cycle, pod, &e->status);
+        plugin_end(cycle, h, METRIC_PRE_FILTER, code, began);
         cycle->in_pre_filter = false;
+        if (code != BERTH_SKIP)
+            plugin_evaluated(cycle, h, EVALUATION_PRE_FILTER, 1);
         note_pre_filter(cycle, h, code);
         if (!take_pre_filter(cycle, h, code, failure))
             return false;
@@ -244,20 +249,25 @@ static void run_post_filter(struct berth_cycle *cycle, const struct berth_pod *p
 {
     struct engine *e = cycle->engine;
     const handle_list *list = &cycle->profile->at[POINT_POST_FILTER];
+    enum berth_code last = BERTH_UNSCHEDULABLE;
     struct buf text = BUF_INIT;
     failure->keep_nomination = list->n > 0;
+    cycle_mark(cycle);
     for (size_t i = 0; i < list->n; i++) {
         const struct berth_handle *h = list->v[i];
         bool before = cycle->nominated;
         cycle->nominated = false;
         status_clear(&e->status);
+        int64_t began = plugin_begin(cycle);
         enum berth_code code = h->plugin->post_filter(h->self, cycle, pod, &e->status);
+        plugin_end(cycle, h, METRIC_POST_FILTER, code, began);
         /* The last word of these counts alone; the others' reasons add up. */
         if (code == BERTH_SUCCESS || code == BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE ||
             !code_rejects(code)) {
             buf_clear(&text);
             status_write(&e->status, &e->reasons, &text);
-            cycle->nominated &= code == BERTH_SUCCESS || code_rejects(code);
+            last = stage_code(code);
+            cycle->nominated &= last == code;
             break;
         }
         cycle->nominated |= before;
@@ -265,6 +275,8 @@ static void run_post_filter(struct berth_cycle *cycle, const struct berth_pod *p
             buf_add_cstr(&text, ", ");
         status_write(&e->status, &e->reasons, &text);
     }
+    if (list->n)
+        cycle_timed(cycle, METRIC_POST_FILTER, last, true);
     if (text.n)
         buf_add_printf(&failure->text, " %s", buf_cstr(&text));
     buf_release(&text);
@@ -319,7 +331,11 @@ bool cycle_begin(struct berth_cycle *cycle, const struct berth_pod *pod,
         return false;
     }
     make_room(cycle);
-    if (run_pre_filter(cycle, pod, failure)) {
+    cycle_mark(cycle);
+    bool ok = run_pre_filter(cycle, pod, failure);
+    cycle_timed(cycle, METRIC_PRE_FILTER, failure->error ? BERTH_ERROR : cycle->pre_filter_code,
+                true);
+    if (ok) {
         apply_limits(cycle);
         return true;
     }
@@ -351,6 +367,7 @@ bool cycle_try_promised(struct berth_cycle *cycle, const struct berth_pod *pod,
     if (!node || !node->object)
         return false;
     enum berth_code code = cycle_filter_node(cycle, pod, node, &e->status, &plugin);
+    cycle_filter_timed(cycle, stage_code(code) == code);
     if (code == BERTH_SUCCESS) {
         only_promised(cycle, node->slot);
         return true;
@@ -389,6 +406,7 @@ void cycle_resume(struct berth_cycle *cycle)
 void cycle_end_attempt(struct berth_cycle *cycle)
 {
     struct engine *e = cycle->engine;
+    cycle_count_filters(cycle);
     if (e->explain.max_bytes)
         evidence_take(cycle, &cycle->evidence);
     cycle->slots = NULL;

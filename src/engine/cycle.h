@@ -87,6 +87,8 @@ struct berth_cycle {
     VEC(struct plugin_scores) plugin_scores;
     VEC(struct extender_scores) extender_scores;
     uint64_t *ties;      /* decide among equal totals, the highest wins; NULL: nothing does */
+    int64_t mark;        /* metrics: when the stage under way began */
+    bool sampled;        /* metrics: each plugin is timed by itself */
     bool bare;           /* scores see nodes without pods and images: see extender_result */
     bool resumed;        /* extenders were asked: the cluster may have changed since it began */
     struct buf evidence; /* all of this, once the attempt has ended; empty: nobody wants it */
@@ -172,6 +174,10 @@ enum berth_code cycle_run_filters(const struct berth_cycle *cycle, const struct 
 enum berth_code cycle_filter_node(struct berth_cycle *cycle, const struct berth_pod *pod,
                                   struct berth_node *node, struct berth_status *status,
                                   const struct berth_handle **ret_plugin);
+/* Metrics: the stage is over; ok: nothing broke. */
+void cycle_filter_timed(struct berth_cycle *cycle, bool ok);
+/* Metrics: counts what cycle_run_filters has asked of plugins on behalf of this cycle. */
+void cycle_count_filters(const struct berth_cycle *cycle);
 /* For PostFilter after extenders had their say: what was said of every node, by slot. */
 void cycle_restore_verdicts(struct berth_cycle *cycle);
 /* The slot of the i-th candidate, and who is in it. */

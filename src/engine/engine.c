@@ -234,6 +234,12 @@ void engine_tell_decision(struct engine *e, const struct berth_queued_pod *queue
         .attempt = queued->attempts,
         .duration = engine_now(e) - started,
     };
+    if (e->metrics)
+        scheduler_metrics_attempt(e->metrics, cycle->profile->metrics,
+                                  d.bound   ? RESULT_SCHEDULED
+                                  : d.error ? RESULT_ERROR
+                                            : RESULT_UNSCHEDULABLE,
+                                  d.duration);
     if (e->ports.decided)
         e->ports.decided(e->ports.ctx, &d);
 }

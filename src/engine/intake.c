@@ -4,6 +4,7 @@
  * pods learn of changes that may help them (upstream: event handlers).
  */
 #include "engine/changes.h"
+#include "engine/event_handling.h"
 #include "engine/internal.h"
 
 static void tell_changes(struct engine *e, enum berth_resource resource, unsigned actions,
@@ -226,6 +227,7 @@ static void pod_changed(struct engine *e, struct object *before, struct object *
 
 void engine_object_changed(struct engine *e, struct object *before, struct object *after)
 {
+    int64_t began = event_handling_begin(e);
     switch (object_kind(after ? after : before)->id) {
     case KIND_NODE:
         node_changed(e, before, after);
@@ -237,5 +239,6 @@ void engine_object_changed(struct engine *e, struct object *before, struct objec
         objects_changed(&e->cluster.objects, before, after);
         break;
     }
+    event_handling_end(e, before, after, began);
     binding_run_ready(e);
 }

@@ -2,6 +2,7 @@
 #include "engine/queue.h"
 
 #include "base/time.h"
+#include "engine/scheduler_metrics.h"
 #include "engine/status.h"
 
 /* Backoffs end on whole seconds, so that pods of one second are ordered by QueueSort. */
@@ -74,6 +75,7 @@ void queue_release(struct queue *q)
     for (size_t i = 0; i < q->events.n; i++)
         event_drop(&q->events.v[i]);
     vec_release(&q->events);
+    vec_release(&q->hints);
     nominator_release(&q->nominator);
     map_each (e, &q->by_key)
         free_queued(e->value);
@@ -141,15 +143,24 @@ static void move_to(struct queue *q, struct berth_queued_pod *qp, enum queue_pla
     case QUEUE_NOWHERE:
         break;
     }
+    if (q->metrics)
+        queue_count_incoming(q, qp);
 }
 
 /* True where the plugin lets the pod into the queue; else it is the pod's gate from now on. */
 static bool opens(struct queue *q, struct berth_queued_pod *qp, const struct berth_handle *h)
 {
+    int64_t began = q->sampled ? scheduler_metrics_now(q->metrics) : 0;
     status_clear(q->scratch);
-    if (h->plugin->pre_enqueue(h->self, qp->pod, q->scratch) == BERTH_SUCCESS)
+    enum berth_code code = h->plugin->pre_enqueue(h->self, qp->pod, q->scratch);
+    if (q->sampled)
+        scheduler_metrics_plugin(q->metrics, h, METRIC_PRE_ENQUEUE, code,
+                                 scheduler_metrics_now(q->metrics) - began, 1);
+    if (code == BERTH_SUCCESS)
         return true;
     qp->gate = h;
+    if (q->metrics)
+        scheduler_metrics_gated(q->metrics, qp->profile, h, &qp->rejectors, &qp->pending);
     plugin_set_add(&qp->rejectors, h->id);
     if (queue_says(q, 4))
         queue_say_gated(q, qp, h);
@@ -157,7 +168,7 @@ static bool opens(struct queue *q, struct berth_queued_pod *qp, const struct ber
 }
 
 /* PreEnqueue: every plugin must agree. The one that held the pod last is asked first. */
-static bool admitted(struct queue *q, struct berth_queued_pod *qp)
+static bool all_open(struct queue *q, struct berth_queued_pod *qp)
 {
     const handle_list *list = &qp->profile->at[POINT_PRE_ENQUEUE];
     const struct berth_handle *gate = qp->gate;
@@ -168,6 +179,15 @@ static bool admitted(struct queue *q, struct berth_queued_pod *qp)
             return false;
     qp->gate = NULL;
     return true;
+}
+
+static bool admitted(struct queue *q, struct berth_queued_pod *qp)
+{
+    int64_t began = q->metrics ? queue_begin_pre_enqueue(q) : 0;
+    bool yes = all_open(q, qp);
+    if (q->metrics)
+        queue_end_pre_enqueue(q, qp, began);
+    return yes;
 }
 
 /* initial << (n - 1), at most max; an attempt that broke counts errors, else rejections. */
@@ -267,7 +287,10 @@ void queue_update(struct queue *q, struct berth_pod *pod, struct object *before,
             queue_keep_event(q, &event);
         if (qp->place != QUEUE_UNSCHEDULABLE)
             continue;
+        int64_t began = q->metrics ? queue_begin_hints(q) : 0;
         enum queue_strategy strategy = queue_strategy_for(q, qp, &event);
+        if (q->metrics)
+            queue_end_hints(q, &event, began);
         if (strategy != QUEUE_SKIP)
             queue_place(q, qp, strategy, &event, now);
         if (qp->place != QUEUE_UNSCHEDULABLE && queue_says(q, 5))
@@ -286,6 +309,8 @@ void queue_delete(struct queue *q, struct str key)
         qp->deleted = true;
         return;
     }
+    if (q->metrics)
+        queue_count_rejectors(q, qp, -1);
     leave_place(q, qp);
     free_queued(qp);
 }
@@ -307,6 +332,8 @@ struct berth_queued_pod *queue_pop(struct queue *q, int64_t now)
     if (!qp->first_attempt)
         qp->first_attempt = now;
     move_to(q, qp, QUEUE_IN_FLIGHT, now);
+    if (q->metrics)
+        queue_count_rejectors(q, qp, -1);
     qp->attempts++;
     q->cycles++;
     return qp;
@@ -345,6 +372,8 @@ void queue_requeue(struct queue *q, struct berth_queued_pod *qp, int64_t now)
     qp->timestamp = now;
     qp->backoff_until = window_of(now + backoff_of(q, qp));
     qp->was_flushed = false;
+    if (q->metrics)
+        queue_count_rejectors(q, qp, 1);
     enum queue_strategy strategy = queue_strategy_in_flight(q, qp);
     queue_place(q, qp, strategy, &event, now);
     if (queue_says(q, 3))
@@ -392,6 +421,7 @@ void queue_event(struct queue *q, const struct cluster_event *event, int64_t now
 {
     if (!queue_cares(q, event))
         return;
+    int64_t began = q->metrics ? queue_begin_hints(q) : 0;
     /* Backwards: a pod that leaves is replaced by the last one, which has been looked at. */
     for (size_t i = q->unschedulable.n; i-- > 0;) {
         struct berth_queued_pod *qp = q->unschedulable.v[i];
@@ -403,6 +433,8 @@ void queue_event(struct queue *q, const struct cluster_event *event, int64_t now
         else if (queue_says(q, 5))
             queue_say_event(q, event, qp);
     }
+    if (q->metrics)
+        queue_end_hints(q, event, began);
     queue_keep_event(q, event);
     if (q->n_in_flight && queue_says(q, 5))
         queue_say_event(q, event, NULL);

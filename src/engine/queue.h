@@ -67,6 +67,11 @@ struct berth_queued_pod {
 
 enum queue_strategy { QUEUE_SKIP, QUEUE_AFTER_BACKOFF, QUEUE_AT_ONCE };
 
+/* How often a hint was asked for and what it said, since last counted; by enum berth_hint. */
+struct hint_count {
+    uint32_t n[BERTH_QUEUE + 1];
+};
+
 struct queue_options {
     int64_t initial_backoff, max_backoff, max_in_unschedulable; /* ns */
     /* For what the queue says of its work; both NULL: nothing. */
@@ -90,6 +95,8 @@ struct queue {
     struct berth_queued_pod *first_in_flight, *last_in_flight;
     size_t n_in_flight;
     VEC(struct cluster_event) events; /* since the first pod in flight was popped */
+    VEC(struct hint_count) hints;     /* with metrics: as registrar.events */
+    bool sampled;                     /* with metrics: PreEnqueue plugins are timed, each */
     uint64_t events_base;             /* number of events.v[0] */
 };
 
@@ -189,8 +196,7 @@ void queue_check_gates(struct queue *q, struct berth_queued_pod *qp, int64_t now
 enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth_queued_pod *qp,
                                        const struct cluster_event *event);
 /* What all that happened while the pod was in flight means for it. */
-enum queue_strategy queue_strategy_in_flight(const struct queue *q,
-                                             const struct berth_queued_pod *qp);
+enum queue_strategy queue_strategy_in_flight(struct queue *q, const struct berth_queued_pod *qp);
 /* Is any plugin to be told of it at all? */
 bool queue_cares(const struct queue *q, const struct cluster_event *event);
 /* Would the gate that holds the pod be told? */
@@ -200,5 +206,17 @@ bool queue_gate_cares(const struct queue *q, const struct berth_queued_pod *qp,
 void queue_keep_event(struct queue *q, const struct cluster_event *event);
 void queue_enter_flight(struct queue *q, struct berth_queued_pod *qp);
 void queue_leave_flight(struct queue *q, struct berth_queued_pod *qp);
+
+/* --- metrics: queue_metrics.c, where q->metrics is not NULL ---------------------------------- */
+
+/* It came to the place where it is. */
+void queue_count_incoming(const struct queue *q, const struct berth_queued_pod *qp);
+/* It begins (1), or ceases (-1), to wait for those who turned it down. */
+void queue_count_rejectors(const struct queue *q, const struct berth_queued_pod *qp, int delta);
+/* Around all questions about one event. */
+int64_t queue_begin_hints(struct queue *q);
+void queue_end_hints(struct queue *q, const struct cluster_event *event, int64_t began);
+int64_t queue_begin_pre_enqueue(struct queue *q);
+void queue_end_pre_enqueue(const struct queue *q, const struct berth_queued_pod *qp, int64_t began);
 
 #endif

@@ -3,6 +3,7 @@
  * queue_hints.c - which events concern which pods, and the events that pods in flight missed.
  */
 #include "engine/queue.h"
+#include "engine/scheduler_metrics.h"
 
 bool queue_cares(const struct queue *q, const struct cluster_event *event)
 {
@@ -56,8 +57,13 @@ enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth
         const struct event_registration *r = &q->registrar.events.v[i];
         if (!event_matches(r->resource, r->actions, event) || !rejected_by(qp, r->handle))
             continue;
-        if (r->hint && r->hint(r->handle->self, qp->pod, object_abi(event->before),
-                               object_abi(event->after)) == BERTH_QUEUE_SKIP)
+        enum berth_hint hint = r->hint
+                                   ? r->hint(r->handle->self, qp->pod, object_abi(event->before),
+                                             object_abi(event->after))
+                                   : BERTH_QUEUE;
+        if (q->metrics)
+            q->hints.v[i].n[hint != BERTH_QUEUE_SKIP]++;
+        if (hint == BERTH_QUEUE_SKIP)
             continue;
         if (plugin_set_has(&qp->pending, r->handle->id))
             return QUEUE_AT_ONCE;
@@ -68,8 +74,7 @@ enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth
     return strategy;
 }
 
-enum queue_strategy queue_strategy_in_flight(const struct queue *q,
-                                             const struct berth_queued_pod *qp)
+enum queue_strategy queue_strategy_in_flight(struct queue *q, const struct berth_queued_pod *qp)
 {
     /* No longer in flight: what happened since then is not known, so it is tried again. */
     if (nobody_to_blame(qp) || qp->place != QUEUE_IN_FLIGHT)
@@ -80,7 +85,10 @@ enum queue_strategy queue_strategy_in_flight(const struct queue *q,
     for (size_t i = (size_t)(qp->events_from - q->events_base); i < q->events.n; i++) {
         if (queue_says(q, 5))
             queue_say_in_flight(q, qp, &q->events.v[i]);
+        int64_t began = q->metrics ? queue_begin_hints(q) : 0;
         enum queue_strategy s = queue_strategy_for(q, qp, &q->events.v[i]);
+        if (q->metrics)
+            queue_end_hints(q, &q->events.v[i], began);
         if (s == QUEUE_AT_ONCE)
             return s;
         strategy = MAX(strategy, s);
@@ -94,8 +102,11 @@ enum queue_strategy queue_strategy_in_flight(const struct queue *q,
 
 void queue_keep_event(struct queue *q, const struct cluster_event *event)
 {
-    if (q->n_in_flight)
-        vec_push(&q->events, event_keep(event));
+    if (!q->n_in_flight)
+        return;
+    vec_push(&q->events, event_keep(event));
+    if (q->metrics)
+        scheduler_metrics_in_flight(q->metrics, event, 1);
 }
 
 void queue_enter_flight(struct queue *q, struct berth_queued_pod *qp)
@@ -109,6 +120,8 @@ void queue_enter_flight(struct queue *q, struct berth_queued_pod *qp)
         q->first_in_flight = qp;
     q->last_in_flight = qp;
     q->n_in_flight++;
+    if (q->metrics)
+        scheduler_metrics_in_flight(q->metrics, NULL, 1);
 }
 
 /* Events older than the first pod in flight concern nobody any more. */
@@ -117,8 +130,11 @@ static void drop_old_events(struct queue *q)
     uint64_t from =
         q->first_in_flight ? q->first_in_flight->events_from : q->events_base + q->events.n;
     size_t n = (size_t)(from - q->events_base);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (q->metrics)
+            scheduler_metrics_in_flight(q->metrics, &q->events.v[i], -1);
         event_drop(&q->events.v[i]);
+    }
     if (n && n < q->events.n)
         memmove(q->events.v, q->events.v + n, (q->events.n - n) * sizeof(*q->events.v));
     q->events.n -= n;
@@ -136,5 +152,7 @@ void queue_leave_flight(struct queue *q, struct berth_queued_pod *qp)
     else
         q->last_in_flight = qp->prev_in_flight;
     q->n_in_flight--;
+    if (q->metrics)
+        scheduler_metrics_in_flight(q->metrics, NULL, -1);
     drop_old_events(q);
 }

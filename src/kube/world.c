@@ -153,6 +153,7 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
         .config = o->config,
         .registry = o->registry,
         .features = o->features,
+        .metrics = o->metrics,
         .seed = o->seed,
         .max_in_unschedulable = o->max_in_unschedulable,
         .ports = world_ports(w),

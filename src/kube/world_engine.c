@@ -186,6 +186,7 @@ void *world_engine_main(void *arg)
         /* Somebody may have changed it meanwhile. */
         engine_set_verbosity(w->engine, log_threshold());
         int64_t until = w->may_schedule ? engine_next_wake(w->engine) : INT64_MAX;
+        until = MIN(until, engine_publish_metrics(w->engine));
         read_letters(w, idle ? mailbox_wait(&w->letters, until) : mailbox_take(&w->letters));
         idle = schedule_some(w);
         flush_outbox(w);
