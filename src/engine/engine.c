@@ -407,5 +407,7 @@ struct engine_stats engine_get_stats(const struct engine *e)
             s.gated++;
         else
             s.unschedulable++;
+    for (size_t i = 0; i < e->ops.n; i++)
+        s.held += e->ops.v[i]->holds;
     return s;
 }

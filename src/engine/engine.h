@@ -77,6 +77,7 @@ void engine_set_verbosity(struct engine *engine, int verbosity);
 struct engine_stats {
     size_t nodes, pods, assumed_pods;
     size_t active, backoff, unschedulable, gated, binding;
+    size_t held; /* of those that are binding: by Permit */
 };
 struct engine_stats engine_get_stats(const struct engine *engine);
 

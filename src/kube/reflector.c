@@ -280,6 +280,11 @@ struct str reflector_resource_version(const struct reflector *r)
     return buf_str(&r->version);
 }
 
+void reflector_each(const struct reflector *r, store_fn *fn, void *ctx)
+{
+    store_each(&r->store, fn, ctx);
+}
+
 size_t reflector_count(const struct reflector *r)
 {
     return store_count(&r->store);

@@ -79,7 +79,7 @@ static void free_question(struct question *q)
 static void tell_answer(void *ctx)
 {
     struct question *q = ctx;
-    if (!q->world->stopping)
+    if (q->world->ending < ENDING_RELEASES)
         q->fn(q->ctx, buf_str(&q->json), q->attempts);
     free_question(q);
 }
@@ -92,6 +92,7 @@ static void free_letter(struct letter *l)
     free(l->message);
     extender_answer_free(l->answer);
     free_question(l->question);
+    world_census_free(l->census);
     free(l);
 }
 
@@ -143,6 +144,13 @@ static void read_letter(struct world *w, struct letter *l)
     case LETTER_SCHEDULE:
         w->may_schedule = true;
         break;
+    case LETTER_CLOSE:
+        w->may_schedule = false;
+        w->closed = true;
+        break;
+    case LETTER_DUMP:
+        world_write_dump(w->engine, l->census);
+        break;
     case LETTER_EXPLAIN:
         l->question->attempts = engine_explain(w->engine, str_of(l->question->namespace),
                                                str_of(l->question->name), &l->question->json);
@@ -178,6 +186,13 @@ static bool schedule_some(struct world *w)
     return false;
 }
 
+/* Pods that Permit holds may be held for long: they are not waited for. */
+static bool is_drained(const struct world *w)
+{
+    struct engine_stats stats = engine_get_stats(w->engine);
+    return w->bindings == 0 && stats.binding == stats.held;
+}
+
 void *world_engine_main(void *arg)
 {
     struct world *w = arg;
@@ -190,6 +205,10 @@ void *world_engine_main(void *arg)
         read_letters(w, idle ? mailbox_wait(&w->letters, until) : mailbox_take(&w->letters));
         idle = schedule_some(w);
         flush_outbox(w);
+        if (w->closed && !w->told_drained && is_drained(w)) {
+            w->told_drained = true;
+            loop_post(w->loop, world_on_drained, w);
+        }
     }
     return NULL;
 }
