@@ -2,6 +2,9 @@
 #include "engine/attempt.h"
 
 #include "engine/cycle_timing.h"
+#include "engine/eviction.h"
+#include "engine/post_filter.h"
+#include "engine/preemption.h"
 #include "engine/survey.h"
 
 #define MESSAGE_MAX 1024
@@ -33,6 +36,7 @@ void attempt_drop(struct engine *e)
     struct attempt *a = &e->attempt;
     if (!a->queued)
         return;
+    eviction_forget_attempt(e);
     cycle_free(a->cycle);
     queue_done(&e->queue, a->queued);
     forget(a);
@@ -51,21 +55,41 @@ bool attempt_is_suspended(struct engine *e)
     return e->attempt.queued != NULL;
 }
 
-static void failed(struct engine *e)
+static void give_up(struct engine *e)
 {
     struct attempt *a = &e->attempt;
-    decided(a);
     cycle_end_attempt(a->cycle);
     engine_attempt_failed(e, a->queued, &a->failure, a->started, a->cycle);
     cycle_free(a->cycle);
     forget(a);
 }
 
-static void unfit(struct engine *e)
+static void failed(struct engine *e)
+{
+    decided(&e->attempt);
+    give_up(e);
+}
+
+/* The pod fits nowhere; perhaps room can be made for it. */
+static void post_filter(struct engine *e)
 {
     struct attempt *a = &e->attempt;
-    cycle_unfit(a->cycle, a->pod, &a->failure);
-    failed(e);
+    decided(a);
+    if (post_filter_run(a->cycle, a->pod, &a->failure))
+        give_up(e);
+}
+
+void attempt_post_filter_done(struct engine *e, enum berth_code code)
+{
+    struct attempt *a = &e->attempt;
+    if (post_filter_answer(a->cycle, a->pod, &a->failure, code))
+        give_up(e);
+}
+
+static void unfit(struct engine *e)
+{
+    cycle_unfit(e->attempt.cycle, &e->attempt.failure);
+    post_filter(e);
 }
 
 /* A line for every node and plugin: only who wants to know exactly asks for this. */
@@ -111,12 +135,20 @@ static bool is_interested(const struct attempt *a, const struct engine_extender 
     return extender_is_interested(&x->spec, a->pod->pod);
 }
 
+void attempt_ask(struct engine *e, size_t extender, struct extender_call *call)
+{
+    struct attempt *a = &e->attempt;
+    const struct setup *s = setup_of(a);
+    call->id = ++e->next_write_id;
+    vec_push(&a->asks, (struct extender_ask){call->id, extender, call->verb});
+    engine_call_extender(s, &s->extenders.v[extender], call);
+}
+
 /* About all nodes that are feasible by now. */
 static void ask(struct engine *e, size_t extender, enum extender_verb verb)
 {
     struct attempt *a = &e->attempt;
     struct berth_cycle *cycle = a->cycle;
-    const struct setup *s = setup_of(a);
     size_t n = cycle->n_slots;
     struct str *names = arena_array(&cycle->arena, struct str, n);
     struct object **nodes = arena_array(&cycle->arena, struct object *, n);
@@ -124,14 +156,9 @@ static void ask(struct engine *e, size_t extender, enum extender_verb verb)
         names[i] = cycle_feasible_name(cycle, i);
         nodes[i] = e->cache.columns.nodes[cycle->slots[i]]->object;
     }
-    struct extender_call call = {.id = ++e->next_write_id,
-                                 .verb = verb,
-                                 .pod = a->pod->object,
-                                 .node_names = names,
-                                 .nodes = nodes,
-                                 .n_nodes = n};
-    vec_push(&a->asks, (struct extender_ask){call.id, extender, verb});
-    engine_call_extender(s, &s->extenders.v[extender], &call);
+    struct extender_call call = {
+        .verb = verb, .pod = a->pod->object, .node_names = names, .nodes = nodes, .n_nodes = n};
+    attempt_ask(e, extender, &call);
 }
 
 /* The names of the feasible nodes, to their index + 1. */
@@ -314,7 +341,10 @@ static void filter(struct engine *e)
 {
     struct attempt *a = &e->attempt;
     if (!cycle_begin(a->cycle, a->pod, &a->failure)) {
-        failed(e);
+        if (a->cycle->pre_filter_code != BERTH_SUCCESS && !a->failure.error)
+            post_filter(e);
+        else
+            failed(e);
         return;
     }
     if (e->surveys)
@@ -467,6 +497,8 @@ bool attempt_answer(struct engine *e, uint64_t id, const struct extender_result 
     cycle_resume(a->cycle);
     if (asked.verb == EXTENDER_FILTER)
         take_filter(e, asked.extender, result);
+    else if (asked.verb == EXTENDER_PREEMPT)
+        preemption_answer(e, result);
     else
         take_scores(e, asked.extender, result);
     return true;

@@ -47,6 +47,7 @@ static void free_op(struct berth_op *op)
     pod_info_unref(op->pod);
     vec_release(&op->waiting.waits);
     buf_release(&op->reason);
+    free(op->preempted);
     free(op);
 }
 
@@ -251,12 +252,25 @@ static const struct berth_handle *next_plugin(struct berth_op *op)
     return op->plugin < p->at[op->point].n ? p->at[op->point].v[op->plugin] : NULL;
 }
 
+/* Something broke, as far as the pod is concerned: it is tried again after a backoff. */
+static void failed_preempted(struct berth_op *op)
+{
+    struct cycle_failure failure = {0};
+    cycle_failure_error(&failure, "%s", op->preempted);
+    failed(op, &failure);
+    cycle_failure_release(&failure);
+}
+
 /* What the plugin asked last said, reasons in engine.status. True: go on with the next one. */
 static bool take_code(struct berth_op *op, const struct berth_handle *h, enum berth_code code)
 {
     enum metric_point point = op->point == POINT_BIND ? METRIC_BIND : METRIC_PRE_BIND;
     forget_answers(op);
     plugin_end(op->cycle, h, point, code, op->plugin_began);
+    if (op->preempted && code == BERTH_SUCCESS && op->point == POINT_PRE_BIND) {
+        failed_preempted(op);
+        return false;
+    }
     if (code == (op->point == POINT_BIND ? BERTH_SKIP : BERTH_SUCCESS)) {
         op->plugin++;
         return true;
@@ -405,6 +419,10 @@ static void end_permit(struct berth_op *op)
         cycle_mark(op->cycle);
         scheduler_metrics_permit_wait(op->engine->metrics, op->code, op->cycle->mark - began);
     }
+    if (op->preempted) {
+        failed_preempted(op);
+        return;
+    }
     if (op->code != BERTH_SUCCESS) {
         take_reason(op);
         failed_at(op, POINT_PERMIT, op->answered_by, op->code);
@@ -467,6 +485,23 @@ bool binding_reject(struct berth_op *op, const struct berth_handle *by, struct s
     if (!op->holds || op->answered)
         return false;
     binding_answer(op, by, BERTH_UNSCHEDULABLE, reason);
+    return true;
+}
+
+bool binding_preempt(struct berth_op *op, struct str plugin)
+{
+    if (op->holds) {
+        if (op->answered)
+            return false;
+        op->preempted = xstrdup("waiting on permit for pod: preempted");
+        binding_answer(op, NULL, BERTH_ERROR, STR("preempted"));
+        return true;
+    }
+    if (op->point != POINT_PRE_BIND)
+        return false;
+    /* The plugin that is at work is waited for, and no other is asked. */
+    if (!op->preempted)
+        op->preempted = xasprintf("preempted by %.*s", STR_ARG(plugin));
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include "base/time.h"
+#include "engine/eviction.h"
 #include "engine/internal.h"
 
 /* Upstream cuts the note of an event here; the condition keeps the whole text. */
@@ -85,6 +86,7 @@ struct engine *engine_free(struct engine *e)
     if (!e)
         return NULL;
     attempt_release(e);
+    eviction_abandon_all(e);
     while (e->ops.n)
         binding_abandon(vec_last(&e->ops));
     vec_release(&e->ops);
@@ -189,10 +191,12 @@ struct profile *engine_profile(const struct engine *e, struct str scheduler_name
 void engine_write_done(struct engine *e, uint64_t id, const struct write_result *result)
 {
     struct berth_op *op = map_del(&e->ops_by_write, write_key(&id));
-    if (!op)
-        return;
-    op->write_id = 0;
-    binding_answer(op, NULL, write_ok(result) ? BERTH_SUCCESS : BERTH_ERROR, result->message);
+    if (op) {
+        op->write_id = 0;
+        binding_answer(op, NULL, write_ok(result) ? BERTH_SUCCESS : BERTH_ERROR, result->message);
+    } else {
+        eviction_write_done(e, id, result);
+    }
     binding_run_ready(e);
 }
 

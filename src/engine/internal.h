@@ -44,6 +44,8 @@ struct engine {
     struct map ops_by_write;          /* those that wait for a write or an extender, by its id */
     struct map ops_by_pod;            /* by UID */
     VEC(struct berth_op *) ready_ops; /* answered, to go on; NULL: ended meanwhile */
+    struct map evictions;             /* victims leave for a pod, by its UID: eviction.h */
+    struct map eviction_writes;       /* of these, by id */
     uint64_t next_write_id;           /* of extender calls, too */
     size_t next_start_node;           /* where the next cycle begins to look */
 
