@@ -340,7 +340,7 @@ bool cycle_try_promised(struct berth_cycle *cycle, const struct berth_pod *pod,
     if (!node || !node->object)
         return false;
     enum berth_code code = cycle_filter_node(cycle, pod, node, &e->status, &plugin);
-    cycle_filter_timed(cycle, stage_code(code) == code);
+    cycle_filter_timed(cycle, stage_code(code) != BERTH_ERROR);
     if (code == BERTH_SUCCESS) {
         only_promised(cycle, node->slot);
         return true;
