@@ -34,8 +34,8 @@ static bool take(struct berth_cycle *cycle, enum berth_code code)
 static void end(struct berth_cycle *cycle, struct cycle_failure *failure)
 {
     const struct post_filter *p = &cycle->post_filter;
-    cycle_timed(cycle, METRIC_POST_FILTER, p->last ? stage_code(p->code) : BERTH_UNSCHEDULABLE,
-                p->last);
+    if (p->last)
+        cycle_timed(cycle, METRIC_POST_FILTER, stage_code(p->code), true);
     for (size_t i = 0; i < p->reasons.n; i++) {
         buf_add_cstr(&failure->text, i ? ", " : " ");
         buf_add_str(&failure->text, p->reasons.v[i]);
@@ -73,6 +73,7 @@ bool post_filter_run(struct berth_cycle *cycle, const struct berth_pod *pod,
                      struct cycle_failure *failure)
 {
     failure->keep_nomination = cycle->profile->at[POINT_POST_FILTER].n > 0;
+    cycle_mark(cycle);
     return go_on(cycle, pod, failure);
 }
 
