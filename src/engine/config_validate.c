@@ -106,6 +106,19 @@ static void *read_args(const struct args_kind *kind, const struct features *feat
     return args_read(kind, features, text, a, args, reterr) < 0 ? NULL : args;
 }
 
+/* path: of the pluginConfig entry. */
+static void complain_of_form(const struct args_kind *kind, const char *path, struct str why,
+                             struct complaints *c)
+{
+    size_t colon = str_find(why, ':');
+    bool names_member = colon < why.n && str_find(why, ' ') > colon;
+    if (names_member)
+        complaints_add(c, "%s.args.%.*s: decoding args for plugin %s%.*s", path, (int)colon, why.p,
+                       kind->plugin, STR_ARG(str_slice(why, colon, why.n)));
+    else
+        complaints_add(c, "%s.args: %.*s", path, STR_ARG(why));
+}
+
 static void check_args(const struct args_kind *kind, const struct features *features,
                        const struct plugin_args *entry, const char *path, struct complaints *c)
 {
@@ -114,7 +127,7 @@ static void check_args(const struct args_kind *kind, const struct features *feat
     arena_init(&a, 0);
     const void *args = read_args(kind, features, entry, &a, &err);
     if (!args) {
-        complaints_add(c, "%s: %s", path, err.msg);
+        complain_of_form(kind, path, str_of(err.msg), c);
     } else if (kind->check && !kind->checked_late) {
         char *prefix = xasprintf("%s.args.", path);
         c->prefix = prefix;
@@ -279,13 +292,6 @@ static void check_extenders(const struct scheduler_config *config, struct compla
                        binders);
 }
 
-int config_refuse_extenders(const struct scheduler_config *config, struct err *reterr)
-{
-    if (config->extenders.n)
-        return err_set(reterr, -EOPNOTSUPP, "extenders: this version of berth calls no extenders");
-    return 0;
-}
-
 /* --- all of it -------------------------------------------------------------------------------- */
 
 static void check_values(const struct scheduler_config *config, const struct rules *rules,
@@ -373,20 +379,20 @@ static void check_plan(const struct scheduler_config *config, size_t i,
     const struct profile_config *profile = &config->profiles.v[i];
     struct profile_plan plan;
     struct err err;
-    char *prefix = xasprintf("profiles[%zu]: ", i);
-    c->prefix = prefix;
     if (profile_plan_init(&plan, registry, rules->features, profile, &err) < 0) {
-        complaints_add(c, "%s", err.msg);
-    } else {
-        struct str sort = plan.at[POINT_QUEUE_SORT].v[0].name;
-        if (i == 0)
-            *first = sort;
-        check_late_args(profile, &plan, rules, c);
-        check_same_sort(config, i, sort, *first, c);
-        profile_plan_release(&plan);
+        complaints_add(c, "profiles[%zu].%s: %s", i, plan.fault, err.msg);
+        return;
     }
+    char *prefix = xasprintf("profiles[%zu]: ", i);
+    struct str sort = plan.at[POINT_QUEUE_SORT].v[0].name;
+    if (i == 0)
+        *first = sort;
+    c->prefix = prefix;
+    check_late_args(profile, &plan, rules, c);
+    check_same_sort(config, i, sort, *first, c);
     c->prefix = NULL;
     free(prefix);
+    profile_plan_release(&plan);
 }
 
 void config_complain(const struct scheduler_config *config, const struct registry *registry,

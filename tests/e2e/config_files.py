@@ -86,14 +86,19 @@ class Both:
         return None, done.err[max(0, done.err.find("berth: ")):]
 
 
-# Whoever says it says it by another route.
+# Whoever says it says it by another route, and berth adds what to do about it.
 ROUTES = re.compile(r"^(initializing profiles: |creating profile for scheduler name \S+: |"
-                    r"berth: |\S*config\.yaml: |profiles\[\d+\]: )")
+                    r"berth: |\S*config\.yaml:(\d+:)? |profiles\[\d+\]: |"
+                    r"profiles\[\d+\]\.plugins\.\w+(\.enabled\[\d+\])?: (?!Invalid))")
+HINT = re.compile(r" \((?:did you mean|it runs at|neither kube-scheduler|\w+ does its work)[^()]*\)$")
 
 
 def essence(error):
     """The parts of an error, sorted: upstream finds some in the order of a Go map."""
-    error = error.strip()
+    lines = error.strip().split("\nberth: ")
+    if len(lines) > 1:
+        return sorted(part for line in lines for part in essence(line))
+    error = HINT.sub("", lines[0])
     while ROUTES.match(error):
         error = ROUTES.sub("", error)
     if error.startswith("["):

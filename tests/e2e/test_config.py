@@ -5,6 +5,7 @@ same with --write-config-to; what it refuses berth refuses, in the same words wh
 values. Older versions and Policy are compared with what their last releases did."""
 
 import json
+import re
 
 import berth
 from berth import check, equal
@@ -229,7 +230,7 @@ BAD_FORM = [
     ("extenders:\n- httpTimeout: 5", "httpTimeout"),
     ("extenders:\n- enableHttps: true", "enableHttps"),
     ("kind: KubeSchedulerConfiguration", "kind"),
-    ("- a", "line"),
+    ("- a", "did not find expected key"),
     (profile("schedulerName: a") + "\n- schedulerName: a", "schedulerName: Duplicate value"),
 ]
 
@@ -283,7 +284,8 @@ def forms_that_kube_scheduler_refuses_are_refused_with_their_place(both):
         written, error = both.berth(config)
         check(written is None, f"berth takes {text!r}")
         equal(error.count("\n"), 1, f"lines in {error!r}")
-        contains(error, config, part)
+        contains(error, f"berth: {config}:", part)
+        check(re.match(rf"berth: {config}:\d+: ", error), f"no line in {error!r}")
 
 
 @test
