@@ -92,22 +92,30 @@ static void unfit(struct engine *e)
     post_filter(e);
 }
 
+static int64_t weighted_score(const struct plugin_scores *row, size_t i)
+{
+    return (row->normalized ? row->normalized[i] : row->scores[0]) * row->handle->weight;
+}
+
 /* A line for every node and plugin: only who wants to know exactly asks for this. */
 static void say_scores(const struct engine *e, const struct berth_cycle *cycle)
 {
     const struct berth_pod *pod = e->attempt.pod;
     for (size_t i = 0; i < cycle->n_slots; i++)
-        for (size_t k = 0; k < cycle->plugin_scores.n; k++) {
-            const struct plugin_scores *row = &cycle->plugin_scores.v[k];
-            int64_t score = row->normalized ? row->normalized[i] : row->scores[0];
+        for (size_t k = 0; k < cycle->plugin_scores.n; k++)
             say(&e->voice, 10, "Plugin scored node for pod", KV_POD(pod),
-                KV_CSTR("plugin", row->handle->plugin->name),
+                KV_CSTR("plugin", cycle->plugin_scores.v[k].handle->plugin->name),
                 KV_STR("node", cycle_feasible_name(cycle, i)),
-                KV_INT("score", score * row->handle->weight));
-        }
-    for (size_t i = 0; i < cycle->n_slots; i++)
+                KV_INT("score", weighted_score(&cycle->plugin_scores.v[k], i)));
+    for (size_t i = 0; i < cycle->n_slots; i++) {
+        int64_t total = cycle->scores[i];
+        /* What a plugin gives to all alike is in no total. */
+        for (size_t k = 0; k < cycle->plugin_scores.n; k++)
+            if (!cycle->plugin_scores.v[k].normalized)
+                total += weighted_score(&cycle->plugin_scores.v[k], i);
         say(&e->voice, 10, "Calculated node's final score for pod", KV_POD(pod),
-            KV_STR("node", cycle_feasible_name(cycle, i)), KV_INT("score", cycle->scores[i]));
+            KV_STR("node", cycle_feasible_name(cycle, i)), KV_INT("score", total));
+    }
 }
 
 static void choose(struct engine *e)

@@ -283,6 +283,21 @@ static void submit_failed_event(struct engine *e, const struct berth_queued_pod 
     buf_release(&note);
 }
 
+static struct str reason_of(const struct cycle_failure *failure)
+{
+    return str_of(failure->error ? POD_REASON_SCHEDULER_ERROR : POD_REASON_UNSCHEDULABLE);
+}
+
+static void say_status(const struct engine *e, const struct berth_queued_pod *queued,
+                       const struct cycle_failure *failure)
+{
+    say(&e->voice, 3, "Updating pod condition and nominated node name", KV_POD(queued->pod),
+        KV_CSTR("conditionType", POD_SCHEDULED), KV_CSTR("conditionStatus", "False"),
+        KV_STR("conditionReason", reason_of(failure)),
+        KV_STR("nominatedNodeName", failure->nominated_node),
+        KV_INT("nominatingMode", !failure->keep_nomination));
+}
+
 static void submit_status(struct engine *e, const struct berth_queued_pod *queued,
                           const struct cycle_failure *failure)
 {
@@ -291,14 +306,10 @@ static void submit_status(struct engine *e, const struct berth_queued_pod *queue
         .pod = queued->pod->object,
         .scheduler_name = queued->profile->scheduler_name,
         .sets_condition = true,
-        .reason = str_of(failure->error ? POD_REASON_SCHEDULER_ERROR : POD_REASON_UNSCHEDULABLE),
+        .reason = reason_of(failure),
         .message = buf_str(&failure->text),
         .sets_nomination = !failure->keep_nomination,
         .node_name = failure->nominated_node};
-    say(&e->voice, 3, "Updating pod condition and nominated node name", KV_POD(queued->pod),
-        KV_CSTR("conditionType", POD_SCHEDULED), KV_CSTR("conditionStatus", "False"),
-        KV_STR("conditionReason", write.reason), KV_STR("nominatedNodeName", write.node_name),
-        KV_INT("nominatingMode", write.sets_nomination));
     e->ports.submit(e->ports.ctx, &write);
 }
 
@@ -320,7 +331,10 @@ void engine_attempt_failed(struct engine *e, struct berth_queued_pod *queued,
             nominator_set(&e->queue.nominator, queued->pod, failure->nominated_node);
     }
     queue_requeue(&e->queue, queued, engine_now(e));
-    if (record && !gone && !leaving)
+    if (gone || leaving)
+        return;
+    say_status(e, queued, failure);
+    if (record)
         record->went_to = queued->place;
 }
 

@@ -72,6 +72,8 @@ int64_t engine_publish_metrics(struct engine *engine);
 
 /* Lines of at most this level go to ports.log; 0 at first. */
 void engine_set_verbosity(struct engine *engine, int verbosity);
+/* Says which plugins the profiles work with. */
+void engine_say_plugins(const struct engine *engine);
 
 /* Numbers for health checks, metrics and tests. */
 struct engine_stats {

@@ -97,6 +97,10 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
     r = make_extenders(w, &engine, reterr);
     if (r == 0)
         r = engine_new(&engine, &w->engine, reterr);
+    if (r == 0) {
+        engine_set_verbosity(w->engine, log_threshold());
+        engine_say_plugins(w->engine);
+    }
     if (r == 0)
         r = rest_client_new(w->loop, o->kube, &rest, &w->client, reterr);
     /* Events have a client, and so a rate limit, of their own: they never delay a binding. */
