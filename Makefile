@@ -15,7 +15,7 @@ endif
 DEPS_BUILD := gcc libc6-dev libssl-dev libnghttp2-dev libyaml-dev
 DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang-19 libclang-rt-19-dev llvm-19 \
 	clang-format-19 clang-tidy-19 shellcheck python3 python3-venv openssl curl ca-certificates \
-	groff mandoc zsh fish
+	groff-base mandoc zsh fish
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion \
 	-Wpointer-arith -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wimplicit-fallthrough -Werror
