@@ -132,6 +132,12 @@ static void pod_gone(struct engine *e, struct object *before)
     }
 }
 
+static bool same_version(const struct object *a, const struct object *b)
+{
+    struct str version = object_meta(a)->resource_version;
+    return !str_empty(version) && str_eq(version, object_meta(b)->resource_version);
+}
+
 static void pod_assigned(struct engine *e, struct object *before, struct object *after)
 {
     struct berth_pod *pod = pod_info_new(after, &e->names);
@@ -145,6 +151,8 @@ static void pod_assigned(struct engine *e, struct object *before, struct object 
     queue_delete(&e->queue, pod_info_key(pod));
     cache_set_pod(&e->cache, pod);
     pod_info_unref(pod);
+    if (!is_new && before && same_version(before, after))
+        return; /* only in another form */
     if (is_new || !before)
         tell_changes(e, BERTH_RESOURCE_ASSIGNED_POD, BERTH_ACTION_ADD, NULL, after);
     else
@@ -152,12 +160,6 @@ static void pod_assigned(struct engine *e, struct object *before, struct object 
                      pod_changes(object_pod(before), object_pod(after)), before, after);
     if (before && !was_assigned)
         say_unscheduled(e, 3, "Delete event for unscheduled pod", before);
-}
-
-static bool same_version(const struct object *a, const struct object *b)
-{
-    struct str version = object_meta(a)->resource_version;
-    return !str_empty(version) && str_eq(version, object_meta(b)->resource_version);
 }
 
 static void queued_pod_changed(struct engine *e, struct object *before, struct object *after)
@@ -172,6 +174,14 @@ static void queued_pod_changed(struct engine *e, struct object *before, struct o
         tell_freed(e, before, &priority);
 }
 
+/* The same pod once more, perhaps in another form (OBJECT_KEEP_JSON): no news for anybody. */
+static void take_form(struct engine *e, struct object *object)
+{
+    struct berth_pod *pod = pod_info_new(object, &e->names);
+    queue_update(&e->queue, pod, NULL, 0, engine_now(e));
+    pod_info_unref(pod);
+}
+
 static void pod_unassigned(struct engine *e, struct object *before, struct object *after)
 {
     const struct pod *body = object_pod(after);
@@ -180,8 +190,10 @@ static void pod_unassigned(struct engine *e, struct object *before, struct objec
     /* Of a profile that is no more, it may still be under way. */
     if (!profile && !queue_get(&e->queue, uid))
         return;
-    if (before && same_version(before, after))
+    if (before && same_version(before, after)) {
+        take_form(e, after);
         return;
+    }
     if (cache_pod(&e->cache, uid)) {
         /* While it is assumed on a node, the binding under way decides; unless it is to go. */
         bool leaves = body->metadata.deletion_timestamp.set &&
