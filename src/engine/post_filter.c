@@ -150,6 +150,6 @@ void post_filter_write(const struct berth_cycle *cycle, struct buf *out)
     buf_add_cstr(out, ",\"nominatedNode\":");
     json_write_str(out, cycle->nominated ? cycle->nominated_node : STR(""));
     write_texts("victims", p->victims, p->n_victims, out);
-    buf_add_printf(out, ",\"pdbViolations\":%lld,\"candidates\":%zu}", (long long)p->pdb_violations,
-                   p->n_candidates);
+    buf_add_printf(out, ",\"pdbViolations\":%lld,\"candidates\":%zu,\"offset\":%zu}",
+                   (long long)p->pdb_violations, p->n_candidates, p->offset);
 }

@@ -336,6 +336,7 @@ enum berth_code preemption_run(struct berth_cycle *cycle, const struct berth_han
     enum berth_code code;
     search(&run);
     cycle->post_filter.n_candidates = run.candidates.n;
+    cycle->post_filter.offset = run.offset;
     status_clear(status);
     if (run.candidates.n) {
         p->candidates = run.candidates;

@@ -70,14 +70,14 @@ type postFilter struct {
 	Victims       []string `json:"victims"` // the most important first
 	PDBViolations int64    `json:"pdbViolations"`
 	Candidates    int      `json:"candidates"`
-	Offset        int      `json:"offset"`  // the node, of those that may become free, with which it began
-	Cleared       []string `json:"cleared"` // pods that lost what they were promised
+	Offset        int      `json:"offset"` // the node, of those that may become free, with which it began
 
 	// Only upstream has these.
-	rule    string // which left one candidate
-	within  int    // nodes that may become free
-	limit   int    // candidates wanted
-	deleted int    // victims that did not terminate anyway
+	cleared []string // pods that lost what they were promised
+	rule    string   // which left one candidate
+	within  int      // nodes that may become free
+	limit   int      // candidates wanted
+	deleted int      // victims that did not terminate anyway
 }
 
 func (a *attempt) preemption() *postFilter {
