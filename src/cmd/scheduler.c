@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "cmd/cmd.h"
+#include "cmd/metrics_flags.h"
 #include "cmd/out_of_tree.h"
 #include "cmd/scheduler.h"
 #include "cmd/scheduler_retired.h"
@@ -404,7 +405,7 @@ static int start_serving(struct scheduler *s, struct err *reterr)
 
 static int start(struct scheduler *s, struct err *reterr)
 {
-    s->metrics = metrics_new();
+    s->metrics = metrics_of_flags(s->options, &s->features);
     int r = loop_new(&s->loop);
     if (r < 0)
         return err_set(reterr, r, "event loop: %s", strerror(-r));
