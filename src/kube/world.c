@@ -81,7 +81,7 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
     if (r == 0)
         r = rest_client_new(w->loop, o->kube, &rest, &w->event_client, reterr);
     if (r == 0)
-        r = world_make_elector(w, reterr);
+        r = world_make_elector(w, o, reterr);
     if (r < 0)
         return r;
     w->recorder = event_recorder_new(w->event_client, NULL);
@@ -147,6 +147,7 @@ struct world *world_free(struct world *w)
     world_free_setups(w);
     informers_free(w->informers);
     event_recorder_free(w->recorder);
+    lease_candidature_free(w->candidature);
     lease_elector_free(w->elector);
     rest_client_free(w->event_client);
     rest_client_free(w->client);

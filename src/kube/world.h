@@ -27,6 +27,7 @@ struct world_options {
     void *owner; /* of config, see world_reload */
     const struct registry *registry;
     const struct features *features; /* NULL: the defaults */
+    const char *version; /* "1.36.3": what candidates for leading tell; NULL: nothing */
     uint64_t seed;
     int64_t max_in_unschedulable; /* ns; 0: the engine's default */
     struct metrics *metrics;      /* outlives the world; NULL: nothing is counted */
@@ -90,6 +91,9 @@ int world_reload(struct world *world, const struct scheduler_config *config, voi
 
 /* For health checks. */
 bool world_has_synced(const struct world *world);
+/* Whether this instance stands for a coordinated election, and has found out if it is known. */
+bool world_is_candidate(const struct world *world);
+bool world_candidate_has_synced(const struct world *world);
 bool world_is_healthy(const struct world *world);
 
 #endif

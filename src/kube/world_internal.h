@@ -19,6 +19,7 @@
 #include "kube/extender.h"
 #include "kube/informers.h"
 #include "kube/lease.h"
+#include "kube/lease_candidate.h"
 #include "kube/pod_binding.h"
 #include "kube/pod_writes.h"
 #include "kube/world.h"
@@ -110,6 +111,7 @@ struct world {
     struct world_setup *setup;                 /* that the engine has, as far as is known */
     struct world_setup *waiting;               /* for objects; NULL: none. Not among setups yet */
     struct lease_elector *elector;             /* NULL: no election */
+    struct lease_candidature *candidature;     /* NULL: the election is not coordinated */
     struct errand *open;                       /* writes under way */
     struct letter *letters_out, **letters_end; /* of this round, not posted yet */
     struct loop_task post_letters;
@@ -135,7 +137,8 @@ struct world {
 
 /* --- world_life.c: the loop's thread ----------------------------------------------------------- */
 
-int world_make_elector(struct world *w, struct err *reterr) MUST_CHECK;
+int world_make_elector(struct world *w, const struct world_options *options,
+                       struct err *reterr) MUST_CHECK;
 void world_on_synced(void *world);
 void world_on_end_timer(struct loop_timer *timer);
 /* The engine waits for no binding any more. */
