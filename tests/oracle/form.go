@@ -34,6 +34,8 @@ type attempt struct {
 
 	// Only upstream has this: it walks a map, so that the order of nodes means nothing.
 	anyOrder bool
+	// There are more attempts, which do not count.
+	cut bool
 }
 
 type pluginVerdict struct {
