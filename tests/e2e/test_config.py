@@ -463,19 +463,46 @@ def diff_says_what_changes_for_pods(both):
     a = both.write("a.yaml", HEAD)
     b = both.write("b.yaml", HEAD + "podMaxBackoffSeconds: 20\n" + plugins(
         "multiPoint: {disabled: [{name: ImageLocality}]}, score: {enabled: [{name: NodeAffinity, "
-        "weight: 9}]}") + "\n  pluginConfig: [{name: NodeResourcesFit, args: {ignoredResources: "
-        "[a.com/b]}}]\n- schedulerName: other\n")
+        "weight: 9}]}, filter: {enabled: [{name: NodeLabel}]}") + "\n  pluginConfig: [{name: "
+        "NodeResourcesFit, args: {ignoredResources: [a.com/b], scoringStrategy: {type: "
+        "MostAllocated}}}]\n- schedulerName: other\n")
     b = both.write("b.yaml", HEAD + open(b).read()[len(HEAD):].replace(
         "- plugins", "- schedulerName: default-scheduler\n  plugins", 1))
     done = berth.run("config", "diff", a, b)
     equal(done.code, 0, done.err)
-    contains(done.out, "podMaxBackoffSeconds: 10 -> 20", "score: - ImageLocality (weight 1)",
-             "score: NodeAffinity weight: 2 -> 9", "NodeResourcesFit arguments: ",
-             "profile other:\n  + the whole profile")
-    kinds = {c["change"] for c in json.loads(berth.run("config", "diff", "-o=json", a, b).out)[
-        "changes"]}
-    equal(kinds, {"setting", "removed", "weight", "arguments", "added", "order"}, "kinds")
+    contains(done.out, "all profiles:\n  podMaxBackoffSeconds: 10 -> 20\n",
+             "  - ImageLocality (score with weight 1): prefers nodes that have the pod's images already\n",
+             "  NodeAffinity: score weight: 2 -> 9\n",
+             "  NodeResourcesFit: ignoredResources: (none) -> [\"a.com/b\"]\n",
+             "  NodeResourcesFit: scoringStrategy.type: LeastAllocated -> MostAllocated\n",
+             "  + NodeLabel (filter): nodes are taken or left by labels that they have\n",
+             "profile other:\n  + the whole profile: pods with schedulerName other are scheduled\n")
+    changes = json.loads(berth.run("config", "diff", "-o=json", a, b).out)["changes"]
+    equal({c["change"] for c in changes}, {"setting", "removed", "weight", "arguments", "added"},
+          "kinds")
+    check({"change": "weight", "profile": "default-scheduler", "point": "score",
+           "plugin": "NodeAffinity", "before": "2", "after": "9"} in changes, f"{changes}")
     equal(berth.run("config", "diff", a, a).out, "Nothing changes for pods.\n", "diff with itself")
+
+
+@test
+def diff_compares_extenders_member_by_member(both):
+    a = both.write("a.yaml", HEAD + "extenders: [{urlPrefix: 'http://a', filterVerb: f}]\n")
+    b = both.write("b.yaml", HEAD + "extenders: [{urlPrefix: 'http://a', filterVerb: f, httpTimeout: "
+                   "5s, ignorable: true}, {urlPrefix: 'http://b', bindVerb: b}]\n")
+    equal(berth.run("config", "diff", a, b).out.splitlines(), [
+        "all profiles:", "  extenders[0].ignorable: (none) -> true",
+        '  extenders[1]: (none) -> {"urlPrefix":"http://b","bindVerb":"b","httpTimeout":"5s"}'],
+          "output")
+
+
+@test
+def diff_tells_an_order_only_where_it_matters(both):
+    a = both.write("a.yaml", HEAD + plugins("score: {enabled: [{name: NodeAffinity, weight: 2}]}"))
+    b = both.write("b.yaml", HEAD + plugins("filter: {enabled: [{name: NodePorts}]}"))
+    out = berth.run("config", "diff", a, b).out
+    contains(out, "  filter runs in another order: NodePorts, ")
+    equal(out.count("\n"), 2, f"lines in {out!r}")
 
 
 @test
