@@ -6,6 +6,7 @@ values. Older versions and Policy are compared with what their last releases did
 
 import json
 import re
+import subprocess
 
 import berth
 from berth import check, equal
@@ -286,6 +287,50 @@ def forms_that_kube_scheduler_refuses_are_refused_with_their_place(both):
         equal(error.count("\n"), 1, f"lines in {error!r}")
         contains(error, f"berth: {config}:", part)
         check(re.match(rf"berth: {config}:\d+: ", error), f"no line in {error!r}")
+
+
+def dump(done):
+    """What "Using component config" shows, without where and when it was said."""
+    found = re.search(r'"Using component config" (config=<\n(?:\t.*\n)* >)', done)
+    return found and found.group(1)
+
+
+@test
+def the_log_shows_the_configuration_as_upstream_shows_it(both):
+    for text in GOOD[::9]:
+        flags = both.arguments(both.config(text))
+        want, got, quiet = (subprocess.run(
+            argv + flags, stderr=subprocess.PIPE, text=True, timeout=berth.TIMEOUT,
+            env=berth.environment()).stderr for argv in (
+                [both.kube, "-v=2"], berth.command() + ["scheduler", "-v=2"],
+                berth.command() + ["scheduler", "-v=1"]))
+        check(dump(want), f"kube-scheduler shows none: {want}")
+        equal(dump(got), dump(want), f"dump for {text!r}")
+        equal(dump(quiet), None, "dump at level 1")
+
+
+@test
+def files_that_cannot_be_read_or_written_are_told_as_upstream_tells_it(both):
+    good, folder = both.config(""), both.dir.name
+    for flags, why in ((["--config=nosuch"], "open nosuch: no such file or directory"),
+                       ([f"--config={folder}"], f"read {folder}: is a directory"),
+                       ([f"--config={good}", "--write-config-to=/no/such"],
+                        "open /no/such: no such file or directory")):
+        theirs = subprocess.run([both.kube, "--secure-port=0"] + flags, stderr=subprocess.PIPE,
+                                text=True, timeout=berth.TIMEOUT)
+        ours = berth.run("scheduler", "--secure-port=0", *flags)
+        contains(theirs.stderr, f'err="{why}"')
+        equal((ours.code, ours.err), (1, f"berth: {why}\n"), f"berth with {flags}")
+
+
+@test
+def a_second_document_is_not_read_and_told(both):
+    """Upstream passes over it without a word."""
+    config = both.write("two.yaml", HEAD + "parallelism: 3\n---\n" + HEAD + "parallelism: 4\n")
+    contains(berth.run("config", "convert", config).out, "parallelism: 3\n")
+    done = berth.run("config", "validate", config)
+    equal((done.code, done.out), (0, ""), "exit code and output")
+    contains(done.err, f"{config}:5: a second document")
 
 
 @test
