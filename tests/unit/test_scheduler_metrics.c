@@ -661,10 +661,12 @@ static void events_have_upstreams_names(void **state)
     expect_handled(&f, "AssignedPodUpdatePodLabel", 1);
     fixture_update(&f, pod_with("4", "", "n"), pod_with("5", "", "n"));
     expect_handled(&f, "AssignedPodUpdate", 3); /* of no kind: upstream tells it twice */
-    fixture_delete(&f, pod_with("5", "", "n"));
-    expect_handled(&f, "AssignedPodDelete", 1);
     fixture_delete(&f, node_with("\"a\":\"b\""));
     expect_handled(&f, "NodeDelete", 1);
+    expect(&f, 1, "scheduler_cache_size{type=\"nodes\"}"); /* there is a pod on it */
+    fixture_delete(&f, pod_with("5", "", "n"));
+    expect_handled(&f, "AssignedPodDelete", 1);
+    expect(&f, 0, "scheduler_cache_size{type=\"nodes\"}");
     /* Pods of other schedulers are not looked at before they have a node. */
     fixture_add(&f, fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"o\",\"uid\":\"o\"},"
                                              "\"spec\":{\"schedulerName\":\"other\"}}"));
