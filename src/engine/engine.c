@@ -301,15 +301,14 @@ static void say_status(const struct engine *e, const struct berth_queued_pod *qu
 static void submit_status(struct engine *e, const struct berth_queued_pod *queued,
                           const struct cycle_failure *failure)
 {
-    struct write write = {
-        .kind = WRITE_POD_STATUS,
-        .pod = queued->pod->object,
-        .scheduler_name = queued->profile->scheduler_name,
-        .sets_condition = true,
-        .reason = reason_of(failure),
-        .message = buf_str(&failure->text),
-        .sets_nomination = !failure->keep_nomination,
-        .node_name = failure->nominated_node};
+    struct write write = {.kind = WRITE_POD_STATUS,
+                          .pod = queued->pod->object,
+                          .scheduler_name = queued->profile->scheduler_name,
+                          .sets_condition = true,
+                          .reason = reason_of(failure),
+                          .message = buf_str(&failure->text),
+                          .sets_nomination = !failure->keep_nomination,
+                          .node_name = failure->nominated_node};
     e->ports.submit(e->ports.ctx, &write);
 }
 

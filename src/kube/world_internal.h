@@ -138,7 +138,7 @@ struct world {
     struct errand *outbox, **outbox_end;
 };
 
-/* --- world_life.c: the loop's thread ----------------------------------------------------------- */
+/* --- world_life.c: the loop's thread ---------------------------------------------------------- */
 
 int world_make_elector(struct world *w, const struct world_options *options,
                        struct err *reterr) MUST_CHECK;
