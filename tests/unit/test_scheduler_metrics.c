@@ -401,8 +401,9 @@ static void a_pod_waits_and_is_told(void **state)
 
     a->code[PUPPET_HINT] = BERTH_SKIP; /* only who rejected it is asked */
     b->code[PUPPET_HINT] = BERTH_SUCCESS;
+    fixture_add(&f, fixture_node("w", "4", "8Gi"));
     fixture_add(&f, fixture_node("x", "4", "8Gi"));
-    expect(&f, 1,
+    expect(&f, 2,
            "scheduler_queueing_hint_execution_duration_seconds_count{event=\"NodeAdd\","
            "hint=\"QueueSkip\",plugin=\"A\"}");
     expect(&f, NAN,
@@ -735,6 +736,7 @@ static void each_verdict_is_an_execution(void **state)
     struct fixture f;
     puppet_clear();
     puppet_add("A", AT(FILTER) | AT(PRE_FILTER))->hook = some_nodes_refuse;
+    puppet_add("B", AT(FILTER));
     puppet_scene(&f, 5);
     for (int i = 0; i < 300; i++) {
         char name[24];
@@ -749,6 +751,7 @@ static void each_verdict_is_an_execution(void **state)
     assert_true(executions(&f, "A", "Filter", "Unschedulable") == cycles);
     assert_true(executions(&f, "A", "Filter", "UnschedulableAndUnresolvable") == cycles);
     expect_evaluations(&f, "Filter", "A", 5 * 300);
+    expect_evaluations(&f, "Filter", "B", 3 * 300);
     fixture_release(&f);
 }
 
