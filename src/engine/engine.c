@@ -417,13 +417,10 @@ struct engine_stats engine_get_stats(const struct engine *e)
         .assumed_pods = e->cache.n_assumed,
         .active = q->active.items.n,
         .backoff = q->backoff.items.n + q->error_backoff.items.n,
+        .unschedulable = q->unschedulable.n - q->n_gated,
+        .gated = q->n_gated,
         .binding = e->ops.n,
     };
-    for (size_t i = 0; i < q->unschedulable.n; i++)
-        if (q->unschedulable.v[i]->gate)
-            s.gated++;
-        else
-            s.unschedulable++;
     for (size_t i = 0; i < e->ops.n; i++)
         s.held += e->ops.v[i]->holds;
     return s;

@@ -84,6 +84,12 @@ void queue_release(struct queue *q)
 
 /* --- places ----------------------------------------------------------------------------------- */
 
+static void count_gated(struct queue *q, struct berth_queued_pod *qp, bool gated)
+{
+    q->n_gated += (size_t)gated - (size_t)qp->counted_gated;
+    qp->counted_gated = gated;
+}
+
 static void leave_place(struct queue *q, struct berth_queued_pod *qp)
 {
     switch (qp->place) {
@@ -100,6 +106,7 @@ static void leave_place(struct queue *q, struct berth_queued_pod *qp)
         q->unschedulable.v[qp->unschedulable_at] = vec_last(&q->unschedulable);
         q->unschedulable.v[qp->unschedulable_at]->unschedulable_at = qp->unschedulable_at;
         q->unschedulable.n--;
+        count_gated(q, qp, false);
         break;
     case QUEUE_IN_FLIGHT:
         queue_leave_flight(q, qp);
@@ -114,8 +121,10 @@ static void leave_place(struct queue *q, struct berth_queued_pod *qp)
 static void move_to(struct queue *q, struct berth_queued_pod *qp, enum queue_place place,
                     int64_t now)
 {
-    if (place == QUEUE_UNSCHEDULABLE && qp->place == place)
+    if (place == QUEUE_UNSCHEDULABLE && qp->place == place) {
+        count_gated(q, qp, qp->gate != NULL);
         return; /* still held by a gate: the tick under way is its tick */
+    }
     leave_place(q, qp);
     qp->place = place;
     switch (place) {
@@ -135,6 +144,7 @@ static void move_to(struct queue *q, struct berth_queued_pod *qp, enum queue_pla
             q->next_unschedulable_flush = now + UNSCHEDULABLE_FLUSH;
         qp->unschedulable_at = q->unschedulable.n;
         vec_push(&q->unschedulable, qp);
+        count_gated(q, qp, qp->gate != NULL);
         break;
     case QUEUE_IN_FLIGHT:
         queue_enter_flight(q, qp);

@@ -60,6 +60,7 @@ struct berth_queued_pod {
     bool leaving;         /* its profile is no more: it does not come back from where it is */
 
     const struct berth_handle *gate; /* the plugin whose PreEnqueue holds it; NULL: none */
+    bool counted_gated;              /* in queue.n_gated */
     struct plugin_set rejectors;     /* plugins that said no in the last attempt */
     struct plugin_set pending;       /* those of them that said BERTH_PENDING */
     struct cluster_event moved_by;   /* what put it where it is; objects are not kept */
@@ -83,6 +84,7 @@ struct queue {
     struct queue_options options;
     struct heap active, backoff, error_backoff;
     VEC(struct berth_queued_pod *) unschedulable;
+    size_t n_gated;    /* of these */
     struct map by_key; /* UID to queued pod, wherever it is */
     struct nominator nominator;
     const struct berth_handle *sort;
