@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 
 import berth
@@ -453,6 +454,11 @@ def the_unit_starts_what_it_says(c):
     equal((done.code, done.out), (0, "Kubernetes v1.36.3\n"), done.err)
     p = berth.start(c, *words[2:], "--leader-elect=false")
     wait_for(lambda: curl(p, "/readyz") == 200, berth.TIMEOUT, what="it is ready")
+    # `systemctl reload` does no harm where there is nothing to read again.
+    contains(unit, "\nExecReload=/bin/kill -HUP $MAINPID\n")
+    p.signal(signal.SIGHUP)
+    wait_for(lambda: "SIGHUP" in p.text(), berth.TIMEOUT, what="SIGHUP is noticed")
+    check(p.running(), "it has ended")
     with open(os.path.join(c.dir, "berth.service"), "w") as f:
         f.write(unit.replace("/usr/local/bin/berth", "/bin/true").replace("man:", "file:/"))
     try:
