@@ -79,6 +79,26 @@ int loaded_config_read(const struct scheduler_options *o, struct buf *out, struc
     return r;
 }
 
+/* Without a file upstream finds out when it makes the lock, and says so in other words. */
+static int check_lock(const struct leader_election_config *le, struct err *reterr)
+{
+    static const char *const removed[] = {"endpoints", "configmaps", "endpointsleases"};
+    struct str lock = le->resource_lock;
+    if (!*le->leader_elect || str_is(lock, "leases"))
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(removed); i++)
+        if (str_is(lock, removed[i]))
+            return err_set(reterr, -EINVAL,
+                           "couldn't create resource lock: %s lock is removed, migrate to leases",
+                           removed[i]);
+    if (str_is(lock, "configmapsleases"))
+        return err_set(reterr, -EINVAL,
+                       "couldn't create resource lock: configmapsleases lock is removed, migrated "
+                       "to leases");
+    return err_set(reterr, -EINVAL, "couldn't create resource lock: Invalid lock-type %.*s",
+                   STR_ARG(lock));
+}
+
 static int load(const struct scheduler_options *o, struct loaded_config *l, struct err *reterr)
 {
     struct buf bytes = BUF_INIT;
@@ -98,6 +118,8 @@ static int load(const struct scheduler_options *o, struct loaded_config *l, stru
         r = retired_apply(o, &l->arena, &l->config, reterr);
     if (r == 0)
         apply_leader_flags(o, &l->config.leader_election);
+    if (r == 0 && !*o->config_file)
+        r = check_lock(&l->config.leader_election, reterr);
     return r;
 }
 
