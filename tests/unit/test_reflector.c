@@ -49,7 +49,15 @@ static void on_synced(void *ctx, const struct kind *kind)
     buf_add_cstr(&seen, "S ");
 }
 
-static const struct reflector_sink sink = {.on_event = on_event, .on_synced = on_synced};
+static void on_refetched(void *ctx, struct reflector *r)
+{
+    (void)ctx;
+    assert_false(reflector_is_refetching(r));
+    buf_add_cstr(&seen, "R ");
+}
+
+static const struct reflector_sink sink = {
+    .on_event = on_event, .on_synced = on_synced, .on_refetched = on_refetched};
 
 static int set_up(void **state)
 {
@@ -675,6 +683,66 @@ static void test_informers_complain_with_one_voice(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
+/* --- in another form -------------------------------------------------------------------------- */
+
+static bool has_json(const char *name)
+{
+    enum encoding encoding;
+    const struct object *o = reflector_get(reflector, STR("ns"), str_of(name));
+
+    assert_non_null(o);
+    return object_wire(o, &encoding).p != NULL;
+}
+
+static void test_objects_are_fetched_in_another_form(void **state)
+{
+    (void)state;
+    answer_list("limit=500", list_of(pods("ab", 1), "10", ""));
+    answer_watch("resourceVersion=10", STR(""));
+    start(paging());
+    expect("Aa@1 Ab@1 S ");
+    wait_open(PODS);
+    assert_false(has_json("a"));
+    /* The watch is given up; what has not changed is told all the same. */
+    fake_api_json(k.api, "GET", PODS, "limit=500", 500,
+                  fake_status(&k, 500, "InternalError", "not now").p);
+    answer_list("limit=500", list_of(pods("ac", 1), "12", ""));
+    answer_watch("resourceVersion=12", STR(""));
+    reflector_refetch(reflector, OBJECT_KEEP_JSON);
+    assert_true(reflector_is_refetching(reflector));
+    expect("Ma@1>1 Ac@1 Db@1 R ");
+    assert_true(has_json("a") && has_json("c"));
+    wait_open(PODS);
+    push("MODIFIED", "a", 13);
+    expect("Ma@1>13 ");
+    assert_true(has_json("a"));
+    /* Less is wanted: of what comes from now on, once the watch has been opened anew. */
+    reflector_set_object_flags(reflector, 0);
+    assert_false(reflector_is_refetching(reflector));
+    answer_watch("resourceVersion=13", fake_frame(&k, "ADDED", fake_pod(&k, "d", 14)));
+    fake_api_end(k.api, PODS);
+    expect("Ad@14 ");
+    assert_true(has_json("a"));
+    assert_false(has_json("d"));
+    assert_int_equal(fake_api_unexpected(k.api), 0);
+}
+
+static void test_one_that_has_not_begun_only_keeps_it_in_mind(void **state)
+{
+    struct reflector_options o = paging();
+
+    (void)state;
+    o.kind = kind_get(KIND_POD);
+    reflector = reflector_new(k.client, &o, &sink, NULL);
+    reflector_refetch(reflector, OBJECT_KEEP_JSON);
+    assert_false(reflector_is_refetching(reflector));
+    answer_list("limit=500", list_of(pods("a", 1), "10", ""));
+    answer_watch("resourceVersion=10", STR(""));
+    reflector_start(reflector);
+    expect("Aa@1 S ");
+    assert_true(has_json("a"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -697,6 +765,8 @@ int main(void)
         TEST(test_403_of_a_group_that_is_off),
         TEST(test_a_needed_resource_is_waited_for),
         TEST(test_429_and_500_resume_the_watch),
+        TEST(test_objects_are_fetched_in_another_form),
+        TEST(test_one_that_has_not_begun_only_keeps_it_in_mind),
         TEST(test_no_busy_loop),
         TEST(test_informers_sync_together),
         TEST(test_informers_complain_with_one_voice),
