@@ -40,7 +40,7 @@ FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all help deps deps-test run test check unit unit-bins e2e-bins fuzz-bins fuzz lint format \
-	clean kube oracle man install install-kube-scheduler bench bench-decode bench-plugins \
+	clean kube oracle man install install-kube-scheduler bench bench-decode bench-plugins bench-preemption \
 	compile_commands.json
 
 all: $(BUILD)/berth
@@ -58,6 +58,7 @@ help:
 	@echo 'make bench   kube-scheduler, berth and reference clients in turn on a real cluster'
 	@echo 'make oracle  compare with kube-scheduler on CASES random clusters from SEED on'
 	@echo 'make bench-plugins what each plugin costs per pod and node'
+	@echo 'make bench-preemption   what a preemption costs, beside kube-scheduler'
 	@echo 'make bench-decode  decode 5,000 pods from JSON and protobuf, beside Go'
 	@echo 'make install PREFIX=/usr/local DESTDIR=   the program, its manual, completion, a unit'
 	@echo 'make man     the manual pages alone'
@@ -168,6 +169,10 @@ oracle: $(BUILD)/berth
 
 bench-decode: $(BUILD)/berth-bench
 	@tests/bench/decode.sh
+
+PREEMPTIONS ?= 500
+bench-preemption: $(BUILD)/berth
+	@oracle=$$(tests/oracle/build.sh) && "$$oracle" -berth $(BUILD)/berth -bench $(PREEMPTIONS)
 
 bench-plugins: $(BUILD)/berth-plugins-bench
 	@$<

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* berth bench engine: how many pods a second the engine places when nothing else is in its way. */
+#include "api/pod.h"
 #include "base/time.h"
 #include "cmd/bench_rows.h"
 #include "cmd/cmd.h"
@@ -30,10 +31,21 @@ static const char usage[] =
 
 /* --- a world in which every binding succeeds -------------------------------------------------- */
 
+/* Where pods have to go for others: who goes, and who is promised which node. */
+struct room {
+    enum write_kind kind;
+    uint64_t id;
+    struct object *pod;
+    char *node;
+};
+
 struct bench_world {
     int64_t now;     /* moves by a nanosecond when it is looked at */
     bool real_clock; /* where it counts what looking at it costs */
     VEC(uint64_t) bindings;
+    VEC(struct room) rooms;
+    size_t evicted;
+    int64_t idle; /* ns of CPU time that went into what an API server does */
 };
 
 static int64_t port_now(void *ctx)
@@ -47,6 +59,10 @@ static void port_submit(void *ctx, const struct write *write)
     struct bench_world *w = ctx;
     if (write->kind == WRITE_BINDING)
         vec_push(&w->bindings, write->id);
+    else if (write->kind == WRITE_EVICTION ||
+             (write->kind == WRITE_POD_STATUS && write->node_name.n))
+        vec_push(&w->rooms, (struct room){write->kind, write->id, object_ref(write->pod),
+                                          str_dup(write->node_name)});
 }
 
 static void answer_bindings(struct bench_world *w, struct engine *engine)
@@ -57,14 +73,51 @@ static void answer_bindings(struct bench_world *w, struct engine *engine)
     vec_clear(&w->bindings);
 }
 
-/* --- runs ------------------------------------------------------------------------------------- */
-
 static int64_t cpu_time(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (int64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
 }
+
+/* The pod as the API server shows it when it has been promised the node. */
+static struct object *promised(struct bench_world *w, const struct room *room)
+{
+    int64_t start = cpu_time();
+    struct wire wire = {.kind = kind_get(KIND_POD), .encoding = ENCODING_PROTO};
+    struct buf bytes = BUF_INIT;
+    struct object *after;
+    object_encode(wire.kind, object_body(room->pod), wire.encoding, &bytes);
+    if (object_decode(&wire, buf_str(&bytes), &after, NULL) < 0)
+        abort(); /* it was encoded just now */
+    struct pod *pod = object_body_mut(after);
+    pod->status.nominated_node_name = arena_dup(object_arena(after), str_of(room->node));
+    buf_release(&bytes);
+    w->idle += cpu_time() - start;
+    return after;
+}
+
+/* All writes have succeeded; then those are gone who had to go. */
+static void make_room(struct bench_world *w, struct engine *engine)
+{
+    static const struct write_result done = {.status = 200};
+    for (size_t i = 0; i < w->rooms.n; i++)
+        if (w->rooms.v[i].id)
+            engine_write_done(engine, w->rooms.v[i].id, &done);
+    for (size_t i = 0; i < w->rooms.n; i++) {
+        struct room *room = &w->rooms.v[i];
+        bool goes = room->kind == WRITE_EVICTION;
+        struct object *after = goes ? NULL : promised(w, room);
+        engine_object_changed(engine, room->pod, after);
+        w->evicted += goes;
+        object_unref(after);
+        object_unref(room->pod);
+        free(room->node);
+    }
+    vec_clear(&w->rooms);
+}
+
+/* --- runs ------------------------------------------------------------------------------------- */
 
 /* Nanoseconds to place all pods, or negative errno. */
 static int64_t run_once(const struct bench *b, const struct bench_objects *o, bool explain,
@@ -94,13 +147,15 @@ static int64_t run_once(const struct bench *b, const struct bench_objects *o, bo
     int64_t start = cpu_time();
     while (engine_schedule_one(engine)) {
         answer_bindings(&w, engine);
+        make_room(&w, engine);
         engine_publish_metrics(engine);
     }
-    int64_t ns = cpu_time() - start;
-    size_t placed = engine_get_stats(engine).pods;
+    int64_t ns = cpu_time() - start - w.idle;
+    size_t placed = engine_get_stats(engine).pods + w.evicted - o->n_residents;
     engine_free(engine);
     metrics_free(metrics);
     vec_release(&w.bindings);
+    vec_release(&w.rooms);
     if (placed != o->pods.n)
         return err_set(reterr, -ENOSPC, "only %zu of %zu pods fit", placed, o->pods.n);
     return ns;
@@ -122,6 +177,11 @@ static struct timing take_timing(int64_t *ns, size_t n)
     return (struct timing){ns[0], ns[n / 2]};
 }
 
+static int64_t pods_of(const struct bench *b, const struct bench_row *row)
+{
+    return row->fewer ? MAX(b->pods / row->fewer, (int64_t)1) : b->pods;
+}
+
 /* with: as the scheduler runs; without: no records of decisions. */
 static int measure(const struct bench *b, const struct bench_row *row, struct timing *ret_with,
                    struct timing *ret_without, struct err *reterr)
@@ -129,7 +189,7 @@ static int measure(const struct bench *b, const struct bench_row *row, struct ti
     int64_t with[MAX_RUNS], without[MAX_RUNS];
     struct bench_objects objects;
     size_t n = (size_t)b->runs;
-    int r = bench_objects_init(&objects, row, b->nodes, b->pods, reterr);
+    int r = bench_objects_init(&objects, row, b->nodes, pods_of(b, row), reterr);
     if (r < 0)
         return r;
     /* In turn, so that a busy moment of the machine hits both alike. */
@@ -149,14 +209,14 @@ static int measure(const struct bench *b, const struct bench_row *row, struct ti
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-static double per_second(const struct bench *b, int64_t ns)
+static double per_second(int64_t pods, int64_t ns)
 {
-    return (double)b->pods * 1e9 / (double)ns;
+    return (double)pods * 1e9 / (double)ns;
 }
 
-static double us_per_pod(const struct bench *b, int64_t ns)
+static double us_per_pod(int64_t pods, int64_t ns)
 {
-    return (double)ns / 1e3 / (double)b->pods;
+    return (double)ns / 1e3 / (double)pods;
 }
 
 static double cost_of_explaining(struct timing with, struct timing without)
@@ -175,8 +235,9 @@ static void print_head(const struct bench *b)
 static void print_row(const struct bench *b, const struct bench_row *row, struct timing with,
                       struct timing without)
 {
-    printf("%-56s %12.0f %12.0f %8.2f", row->title, per_second(b, with.best),
-           per_second(b, with.median), us_per_pod(b, with.median));
+    int64_t n = pods_of(b, row);
+    printf("%-56s %12.0f %12.0f %8.2f", row->title, per_second(n, with.best),
+           per_second(n, with.median), us_per_pod(n, with.median));
     if (b->compare)
         printf("  %+.2f %% (medians)", cost_of_explaining(with, without));
     putchar('\n');
@@ -186,11 +247,12 @@ static void print_row(const struct bench *b, const struct bench_row *row, struct
 static void add_json_row(const struct bench *b, const struct bench_row *row, struct timing with,
                          struct timing without, struct buf *out)
 {
+    int64_t n = pods_of(b, row);
     buf_add_cstr(out, out->n ? ",\n  {\"name\":" : "\n  {\"name\":");
     json_write_str(out, str_of(row->name));
     buf_add_printf(out, ",\"best\":%.0f,\"median\":%.0f,\"usPerPod\":%.3f",
-                   per_second(b, with.best), per_second(b, with.median),
-                   us_per_pod(b, with.median));
+                   per_second(n, with.best), per_second(n, with.median),
+                   us_per_pod(n, with.median));
     if (b->compare)
         buf_add_printf(out, ",\"explainPercent\":%.2f", cost_of_explaining(with, without));
     buf_add_char(out, '}');

@@ -64,6 +64,14 @@ const struct bench_row bench_rows[] = {
      .cpu = "100m",
      .memory = "100Mi",
      .has_owners = true},
+    {.name = "preemption",
+     .title = "preemption on full nodes, 2 of 4 pods go; 1/20 of the pods",
+     .metadata = "",
+     .spec = "\"priority\":1000,",
+     .cpu = "3",
+     .memory = "100Mi",
+     .residents = 4,
+     .fewer = 20},
 };
 const size_t bench_n_rows = ARRAY_LEN(bench_rows);
 
@@ -172,6 +180,29 @@ static int add_nodes(struct bench_objects *o, int64_t n, struct buf *text, struc
     return r;
 }
 
+/* The oldest on a node have run since the same hour everywhere, and so have all others. */
+static const char resident_text[] =
+    "{\"metadata\":{\"name\":\"resident-%lld-%d\",\"namespace\":\"default\",\"uid\":\"r%lld-%d\"},"
+    "\"spec\":{\"nodeName\":\"node-%05lld\",\"priority\":0,\"schedulerName\":\"default-scheduler\","
+    "\"containers\":[{\"name\":\"c\",\"image\":\"registry.k8s.io/pause:3.10\",\"resources\":"
+    "{\"requests\":{\"cpu\":\"2\",\"memory\":\"100Mi\"}}}]},\"status\":{\"phase\":\"Running\","
+    "\"startTime\":\"2026-01-01T%02d:00:00Z\"}}";
+
+static int add_residents(struct bench_objects *o, const struct bench_row *row, int64_t nodes,
+                         struct buf *text, struct err *reterr)
+{
+    int r = 0;
+    for (int64_t i = 0; r == 0 && i < nodes; i++)
+        for (int k = 0; r == 0 && k < row->residents; k++) {
+            long long n = i;
+            buf_clear(text);
+            buf_add_printf(text, resident_text, n, k, n, k, n, k);
+            r = add_cluster(o, KIND_POD, buf_str(text), reterr);
+            o->n_residents++;
+        }
+    return r;
+}
+
 static int add_owners(struct bench_objects *o, struct buf *text, struct err *reterr)
 {
     int r = 0;
@@ -210,6 +241,8 @@ int bench_objects_init(struct bench_objects *o, const struct bench_row *row, int
     int r = add_nodes(o, nodes, &text, reterr);
     if (r == 0 && row->has_owners)
         r = add_owners(o, &text, reterr);
+    if (r == 0)
+        r = add_residents(o, row, nodes, &text, reterr);
     if (r == 0)
         r = add_pods(o, row, pods, &text, reterr);
     buf_release(&text);

@@ -4,7 +4,8 @@
  *
  * Purpose:   one table of rows, one kind of pod each; names and shapes are those of
  *            tests/bench/rows.json, so that the engine alone and a whole cluster are measured on
- *            the same pods. Nodes are alike but for their names, three zones and two kinds of disk.
+ *            the same pods; the one about preemption, tests/oracle/bench.go has as well. Nodes are
+ *            alike but for their names, three zones and two kinds of disk.
  * Ownership: a bench_objects owns a reference on each of its objects.
  * Threading: one thread.
  */
@@ -23,6 +24,8 @@ struct bench_row {
     const char *metadata, *spec; /* members of the pod's, each with a comma behind it */
     const char *cpu, *memory;
     bool has_owners; /* a Service and a ReplicaSet for each group */
+    int residents;   /* pods of 2 CPUs and no priority that every node has from the beginning */
+    int fewer;       /* only one of so many pods is placed, since each takes long; 0: all are */
 };
 #define BENCH_GROUPS  20
 #define BENCH_AMOUNTS 4000
@@ -33,7 +36,8 @@ extern const size_t bench_n_rows;
 const struct bench_row *bench_row_find(struct str name);
 
 struct bench_objects {
-    VEC(struct object *) cluster; /* nodes, and what owns the pods */
+    VEC(struct object *) cluster; /* nodes, their residents, and what owns the pods */
+    size_t n_residents;           /* of these */
     VEC(struct object *) pods;
 };
 

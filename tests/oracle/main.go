@@ -38,6 +38,9 @@ type options struct {
 	full     bool
 	gates    string
 	coverage bool
+	bench    int
+	nodes    int
+	runs     int
 }
 
 func main() {
@@ -56,6 +59,9 @@ func main() {
 	flag.BoolVar(&o.full, "full", false, "all clusters are full, so that pods must go for others to come; else every third is")
 	flag.BoolVar(&o.print, "print", false, "print the case of -seed and run nothing")
 	flag.BoolVar(&o.coverage, "coverage", false, "show what the cases reached")
+	flag.IntVar(&o.bench, "bench", 0, "measure so many preemptions in place of all this")
+	flag.IntVar(&o.nodes, "nodes", 5000, "of the cluster that is measured")
+	flag.IntVar(&o.runs, "runs", 3, "how often it is measured")
 	flag.Parse()
 	klog.SetLogger(logr.Discard())
 	if o.seed == 0 {
@@ -68,6 +74,9 @@ func main() {
 	if err := utilfeature.DefaultMutableFeatureGate.Set(o.gates); err != nil {
 		fmt.Fprintln(os.Stderr, "oracle:", err)
 		os.Exit(2)
+	}
+	if o.bench > 0 {
+		os.Exit(runBench(&o))
 	}
 	os.Exit(runAll(&o, flag.Args()))
 }

@@ -53,6 +53,7 @@ type upstream struct {
 	recorder *metrics.MetricAsyncRecorder
 	spare    framework.Framework // the profile that it was made with: has what is the same in all
 	known    map[string]bool     // all other plugins are taken out of every profile
+	parallel int
 }
 
 // member gives a pointer to an unexported member.
@@ -65,6 +66,11 @@ func member[T any](object any, name string) *T {
 }
 
 func newUpstream(ctx context.Context, known map[string]bool) (*upstream, error) {
+	return newUpstreamWith(ctx, known, 1)
+}
+
+// newUpstreamWith: with a parallelism other than one nobody listens.
+func newUpstreamWith(ctx context.Context, known map[string]bool, parallelism int) (*upstream, error) {
 	client := fake.NewSimpleClientset()
 	u := &upstream{
 		ctx:      ctx,
@@ -73,11 +79,12 @@ func newUpstream(ctx context.Context, known map[string]bool) (*upstream, error) 
 		registry: plugins.NewInTreeRegistry(),
 		waits:    registryThatWaits(),
 		known:    known,
+		parallel: parallelism,
 	}
 	watchPatches(client, func() *preemptionSpy { return u.preempts })
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: u.client.EventsV1()})
 	sched, err := scheduler.New(ctx, u.client, informers.NewSharedInformerFactory(u.client, 0), nil,
-		profile.NewRecorderFactory(broadcaster), scheduler.WithParallelism(1))
+		profile.NewRecorderFactory(broadcaster), scheduler.WithParallelism(int32(parallelism)))
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +221,7 @@ func (r *run) makeProfiles(cfg *config.KubeSchedulerConfiguration) error {
 			frameworkruntime.WithSnapshotSharedLister(r.snapshot),
 			frameworkruntime.WithSharedDRAManager(r.spare.SharedDRAManager()),
 			frameworkruntime.WithSharedCSIManager(r.spare.SharedCSIManager()),
-			frameworkruntime.WithParallelism(1),
+			frameworkruntime.WithParallelism(r.parallel),
 			frameworkruntime.WithMetricsRecorder(r.recorder),
 			frameworkruntime.WithWaitingPods(frameworkruntime.NewWaitingPodsMap()),
 			frameworkruntime.WithPodsInPreBind(frameworkruntime.NewPodsInPreBindMap()),
@@ -232,7 +239,11 @@ func (r *run) makeProfiles(cfg *config.KubeSchedulerConfiguration) error {
 		if hints[p.SchedulerName], err = hintsOf(r.ctx, f); err != nil {
 			return err
 		}
-		r.profiles[p.SchedulerName] = spyOn(f)
+		if r.parallel == 1 {
+			r.profiles[p.SchedulerName] = spyOn(f)
+		} else {
+			r.profiles[p.SchedulerName] = &spiedProfile{framework: f}
+		}
 	}
 	r.queue = internalqueue.NewPriorityQueue(less, r.factory,
 		internalqueue.WithClock(r.clock),
