@@ -5,16 +5,24 @@
 #include "base/metrics_internal.h"
 #include "base/num.h"
 
+static bool is_special(char c, bool quotes)
+{
+    return c == '\n' || c == '\\' || (quotes && c == '"');
+}
+
+/* Most texts hold nothing to escape: what lies between is copied as a whole. */
 static void add_escaped(struct buf *out, struct str s, bool quotes)
 {
+    size_t from = 0;
     for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '\n')
-            buf_add_cstr(out, "\\n");
-        else if (s.p[i] == '\\' || (quotes && s.p[i] == '"'))
-            buf_add_printf(out, "\\%c", s.p[i]);
-        else
-            buf_add_char(out, s.p[i]);
+        if (!is_special(s.p[i], quotes))
+            continue;
+        buf_add_str(out, str_slice(s, from, i));
+        buf_add_char(out, '\\');
+        buf_add_char(out, s.p[i] == '\n' ? 'n' : s.p[i]);
+        from = i + 1;
     }
+    buf_add_str(out, str_slice(s, from, s.n));
 }
 
 /* One label and its value. The brace is open after the first. */

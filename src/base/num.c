@@ -50,9 +50,29 @@ static struct decimal next_up(struct decimal d, int n)
     return d;
 }
 
+/* Up to here the decimals next to a whole number are doubles of their own: none is shorter. */
+#define WHOLE_MAX 1e15
+
+static struct decimal whole(uint64_t value)
+{
+    struct decimal d = {0};
+    char text[20];
+    int n = 0;
+    for (; value; value /= 10)
+        text[n++] = (char)('0' + value % 10);
+    d.point = n;
+    while (n > 0)
+        d.digits[d.n++] = text[--n];
+    while (d.n > 1 && d.digits[d.n - 1] == '0')
+        d.n--;
+    return d;
+}
+
 /* The shortest decimal that reads back as value (> 0, finite). */
 static struct decimal shortest(double value)
 {
+    if (value < WHOLE_MAX && value == floor(value))
+        return whole((uint64_t)value);
     /*
      * Fifteen digits hold every decimal of up to fifteen digits, so where they read back, what is
      * left without trailing zeros is the shortest. Subnormals have fewer bits and start at one.

@@ -94,9 +94,29 @@ static bool round_trip(struct rand *r, size_t size, void *ctx)
     return ok;
 }
 
+/* Whole numbers, also beside powers of ten and where doubles get coarse. */
+static bool whole_numbers(struct rand *r, size_t size, void *ctx)
+{
+    (void)ctx;
+    (void)size;
+    uint64_t power = 1;
+    for (uint64_t i = rand_below(r, 17); i > 0; i--)
+        power *= 10;
+    uint64_t value = rand_below(r, 2) ? power + rand_below(r, 3) - 1 : rand_below(r, power) + 1;
+    char want[32];
+    struct buf out = BUF_INIT;
+    num_format((double)value, NUM_STYLE_F, &out);
+    snprintf(want, sizeof(want), "%.0f", (double)value);
+    bool ok = value >= (uint64_t)1 << 53 || !strcmp(buf_cstr(&out), want);
+    ok = ok && strtod(buf_cstr(&out), NULL) == (double)value;
+    buf_release(&out);
+    return ok;
+}
+
 static void properties(void **state)
 {
     (void)state;
+    assert_true(prop_run("whole numbers", 20000, whole_numbers, NULL));
     assert_true(prop_run("number round trip", 20000, round_trip, NULL));
 }
 
