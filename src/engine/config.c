@@ -178,20 +178,6 @@ int config_load(const char *file, struct str text, struct arena *a, struct sched
     return r;
 }
 
-int config_read(const char *file, struct str text, struct arena *a, struct scheduler_config *ret,
-                struct err *reterr)
-{
-    struct scheduler_config config;
-    int r = config_load(file, text, a, &config, reterr);
-    if (r < 0)
-        return r;
-    r = config_validate(&config, reterr);
-    if (r < 0)
-        return err_prefix(reterr, r, "%s", file);
-    *ret = config;
-    return 0;
-}
-
 /* --- lines ------------------------------------------------------------------------------------ */
 
 /* The next step of a path: a member's name or an index. False at its end. */

@@ -88,16 +88,11 @@ void config_default(struct scheduler_config *config, struct arena *a);
  */
 int config_parse(const char *file, struct str text, struct arena *a, struct scheduler_config *ret,
                  struct err *reterr) MUST_CHECK;
-/* The same with defaults filled in, not validated: for where flags may yet change something. */
+/* The same with defaults filled in, not checked: flags may yet change something. */
 int config_load(const char *file, struct str text, struct arena *a, struct scheduler_config *ret,
                 struct err *reterr) MUST_CHECK;
-/* The same, validated by config_validate. */
-int config_read(const char *file, struct str text, struct arena *a, struct scheduler_config *ret,
-                struct err *reterr) MUST_CHECK;
 
-/* What is wrong with it, but for what only those know who know plugins. */
-int config_validate(const struct scheduler_config *config, struct err *reterr) MUST_CHECK;
-/* The same, and whether all profiles can be made: plugins, their places, their arguments. */
+/* Its values, and whether all profiles can be made: plugins, their places, their arguments. */
 int config_check(const struct scheduler_config *config, const struct registry *registry,
                  const struct features *features, struct err *reterr) MUST_CHECK;
 /* The same as a list. */

@@ -6,7 +6,7 @@
 #include "engine/config_internal.h"
 #include "engine/profile_plan.h"
 
-/* What plugins take, and the gates that its rules depend on; kinds NULL: not known. */
+/* What plugins take, and the gates that its rules depend on. */
 struct rules {
     const struct args_kind *const *kinds;
     const struct features *features;
@@ -405,30 +405,16 @@ void config_complain(const struct scheduler_config *config, const struct registr
         check_plan(config, i, registry, &rules, &first, out);
 }
 
-/* Gives the list back. */
-static int finish(struct complaints *c, struct err *reterr)
-{
-    struct buf text = BUF_INIT;
-    bool ok = c->n == 0;
-    complaints_write(c, &text);
-    complaints_release(c);
-    int r = ok ? 0 : err_set(reterr, -EINVAL, "%s", buf_cstr(&text));
-    buf_release(&text);
-    return r;
-}
-
-int config_validate(const struct scheduler_config *config, struct err *reterr)
-{
-    struct complaints c = {0};
-    struct rules none = {0};
-    check_values(config, &none, &c);
-    return finish(&c, reterr);
-}
-
 int config_check(const struct scheduler_config *config, const struct registry *registry,
                  const struct features *features, struct err *reterr)
 {
     struct complaints c = {0};
+    struct buf text = BUF_INIT;
     config_complain(config, registry, features, &c);
-    return finish(&c, reterr);
+    bool ok = c.n == 0;
+    complaints_write(&c, &text);
+    complaints_release(&c);
+    int r = ok ? 0 : err_set(reterr, -EINVAL, "%s", buf_cstr(&text));
+    buf_release(&text);
+    return r;
 }

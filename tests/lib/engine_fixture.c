@@ -113,7 +113,7 @@ static void init(struct fixture *f, const struct fixture_parts *parts)
     arena_init(&f->arena, 0);
     config_default(&f->config, &f->arena);
     if (parts->config &&
-        config_read("test", str_of(parts->config), &f->arena, &f->config, &err) < 0)
+        config_load("test", str_of(parts->config), &f->arena, &f->config, &err) < 0)
         fail_msg("%s", err.msg);
     f->metrics = parts->uncounted ? NULL : metrics_new();
     struct features features;
@@ -375,7 +375,7 @@ int fixture_reload(struct fixture *f, const struct fixture_reload *reload,
     struct scheduler_config *config = arena_new(&f->arena, struct scheduler_config);
     struct err err = {0};
     config_default(config, &f->arena);
-    if (reload->config && config_read("test", str_of(reload->config), &f->arena, config, &err) < 0)
+    if (reload->config && config_load("test", str_of(reload->config), &f->arena, config, &err) < 0)
         fail_msg("%s", err.msg);
     struct engine_options options = {
         .config = config,

@@ -10,8 +10,21 @@
 
 #include "base/time.h"
 #include "engine/config.h"
+#include "plugins/registry.h"
 
 #define HEAD "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+static int read_checked(const char *file, struct str text, struct arena *a,
+                        struct scheduler_config *ret, struct err *reterr)
+{
+    struct features features;
+    features_default(&features);
+    int r = config_load(file, text, a, ret, reterr);
+    if (r < 0)
+        return r;
+    r = config_check(ret, &in_tree_registry, &features, reterr);
+    return r < 0 ? err_prefix(reterr, r, "%s", file) : 0;
+}
 
 static void an_empty_file_has_all_defaults(void **state)
 {
@@ -20,7 +33,7 @@ static void an_empty_file_has_all_defaults(void **state)
     struct scheduler_config c;
     struct err err = {0};
     arena_init(&a, 0);
-    assert_int_equal(config_read("f", STR(HEAD), &a, &c, &err), 0);
+    assert_int_equal(read_checked("f", STR(HEAD), &a, &c, &err), 0);
     assert_int_equal(*c.parallelism, 16);
     assert_true(*c.leader_election.leader_elect);
     assert_int_equal(c.leader_election.lease_duration, 15 * NSEC_PER_SEC);
@@ -52,7 +65,7 @@ static void what_is_given_is_taken(void **state)
                             "  pluginConfig:\n"
                             "  - name: NodeResourcesFit\n"
                             "    args: {ignoredResources: [a.com/b]}\n";
-    if (config_read("f", str_of(text), &a, &c, &err) < 0)
+    if (read_checked("f", str_of(text), &a, &c, &err) < 0)
         fail_msg("%s", err.msg);
     assert_int_equal(*c.parallelism, 4);
     assert_true(str_is(c.client_connection.kubeconfig, "/etc/k"));
@@ -104,7 +117,7 @@ static void what_is_wrong_is_refused_with_its_place(void **state)
         struct scheduler_config c;
         struct err err = {0};
         arena_init(&a, 0);
-        assert_true(config_read("f", str_of(cases[i].text), &a, &c, &err) < 0);
+        assert_true(read_checked("f", str_of(cases[i].text), &a, &c, &err) < 0);
         if (str_search(str_of(err.msg), str_of(cases[i].contains)) == strlen(err.msg))
             fail_msg("case %zu: \"%s\" does not say \"%s\"", i, err.msg, cases[i].contains);
         assert_true(str_starts(str_of(err.msg), STR("f: ")));

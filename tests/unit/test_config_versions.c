@@ -28,7 +28,7 @@ static void read_good(struct read *r, const char *text)
     struct err err = {0};
     arena_init(&r->arena, 0);
     features_default(&features);
-    if (config_read("f", str_of(text), &r->arena, &r->config, &err) < 0 ||
+    if (config_load("f", str_of(text), &r->arena, &r->config, &err) < 0 ||
         config_check(&r->config, &in_tree_registry, &features, &err) < 0)
         fail_msg("%s", err.msg);
 }
@@ -216,7 +216,7 @@ static void what_they_never_had_is_refused(void **state)
         struct read r;
         struct err err = {0};
         arena_init(&r.arena, 0);
-        assert_true(config_read("f", str_of(cases[i].text), &r.arena, &r.config, &err) < 0);
+        assert_true(config_load("f", str_of(cases[i].text), &r.arena, &r.config, &err) < 0);
         if (!strstr(err.msg, cases[i].contains))
             fail_msg("case %zu: \"%s\" does not say \"%s\"", i, err.msg, cases[i].contains);
         arena_release(&r.arena);

@@ -74,11 +74,11 @@ static bool is_written_as_it_is_read(struct rand *r, size_t size, void *ctx)
     for (size_t i = 0, n = 1 + rand_below(r, 2); i < n; i++)
         add_profile(&text, r, i);
     /* Points name what cannot run there: most are refused. */
-    if (config_read("f", buf_str(&text), &arena, &config, &err) == 0 &&
+    if (config_load("f", buf_str(&text), &arena, &config, &err) == 0 &&
         config_check(&config, &in_tree_registry, &features, &err) == 0) {
         ++*good;
         config_write(&config, &in_tree_registry, &features, &first);
-        ok = config_read("g", buf_str(&first), &arena, &again, &err) == 0 &&
+        ok = config_load("g", buf_str(&first), &arena, &again, &err) == 0 &&
              config_check(&again, &in_tree_registry, &features, &err) == 0;
         if (ok)
             config_write(&again, &in_tree_registry, &features, &second);
@@ -111,7 +111,7 @@ static char *written_under(const char *gates, const char *text)
     arena_init(&arena, 0);
     features_default(&features);
     if (features_parse(&features, str_of(gates), &err) < 0 ||
-        config_read("f", str_of(text), &arena, &config, &err) < 0)
+        config_load("f", str_of(text), &arena, &config, &err) < 0)
         fail_msg("%s", err.msg);
     if (config_check(&config, &in_tree_registry, &features, &err) == 0)
         config_write(&config, &in_tree_registry, &features, &out);
@@ -273,7 +273,7 @@ static void what_berth_lacks_is_told_once(void **state)
     size_t told = 0, expected = 0;
     arena_init(&arena, 0);
     features_default(&features);
-    assert_int_equal(config_read("f",
+    assert_int_equal(config_load("f",
                                  STR(HEAD "profiles: [{schedulerName: a}, {schedulerName: b,"
                                           " plugins: {multiPoint: {enabled: [{name: "
                                           "GangScheduling}]}}}]\n"),

@@ -124,7 +124,7 @@ static void assert_refused(const char *profiles_yaml, const char *message)
     struct buf text = BUF_INIT;
     arena_init(&arena, 0);
     buf_add_printf(&text, CONFIG_HEAD "%s", profiles_yaml);
-    int r = config_read("f.yaml", buf_str(&text), &arena, &config, &err);
+    int r = config_load("f.yaml", buf_str(&text), &arena, &config, &err);
     if (r == 0)
         r = engine_new(&(struct engine_options){.config = &config, .registry = &registry}, &engine,
                        &err);

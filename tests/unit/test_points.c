@@ -99,7 +99,11 @@ static void assert_config(const char *text, const char *expected)
     struct engine *e = NULL;
     arena_init(&arena, 0);
     config_default(&config, &arena);
-    int r = config_read("f", str_of(text), &arena, &config, &err);
+    struct features features;
+    features_default(&features);
+    int r = config_load("f", str_of(text), &arena, &config, &err);
+    if (r == 0)
+        r = config_check(&config, puppet_registry(), &features, &err);
     struct engine_options options = {.config = &config, .registry = puppet_registry()};
     if (r == 0)
         r = engine_new(&options, &e, &err);
