@@ -2,17 +2,7 @@
 #include "engine/binding.h"
 
 #include "base/time.h"
-#include "engine/fit_error.h"
 #include "engine/internal.h"
-
-static void run_unreserve(struct berth_op *op)
-{
-    const handle_list *list = &op->cycle->profile->at[POINT_RESERVE];
-    for (size_t i = list->n; i-- > 0;)
-        if (list->v[i]->plugin->unreserve)
-            list->v[i]->plugin->unreserve(list->v[i]->self, op->cycle, op->pod,
-                                          abi_str(op->node_name));
-}
 
 /* No answer to what was asked before counts from now on. */
 static void forget_answers(struct berth_op *op)
@@ -96,7 +86,7 @@ static void failed(struct berth_op *op, const struct cycle_failure *failure)
     struct cluster_event event = {.resource = BERTH_RESOURCE_ASSIGNED_POD,
                                   .action = BERTH_ACTION_DELETE,
                                   .before = op->pod->object};
-    run_unreserve(op);
+    reserve_undo(op->cycle, op->pod);
     /* What failed within the scheduling cycle itself was seen by nobody. */
     bool forgotten = cache_forget(&e->cache, pod_info_key(op->pod)) && op->after_cycle;
     if (forgotten && failure->error)
@@ -119,16 +109,10 @@ static void failed_at(struct berth_op *op, enum point point, const struct berth_
 {
     struct engine *e = op->engine;
     struct cycle_failure failure = {0};
-    if (!code_rejects(code)) {
-        cycle_failure_status(&failure, op->cycle, &e->status, code, "running %s plugin \"%s\"",
-                             point_table[point].name, by->plugin->name);
-    } else if (point == POINT_PRE_BIND || point == POINT_BIND) {
+    if (code_rejects(code) && (point == POINT_PRE_BIND || point == POINT_BIND))
         status_write(&e->status, &e->reasons, &failure.text);
-    } else {
-        if (by)
-            cycle_failure_blame(&failure, by, code);
-        fit_error_one_node(&e->status, &e->reasons, &failure.text);
-    }
+    else
+        reserve_failure(&failure, op->cycle, point, by, code);
     failed(op, &failure);
     cycle_failure_release(&failure);
 }
@@ -402,29 +386,6 @@ int64_t binding_expire(struct engine *e, int64_t now)
     return binding_next_deadline(e);
 }
 
-/* False: the binding has ended. */
-static bool run_permit(struct berth_op *op)
-{
-    struct engine *e = op->engine;
-    const handle_list *list = &op->cycle->profile->at[POINT_PERMIT];
-    for (size_t i = 0; i < list->n; i++) {
-        const struct berth_handle *h = list->v[i];
-        int64_t timeout = 0;
-        status_clear(&e->status);
-        enum berth_code code = h->plugin->permit(h->self, op->cycle, op->pod,
-                                                 abi_str(op->node_name), &timeout, &e->status);
-        if (code == BERTH_SUCCESS)
-            continue;
-        if (code != BERTH_WAIT) {
-            failed_at(op, POINT_PERMIT, h, code);
-            return false;
-        }
-        timeout = MAX((int64_t)0, MIN(timeout, PERMIT_MAX_WAIT));
-        vec_push(&op->waiting.waits, (struct permit_wait){h, timeout, engine_now(e) + timeout});
-    }
-    return true;
-}
-
 static void failed_pre_flight(struct berth_op *op, const struct berth_handle *h,
                               enum berth_code code)
 {
@@ -479,24 +440,20 @@ static void tell_nomination(struct berth_op *op)
 
 /* --- the beginning ---------------------------------------------------------------------------- */
 
-/* True where all agreed; else the binding has ended. */
-static bool run_reserve(struct berth_op *op)
+/* True where Reserve and Permit agreed, be it with a wait; else the binding has ended. */
+static bool reserve_and_permit(struct berth_op *op)
 {
-    struct engine *e = op->engine;
-    const handle_list *list = &op->cycle->profile->at[POINT_RESERVE];
-    for (size_t i = 0; i < list->n; i++) {
-        const struct berth_handle *h = list->v[i];
-        if (!h->plugin->reserve)
-            continue;
-        status_clear(&e->status);
-        enum berth_code code =
-            h->plugin->reserve(h->self, op->cycle, op->pod, abi_str(op->node_name), &e->status);
-        if (code == BERTH_SUCCESS)
-            continue;
-        failed_at(op, POINT_RESERVE, h, code);
-        return false;
+    const struct berth_handle *by = NULL;
+    enum point point = POINT_RESERVE;
+    enum berth_code code = reserve_run(op->cycle, op->pod, &by);
+    if (code == BERTH_SUCCESS) {
+        point = POINT_PERMIT;
+        code = permit_run(op->cycle, op->pod, &op->waiting.waits, NULL, &by);
     }
-    return true;
+    if (code == BERTH_SUCCESS || (code == BERTH_WAIT && point == POINT_PERMIT))
+        return true;
+    failed_at(op, point, by, code);
+    return false;
 }
 
 static struct berth_op *new_op(struct engine *e, struct berth_queued_pod *queued,
@@ -525,7 +482,7 @@ void binding_start(struct engine *e, struct berth_queued_pod *queued, struct ber
     cache_assume(&e->cache, op->pod);
     /* The room is taken for real: the promise has been kept. */
     nominator_remove(&e->queue.nominator, pod_info_key(op->pod));
-    if (!run_reserve(op) || !run_permit(op))
+    if (!reserve_and_permit(op))
         return;
     activate_pods(op);
     op->after_cycle = true;
