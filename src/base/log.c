@@ -2,34 +2,22 @@
 #include "base/log.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <unistd.h>
 
+#include "base/log_internal.h"
 #include "base/num.h"
 #include "base/time.h"
 
-static atomic_int verbosity;
-static atomic_int output_fd = 2;
 static _Atomic enum log_format output_format = LOG_FORMAT_TEXT;
-
-void log_set_verbosity(int v)
-{
-    atomic_store_explicit(&verbosity, v, memory_order_relaxed);
-}
-
-int log_verbosity(void)
-{
-    return atomic_load_explicit(&verbosity, memory_order_relaxed);
-}
 
 void log_set_format(enum log_format format)
 {
     atomic_store_explicit(&output_format, format, memory_order_relaxed);
 }
 
-void log_set_fd(int fd)
+static bool is_json(void)
 {
-    atomic_store_explicit(&output_fd, fd, memory_order_relaxed);
+    return atomic_load_explicit(&output_format, memory_order_relaxed) == LOG_FORMAT_JSON;
 }
 
 /* --- quoting ---------------------------------------------------------------------------------- */
@@ -141,6 +129,17 @@ static void add_text_value(struct buf *out, const struct log_kv *kv)
     case LOG_KV_STR:
         add_text(out, bounded(kv->str));
         break;
+    case LOG_KV_DUMP:
+        add_text(out, kv->str);
+        break;
+    case LOG_KV_JSON:
+        buf_add_char(out, '=');
+        buf_add_str(out, kv->str);
+        break;
+    case LOG_KV_REF:
+        buf_add_printf(out, "=\"%.*s%s%.*s\"", STR_ARG(kv->namespace),
+                       str_empty(kv->namespace) ? "" : "/", STR_ARG(kv->name));
+        break;
     case LOG_KV_INT:
         buf_add_printf(out, "=%lld", (long long)kv->i);
         break;
@@ -190,11 +189,31 @@ static void format_text(struct buf *out, const struct log_site *site, const char
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
+static void add_json_ref(struct buf *out, const struct log_kv *kv)
+{
+    buf_add_cstr(out, "{\"name\":");
+    add_json_string(out, kv->name);
+    if (!str_empty(kv->namespace)) {
+        buf_add_cstr(out, ",\"namespace\":");
+        add_json_string(out, kv->namespace);
+    }
+    buf_add_char(out, '}');
+}
+
 static void add_json_value(struct buf *out, const struct log_kv *kv)
 {
     switch (kv->kind) {
     case LOG_KV_STR:
         add_json_string(out, bounded(kv->str));
+        break;
+    case LOG_KV_DUMP:
+        add_json_string(out, kv->str);
+        break;
+    case LOG_KV_JSON:
+        buf_add_str(out, kv->str);
+        break;
+    case LOG_KV_REF:
+        add_json_ref(out, kv);
         break;
     case LOG_KV_INT:
         buf_add_printf(out, "%lld", (long long)kv->i);
@@ -249,30 +268,19 @@ static void format_json(struct buf *out, const struct log_site *site, const char
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* One write(2), so that lines of several threads do not mix; a short one is carried on. */
-static void write_all(int fd, struct str line)
-{
-    while (line.n) {
-        ssize_t n = write(fd, line.p, line.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        /* There is nobody to tell. */
-        if (n <= 0)
-            return;
-        line = str_slice(line, (size_t)n, line.n);
-    }
-}
-
 void log_write(const struct log_site *site, const char *message, const struct log_kv *kvs, size_t n)
 {
+    if (site->severity == LOG_INFO && !log_wanted(site->file, site->level))
+        return;
     /* Callers log while they hand an error on: errno stays as it was. */
     int saved = errno;
     struct buf line = BUF_INIT;
-    if (atomic_load_explicit(&output_format, memory_order_relaxed) == LOG_FORMAT_JSON)
+    bool json = is_json();
+    if (json)
         format_json(&line, site, message, kvs, n);
     else
         format_text(&line, site, message, kvs, n);
-    write_all(atomic_load_explicit(&output_fd, memory_order_relaxed), buf_str(&line));
+    log_send(buf_str(&line), site->severity == LOG_ERROR || (site->severity != LOG_INFO && !json));
     buf_release(&line);
     errno = saved;
 }

@@ -4,17 +4,19 @@
  *
  * Purpose:   `log_info(2, "Bound pod", KV_STR("pod", name), KV_INT("nodes", n));` writes
  *            I1115 09:19:43.123456    4711 binding.c:40] "Bound pod" pod="default/a" nodes=5
- *            Only kube, cmd and apiserver log above level 4; base, codec, api, net and the engine
- *            return errors and leave the telling to their callers.
  *            or, as JSON, {"ts":1763198383123.456,"caller":"kube/binding.c:40","msg":"Bound pod",
  *            "v":2,"pod":"default/a","nodes":5} on one line; lines of errors have no "v".
  *            A text of several lines is shown as such by the first and escaped by the second.
- * Ownership: nothing is kept. A line is written by one write(2); values are cut after
- *            LOG_VALUE_MAX bytes.
- * Threading: any thread.
+ *            Only kube, cmd and apiserver log; the engine speaks through its port (engine/voice.h),
+ *            and the rest returns errors and leaves the telling to its callers.
+ * Ownership: nothing is kept but what waits in the buffer of info lines. A line is written by one
+ *            write(2); values are cut after LOG_VALUE_MAX bytes, dumps are not.
+ * Threading: any thread; log_set_streams and log_set_modules before there is a second one.
  */
 #ifndef BERTH_BASE_LOG_H
 #define BERTH_BASE_LOG_H
+
+#include <stdatomic.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -24,20 +26,36 @@ enum log_severity { LOG_INFO, LOG_WARNING, LOG_ERROR };
 
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 
-enum log_kv_kind { LOG_KV_STR, LOG_KV_INT, LOG_KV_BOOL, LOG_KV_DOUBLE, LOG_KV_DURATION };
+enum log_kv_kind {
+    LOG_KV_STR,
+    LOG_KV_DUMP, /* a text of any length */
+    LOG_KV_JSON, /* a JSON value, shown as it is */
+    LOG_KV_REF,  /* an object: "namespace/name", or {"name":…,"namespace":…} */
+    LOG_KV_INT,
+    LOG_KV_BOOL,
+    LOG_KV_DOUBLE,
+    LOG_KV_DURATION,
+};
 
 struct log_kv {
     const char *key;
     enum log_kv_kind kind;
     union {
         struct str str;
+        struct {
+            struct str namespace, name; /* namespace empty: the object has none */
+        };
         int64_t i;
         double d;
     };
 };
 
-#define KV_STR(k, v)      ((struct log_kv){.key = (k), .kind = LOG_KV_STR, .str = (v)})
-#define KV_CSTR(k, v)     KV_STR(k, str_of(v))
+#define KV_STR(k, v)  ((struct log_kv){.key = (k), .kind = LOG_KV_STR, .str = (v)})
+#define KV_CSTR(k, v) KV_STR(k, str_of(v))
+#define KV_DUMP(k, v) ((struct log_kv){.key = (k), .kind = LOG_KV_DUMP, .str = (v)})
+#define KV_JSON(k, v) ((struct log_kv){.key = (k), .kind = LOG_KV_JSON, .str = (v)})
+#define KV_REF(k, ns, n) \
+    ((struct log_kv){.key = (k), .kind = LOG_KV_REF, .namespace = (ns), .name = (n)})
 #define KV_INT(k, v)      ((struct log_kv){.key = (k), .kind = LOG_KV_INT, .i = (int64_t)(v)})
 #define KV_BOOL(k, v)     ((struct log_kv){.key = (k), .kind = LOG_KV_BOOL, .i = (v)})
 #define KV_DOUBLE(k, v)   ((struct log_kv){.key = (k), .kind = LOG_KV_DOUBLE, .d = (v)})
@@ -48,12 +66,37 @@ struct log_kv {
 void log_set_verbosity(int v);
 int log_verbosity(void);
 void log_set_format(enum log_format format);
-/* Where lines go: a file descriptor that stays the caller's (default 2). */
-void log_set_fd(int fd);
 
+/* Where lines go: file descriptors that stay the caller's. */
+struct log_streams {
+    int info_fd, error_fd; /* where they differ, the second gets errors, and warnings as text */
+    size_t info_buffer;    /* bytes of info lines that may wait to be written; 0: none do */
+};
+void log_set_streams(const struct log_streams *streams);
+/* All to one, unbuffered (default: 2). */
+void log_set_fd(int fd);
+/* Writes what waits. To be called now and then, and before the end. */
+void log_flush(void);
+
+/* Files whose lines are written up to a level of their own, where that is above the verbosity. */
+struct log_module {
+    struct str pattern; /* of the file's name without its ending: "queue", "world*" */
+    int level;
+};
+/* The first that matches counts. Copies. */
+void log_set_modules(const struct log_module *modules, size_t n);
+
+/* The highest level of which any line is written. */
+extern atomic_int log_threshold_;
+static inline int log_threshold(void)
+{
+    return atomic_load_explicit(&log_threshold_, memory_order_relaxed);
+}
+
+/* False where no line of the level is written, in any file. */
 static inline bool log_on(int level)
 {
-    return level <= log_verbosity();
+    return level <= log_threshold();
 }
 
 /* Where a line comes from. */

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cmd/cmd.h"
 #include "cmd/scheduler.h"
+#include "cmd/scheduler_logging.h"
 #include "engine/complaints.h"
 
 static const char usage[] =
@@ -119,24 +120,6 @@ static void tell_flags(const struct scheduler_options *o, const struct features 
     buf_release(&text);
 }
 
-/* Logging first: all that is said afterwards is said as the flags want it. */
-static int start_logging(const struct scheduler_options *o, const struct features *features)
-{
-    const struct logs_flags *logs = &o->logs;
-    struct complaints complaints = {0};
-    struct buf text = BUF_INIT;
-    scheduler_options_check_logs(o, features, &complaints);
-    int code = complaints.n ? EXIT_FAILED : EXIT_DONE;
-    complaints_write(&complaints, &text);
-    if (code != EXIT_DONE)
-        fprintf(stderr, "%s\n", buf_cstr(&text));
-    log_set_verbosity((int)logs->verbosity);
-    log_set_format(strcmp(logs->format, "json") == 0 ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
-    buf_release(&text);
-    complaints_release(&complaints);
-    return code;
-}
-
 static int check_options(const struct scheduler_options *o, const struct features *features)
 {
     struct complaints complaints = {0};
@@ -175,7 +158,8 @@ static int run_options(struct scheduler_options *o, int argc, char **argv)
         return scheduler_fail(o, err.msg);
     if (print_version(o))
         return EXIT_DONE;
-    code = start_logging(o, &features);
+    /* Logging first: all that is said afterwards is said as the flags want it. */
+    code = scheduler_logging_start(o, &features);
     if (code != EXIT_DONE)
         return code;
     tell_flags(o, &features);

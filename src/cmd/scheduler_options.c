@@ -371,11 +371,6 @@ static const char *const idle[] = {
     "allow-metric-labels-manifest",
     "disabled-metrics",
     "show-hidden-metrics-for-version",
-    "log-json-info-buffer-size",
-    "log-json-split-stream",
-    "log-text-info-buffer-size",
-    "log-text-split-stream",
-    "vmodule",
 };
 
 void scheduler_options_write_idle(const struct scheduler_options *o, struct buf *out)

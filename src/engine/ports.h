@@ -22,19 +22,23 @@ enum write_kind {
     WRITE_BINDING,    /* pods/binding: pod to node_name */
     WRITE_POD_STATUS, /* pods/status: the PodScheduled condition, the nominated node, or both */
     WRITE_EVENT,      /* events.k8s.io, regarding the pod */
+    /* pods/status: the DisruptionTarget condition; then, once it is written, DELETE of the pod.
+     * The outcome is that of the first of the two that fails. */
+    WRITE_EVICTION,
 };
 
 struct write {
     enum write_kind kind;
-    uint64_t id;        /* comes back in engine_write_done; 0: nobody waits for the outcome */
-    struct object *pod; /* what it is about */
+    uint64_t id;            /* comes back in engine_write_done; 0: nobody waits for the outcome */
+    struct object *pod;     /* what it is about */
+    struct object *related; /* event: another pod that it is about as well; NULL: none */
     struct str scheduler_name;
     struct str node_name; /* WRITE_BINDING: where to; WRITE_POD_STATUS: the nominated node */
     bool sets_nomination; /* WRITE_POD_STATUS: node_name counts; empty clears it */
     bool sets_condition;  /* WRITE_POD_STATUS: reason and message count */
     struct str reason;    /* condition and event */
     struct str message;   /* condition: whole; event: note */
-    struct str action;    /* event: "Binding", "Scheduling" */
+    struct str action;    /* event: "Binding", "Scheduling", "Preempting" */
     bool warning;         /* event: type Warning, else Normal */
 };
 

@@ -55,6 +55,7 @@ static const struct informer_row informer_rows[] = {
     {.kind = KIND_REPLICATION_CONTROLLER},
     {.kind = KIND_REPLICA_SET},
     {.kind = KIND_STATEFUL_SET},
+    {.kind = KIND_POD_DISRUPTION_BUDGET},
 };
 
 /* --- leader election -------------------------------------------------------------------------- */
@@ -256,6 +257,7 @@ struct world *world_free(struct world *w)
     while (w->open) {
         pod_binding_cancel(w->open->binding);
         pod_status_write_cancel(w->open->status_write);
+        rest_cancel(w->open->deletion);
         world_errand_free(w->open);
     }
     extenders_free(w->extenders);

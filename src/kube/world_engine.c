@@ -155,7 +155,7 @@ static void read_letter(struct world *w, struct letter *l)
     case LETTER_WRITE_DONE: {
         struct write_result result = {
             .status = l->status, .reason = str_of(l->reason), .message = str_of(l->message)};
-        w->bindings--;
+        w->bindings -= l->of_binding;
         engine_write_done(w->engine, l->id, &result);
         break;
     }

@@ -47,6 +47,7 @@ struct letter {
     enum letter_kind kind;
     struct object *before, *after; /* LETTER_OBJECT */
     uint64_t id;                   /* LETTER_WRITE_DONE */
+    bool of_binding;
     int status;
     char *reason, *message;         /* NULL: empty */
     struct extender_answer *answer; /* LETTER_EXTENDER_DONE */
@@ -60,7 +61,8 @@ struct errand {
     struct write write; /* its texts are in text; the pod's reference is owned */
     struct pod_binding *binding;
     struct pod_status_write *status_write;
-    struct errand **prev_open; /* in world.open */
+    struct rest_call *deletion; /* of a victim whose condition has been written */
+    struct errand **prev_open;  /* in world.open */
     struct errand *next_open;
     char text[];
 };

@@ -23,6 +23,8 @@ struct errand *world_errand_new(struct world *w, const struct write *write)
     e->world = w;
     e->write = *write;
     e->write.pod = object_ref(write->pod);
+    if (write->related)
+        object_ref(write->related);
     move_text(&e->write.scheduler_name, &at);
     move_text(&e->write.node_name, &at);
     move_text(&e->write.reason, &at);
@@ -39,6 +41,7 @@ void world_errand_free(struct errand *e)
             e->next_open->prev_open = e->prev_open;
     }
     object_unref(e->write.pod);
+    object_unref(e->write.related);
     free(e);
 }
 
@@ -51,12 +54,15 @@ struct str world_pod_name(const struct object *pod, struct buf *out)
 
 /* --- what came of them ------------------------------------------------------------------------ */
 
-static void binding_done(void *ctx, const struct rest_result *result)
+/* Tells the engine what came of it, and is done. */
+static void tell_outcome(struct errand *e, const struct rest_result *result)
 {
-    struct errand *e = ctx;
     bool refused = result->code < 0;
-    struct letter letter = {.kind = LETTER_WRITE_DONE, .id = e->write.id};
-    if (!refused || result->status >= 300)
+    struct letter letter = {
+        .kind = LETTER_WRITE_DONE, .id = e->write.id, .of_binding = e->write.kind == WRITE_BINDING};
+    if (!refused)
+        letter.status = result->status ? result->status : 200; /* there was nothing to change */
+    else if (result->status >= 300)
         letter.status = result->status;
     if (!str_empty(result->reason))
         letter.reason = str_dup(result->reason);
@@ -64,6 +70,11 @@ static void binding_done(void *ctx, const struct rest_result *result)
         letter.message = xstrdup(result->err.msg);
     world_post_letter(e->world, &letter);
     world_errand_free(e);
+}
+
+static void binding_done(void *ctx, const struct rest_result *result)
+{
+    tell_outcome(ctx, result);
 }
 
 static void status_done(void *ctx, const struct rest_result *result)
@@ -75,7 +86,30 @@ static void status_done(void *ctx, const struct rest_result *result)
                   KV_ERR(&result->err));
         buf_release(&name);
     }
-    world_errand_free(e);
+    if (e->write.id)
+        tell_outcome(e, result);
+    else
+        world_errand_free(e);
+}
+
+/* Who asks for the deletion of a pod that is another's by now finds it gone. */
+static void deleted(void *ctx, const struct rest_result *result)
+{
+    struct rest_result outcome = *result;
+    if (outcome.status == 409)
+        outcome.status = 404;
+    tell_outcome(ctx, &outcome);
+}
+
+/* The victim has been told why; now it is deleted. */
+static void condition_done(void *ctx, const struct rest_result *result)
+{
+    struct errand *e = ctx;
+    e->status_write = NULL;
+    if (result->code)
+        tell_outcome(e, result);
+    else
+        e->deletion = pod_delete(e->world->client, object_meta(e->write.pod), deleted, e);
 }
 
 /* --- carrying them out ------------------------------------------------------------------------ */
@@ -98,16 +132,39 @@ static void write_status(struct world *w, struct errand *e)
     e->status_write = pod_status_write(w->client, &change, status_done, e);
 }
 
+static void write_eviction(struct world *w, struct errand *e)
+{
+    const struct pod *pod = object_pod(e->write.pod);
+    struct pod_condition condition = {
+        .type = STR(POD_DISRUPTION_TARGET),
+        .observed_generation = pod->metadata.generation,
+        .status = STR("True"),
+        .reason = e->write.reason,
+        .message = e->write.message,
+    };
+    struct pod_status_change change = {.pod = pod, .condition = &condition};
+    e->status_write = pod_status_write(w->client, &change, condition_done, e);
+}
+
+static struct object_reference reference_to(const struct object *pod)
+{
+    const struct object_meta *meta = object_meta(pod);
+    return (struct object_reference){.kind = STR("Pod"),
+                                     .api_version = STR("v1"),
+                                     .namespace = meta->namespace,
+                                     .name = meta->name,
+                                     .uid = meta->uid,
+                                     .resource_version = meta->resource_version};
+}
+
 static void write_event(struct world *w, struct errand *e)
 {
-    const struct object_meta *meta = object_meta(e->write.pod);
+    struct object_reference related = {0};
+    if (e->write.related)
+        related = reference_to(e->write.related);
     struct event_info info = {
-        .regarding = {.kind = STR("Pod"),
-                      .api_version = STR("v1"),
-                      .namespace = meta->namespace,
-                      .name = meta->name,
-                      .uid = meta->uid,
-                      .resource_version = meta->resource_version},
+        .regarding = reference_to(e->write.pod),
+        .related = e->write.related ? &related : NULL,
         .type = e->write.warning ? STR("Warning") : STR("Normal"),
         .reason = e->write.reason,
         .action = e->write.action,
@@ -132,6 +189,8 @@ static void run_errand(struct world *w, struct errand *e)
     if (e->write.kind == WRITE_BINDING)
         e->binding = pod_binding_start(w->client, object_meta(e->write.pod), e->write.node_name,
                                        binding_done, e);
+    else if (e->write.kind == WRITE_EVICTION)
+        write_eviction(w, e);
     else
         write_status(w, e);
 }

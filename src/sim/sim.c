@@ -6,10 +6,12 @@
 
 #define DEFAULT_MAX_ATTEMPTS 3
 
-struct sim_binding {
+/* What the engine wants written, as far as it changes what is. */
+struct sim_write {
+    enum write_kind kind;
     uint64_t id;
     struct object *pod;
-    char *node;
+    char *node; /* to bind it to, or promised to it */
 };
 
 struct sim_object {
@@ -25,16 +27,29 @@ static int64_t port_now(void *ctx)
     return ((struct sim *)ctx)->now;
 }
 
+static void note_eviction(struct sim *sim, const struct write *write)
+{
+    struct sim_pod *pod = map_get(&sim->by_uid, object_meta(write->pod)->uid);
+    vec_push(&sim->evictions,
+             (struct sim_eviction){object_ref(write->pod), object_ref(write->related)});
+    if (pod)
+        pod->preempted = true;
+}
+
 static void port_submit(void *ctx, const struct write *write)
 {
     struct sim *sim = ctx;
-    if (write->kind != WRITE_BINDING)
+    if (write->kind == WRITE_EVENT && write->related)
+        note_eviction(sim, write);
+    if (write->kind == WRITE_EVENT ||
+        (write->kind == WRITE_POD_STATUS && !write->sets_nomination && !write->id))
         return;
-    struct sim_binding *b = xnew(struct sim_binding);
-    b->id = write->id;
-    b->pod = object_ref(write->pod);
-    b->node = str_dup(write->node_name);
-    vec_push(&sim->bindings, b);
+    struct sim_write *w = xnew(struct sim_write);
+    w->kind = write->kind;
+    w->id = write->id;
+    w->pod = object_ref(write->pod);
+    w->node = str_dup(write->node_name);
+    vec_push(&sim->writes, w);
 }
 
 /* Neither placed nor given up. */
@@ -82,6 +97,13 @@ int sim_new(const struct sim_options *options, struct sim **ret_sim, struct err 
     return 0;
 }
 
+static void free_write(struct sim_write *w)
+{
+    object_unref(w->pod);
+    free(w->node);
+    free(w);
+}
+
 struct sim *sim_free(struct sim *sim)
 {
     if (!sim)
@@ -99,9 +121,16 @@ struct sim *sim_free(struct sim *sim)
         object_unref(known->object);
         free(known);
     }
+    for (size_t i = 0; i < sim->evictions.n; i++) {
+        object_unref(sim->evictions.v[i].victim);
+        object_unref(sim->evictions.v[i].preemptor);
+    }
     map_release(&sim->objects);
     vec_release(&sim->pods);
-    vec_release(&sim->bindings);
+    while (sim->writes.n)
+        free_write(vec_pop(&sim->writes));
+    vec_release(&sim->writes);
+    vec_release(&sim->evictions);
     map_release(&sim->by_uid);
     free(sim);
     return NULL;
@@ -196,8 +225,8 @@ void sim_load(struct sim *sim, const struct scenario *scenario)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* The pod as the API server would show it after the binding. */
-static struct object *bound_pod(const struct object *pod, const char *node)
+/* A copy to be changed, of another version; NULL: it cannot be encoded. */
+static struct object *copy_pod(struct sim *sim, const struct object *pod)
 {
     struct buf bytes = BUF_INIT;
     struct object *o;
@@ -208,28 +237,83 @@ static struct object *bound_pod(const struct object *pod, const char *node)
     if (r < 0)
         return NULL;
     struct pod *body = object_body_mut(o);
-    body->spec.node_name = arena_dup(object_arena(o), str_of(node));
+    body->metadata.resource_version =
+        arena_printf(object_arena(o), "sim-%llu", (unsigned long long)++sim->next_version);
     return o;
 }
 
-static void tell_bindings(struct sim *sim)
+/* The pod as it is now, with a reference; NULL: it is gone, or another has its name. */
+static struct object *current(const struct sim *sim, const struct object *pod)
 {
-    for (size_t i = 0; i < sim->bindings.n; i++) {
-        struct sim_binding *b = sim->bindings.v[i];
-        struct object *after = bound_pod(b->pod, b->node);
-        struct write_result result = {.status = after ? 201 : 500,
-                                      .message = STR("the pod could not be encoded")};
-        engine_write_done(sim->engine, b->id, &result);
-        if (after) {
-            object_unref(replace(sim, after, after));
-            engine_object_changed(sim->engine, b->pod, after);
-        }
-        object_unref(after);
-        object_unref(b->pod);
-        free(b->node);
-        free(b);
+    struct buf text = BUF_INIT;
+    const struct sim_object *known = map_get(&sim->objects, key_of(pod, &text));
+    buf_release(&text);
+    if (!known || !str_eq(object_meta(known->object)->uid, object_meta(pod)->uid))
+        return NULL;
+    return object_ref(known->object);
+}
+
+static void answer(struct sim *sim, const struct sim_write *w, int status, const char *message)
+{
+    struct write_result result = {.status = status, .message = str_of(message)};
+    if (w->id)
+        engine_write_done(sim->engine, w->id, &result);
+}
+
+/* The binding, or the promise, as the API server would show it. */
+static void change_pod(struct sim *sim, const struct sim_write *w, struct object *before)
+{
+    bool binds = w->kind == WRITE_BINDING;
+    if (!binds && str_is(object_pod(before)->status.nominated_node_name, w->node)) {
+        answer(sim, w, 200, "");
+        return;
     }
-    vec_clear(&sim->bindings);
+    struct object *after = copy_pod(sim, before);
+    if (!after) {
+        answer(sim, w, 500, "the pod could not be encoded");
+        return;
+    }
+    struct pod *body = object_body_mut(after);
+    struct str node = arena_dup(object_arena(after), str_of(w->node));
+    if (binds)
+        body->spec.node_name = node;
+    else
+        body->status.nominated_node_name = node;
+    object_unref(replace(sim, after, after));
+    answer(sim, w, 201, "");
+    engine_object_changed(sim->engine, before, after);
+    object_unref(after);
+}
+
+/* It is gone at once: nobody is slow to terminate here. */
+static void remove_pod(struct sim *sim, const struct sim_write *w, struct object *before)
+{
+    object_unref(replace(sim, before, NULL));
+    answer(sim, w, 200, "");
+    engine_object_changed(sim->engine, before, NULL);
+}
+
+static void tell_write(struct sim *sim, const struct sim_write *w)
+{
+    struct object *before = current(sim, w->pod);
+    if (!before)
+        answer(sim, w, 404, "the pod is gone");
+    else if (w->kind == WRITE_EVICTION)
+        remove_pod(sim, w, before);
+    else
+        change_pod(sim, w, before);
+    object_unref(before);
+}
+
+/* What is told may bring more to be told. */
+static void tell_writes(struct sim *sim)
+{
+    for (size_t i = 0; i < sim->writes.n; i++) {
+        struct sim_write *w = sim->writes.v[i];
+        tell_write(sim, w);
+        free_write(w);
+    }
+    vec_clear(&sim->writes);
 }
 
 void sim_run(struct sim *sim)
@@ -241,7 +325,7 @@ void sim_run(struct sim *sim)
     sim->n_open = MIN(sim->n_open, engine_get_stats(sim->engine).active);
     for (;;) {
         while (sim->n_open && engine_schedule_one(sim->engine))
-            tell_bindings(sim);
+            tell_writes(sim);
         struct engine_stats stats = engine_get_stats(sim->engine);
         int64_t wake = engine_next_wake(sim->engine);
         /* Only an event could help the pods that are left, and none will come. */

@@ -3,7 +3,8 @@
  * sim.h - the simulated world: the same engine, no cluster, virtual time.
  *
  * Purpose:   feeds a scenario to an engine and does at once what it asks for: a binding comes back
- *            as a bound pod, time jumps to the next moment at which anything can happen.
+ *            as a bound pod, a victim is gone, time jumps to the next moment at which anything can
+ *            happen.
  * Ownership: owns the engine and the outcome of every pod.
  * Threading: one thread.
  */
@@ -20,6 +21,12 @@ struct sim_pod {
     char *node;    /* NULL: none */
     char *message; /* why none; NULL where it has one */
     uint32_t attempts;
+    bool preempted; /* it had to leave its node again, and is no more */
+};
+
+/* A pod that had to make room for another. */
+struct sim_eviction {
+    struct object *victim, *preemptor;
 };
 
 struct sim {
@@ -30,7 +37,9 @@ struct sim {
     VEC(struct sim_pod *) pods; /* in the scenario's order */
     struct map by_uid;
     size_t n_open;                      /* of these: being tried, neither placed nor given up */
-    VEC(struct sim_binding *) bindings; /* asked for, not yet told */
+    VEC(struct sim_write *) writes;     /* asked for, not yet told */
+    VEC(struct sim_eviction) evictions; /* in their order */
+    uint64_t next_version;
 };
 
 struct sim_options {

@@ -18,15 +18,18 @@ static int64_t port_now(void *ctx)
 static void port_submit(void *ctx, const struct write *write)
 {
     struct fixture *f = ctx;
-    vec_push(&f->writes, (struct fixture_write){.kind = write->kind,
-                                                .id = write->id,
-                                                .pod = object_ref(write->pod),
-                                                .node = str_dup(write->node_name),
-                                                .reason = str_dup(write->reason),
-                                                .message = str_dup(write->message),
-                                                .warning = write->warning,
-                                                .sets_nomination = write->sets_nomination,
-                                                .sets_condition = write->sets_condition});
+    vec_push(&f->writes,
+             (struct fixture_write){.kind = write->kind,
+                                    .id = write->id,
+                                    .pod = object_ref(write->pod),
+                                    .related = write->related ? object_ref(write->related) : NULL,
+                                    .action = str_dup(write->action),
+                                    .node = str_dup(write->node_name),
+                                    .reason = str_dup(write->reason),
+                                    .message = str_dup(write->message),
+                                    .warning = write->warning,
+                                    .sets_nomination = write->sets_nomination,
+                                    .sets_condition = write->sets_condition});
 }
 
 static void port_decided(void *ctx, const struct decision *d)
@@ -46,6 +49,13 @@ static void port_call_extender(void *ctx, const struct extender_call *call)
         if (call->nodes)
             assert_true(str_eq(object_meta(call->nodes[i])->name, call->node_names[i]));
         buf_add_printf(&nodes, "%s%.*s", i ? " " : "", STR_ARG(call->node_names[i]));
+    }
+    for (size_t i = 0; i < call->n_victims; i++) {
+        const struct extender_victims *v = &call->victims[i];
+        buf_add_printf(&nodes, "%s%.*s:", i ? " " : "", STR_ARG(v->node_name));
+        for (size_t k = 0; k < v->n_pods; k++)
+            buf_add_printf(&nodes, "%s%.*s", k ? "," : "", STR_ARG(object_meta(v->pods[k])->name));
+        buf_add_printf(&nodes, ":%lld", (long long)v->pdb_violations);
     }
     vec_push(&f->calls, (struct fixture_call){.id = call->id,
                                               .extender = call->extender,
@@ -132,6 +142,8 @@ void fixture_release(struct fixture *f)
     for (size_t i = 0; i < f->writes.n; i++) {
         struct fixture_write *w = &f->writes.v[i];
         object_unref(w->pod);
+        object_unref(w->related);
+        free(w->action);
         free(w->node);
         free(w->reason);
         free(w->message);
@@ -247,6 +259,11 @@ struct fixture_write *fixture_binding(struct fixture *f, const char *pod)
     return find(f, WRITE_BINDING, pod, true);
 }
 
+struct fixture_write *fixture_eviction(struct fixture *f, const char *pod)
+{
+    return find(f, WRITE_EVICTION, pod, true);
+}
+
 struct fixture_write *fixture_last(struct fixture *f, enum write_kind kind, const char *pod)
 {
     return find(f, kind, pod, false);
@@ -275,8 +292,9 @@ void fixture_answer(struct fixture *f, struct fixture_write *w, int status, cons
     struct object *before = object_ref(w->pod);
     struct object *after = status == 201 ? bound(w->pod, w->node) : NULL;
     struct write_result result = {.status = status, .message = str_of(message)};
-    engine_write_done(f->engine, w->id, &result);
-    if (after)
+    bool gone = status == 200 && w->kind == WRITE_EVICTION;
+    engine_write_done(f->engine, w->id, &result); /* may submit more: w is no more */
+    if (after || gone)
         engine_object_changed(f->engine, before, after);
     object_unref(before);
     object_unref(after);

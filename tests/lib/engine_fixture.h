@@ -17,8 +17,8 @@
 struct fixture_write {
     enum write_kind kind;
     uint64_t id;
-    struct object *pod;
-    char *node, *reason, *message;
+    struct object *pod, *related;
+    char *node, *reason, *message, *action;
     bool warning;
     bool sets_nomination, sets_condition;
     bool answered;
@@ -30,7 +30,7 @@ struct fixture_call {
     size_t extender;
     enum extender_verb verb;
     struct object *pod;
-    char *nodes; /* "n0 n1" */
+    char *nodes; /* "n0 n1"; of EXTENDER_PREEMPT "n0:a,b:0 n1:c:1", victims and violations */
     bool answered;
 };
 
@@ -78,9 +78,11 @@ void fixture_pass(struct fixture *f, int64_t ns);
 
 /* The binding asked for and not yet answered for this pod; NULL: none. */
 struct fixture_write *fixture_binding(struct fixture *f, const char *pod);
+/* The eviction asked for and not yet answered of this pod; NULL: none. */
+struct fixture_write *fixture_eviction(struct fixture *f, const char *pod);
 /* The last event, or the last status with a condition, about the pod; NULL: none. */
 struct fixture_write *fixture_last(struct fixture *f, enum write_kind kind, const char *pod);
-/* Answers it. 201 also brings the pod back from the watch as bound. */
+/* Answers it. 201 also brings the pod back from the watch as bound, 200 takes a victim away. */
 void fixture_answer(struct fixture *f, struct fixture_write *w, int status, const char *message);
 /* The oldest call that nobody has answered; NULL: none. */
 struct fixture_call *fixture_call(struct fixture *f);

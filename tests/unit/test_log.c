@@ -39,6 +39,7 @@ static int teardown(void **state)
     log_set_fd(2);
     log_set_verbosity(0);
     log_set_format(LOG_FORMAT_TEXT);
+    log_set_modules(NULL, 0);
     return close(fd);
 }
 
@@ -240,14 +241,173 @@ static void threads(void **state)
     free(text);
 }
 
+/* --- objects, dumps, raw values --------------------------------------------------------------- */
+
+static void objects_are_shown_by_their_names(void **state)
+{
+    (void)state;
+    log_info(0, "Moved", KV_REF("pod", STR("ns"), STR("p")), KV_REF("node", STR(""), STR("n")));
+    char *text = written();
+    assert_true(matches(text, "\"Moved\" pod=\"ns/p\" node=\"n\"\n$"));
+    free(text);
+    log_set_format(LOG_FORMAT_JSON);
+    log_info(0, "Moved", KV_REF("pod", STR("ns"), STR("p")), KV_REF("node", STR(""), STR("n")));
+    text = written();
+    assert_non_null(strstr(text, "\"pod\":{\"name\":\"p\",\"namespace\":\"ns\"},"
+                                 "\"node\":{\"name\":\"n\"}}"));
+    free(text);
+}
+
+static void raw_values_are_shown_as_they_are(void **state)
+{
+    (void)state;
+    for (int json = 0; json < 2; json++) {
+        log_set_format(json ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
+        log_info(0, "Look", KV_JSON("set", STR("{\"A\":{}}")));
+        char *text = written();
+        assert_non_null(strstr(text, json ? "\"set\":{\"A\":{}}}\n" : "\"Look\" set={\"A\":{}}\n"));
+        free(text);
+    }
+}
+
+static void dumps_are_not_cut(void **state)
+{
+    (void)state;
+    size_t n = LOG_VALUE_MAX * 3;
+    char *big = xcalloc(n + 1, 1);
+    memset(big, 'x', n);
+    log_info(0, "Dump", KV_DUMP("all", str_of(big)), KV_CSTR("some", big));
+    char *text = written();
+    assert_true(strlen(text) > n + LOG_VALUE_MAX && strlen(text) < n + LOG_VALUE_MAX + 200);
+    free(text);
+    free(big);
+}
+
+/* --- levels of files -------------------------------------------------------------------------- */
+
+static void write_levels(void)
+{
+    log_info(2, "two");
+    log_info(3, "three");
+    log_info(4, "four");
+    log_info(5, "five");
+}
+
+static void assert_highest(const char *want)
+{
+    char *text = written(), *at = strrchr(text, ']');
+    assert_non_null(at);
+    if (strncmp(at + 3, want, strlen(want)) != 0)
+        fail_msg("want %s, got %s", want, text);
+    free(text);
+}
+
+static void a_file_may_have_a_level_of_its_own(void **state)
+{
+    (void)state;
+    static const struct {
+        struct log_module modules[2];
+        const char *highest;
+    } cases[] = {
+        {{{STR_INIT("test_log"), 4}, {STR_INIT("other"), 9}}, "four"},
+        {{{STR_INIT("test_*"), 3}, {STR_INIT("test_log"), 9}},
+         "three"}, /* the first that matches */
+        {{{STR_INIT("t?st_lo[e-h]"), 3}, {STR_INIT("x"), 9}}, "three"},
+        {{{STR_INIT("test_log"), 0}, {STR_INIT("x"), 9}}, "two"}, /* never less than all have */
+        {{{STR_INIT("test_log.c"), 4}, {STR_INIT("test"), 9}}, "two"},
+        {{{STR_INIT("unit/test_log"), 4}, {STR_INIT("TEST_LOG"), 9}}, "two"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        log_set_modules(cases[i].modules, 2);
+        assert_true(log_on(9) == (cases[i].modules[1].level == 9));
+        write_levels();
+        assert_highest(cases[i].highest);
+        log_set_verbosity(5);
+        write_levels();
+        assert_highest("five");
+        log_set_verbosity(2);
+    }
+    log_set_modules(NULL, 0);
+    assert_false(log_on(3));
+    write_levels();
+    assert_highest("two");
+}
+
+/* --- streams ---------------------------------------------------------------------------------- */
+
+static size_t size_of(int stream)
+{
+    return (size_t)lseek(stream, 0, SEEK_END);
+}
+
+static void errors_may_have_a_stream_of_their_own(void **state)
+{
+    (void)state;
+    int errors = memfd_create("errors", MFD_CLOEXEC);
+    log_set_streams(&(struct log_streams){.info_fd = fd, .error_fd = errors});
+    for (int json = 0; json < 2; json++) {
+        log_set_format(json ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
+        log_info(0, "info");
+        assert_true(size_of(fd) > 0 && size_of(errors) == 0);
+        free(written());
+        log_error("error");
+        assert_true(size_of(fd) == 0 && size_of(errors) > 0);
+        assert_int_equal(ftruncate(errors, 0), 0);
+        log_warning("warning");
+        /* JSON has no warnings. */
+        assert_true((size_of(fd) > 0) == json && (size_of(errors) > 0) == !json);
+        free(written());
+        assert_int_equal(ftruncate(errors, 0), 0);
+    }
+    log_set_fd(fd);
+    close(errors);
+}
+
+static void info_lines_wait_in_their_buffer(void **state)
+{
+    (void)state;
+    static char big[500];
+    memset(big, 'x', sizeof(big) - 1);
+    log_set_streams(&(struct log_streams){.info_fd = fd, .error_fd = fd, .info_buffer = 300});
+    log_info(0, "first");
+    log_info(0, "second");
+    assert_int_equal(size_of(fd), 0);
+    log_info(0, big); /* does not fit at all, and stays behind those before it */
+    char *text = written();
+    assert_non_null(strstr(text, "second"));
+    assert_true(strstr(text, "first") < strstr(text, "second") &&
+                strstr(text, "second") < strstr(text, big));
+    free(text);
+    log_info(0, "third");
+    log_error("an error waits for nobody");
+    assert_highest("an error");
+    log_flush();
+    assert_highest("third");
+    log_flush();
+    assert_int_equal(size_of(fd), 0);
+    log_set_fd(fd);
+}
+
 #define log_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        log_test(header),  log_test(severities_and_levels), log_test(values),
-        log_test(quoting), log_test(several_lines),         log_test(long_values_are_cut),
-        log_test(json),    log_test(errno_stays),           log_test(threads),
+        log_test(header),
+        log_test(severities_and_levels),
+        log_test(values),
+        log_test(quoting),
+        log_test(several_lines),
+        log_test(long_values_are_cut),
+        log_test(json),
+        log_test(errno_stays),
+        log_test(threads),
+        log_test(objects_are_shown_by_their_names),
+        log_test(raw_values_are_shown_as_they_are),
+        log_test(dumps_are_not_cut),
+        log_test(a_file_may_have_a_level_of_its_own),
+        log_test(errors_may_have_a_stream_of_their_own),
+        log_test(info_lines_wait_in_their_buffer),
     };
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
 }

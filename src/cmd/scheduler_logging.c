@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/scheduler_logging.h"
+
+#include <fnmatch.h>
+
+#include "base/log.h"
+#include "cmd/cmd.h"
+#include "engine/complaints.h"
+
+/* Go's files that people name in --vmodule, and ours that say what those say. */
+static const struct {
+    const char *theirs, *ours;
+} counterparts[] = {
+    {"schedule_one", "attempt"},      {"schedule_one", "binding"},
+    {"schedule_one", "engine"},       {"schedule_one", "filter"},
+    {"schedule_one", "score"},        {"schedule_one", "world_writes"},
+    {"framework", "binding"},         {"framework", "setup"},
+    {"eventhandlers", "intake"},      {"scheduling_queue", "queue_voice"},
+    {"active_queue", "queue_voice"},  {"backoff_queue", "queue_voice"},
+    {"node_tree", "intake"},          {"preemption", "preemption*"},
+    {"executor", "preemption*"},      {"comparer", "world_dump"},
+    {"dumper", "world_dump"},         {"server", "scheduler"},
+    {"server", "scheduler_logging"},  {"configfile", "scheduler"},
+    {"secure_serving", "scheduler"},  {"tlsconfig", "serving_tls"},
+    {"healthz", "serving_health"},    {"authorization", "serving"},
+    {"leaderelection", "lease"},      {"leasecandidate", "lease_candidate"},
+    {"reflector", "reflector_fetch"}, {"event_broadcaster", "events"},
+    {"round_trippers", "rest_call"},  {"request", "rest_call"},
+};
+
+/* A pattern that takes in a file of theirs takes in ours, too. */
+static void set_modules(const struct vmodule *vmodule)
+{
+    VEC(struct log_module) modules = {0};
+    for (size_t i = 0; i < vmodule->n; i++) {
+        struct log_module module = {vmodule->v[i].pattern, vmodule->v[i].level};
+        char *pattern = str_dup(module.pattern);
+        vec_push(&modules, module);
+        for (size_t k = 0; k < ARRAY_LEN(counterparts); k++)
+            if (fnmatch(pattern, counterparts[k].theirs, 0) == 0)
+                vec_push(&modules, (struct log_module){str_of(counterparts[k].ours), module.level});
+        free(pattern);
+    }
+    log_set_modules(modules.v, modules.n);
+    vec_release(&modules);
+}
+
+#define BUFFER_MAX ((int64_t)2 << 30)
+
+static void set_streams(bool split, int64_t buffer)
+{
+    struct log_streams streams = {.info_fd = 1, .error_fd = 2};
+    streams.info_buffer = (size_t)MIN(MAX(buffer, 0), BUFFER_MAX);
+    if (!split)
+        return;
+    log_set_streams(&streams);
+    atexit(log_flush);
+}
+
+int scheduler_logging_start(const struct scheduler_options *o, const struct features *features)
+{
+    const struct logs_flags *logs = &o->logs;
+    bool json = strcmp(logs->format, "json") == 0;
+    struct complaints complaints = {0};
+    struct buf text = BUF_INIT;
+    scheduler_options_check_logs(o, features, &complaints);
+    int code = complaints.n ? EXIT_FAILED : EXIT_DONE;
+    complaints_write(&complaints, &text);
+    if (code != EXIT_DONE)
+        fprintf(stderr, "%s\n", buf_cstr(&text));
+    log_set_verbosity((int)logs->verbosity);
+    log_set_format(json ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
+    set_streams(json ? logs->json_split_stream : logs->text_split_stream,
+                json ? logs->json_buffer : logs->text_buffer);
+    set_modules(&logs->vmodule);
+    buf_release(&text);
+    complaints_release(&complaints);
+    return code;
+}

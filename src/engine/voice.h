@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * voice.h - what the engine says about its work, for people who read logs.
+ *
+ * Purpose:   `say(&e->voice, 5, "Pod moved to an internal scheduling queue", KV_POD(pod));` hands a
+ *            line to whoever made the engine. Texts, levels and keys are upstream's. A line that
+ *            nobody wants costs one comparison: values are looked at behind it.
+ * Ownership: a line and its values are borrowed for the call.
+ * Threading: the engine's thread.
+ */
+#ifndef BERTH_ENGINE_VOICE_H
+#define BERTH_ENGINE_VOICE_H
+
+#include "base/log.h"
+#include "engine/pod_info.h"
+
+typedef void voice_fn(void *ctx, const struct log_site *site, const char *message,
+                      const struct log_kv *kvs, size_t n);
+
+struct voice {
+    int verbosity; /* lines above this level are not made; below 0: none at all */
+    voice_fn *fn;
+    void *ctx;
+};
+
+static inline bool voice_on(const struct voice *v, int level)
+{
+    return level <= v->verbosity;
+}
+
+#define SAY_(voice, severity_, level_, message, ...)                                    \
+    do {                                                                                \
+        const struct voice *voice_ = (voice);                                           \
+        if (voice_on(voice_, level_)) {                                                 \
+            struct log_kv kvs_[] = {{0}, ##__VA_ARGS__};                                \
+            struct log_site site_ = {(severity_), (level_), __FILE__, __LINE__, false}; \
+            voice_->fn(voice_->ctx, &site_, (message), kvs_ + 1, ARRAY_LEN(kvs_) - 1);  \
+        }                                                                               \
+    } while (0)
+
+#define say(voice, level, message, ...) SAY_(voice, LOG_INFO, level, message, ##__VA_ARGS__)
+#define say_error(voice, message, ...)  SAY_(voice, LOG_ERROR, 0, message, ##__VA_ARGS__)
+
+/* A pod or node as a value. */
+#define KV_META(k, meta) KV_REF(k, (meta)->namespace, (meta)->name)
+#define KV_POD(p)        KV_META("pod", &(p)->pod->metadata)
+
+#endif
