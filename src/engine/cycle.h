@@ -17,6 +17,7 @@
 #include "engine/scratchpad.h"
 #include "engine/status.h"
 
+struct berth_placement;
 struct explain_nodes;
 struct survey;
 
@@ -54,6 +55,9 @@ struct berth_cycle {
     struct arena arena;
     VEC(struct cycle_item) state;              /* by key - 1 */
     struct plugin_set skip_filter, skip_score; /* coupled points of plugins that said Skip */
+
+    bool in_group; /* one of a group's members is being tried: all of it will be taken back */
+    struct berth_placement *placement; /* the only nodes that count; NULL: all */
 
     /* The node-subset results of PreFilter, intersected. */
     struct node_limit limit;

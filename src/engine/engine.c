@@ -165,8 +165,10 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
         .max_backoff = backoff_ns(*e->config->pod_max_backoff_seconds),
         .max_in_unschedulable = options->max_in_unschedulable ? options->max_in_unschedulable
                                                               : DEFAULT_MAX_IN_UNSCHEDULABLE,
+        .groups = features_group_pods(&e->features),
     };
     queue_init(&e->queue, &queue, &e->status);
+    e->groups = queue.groups;
     workers_init(&e->workers, e->ports.pool);
     e->surveys = options->surveys;
     size_t explain_bytes = options->explain_bytes ? options->explain_bytes : EXPLAIN_MAX_BYTES;
@@ -187,6 +189,7 @@ struct engine *engine_free(struct engine *e)
     if (!e)
         return NULL;
     attempt_release(e);
+    group_drop(e);
     while (e->ops.n)
         binding_abandon(vec_last(&e->ops));
     vec_release(&e->ops);
@@ -263,6 +266,7 @@ void engine_extender_done(struct engine *e, uint64_t id, const struct extender_r
 {
     if (!attempt_answer(e, id, result))
         binding_extender_done(e, id, result);
+    group_continue(e);
     binding_run_ready(e);
 }
 
@@ -373,7 +377,7 @@ void engine_attempt_failed(struct engine *e, struct berth_queued_pod *queued,
 }
 
 /* A pod on its way out needs no node; the deletion will take it off the books. */
-static void skip_deleting(struct engine *e, struct berth_queued_pod *queued)
+static void tell_deleting(struct engine *e, const struct berth_queued_pod *queued)
 {
     const struct object_meta *meta = &queued->pod->pod->metadata;
     struct buf note = BUF_INIT;
@@ -382,7 +386,15 @@ static void skip_deleting(struct engine *e, struct berth_queued_pod *queued)
     engine_submit_event(e, queued->pod, queued->profile, true, "FailedScheduling", "Scheduling",
                         buf_str(&note));
     buf_release(&note);
+}
+
+bool engine_skips(struct engine *e, struct berth_queued_pod *queued)
+{
+    if (!queued->pod->pod->metadata.deletion_timestamp.set)
+        return false;
+    tell_deleting(e, queued);
     queue_done(&e->queue, queued);
+    return true;
 }
 
 bool engine_schedule_one(struct engine *e)
@@ -390,14 +402,18 @@ bool engine_schedule_one(struct engine *e)
     int64_t started = engine_now(e);
     if (attempt_is_suspended(e))
         return false;
+    if (e->group.active) {
+        group_continue(e); /* the member that it waited for is gone */
+        binding_run_ready(e);
+        return true;
+    }
     struct berth_queued_pod *queued = queue_pop(&e->queue, started);
     if (!queued)
         return false;
-    if (queued->pod->pod->metadata.deletion_timestamp.set) {
-        skip_deleting(e, queued);
-        return true;
-    }
-    attempt_start(e, queued, started);
+    if (e->groups && !str_empty(pod_group_of(queued->pod->pod)))
+        group_start(e, queued, started);
+    else if (!engine_skips(e, queued))
+        attempt_start(e, queued, started);
     binding_run_ready(e);
     return true;
 }

@@ -8,6 +8,7 @@ static const char *const names[FEATURE_COUNT] = {
     [FEATURE_MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD] = "MatchLabelKeysInPodTopologySpread",
     [FEATURE_NODE_DECLARED_FEATURES] = "NodeDeclaredFeatures",
     [FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS] = "TaintTolerationComparisonOperators",
+    [FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING] = "TopologyAwareWorkloadScheduling",
     [FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS] = "BerthExactNamespaceSelectors",
     [FEATURE_BERTH_RANDOM_TIES] = "BerthRandomTies",
     [FEATURE_BERTH_SANE_SCORES] = "BerthSaneScores",
@@ -85,6 +86,12 @@ bool features_enabled(const struct features *f, const char *name)
     int gate = find(str_of(name));
     assert(gate >= 0);
     return enabled(f, (size_t)gate);
+}
+
+bool features_group_pods(const struct features *f)
+{
+    return f->given[find(STR("GenericWorkload"))] >= 0 &&
+           f->given[find(STR("GangScheduling"))] >= 0;
 }
 
 static void resolve(struct features *f)

@@ -21,6 +21,7 @@ enum feature {
     FEATURE_MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
     FEATURE_NODE_DECLARED_FEATURES,
     FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS,
+    FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING,
     /* Negative namespace selectors of a pod's own affinity terms do not match every namespace. */
     FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS,
     /* Among nodes with equal totals one is drawn by lot, as up to 1.34. */
@@ -57,6 +58,13 @@ int features_parse(struct features *f, struct str text, struct err *reterr) MUST
 
 /* A gate by its name, which must be in the table. */
 bool features_enabled(const struct features *f, const char *name);
+
+/*
+ * Are pods that name a PodGroup scheduled together? Upstream wants GenericWorkload and
+ * GangScheduling for that; here nobody has to ask for it, since only an API server that has the
+ * gates lets a pod name a group. Who says GenericWorkload=false or GangScheduling=false has it off.
+ */
+bool features_group_pods(const struct features *f);
 
 /* For --help, one line a gate: "kube:Name=true|false (BETA - default=true)". */
 void features_write_help(struct buf *out);

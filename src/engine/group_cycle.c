@@ -98,7 +98,7 @@ static bool assume(struct engine *e, struct group_try *t)
 }
 
 /* What the member came to is what the group comes to, unless a later one changes that. */
-static void count(struct group_run *run, const struct group_try *t, bool permitted)
+static void count(struct group_run *run, struct group_try *t, bool permitted)
 {
     if (!t->fits && !t->preempts) {
         if (!t->failure.error)
@@ -115,7 +115,8 @@ static void count(struct group_run *run, const struct group_try *t, bool permitt
     buf_clear(&run->text);
     run->outcome = run->preempts ? GROUP_PREEMPTS : GROUP_SCHEDULABLE;
     if (run->preempts)
-        buf_add_cstr(&run->text, "pod group is waiting for preemption to complete");
+        buf_add_cstr(&run->text,
+                     GROUP_UNSCHEDULABLE_TEXT ", pod group is waiting for preemption to complete");
 }
 
 static void end_try(struct engine *e, struct group_try *t)
@@ -150,7 +151,7 @@ void group_take_node(struct engine *e, struct berth_cycle *cycle, const struct b
 static void begin_run(struct group_cycle *g)
 {
     g->run = (struct group_run){.outcome = GROUP_UNSCHEDULABLE};
-    buf_add_cstr(&g->run.text, "pod group is unschedulable");
+    buf_add_cstr(&g->run.text, GROUP_UNSCHEDULABLE_TEXT);
 }
 
 static void try_next(struct engine *e)
@@ -188,6 +189,13 @@ static void broke(struct engine *e, const struct cycle_failure *failure)
 
 /* --- placements ------------------------------------------------------------------------------- */
 
+struct berth_placement *group_placement(struct engine *e)
+{
+    struct group_cycle *g = &e->group;
+    struct berth_placement *p = g->cycle ? &g->placements.list.v[g->placement] : NULL;
+    return p && p->n < e->cache.order.n ? p : NULL;
+}
+
 /* True where there are some to try, or none are asked for. */
 static bool propose(struct engine *e)
 {
@@ -216,7 +224,7 @@ static void tell_none_works(struct group_cycle *g)
 {
     struct buf text = BUF_INIT;
     buf_add_printf(&text, "0/%zu placements are available, first placement status: %s",
-                   g->placements.list.n, g->first.tries.n ? buf_cstr(&g->first.text) : "");
+                   g->placements.list.n, GROUP_UNSCHEDULABLE_TEXT);
     g->run = g->first;
     g->first = (struct group_run){0};
     buf_release(&g->run.text);
@@ -234,6 +242,7 @@ static ssize_t choose(struct engine *e, struct cycle_failure *failure)
         return 0;
     int64_t *totals = arena_array(&g->cycle->arena, int64_t, n);
     for (size_t i = 0; i < n; i++) {
+        placement_find_nodes(&g->workable_on.v[i], &e->cache);
         group_propose(&g->workable.v[i], &g->cycle->arena, &g->workable_on.v[i]);
         vec_push(&workable.list, g->workable_on.v[i]);
     }

@@ -20,6 +20,8 @@
 #include "engine/attempt.h"
 #include "engine/placement.h"
 
+#define GROUP_UNSCHEDULABLE_TEXT "pod group is unschedulable"
+
 /* What came of one member. */
 struct group_try {
     struct berth_queued_pod *queued;
@@ -59,7 +61,7 @@ struct group_cycle {
     /* With placements. */
     struct berth_cycle *cycle; /* for the plugins that propose and score them; NULL: without */
     struct berth_placements placements;
-    size_t placement;              /* the one under way */
+    size_t placement;               /* the one under way */
     VEC(struct group_run) workable; /* schedulable ones, or those that preempt */
     VEC(struct berth_placement) workable_on;
     struct group_run first; /* tells why, where none works */
@@ -71,6 +73,9 @@ void group_start(struct engine *engine, struct berth_queued_pod *queued, int64_t
 void group_continue(struct engine *engine);
 /* Ends it without a word. */
 void group_drop(struct engine *engine);
+
+/* The only nodes on which its members are tried now; NULL: on all. */
+struct berth_placement *group_placement(struct engine *engine);
 
 /* The attempt of the member under way is over; both take the cycle. */
 void group_take_failure(struct engine *engine, struct berth_cycle *cycle,

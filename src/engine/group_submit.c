@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/group_submit.h"
 
+#include "api/scheduling.h"
 #include "engine/internal.h"
 
 /* --- members ---------------------------------------------------------------------------------- */
@@ -18,20 +19,29 @@ static void put_back(struct engine *e, struct group_try *t, const struct cycle_f
 }
 
 /* In the group's words, since the member itself did nothing wrong. */
-static void put_back_saying(struct engine *e, struct group_try *t, struct str text, bool error,
-                            struct str nominated_node)
+static void put_back_saying(struct engine *e, struct group_try *t, struct cycle_failure failure,
+                            struct str text)
 {
-    struct cycle_failure failure = {.error = error, .nominated_node = nominated_node};
     buf_add_str(&failure.text, text);
     put_back(e, t, &failure);
     cycle_failure_release(&failure);
+}
+
+/* It could go to a node; Permit holds it, and the group does not come. */
+static void put_back_held(struct engine *e, struct group_try *t)
+{
+    struct buf text = BUF_INIT;
+    buf_add_printf(&text, GROUP_UNSCHEDULABLE_TEXT ", %s", buf_cstr(&t->permit));
+    put_back_saying(e, t, (struct cycle_failure){0}, buf_str(&text));
+    buf_release(&text);
 }
 
 static void bind(struct engine *e, struct group_try *t)
 {
     struct berth_node *node = cache_node(&e->cache, t->node_name);
     if (!node || !node->object) {
-        put_back_saying(e, t, STR("the node went away while extenders were asked"), true, STR(""));
+        put_back_saying(e, t, (struct cycle_failure){.error = true},
+                        STR("the node went away while extenders were asked"));
         return;
     }
     struct berth_cycle *cycle = TAKE(t->cycle);
@@ -43,10 +53,13 @@ static void bind(struct engine *e, struct group_try *t)
 static void submit_rejected(struct engine *e, const struct group_run *run, struct group_try *t)
 {
     bool waits = run->outcome == GROUP_PREEMPTS;
-    if (t->fits && waits)
-        put_back_saying(e, t, buf_str(&run->text), false, t->node_name);
+    if (!t->cycle)
+        put_back_saying(e, t, (struct cycle_failure){.keep_nomination = true}, buf_str(&run->text));
+    else if (t->fits && waits)
+        put_back_saying(e, t, (struct cycle_failure){.nominated_node = t->node_name},
+                        buf_str(&run->text));
     else if (t->fits || (t->preempts && !waits))
-        put_back_saying(e, t, buf_str(&t->permit), false, STR(""));
+        put_back_held(e, t);
     else
         put_back(e, t, &t->failure);
 }
@@ -58,7 +71,7 @@ static void submit_broken(struct engine *e, const struct group_run *run, struct 
         t->failure.nominated_node = STR("");
         put_back(e, t, &t->failure);
     } else {
-        put_back_saying(e, t, buf_str(&run->text), true, STR(""));
+        put_back_saying(e, t, (struct cycle_failure){.error = true}, buf_str(&run->text));
     }
 }
 
@@ -111,8 +124,7 @@ static bool is_news(const struct pod_group *group, const struct write *write)
 
 static void tell_condition(struct engine *e, const struct group_cycle *g)
 {
-    struct object *object =
-        objects_get(&e->cluster.objects, KIND_POD_GROUP, g->namespace, g->name);
+    struct object *object = objects_get(&e->cluster.objects, KIND_POD_GROUP, g->namespace, g->name);
     static const char *const reasons[] = {[GROUP_UNSCHEDULABLE] = "Unschedulable",
                                           [GROUP_SCHEDULABLE] = "Scheduled",
                                           [GROUP_PREEMPTS] = "Unschedulable",
@@ -164,8 +176,8 @@ void group_propose(const struct group_run *run, struct arena *arena,
     size_t n = 0;
     for (size_t i = 0; i < run->tries.n; i++)
         if (!str_empty(run->tries.v[i].node_name))
-            pods[n++] = (struct placement_pod){run->tries.v[i].queued->pod,
-                                               run->tries.v[i].node_name};
+            pods[n++] =
+                (struct placement_pod){run->tries.v[i].queued->pod, run->tries.v[i].node_name};
     placement->pods = pods;
     placement->n_pods = n;
 }

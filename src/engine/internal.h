@@ -17,6 +17,7 @@
 #include "engine/cycle.h"
 #include "engine/engine.h"
 #include "engine/explain.h"
+#include "engine/group_cycle.h"
 #include "engine/queue.h"
 #include "engine/scratchpad.h"
 #include "engine/status.h"
@@ -47,6 +48,8 @@ struct engine {
     VEC(struct engine_extender) extenders;                     /* ignorable ones last */
     uint16_t extender_plugin;                                  /* id of EXTENDER_PLUGIN */
     struct attempt attempt;
+    struct group_cycle group;
+    bool groups; /* pods that name a PodGroup are scheduled together */
     VEC(struct berth_op *) ops;       /* bindings under way */
     struct map ops_by_write;          /* those that wait for a write or an extender, by its id */
     struct map ops_by_pod;            /* by UID */
@@ -77,6 +80,8 @@ static inline int64_t engine_now(const struct engine *engine)
     return engine->ports.now(engine->ports.ctx);
 }
 
+/* A pod that was popped and needs no node after all: the queue has forgotten it then. */
+bool engine_skips(struct engine *engine, struct berth_queued_pod *queued);
 /* Asks an extender about these nodes, under the id given. */
 void engine_call_extender(struct engine *engine, const struct engine_extender *extender,
                           struct extender_call *call);

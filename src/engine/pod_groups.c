@@ -48,8 +48,7 @@ const struct pod_group_state *pod_groups_get(struct pod_groups *g, struct str na
 
 static struct pod_group_state *group_of(struct pod_groups *g, const struct berth_pod *pod)
 {
-    return map_get(&g->by_key,
-                   key_of(g, pod->pod->metadata.namespace, pod_group_of(pod->pod)));
+    return map_get(&g->by_key, key_of(g, pod->pod->metadata.namespace, pod_group_of(pod->pod)));
 }
 
 static void set_state(struct pod_group_state *group, struct group_member *m,
@@ -120,7 +119,7 @@ void pod_groups_moved(struct pod_groups *g, const struct berth_pod *pod, int sig
         return;
     bool assigned = !str_empty(m->pod->pod->spec.node_name);
     set_state(group_of(g, m->pod), m,
-              assigned    ? MEMBER_ASSIGNED
-              : sign > 0  ? MEMBER_ASSUMED
-                          : MEMBER_UNSCHEDULED);
+              assigned   ? MEMBER_ASSIGNED
+              : sign > 0 ? MEMBER_ASSUMED
+                         : MEMBER_UNSCHEDULED);
 }

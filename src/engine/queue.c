@@ -308,6 +308,15 @@ void queue_delete(struct queue *q, struct str key)
 
 /* --- attempts --------------------------------------------------------------------------------- */
 
+static struct berth_queued_pod *take_out(struct queue *q, struct berth_queued_pod *qp, int64_t now)
+{
+    if (!qp->first_attempt)
+        qp->first_attempt = now;
+    move_to(q, qp, QUEUE_IN_FLIGHT, now);
+    qp->attempts++;
+    return qp;
+}
+
 struct berth_queued_pod *queue_pop(struct queue *q, int64_t now)
 {
     struct heap_node *node = heap_peek(&q->active);
@@ -320,11 +329,14 @@ struct berth_queued_pod *queue_pop(struct queue *q, int64_t now)
     struct berth_queued_pod *qp = of_node(node);
     if (early)
         qp->moved_by = labelled(EVENT_POP_FROM_BACKOFF);
-    if (!qp->first_attempt)
-        qp->first_attempt = now;
-    move_to(q, qp, QUEUE_IN_FLIGHT, now);
-    qp->attempts++;
-    return qp;
+    return take_out(q, qp, now);
+}
+
+struct berth_queued_pod *queue_pop_pod(struct queue *q, struct str key, int64_t now)
+{
+    queue_activate(q, key, now);
+    struct berth_queued_pod *qp = queue_get(q, key);
+    return qp && qp->place == QUEUE_ACTIVE ? take_out(q, qp, now) : NULL;
 }
 
 bool queue_ready(const struct queue *q)

@@ -71,6 +71,8 @@ enum queue_strategy queue_strategy_in_flight(const struct queue *q,
     /* No longer in flight: what happened since then is not known, so it is tried again. */
     if (nobody_to_blame(qp) || qp->place != QUEUE_IN_FLIGHT)
         return QUEUE_AFTER_BACKOFF;
+    if (q->options.groups && qp->pod->pod->spec.scheduling_group)
+        return QUEUE_AFTER_BACKOFF;
     enum queue_strategy strategy = QUEUE_SKIP;
     for (size_t i = (size_t)(qp->events_from - q->events_base); i < q->events.n; i++) {
         enum queue_strategy s = queue_strategy_for(q, qp, &q->events.v[i]);
