@@ -19,3 +19,25 @@ static const struct field lease_fields[] = {
     F_MSG(struct lease, spec, "spec", 2, struct lease_spec, &lease_spec_type),
 };
 const struct type lease_type = TYPE("k8s.io.api.coordination.v1.Lease", struct lease, lease_fields);
+
+static const struct field lease_candidate_spec_fields[] = {
+    F_ONE(struct lease_candidate_spec, lease_name, "leaseName", 1, STR),
+    F_CUSTOM(struct lease_candidate_spec, ping_time, "pingTime", 2, struct timestamp,
+             &micro_time_custom),
+    F_CUSTOM(struct lease_candidate_spec, renew_time, "renewTime", 3, struct timestamp,
+             &micro_time_custom),
+    F_ONE(struct lease_candidate_spec, binary_version, "binaryVersion", 4, STR),
+    F_ONE(struct lease_candidate_spec, emulation_version, "emulationVersion", 5, STR),
+    F_ONE(struct lease_candidate_spec, strategy, "strategy", 6, STR),
+};
+const struct type lease_candidate_spec_type =
+    TYPE("k8s.io.api.coordination.v1beta1.LeaseCandidateSpec", struct lease_candidate_spec,
+         lease_candidate_spec_fields);
+
+static const struct field lease_candidate_fields[] = {
+    F_MSG(struct lease_candidate, metadata, "metadata", 1, struct object_meta, &object_meta_type),
+    F_MSG(struct lease_candidate, spec, "spec", 2, struct lease_candidate_spec,
+          &lease_candidate_spec_type),
+};
+const struct type lease_candidate_type = TYPE("k8s.io.api.coordination.v1beta1.LeaseCandidate",
+                                              struct lease_candidate, lease_candidate_fields);

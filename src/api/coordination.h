@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * coordination.h - Lease.
+ * coordination.h - Lease, LeaseCandidate.
  *
- * Purpose:   who is the leader.
+ * Purpose:   who is the leader, and who would be one.
  * Ownership: the object that holds them: all of a decoded value lives in its arena.
  * Threading: immutable once decoded; any.
  */
@@ -26,6 +26,23 @@ struct lease {
     struct lease_spec spec;
 };
 
+/* coordination.k8s.io/v1beta1 */
+struct lease_candidate_spec {
+    struct str lease_name;
+    struct timestamp ping_time; /* later than renew_time: it is asked whether it is still there */
+    struct timestamp renew_time;
+    struct str binary_version;
+    struct str emulation_version;
+    struct str strategy;
+};
+
+struct lease_candidate {
+    struct object_meta metadata;
+    struct lease_candidate_spec spec;
+};
+
+extern const struct type lease_candidate_spec_type;
+extern const struct type lease_candidate_type;
 extern const struct type lease_spec_type;
 extern const struct type lease_type;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * events.h - Event.
+ * events.h - Event, of events.k8s.io and of core.
  *
- * Purpose:   events.k8s.io/v1: what happened to an object, for people.
+ * Purpose:   what happened to an object, for people: events.k8s.io/v1, and core/v1, which leader
+ *            elections are still told by.
  * Ownership: the object that holds them: all of a decoded value lives in its arena.
  * Threading: immutable once decoded; any.
  */
@@ -33,6 +34,27 @@ struct event {
     struct str type;
 };
 
+struct event_source {
+    struct str component;
+    struct str host;
+};
+
+/* Left out: eventTime, series, action, related, reportingInstance. */
+struct core_event {
+    struct object_meta metadata;
+    struct object_reference involved_object;
+    struct str reason;
+    struct str message;
+    struct event_source source;
+    struct timestamp first_timestamp;
+    struct timestamp last_timestamp;
+    int32_t count;
+    struct str type;
+    struct str reporting_component;
+};
+
+extern const struct type event_source_type;
+extern const struct type core_event_type;
 extern const struct type event_series_type;
 extern const struct type event_type;
 

@@ -25,6 +25,7 @@
 #define RESOURCE     GROUP("resource.k8s.io", "v1")
 #define WORKLOADS    GROUP("scheduling.k8s.io", "v1alpha2")
 #define COORDINATION GROUP("coordination.k8s.io", "v1")
+#define CANDIDATES   GROUP("coordination.k8s.io", "v1beta1")
 #define EVENTS       GROUP("events.k8s.io", "v1")
 
 #define NAMED(k, r) .kind = STR_INIT(k), .list_kind = STR_INIT(k "List"), .resource = STR_INIT(r)
@@ -84,7 +85,10 @@ static const struct kind kinds[KIND_COUNT] = {
     KIND(KIND_WORKLOAD, WORKLOADS, NAMESPACED, "Workload", "workloads", struct workload,
          &workload_type),
     KIND(KIND_LEASE, COORDINATION, NAMESPACED, "Lease", "leases", struct lease, &lease_type),
+    KIND(KIND_LEASE_CANDIDATE, CANDIDATES, NAMESPACED, "LeaseCandidate", "leasecandidates",
+         struct lease_candidate, &lease_candidate_type),
     KIND(KIND_EVENT, EVENTS, NAMESPACED, "Event", "events", struct event, &event_type),
+    KIND(KIND_CORE_EVENT, CORE, NAMESPACED, "Event", "events", struct core_event, &core_event_type),
     KIND(KIND_BINDING, CORE, NAMESPACED, "Binding", "bindings", struct binding, &binding_type),
     [KIND_STATUS] = {CORE, NAMED("Status", ""), .id = KIND_STATUS, .type = &status_type},
     [KIND_DELETE_OPTIONS] = {CORE, NAMED("DeleteOptions", ""), .id = KIND_DELETE_OPTIONS,

@@ -35,7 +35,9 @@ enum kind_id {
     KIND_POD_GROUP,
     KIND_WORKLOAD,
     KIND_LEASE,
+    KIND_LEASE_CANDIDATE,
     KIND_EVENT,
+    KIND_CORE_EVENT,
     KIND_BINDING,
     KIND_STATUS,         /* no metadata, no resource */
     KIND_DELETE_OPTIONS, /* no metadata, no resource */

@@ -1,36 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/metrics.h"
 
-#include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
-
-#include "base/arena.h"
-#include "base/num.h"
-#include "base/vec.h"
-
-/* One series. It never moves, and nothing but the atomics changes once others can see it. */
-struct metric {
-    const struct metric_desc *desc;
-    const struct str *values;  /* of the labels, in the order in which they are written */
-    _Atomic double value;      /* of a histogram: the sum of what was observed */
-    _Atomic uint64_t *buckets; /* what fell into each, not cumulative; the last one is +Inf */
-};
-
-struct metric_family {
-    const struct metric_desc *desc;
-    size_t n_labels;
-    size_t order[METRIC_MAX_LABELS]; /* positions in desc, in order of the labels' names */
-    pthread_mutex_t lock;            /* guards all below */
-    VEC(struct metric *) series;     /* in order of their values: found by halving, written as is */
-    struct metric *overflow;
-    struct arena arena; /* of the series */
-};
-
-struct metrics {
-    pthread_mutex_t lock;
-    VEC(struct metric_family *) families; /* in order of name */
-};
+#include "base/metrics_internal.h"
 
 /* --- making ----------------------------------------------------------------------------------- */
 
@@ -56,6 +27,10 @@ struct metrics *metrics_free(struct metrics *m)
     for (size_t i = 0; i < m->families.n; i++)
         family_free(m->families.v[i]);
     vec_release(&m->families);
+    for (size_t i = 0; i < m->parts.n; i++)
+        free(m->parts.v[i].state);
+    vec_release(&m->parts);
+    metrics_law_free(m->law);
     pthread_mutex_destroy(&m->lock);
     free(m);
     return NULL;
@@ -91,6 +66,8 @@ struct metric_family *metrics_add(struct metrics *m, const struct metric_desc *d
         assert(f->desc->kind == desc->kind);
     } else {
         f = family_new(desc);
+        if (m->law && desc->stability)
+            metrics_law_admit(m->law, f);
         vec_insert(&m->families, at, f);
     }
     pthread_mutex_unlock(&m->lock);
@@ -99,8 +76,32 @@ struct metric_family *metrics_add(struct metrics *m, const struct metric_desc *d
     return f;
 }
 
+void metrics_add_all(struct metrics *m, const struct metric_desc *descs, size_t n,
+                     struct metric_family **ret_families)
+{
+    for (size_t i = 0; i < n; i++)
+        ret_families[i] = metrics_add(m, &descs[i]);
+}
+
+const struct metric_desc *metric_family_desc(const struct metric_family *f)
+{
+    return f->desc;
+}
+
+void *metrics_part(struct metrics *m, const struct metrics_part *part)
+{
+    for (size_t i = 0; i < m->parts.n; i++)
+        if (m->parts.v[i].desc == part)
+            return m->parts.v[i].state;
+    void *state = xcalloc(1, part->size);
+    vec_push(&m->parts, (struct part){part, state});
+    part->init(state, m);
+    return state;
+}
+
 static void series_reset(struct metric *series)
 {
+    atomic_store(&series->gone, true);
     atomic_store(&series->value, 0);
     for (size_t i = 0; series->buckets && i <= series->desc->n_buckets; i++)
         atomic_store(&series->buckets[i], 0);
@@ -205,8 +206,12 @@ struct metric *metric_with(struct metric_family *f, const struct str *values)
     struct arena scratch;
     arena_init(&scratch, 0);
     struct str ordered[METRIC_MAX_LABELS] = {0};
-    for (size_t i = 0; i < f->n_labels; i++)
-        ordered[i] = mend(&scratch, values[f->order[i]]);
+    for (size_t i = 0; i < f->n_labels && !f->hidden; i++) {
+        struct str value = values[f->order[i]];
+        if (f->law)
+            value = metrics_law_value(f->law, f->desc, f->order[i], value);
+        ordered[i] = mend(&scratch, value);
+    }
 
     pthread_mutex_lock(&f->lock);
     size_t at = position(f, ordered);
@@ -226,6 +231,13 @@ struct metric *metric_with(struct metric_family *f, const struct str *values)
 
 /* --- updating --------------------------------------------------------------------------------- */
 
+/* Read first: the line stays shared between the cores that update. */
+static void touch(struct metric *s)
+{
+    if (atomic_load_explicit(&s->gone, memory_order_relaxed))
+        atomic_store_explicit(&s->gone, false, memory_order_relaxed);
+}
+
 static void add_to(_Atomic double *target, double delta)
 {
     double old = atomic_load_explicit(target, memory_order_relaxed);
@@ -237,34 +249,33 @@ static void add_to(_Atomic double *target, double delta)
 void metric_add(struct metric *s, double delta)
 {
     assert(s->desc->kind == METRIC_GAUGE || (s->desc->kind == METRIC_COUNTER && delta >= 0));
+    touch(s);
     add_to(&s->value, delta);
 }
 
 void metric_set(struct metric *s, double value)
 {
-    assert(s->desc->kind == METRIC_GAUGE);
+    assert(s->desc->kind != METRIC_HISTOGRAM);
+    touch(s);
     atomic_store_explicit(&s->value, value, memory_order_relaxed);
 }
 
 void metric_observe(struct metric *s, double value)
 {
     assert(s->desc->kind == METRIC_HISTOGRAM);
-    /* The first bucket whose bound is not below the value; NaN goes to +Inf. */
-    size_t from = 0, to = s->desc->n_buckets;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (value <= s->desc->buckets[middle])
-            to = middle;
-        else
-            from = middle + 1;
-    }
-    atomic_fetch_add_explicit(&s->buckets[from], 1, memory_order_relaxed);
+    touch(s);
+    atomic_fetch_add_explicit(&s->buckets[metric_bucket(s->desc, value)], 1, memory_order_relaxed);
     add_to(&s->value, value);
 }
 
-static uint64_t bucket(const struct metric *s, size_t i)
+void metric_observe_all(struct metric *s, const uint32_t *counts, double sum)
 {
-    return atomic_load_explicit(&s->buckets[i], memory_order_relaxed);
+    assert(s->desc->kind == METRIC_HISTOGRAM);
+    touch(s);
+    for (size_t i = 0; i <= s->desc->n_buckets; i++)
+        if (counts[i])
+            atomic_fetch_add_explicit(&s->buckets[i], counts[i], memory_order_relaxed);
+    add_to(&s->value, sum);
 }
 
 double metric_value(const struct metric *s)
@@ -273,105 +284,11 @@ double metric_value(const struct metric *s)
         return atomic_load_explicit(&s->value, memory_order_relaxed);
     uint64_t count = 0;
     for (size_t i = 0; i <= s->desc->n_buckets; i++)
-        count += bucket(s, i);
+        count += atomic_load_explicit(&s->buckets[i], memory_order_relaxed);
     return (double)count;
 }
 
-/* --- writing ---------------------------------------------------------------------------------- */
-
-static void add_escaped(struct buf *out, struct str s, bool quotes)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '\n')
-            buf_add_cstr(out, "\\n");
-        else if (s.p[i] == '\\' || (quotes && s.p[i] == '"'))
-            buf_add_printf(out, "\\%c", s.p[i]);
-        else
-            buf_add_char(out, s.p[i]);
-    }
-}
-
-/* name_suffix{label="value",…,le="bound"} without the number; le NULL: not there. */
-static void write_name(const struct metric_family *f, const struct metric *s, const char *suffix,
-                       const double *le, struct buf *out)
-{
-    buf_add_cstr(out, f->desc->name);
-    buf_add_cstr(out, suffix);
-    char separator = '{';
-    for (size_t i = 0; i < f->n_labels; i++) {
-        buf_add_char(out, separator);
-        buf_add_cstr(out, f->desc->labels[f->order[i]]);
-        buf_add_cstr(out, "=\"");
-        add_escaped(out, s->values[i], true);
-        buf_add_char(out, '"');
-        separator = ',';
-    }
-    if (le) {
-        buf_add_char(out, separator);
-        buf_add_cstr(out, "le=\"");
-        num_format(*le, NUM_STYLE_G, out);
-        buf_add_char(out, '"');
-    }
-    if (le || f->n_labels)
-        buf_add_char(out, '}');
-    buf_add_char(out, ' ');
-}
-
-static void write_number(double value, struct buf *out)
-{
-    /* A negative zero is a zero to client_golang. */
-    num_format(value == 0 ? 0 : value, NUM_STYLE_G, out);
-    buf_add_char(out, '\n');
-}
-
-static void write_histogram(const struct metric_family *f, const struct metric *s, struct buf *out)
-{
-    static const double infinity = INFINITY;
-    double sum = atomic_load_explicit(&s->value, memory_order_relaxed);
-    uint64_t count = 0;
-    for (size_t i = 0; i <= f->desc->n_buckets; i++) {
-        count += bucket(s, i);
-        write_name(f, s, "_bucket", i < f->desc->n_buckets ? &f->desc->buckets[i] : &infinity, out);
-        write_number((double)count, out);
-    }
-    write_name(f, s, "_sum", NULL, out);
-    write_number(sum, out);
-    write_name(f, s, "_count", NULL, out);
-    write_number((double)count, out);
-}
-
-static void write_family(struct metric_family *f, struct buf *out)
-{
-    static const char *const kinds[] = {
-        [METRIC_COUNTER] = "counter",
-        [METRIC_GAUGE] = "gauge",
-        [METRIC_HISTOGRAM] = "histogram",
-    };
-    pthread_mutex_lock(&f->lock);
-    if (f->series.n) {
-        buf_add_printf(out, "# HELP %s [%s] ", f->desc->name, f->desc->stability);
-        add_escaped(out, str_of(f->desc->help), false);
-        buf_add_printf(out, "\n# TYPE %s %s\n", f->desc->name, kinds[f->desc->kind]);
-    }
-    for (size_t i = 0; i < f->series.n; i++) {
-        const struct metric *s = f->series.v[i];
-        if (f->desc->kind == METRIC_HISTOGRAM) {
-            write_histogram(f, s, out);
-        } else {
-            write_name(f, s, "", NULL, out);
-            write_number(metric_value(s), out);
-        }
-    }
-    pthread_mutex_unlock(&f->lock);
-}
-
-void metrics_write(struct metrics *m, struct buf *out)
-{
-    pthread_mutex_lock(&m->lock);
-    for (size_t i = 0; i < m->families.n; i++)
-        write_family(m->families.v[i], out);
-    pthread_mutex_unlock(&m->lock);
-}
+/* --- buckets ----------------------------------------------------------------------------------- */
 
 /* Step by step, not by powers and products: the bounds are to be the same doubles as upstream's. */
 

@@ -18,6 +18,8 @@ struct bench {
     VEC(const struct bench_row *) rows; /* none: all */
     struct arena arena;
     struct scheduler_config config;
+    struct flag_custom rows_flag, gates_flag;
+    struct flag flags[8];
 };
 
 static const char usage[] =
@@ -232,12 +234,14 @@ static void write_rows(struct buf *out)
         buf_add_printf(out, "%-18s %s\n", bench_rows[i].name, bench_rows[i].title);
 }
 
-static int run(struct bench *b, int argc, char **argv)
+static void init(struct bench *b)
 {
-    struct flag_custom rows = {.to = b, .set = add_rows, .write_options = write_rows};
-    struct flag_custom features = flag_features(&b->features);
-    struct flag flags[] = {
-        {"Bench", "row", '\0', FLAG_CUSTOM, &rows, "NAME[,NAME...]",
+    *b = (struct bench){.nodes = 5000, .pods = 10000, .runs = 5, .output = "table"};
+    features_default(&b->features);
+    b->rows_flag = (struct flag_custom){.to = b, .set = add_rows, .write_options = write_rows};
+    b->gates_flag = flag_features(&b->features);
+    const struct flag flags[] = {
+        {"Bench", "row", '\0', FLAG_CUSTOM, &b->rows_flag, "NAME[,NAME...]",
          "which kinds of pods; all where none is named:", false, NULL},
         {NULL, "nodes", '\0', FLAG_INT, &b->nodes, "N", "nodes of the cluster", false, NULL},
         {NULL, "pods", '\0', FLAG_INT, &b->pods, "N", "pods to place", false, NULL},
@@ -245,16 +249,22 @@ static int run(struct bench *b, int argc, char **argv)
         {NULL, "output", 'o', FLAG_STR, &b->output, "FORMAT", "table or json", false, NULL},
         {NULL, "compare-explain", '\0', FLAG_BOOL, &b->compare, NULL,
          "also measure without records of decisions", false, NULL},
-        {NULL, "feature-gates", '\0', FLAG_CUSTOM, &features, "GATES", FEATURE_GATES_HELP, false,
-         NULL},
+        {NULL, "feature-gates", '\0', FLAG_CUSTOM, &b->gates_flag, "GATES", FEATURE_GATES_HELP,
+         false, NULL},
         {NULL, "help", 'h', FLAG_BOOL, &b->help, NULL, "this text", false, NULL},
     };
+    static_assert(sizeof(flags) == sizeof(b->flags), "room for every flag");
+    memcpy(b->flags, flags, sizeof(flags));
+}
+
+static int run(struct bench *b, int argc, char **argv)
+{
     struct err err;
     int n;
-    if (flags_parse(flags, ARRAY_LEN(flags), argc, argv, &n, &err) < 0)
+    if (flags_parse(b->flags, ARRAY_LEN(b->flags), argc, argv, &n, &err) < 0)
         return cmd_fail(EXIT_USAGE, "%s; see `berth bench --help`", err.msg);
     if (b->help)
-        return cmd_help(usage, flags, ARRAY_LEN(flags));
+        return cmd_help(usage, b->flags, ARRAY_LEN(b->flags));
     if (n != 1 || strcmp(argv[1], "engine") != 0)
         return cmd_fail(EXIT_USAGE, "what to measure? `berth bench engine`");
     if (b->nodes < 1 || b->pods < 1 || b->runs < 1 || b->runs > MAX_RUNS)
@@ -271,12 +281,19 @@ static int run(struct bench *b, int argc, char **argv)
 
 int cmd_bench(int argc, char **argv)
 {
-    struct bench b = {.nodes = 5000, .pods = 10000, .runs = 5, .output = "table"};
-    features_default(&b.features);
+    struct bench b;
+    init(&b);
     arena_init(&b.arena, 0);
     config_default(&b.config, &b.arena);
     int code = run(&b, argc, argv);
     vec_release(&b.rows);
     arena_release(&b.arena);
     return code;
+}
+
+void cmd_bench_flags(cmd_flags_fn *fn, void *ctx)
+{
+    struct bench b;
+    init(&b);
+    fn(ctx, b.flags, ARRAY_LEN(b.flags));
 }

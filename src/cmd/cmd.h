@@ -2,10 +2,8 @@
 /*
  * cmd.h - berth's subcommands.
  *
- * Purpose:   one table in main.c, one file per command. A command gets its own argv (argv[0] is its
- *            name) and returns the exit code.
- * Ownership: -
- * Threading: main thread.
+ * Purpose:   one table in commands.c, one file per command. A command gets its own argv (argv[0] is
+ * its name) and returns the exit code. Ownership: - Threading: main thread.
  */
 #ifndef BERTH_CMD_CMD_H
 #define BERTH_CMD_CMD_H
@@ -16,17 +14,45 @@
 /* Exit codes: done; it failed; it was called in a wrong way. */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
+/*
+ * What a command's flags function calls, once, with its table of flags and their defaults; they
+ * hold until it returns.
+ */
+struct flag;
+typedef void cmd_flags_fn(void *ctx, const struct flag *flags, size_t n);
+
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    void (*flags)(cmd_flags_fn *fn, void *ctx);
+    const char *arguments; /* what may follow: words, and FILE for files; for completion */
+    const char *help;      /* NULL: not shown */
+};
+
+/* All of them, in the order of help. */
+extern const struct command commands[];
+extern const size_t n_commands;
+/* NULL: there is none of that name. */
+const struct command *command_find(const char *name);
+
 int cmd_bench(int argc, char **argv);
+int cmd_completion(int argc, char **argv);
 int cmd_config(int argc, char **argv);
+int cmd_mdoc(int argc, char **argv);
 int cmd_scheduler(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
+
+void cmd_bench_flags(cmd_flags_fn *fn, void *ctx);
+void cmd_completion_flags(cmd_flags_fn *fn, void *ctx);
+void cmd_config_flags(cmd_flags_fn *fn, void *ctx);
+void cmd_scheduler_flags(cmd_flags_fn *fn, void *ctx);
+void cmd_simulate_flags(cmd_flags_fn *fn, void *ctx);
 
 /* Files larger than this are no configuration and no scenario. "-" is standard input. */
 #define CMD_MAX_FILE ((size_t)256 << 20)
 int cmd_read_file(const char *path, struct arena *a, struct str *ret_text,
                   struct err *reterr) MUST_CHECK;
 /* A command's help on standard output; gives the exit code back. */
-struct flag;
 int cmd_help(const char *usage, const struct flag *flags, size_t n);
 /* "berth: MESSAGE" on standard error; gives the exit code back. */
 int cmd_fail(int exit_code, const char *fmt, ...) PRINTF_LIKE(2, 3);

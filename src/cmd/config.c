@@ -16,6 +16,8 @@ struct config_command {
     struct features features;
     struct registry registry;
     struct arena arena;
+    struct flag_custom gates_flag;
+    struct flag flags[3];
 };
 
 static const char usage[] =
@@ -179,32 +181,40 @@ static int run(struct config_command *c, char **words, int n)
     return cmd_fail(EXIT_USAGE, "expected convert, validate or diff; see `berth config --help`");
 }
 
-int cmd_config(int argc, char **argv)
+static void init(struct config_command *c)
 {
-    struct config_command c = {.output = ""};
-    features_default(&c.features);
-    struct flag_custom features = flag_features(&c.features);
-    struct flag flags[] = {
-        {.group = "Flags",
+    *c = (struct config_command){.output = ""};
+    features_default(&c->features);
+    c->gates_flag = flag_features(&c->features);
+    const struct flag flags[] = {
+        {.group = "Config",
          .name = "output",
          .letter = 'o',
          .kind = FLAG_STR,
-         .value = &c.output,
+         .value = &c->output,
          .metavar = "FORMAT",
          .help = "convert: yaml or json; diff: text or json"},
         {.name = "feature-gates",
          .kind = FLAG_CUSTOM,
-         .value = &features,
+         .value = &c->gates_flag,
          .metavar = "GATES",
          .help = FEATURE_GATES_HELP},
-        {.name = "help", .letter = 'h', .kind = FLAG_BOOL, .value = &c.help, .help = "this text"},
+        {.name = "help", .letter = 'h', .kind = FLAG_BOOL, .value = &c->help, .help = "this text"},
     };
+    static_assert(sizeof(flags) == sizeof(c->flags), "room for every flag");
+    memcpy(c->flags, flags, sizeof(flags));
+}
+
+int cmd_config(int argc, char **argv)
+{
+    struct config_command c;
+    init(&c);
     struct err err;
     int n;
-    if (flags_parse(flags, ARRAY_LEN(flags), argc, argv, &n, &err) < 0)
+    if (flags_parse(c.flags, ARRAY_LEN(c.flags), argc, argv, &n, &err) < 0)
         return cmd_fail(EXIT_USAGE, "%s; see `berth config --help`", err.msg);
     if (c.help)
-        return cmd_help(usage, flags, ARRAY_LEN(flags));
+        return cmd_help(usage, c.flags, ARRAY_LEN(c.flags));
     arena_init(&c.arena, 4096);
     registry_init(&c.registry, &in_tree_registry);
     int r = registry_merge(&c.registry, out_of_tree_plugins, &err);
@@ -212,4 +222,11 @@ int cmd_config(int argc, char **argv)
     registry_release(&c.registry);
     arena_release(&c.arena);
     return code;
+}
+
+void cmd_config_flags(cmd_flags_fn *fn, void *ctx)
+{
+    struct config_command c;
+    init(&c);
+    fn(ctx, c.flags, ARRAY_LEN(c.flags));
 }

@@ -93,7 +93,7 @@ struct features;
 struct flag_custom flag_features(struct features *features);
 #define FEATURE_GATES_HELP "Name=true|false, separated by commas; options are:"
 
-/* --- for flags.c alone: flag_value.c ---------------------------------------------------------- */
+/* --- for flags.c and outline.c: flag_value.c -------------------------------------------------- */
 
 const char *flag_type(const struct flag *flag);
 int flag_set_value(const struct flag *flag, const char *text, struct err *reterr) MUST_CHECK;

@@ -2,26 +2,14 @@
 #include "cmd/cmd.h"
 #include "cmd/kube_version.h"
 
-struct command {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *help;
-};
-
-static const struct command commands[] = {
-    {"scheduler", cmd_scheduler, "schedule the pods of a cluster, in place of kube-scheduler"},
-    {"simulate", cmd_simulate, "schedule the pods of manifest files, without a cluster"},
-    {"config", cmd_config, "convert, check and compare configuration files"},
-    {"bench", cmd_bench, "measure the engine alone, without a cluster"},
-};
-
 static void help(FILE *out)
 {
     fputs("berth decides which node each pod runs on: a drop-in replacement for kube-scheduler.\n"
           "\nUsage: berth COMMAND [FLAGS]\n\nCommands:\n",
           out);
-    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-        fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].help);
+    for (size_t i = 0; i < n_commands; i++)
+        if (commands[i].help)
+            fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].help);
     fputs("\n`berth COMMAND --help` tells more. `berth --version` prints the version.\n"
           "A link named kube-scheduler runs `berth scheduler`.\n",
           out);
@@ -45,8 +33,8 @@ int main(int argc, char **argv)
         puts("berth " BERTH_VERSION "\nKubernetes " KUBE_GIT_VERSION);
         return EXIT_DONE;
     }
-    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
+    const struct command *command = command_find(argv[1]);
+    if (command)
+        return command->run(argc - 1, argv + 1);
     return cmd_fail(EXIT_USAGE, "unknown command \"%s\"; `berth --help` lists them", argv[1]);
 }

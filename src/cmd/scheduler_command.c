@@ -177,3 +177,11 @@ int cmd_scheduler(int argc, char **argv)
     scheduler_options_release(&options);
     return code;
 }
+
+void cmd_scheduler_flags(cmd_flags_fn *fn, void *ctx)
+{
+    struct scheduler_options defaults;
+    scheduler_options_init(&defaults);
+    fn(ctx, defaults.flags, defaults.n_flags);
+    scheduler_options_release(&defaults);
+}

@@ -21,6 +21,8 @@ struct simulate {
     file_list then;
     struct scenario *stages; /* what is there, and what --then changes */
     size_t n_stages;
+    struct flag_custom gates_flag, then_flag;
+    struct flag flags[9];
 };
 
 static const char usage[] =
@@ -212,14 +214,16 @@ static int run_stages(struct simulate *s, char **files, int n)
     return code;
 }
 
-static int parse_and_run(struct simulate *s, int argc, char **argv)
+static void init(struct simulate *s)
 {
-    struct flag_custom features = flag_features(&s->features);
-    struct flag_custom then = {.to = &s->then, .set = add_then};
-    struct flag flags[] = {
+    *s = (struct simulate){.config_file = "", .output = "table", .seed = 1, .attempts = 3};
+    features_default(&s->features);
+    s->gates_flag = flag_features(&s->features);
+    s->then_flag = (struct flag_custom){.to = &s->then, .set = add_then};
+    const struct flag flags[] = {
         {"Simulate", "config", '\0', FLAG_STR, &s->config_file, "FILE",
          "a KubeSchedulerConfiguration", false, NULL},
-        {NULL, "then", '\0', FLAG_CUSTOM, &then, "FILE",
+        {NULL, "then", '\0', FLAG_CUSTOM, &s->then_flag, "FILE",
          "what happens afterwards; may be given several times", false, NULL},
         {NULL, "output", 'o', FLAG_STR, &s->output, "FORMAT", "table or json", false, NULL},
         {NULL, "explain", '\0', FLAG_BOOL, &s->explain, NULL,
@@ -231,16 +235,22 @@ static int parse_and_run(struct simulate *s, int argc, char **argv)
          "how often a pod that finds no place is tried", false, NULL},
         {NULL, "seed", '\0', FLAG_INT, &s->seed, "N", "of the scheduler's random choices", false,
          NULL},
-        {NULL, "feature-gates", '\0', FLAG_CUSTOM, &features, "GATES", FEATURE_GATES_HELP, false,
-         NULL},
+        {NULL, "feature-gates", '\0', FLAG_CUSTOM, &s->gates_flag, "GATES", FEATURE_GATES_HELP,
+         false, NULL},
         {NULL, "help", 'h', FLAG_BOOL, &s->help, NULL, "this text", false, NULL},
     };
+    static_assert(sizeof(flags) == sizeof(s->flags), "room for every flag");
+    memcpy(s->flags, flags, sizeof(flags));
+}
+
+static int parse_and_run(struct simulate *s, int argc, char **argv)
+{
     struct err err;
     int n;
-    if (flags_parse(flags, ARRAY_LEN(flags), argc, argv, &n, &err) < 0)
+    if (flags_parse(s->flags, ARRAY_LEN(s->flags), argc, argv, &n, &err) < 0)
         return cmd_fail(EXIT_USAGE, "%s; see `berth simulate --help`", err.msg);
     if (s->help)
-        return cmd_help(usage, flags, ARRAY_LEN(flags));
+        return cmd_help(usage, s->flags, ARRAY_LEN(s->flags));
     if (strcmp(s->output, "table") != 0 && strcmp(s->output, "json") != 0)
         return cmd_fail(EXIT_USAGE, "--output: \"%s\" is neither table nor json", s->output);
     if (s->attempts < 1 || s->attempts > UINT32_MAX)
@@ -253,9 +263,16 @@ static int parse_and_run(struct simulate *s, int argc, char **argv)
 
 int cmd_simulate(int argc, char **argv)
 {
-    struct simulate s = {.config_file = "", .output = "table", .seed = 1, .attempts = 3};
-    features_default(&s.features);
+    struct simulate s;
+    init(&s);
     int code = parse_and_run(&s, argc, argv);
     vec_release(&s.then);
     return code;
+}
+
+void cmd_simulate_flags(cmd_flags_fn *fn, void *ctx)
+{
+    struct simulate s;
+    init(&s);
+    fn(ctx, s.flags, ARRAY_LEN(s.flags));
 }

@@ -84,6 +84,12 @@ static void choose(struct engine *e)
 
 /* --- asking extenders ------------------------------------------------------------------------- */
 
+/* What it began with, whatever the engine has got since. */
+static const struct setup *setup_of(const struct attempt *a)
+{
+    return a->cycle->profile->setup;
+}
+
 static bool is_interested(const struct attempt *a, const struct engine_extender *x)
 {
     return extender_is_interested(&x->spec, a->pod->pod);
@@ -94,6 +100,7 @@ static void ask(struct engine *e, size_t extender, enum extender_verb verb)
 {
     struct attempt *a = &e->attempt;
     struct berth_cycle *cycle = a->cycle;
+    const struct setup *s = setup_of(a);
     size_t n = cycle->n_slots;
     struct str *names = arena_array(&cycle->arena, struct str, n);
     struct object **nodes = arena_array(&cycle->arena, struct object *, n);
@@ -108,7 +115,7 @@ static void ask(struct engine *e, size_t extender, enum extender_verb verb)
                                  .nodes = nodes,
                                  .n_nodes = n};
     vec_push(&a->asks, (struct extender_ask){call.id, extender, verb});
-    engine_call_extender(e, &e->extenders.v[extender], &call);
+    engine_call_extender(s, &s->extenders.v[extender], &call);
 }
 
 /* The names of the feasible nodes, to their index + 1. */
@@ -130,14 +137,15 @@ static void narrow(struct engine *e, struct verdict *verdicts)
 {
     struct attempt *a = &e->attempt;
     struct berth_cycle *cycle = a->cycle;
+    uint16_t plugin = setup_of(a)->extender_plugin;
     size_t before = cycle->n_slots;
     for (size_t i = 0; i < before; i++)
         if (verdicts[i].code == BERTH_SUCCESS && !cycle_still_there(cycle, i))
-            verdicts[i] = (struct verdict){BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, e->extender_plugin,
+            verdicts[i] = (struct verdict){BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, plugin,
                                            reasons_text(&e->reasons, STR(VANISHED))};
     cycle_narrow(cycle, verdicts);
     if (cycle->n_slots < before)
-        plugin_set_add(&a->failure.rejectors, e->extender_plugin);
+        plugin_set_add(&a->failure.rejectors, plugin);
 }
 
 static struct verdict *new_verdicts(struct berth_cycle *cycle)
@@ -155,7 +163,7 @@ static void add_extender_scores(struct berth_cycle *cycle)
     size_t n = 0;
     for (size_t k = 0; k < cycle->extender_scores.n; k++) {
         struct extender_scores row = cycle->extender_scores.v[k];
-        int64_t weight = cycle->engine->extenders.v[row.extender].spec.weight;
+        int64_t weight = cycle->profile->setup->extenders.v[row.extender].spec.weight;
         if (!row.scores)
             continue;
         for (size_t i = 0; i < cycle->n_slots; i++)
@@ -195,9 +203,10 @@ static void ask_scores(struct engine *e)
 {
     struct attempt *a = &e->attempt;
     struct berth_cycle *cycle = a->cycle;
+    const struct setup *s = setup_of(a);
     cycle->ties = arena_array(&cycle->arena, uint64_t, cycle->n_slots);
-    for (size_t i = 0; i < e->extenders.n; i++) {
-        const struct engine_extender *x = &e->extenders.v[i];
+    for (size_t i = 0; i < s->extenders.n; i++) {
+        const struct engine_extender *x = &s->extenders.v[i];
         if (!is_interested(a, x))
             continue;
         if (!x->spec.prioritizes) {
@@ -224,7 +233,7 @@ static void score(struct engine *e)
     }
     if (e->surveys)
         survey_scores(a->cycle, a->pod);
-    if (e->extenders.n)
+    if (setup_of(a)->extenders.n)
         ask_scores(e);
     else
         choose(e);
@@ -252,7 +261,7 @@ static void take_scores(struct engine *e, size_t extender, const struct extender
     struct attempt *a = &e->attempt;
     struct berth_cycle *cycle = a->cycle;
     if (!str_empty(result->error))
-        engine_log_extender(e, &e->extenders.v[extender], 5,
+        engine_log_extender(e, &setup_of(a)->extenders.v[extender], 5,
                             "Failed to run extender's priority function. No score given by this "
                             "extender.",
                             result->error);
@@ -270,9 +279,10 @@ static void take_scores(struct engine *e, size_t extender, const struct extender
 static void ask_filters(struct engine *e)
 {
     struct attempt *a = &e->attempt;
-    while (a->next_extender < e->extenders.n && a->cycle->n_slots) {
+    const struct setup *s = setup_of(a);
+    while (a->next_extender < s->extenders.n && a->cycle->n_slots) {
         size_t i = a->next_extender++;
-        const struct engine_extender *x = &e->extenders.v[i];
+        const struct engine_extender *x = &s->extenders.v[i];
         if (!x->spec.filters || !is_interested(a, x))
             continue;
         ask(e, i, EXTENDER_FILTER);
@@ -385,7 +395,7 @@ static bool take_verdicts(struct engine *e, const struct engine_extender *x,
 static void take_filter(struct engine *e, size_t extender, const struct extender_result *result)
 {
     struct attempt *a = &e->attempt;
-    const struct engine_extender *x = &e->extenders.v[extender];
+    const struct engine_extender *x = &setup_of(a)->extenders.v[extender];
     struct verdict *verdicts = new_verdicts(a->cycle);
     struct buf error = BUF_INIT;
     bool ok = take_verdicts(e, x, result, verdicts, &error);

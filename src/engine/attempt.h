@@ -24,7 +24,7 @@
 /* A question that an extender has not answered yet. */
 struct extender_ask {
     uint64_t id;
-    size_t extender; /* index in engine.extenders */
+    size_t extender; /* index in setup.extenders */
     enum extender_verb verb;
 };
 

@@ -182,9 +182,9 @@ static uint64_t expect_answer(struct berth_op *op)
 /* Extenders that bind do so instead of the plugins. True: one has been asked. */
 static bool ask_extender(struct berth_op *op)
 {
-    struct engine *e = op->engine;
-    while (op->point == POINT_BIND && op->next_extender < e->extenders.n) {
-        const struct engine_extender *x = &e->extenders.v[op->next_extender++];
+    const struct setup *s = op->cycle->profile->setup;
+    while (op->point == POINT_BIND && op->next_extender < s->extenders.n) {
+        const struct engine_extender *x = &s->extenders.v[op->next_extender++];
         if (!x->spec.binds || !extender_is_interested(&x->spec, op->pod->pod))
             continue;
         struct extender_call call = {.id = expect_answer(op),
@@ -193,7 +193,7 @@ static bool ask_extender(struct berth_op *op)
                                      .node_names = &op->node_name,
                                      .n_nodes = 1};
         op->at_extender = true;
-        engine_call_extender(e, x, &call);
+        engine_call_extender(s, x, &call);
         return true;
     }
     return false;
@@ -202,7 +202,8 @@ static bool ask_extender(struct berth_op *op)
 /* What the extender said. True: go on with the next one. */
 static bool take_extender(struct berth_op *op)
 {
-    const struct engine_extender *x = &op->engine->extenders.v[op->next_extender - 1];
+    const struct engine_extender *x =
+        &op->cycle->profile->setup->extenders.v[op->next_extender - 1];
     op->at_extender = false;
     forget_answers(op);
     if (op->code == BERTH_SUCCESS) {

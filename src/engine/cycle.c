@@ -20,6 +20,7 @@ struct berth_cycle *cycle_new(struct engine *engine, struct profile *profile)
     }
     cycle->engine = engine;
     cycle->profile = profile;
+    profile->setup->n_cycles++;
     return cycle;
 }
 
@@ -73,6 +74,7 @@ struct berth_cycle *cycle_free(struct berth_cycle *cycle)
     if (!cycle)
         return NULL;
     struct engine *e = cycle->engine;
+    cycle->profile->setup->n_cycles--;
     drop_state(cycle);
     drop_to_activate(cycle);
     survey_free(cycle->survey);
@@ -93,36 +95,6 @@ void cycle_free_spare(struct engine *e)
     for (size_t i = 0; i < e->spare_cycles.n; i++)
         destroy(e->spare_cycles.v[i]);
     vec_release(&e->spare_cycles);
-}
-
-struct berth_cycle *cycle_clone(const struct berth_cycle *cycle)
-{
-    struct berth_cycle *clone = xnew(struct berth_cycle);
-    *clone = *cycle;
-    arena_init(&clone->arena, 0);
-    clone->state.v = NULL;
-    clone->state.n = clone->state.cap = 0;
-    clone->to_activate.v = NULL;
-    clone->to_activate.n = clone->to_activate.cap = 0;
-    for (size_t i = 0; i < cycle->state.n; i++) {
-        struct cycle_item item = cycle->state.v[i];
-        if (item.data && item.clone)
-            item.data = item.clone(item.data);
-        else
-            item.free = NULL; /* shared: the original's */
-        vec_push(&clone->state, item);
-    }
-    return clone;
-}
-
-void cycle_free_clone(struct berth_cycle *clone)
-{
-    drop_state(clone);
-    drop_to_activate(clone);
-    vec_release(&clone->state);
-    vec_release(&clone->to_activate);
-    arena_release(&clone->arena);
-    free(clone);
 }
 
 /* --- failures --------------------------------------------------------------------------------- */

@@ -45,7 +45,7 @@ struct plugin_scores {
 
 /* What one extender gave the feasible nodes, in the order of slots. */
 struct extender_scores {
-    size_t extender; /* index in engine.extenders */
+    size_t extender; /* index in setup.extenders */
     int64_t *scores; /* as it said, not weighted; NULL: it did not answer */
 };
 
@@ -116,9 +116,6 @@ struct berth_cycle *cycle_new(struct engine *engine, struct profile *profile);
 struct berth_cycle *cycle_free(struct berth_cycle *cycle);
 /* Ends those that were kept. */
 void cycle_free_spare(struct engine *engine);
-/* For "what if" questions: state cloned, everything else shared. Freed by cycle_free_clone. */
-struct berth_cycle *cycle_clone(const struct berth_cycle *cycle);
-void cycle_free_clone(struct berth_cycle *clone);
 
 /*
  * The stages, in their order; attempt.c strings them together. Where one gives false the attempt is

@@ -9,135 +9,10 @@
 
 #define DEFAULT_MAX_IN_UNSCHEDULABLE (5 * 60 * NSEC_PER_SEC)
 
+/* What scrapes see is at most this old. */
+#define PUBLISH_INTERVAL (NSEC_PER_SEC / 10)
+
 /* --- making and ending ------------------------------------------------------------------------ */
-
-static struct str sort_args(const struct engine *e, size_t profile, const char *plugin)
-{
-    const struct profile_config *config = &e->config->profiles.v[profile];
-    for (size_t i = 0; i < config->plugin_config.n; i++)
-        if (str_is(config->plugin_config.v[i].name, plugin))
-            return config->plugin_config.v[i].args;
-    return STR("");
-}
-
-/* --- extenders -------------------------------------------------------------------------------- */
-
-static int add_extender(struct engine *e, const struct engine_options *options, size_t i,
-                        struct err *reterr)
-{
-    const struct extender *spec = &options->extenders[i];
-    int id = engine_plugin_id(e, spec->name);
-    if (id < 0)
-        return err_set(reterr, id, "extender \"%.*s\": too many plugins and extenders",
-                       STR_ARG(spec->name));
-    vec_push(&e->extenders, (struct engine_extender){*spec, i, (uint16_t)id});
-    return 0;
-}
-
-/* Those that matter are asked first. */
-static int make_extenders(struct engine *e, const struct engine_options *options,
-                          struct err *reterr)
-{
-    int r = 0;
-    if (!options->n_extenders)
-        return 0;
-    if (!options->ports.call_extender)
-        return err_set(reterr, -EINVAL, "there are extenders and nobody to call them");
-    for (int ignorable = 0; ignorable < 2; ignorable++)
-        for (size_t i = 0; r == 0 && i < options->n_extenders; i++)
-            if (options->extenders[i].ignorable == (ignorable == 1))
-                r = add_extender(e, options, i, reterr);
-    return r;
-}
-
-/*
- * The plugin that pods blame when extenders turned nodes down. It does nothing; having no word on
- * events, it is told of all of them.
- */
-static int add_extender_plugin(struct engine *e, struct profile *p, struct err *reterr)
-{
-    static const struct berth_plugin plugin = {.name = EXTENDER_PLUGIN};
-    int id = engine_plugin_id(e, STR(EXTENDER_PLUGIN));
-    if (id < 0)
-        return err_set(reterr, id, "too many plugins and extenders");
-    struct berth_handle *h = xnew(struct berth_handle);
-    *h = (struct berth_handle){
-        .plugin = &plugin, .engine = e, .profile = p, .id = (uint16_t)id, .weight = 1};
-    vec_push(&p->instances, h);
-    e->extender_plugin = h->id;
-    return 0;
-}
-
-void engine_call_extender(struct engine *e, const struct engine_extender *x,
-                          struct extender_call *call)
-{
-    call->extender = x->given;
-    e->ports.call_extender(e->ports.ctx, call);
-}
-
-void engine_log_extender(struct engine *e, const struct engine_extender *x, int level,
-                         const char *text, struct str error)
-{
-    struct buf message = BUF_INIT;
-    if (!e->ports.log)
-        return;
-    buf_add_printf(&message, "%s: %.*s", text, STR_ARG(error));
-    e->ports.log(e->ports.ctx, level, x->spec.name, buf_str(&message));
-    buf_release(&message);
-}
-
-/* --- profiles --------------------------------------------------------------------------------- */
-
-/* There is one queue: all profiles have to agree on its order. */
-static int check_queue_sort(const struct engine *e, size_t i, struct err *reterr)
-{
-    const struct profile *p = e->profiles.v[i];
-    const char *sort = p->at[POINT_QUEUE_SORT].v[0]->plugin->name;
-    const char *first = e->profiles.v[0]->at[POINT_QUEUE_SORT].v[0]->plugin->name;
-    if (strcmp(sort, first) != 0)
-        return err_set(reterr, -EINVAL,
-                       "different queue sort plugins for profile \"%.*s\": \"%s\", first: \"%s\"",
-                       STR_ARG(p->scheduler_name), sort, first);
-    if (!str_eq(sort_args(e, i, sort), sort_args(e, 0, sort)))
-        return err_set(reterr, -EINVAL, "different queue sort plugin args for profile \"%.*s\"",
-                       STR_ARG(p->scheduler_name));
-    return 0;
-}
-
-static int make_profile(struct engine *e, const struct registry *registry, size_t i,
-                        struct err *reterr)
-{
-    struct profile *p;
-    int r = profile_new(e, registry, &e->config->profiles.v[i], &p, reterr);
-    if (r < 0)
-        return r;
-    if (engine_profile(e, p->scheduler_name)) {
-        r = err_set(reterr, -EINVAL, "duplicate profile with scheduler name \"%.*s\"",
-                    STR_ARG(p->scheduler_name));
-        profile_free(p);
-        return r;
-    }
-    vec_push(&e->profiles, p);
-    return check_queue_sort(e, i, reterr);
-}
-
-static int make_profiles(struct engine *e, const struct registry *registry, struct err *reterr)
-{
-    for (size_t i = 0; i < e->config->profiles.n; i++) {
-        int r = make_profile(e, registry, i, reterr);
-        if (r == 0 && e->extenders.n)
-            r = add_extender_plugin(e, e->profiles.v[i], reterr);
-        if (r < 0) {
-            err_prefix(reterr, r, "profiles[%zu]", i);
-            return e->config->file ? err_prefix(reterr, r, "%s", e->config->file) : r;
-        }
-        struct profile *p = e->profiles.v[i];
-        queue_add_profile(&e->queue, p);
-        for (size_t k = 0; k < p->instances.n; k++)
-            e->handles[p->instances.v[k]->id] = p->instances.v[k];
-    }
-    return 0;
-}
 
 /* A century is as good as for ever, and does not overflow. */
 static int64_t backoff_ns(int64_t seconds)
@@ -145,11 +20,22 @@ static int64_t backoff_ns(int64_t seconds)
     return MIN(seconds, (int64_t)100 * 366 * 24 * 3600) * NSEC_PER_SEC;
 }
 
+/* Dice of its own: whether something is counted changes no decision. */
+static struct scheduler_metrics *make_metrics(struct engine *e,
+                                              const struct engine_options *options)
+{
+    struct scheduler_metrics_options metrics = {.registry = options->metrics,
+                                                .features = &e->features,
+                                                .seed = ~options->seed,
+                                                .now = e->ports.now,
+                                                .ctx = e->ports.ctx};
+    return options->metrics ? scheduler_metrics_new(&metrics) : NULL;
+}
+
 int engine_new(const struct engine_options *options, struct engine **ret_engine, struct err *reterr)
 {
     struct engine *e = xnew(struct engine);
     e->ports = options->ports;
-    e->config = options->config;
     rand_seed(&e->rand, options->seed);
     intern_init(&e->names);
     reasons_init(&e->reasons);
@@ -161,25 +47,27 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     else
         features_default(&e->features);
     struct queue_options queue = {
-        .initial_backoff = backoff_ns(*e->config->pod_initial_backoff_seconds),
-        .max_backoff = backoff_ns(*e->config->pod_max_backoff_seconds),
+        .initial_backoff = backoff_ns(*options->config->pod_initial_backoff_seconds),
+        .max_backoff = backoff_ns(*options->config->pod_max_backoff_seconds),
         .max_in_unschedulable = options->max_in_unschedulable ? options->max_in_unschedulable
                                                               : DEFAULT_MAX_IN_UNSCHEDULABLE,
         .groups = features_group_pods(&e->features),
     };
+    e->metrics = make_metrics(e, options);
     queue_init(&e->queue, &queue, &e->status);
     e->groups = queue.groups;
+    e->queue.metrics = e->metrics;
     workers_init(&e->workers, e->ports.pool);
     e->surveys = options->surveys;
     size_t explain_bytes = options->explain_bytes ? options->explain_bytes : EXPLAIN_MAX_BYTES;
     explain_init(&e->explain, options->no_explain ? 0 : explain_bytes);
-    int r = make_extenders(e, options, reterr);
-    if (r == 0)
-        r = make_profiles(e, options->registry, reterr);
+    int r = setup_new(e, options, &e->setup, reterr);
     if (r < 0) {
         engine_free(e);
         return r;
     }
+    for (size_t i = 0; i < e->setup->profiles.n; i++)
+        queue_add_profile(&e->queue, e->setup->profiles.v[i]);
     *ret_engine = e;
     return 0;
 }
@@ -203,10 +91,8 @@ struct engine *engine_free(struct engine *e)
     queue_release(&e->queue);
     cluster_release(&e->cluster);
     cache_release(&e->cache);
-    for (size_t i = 0; i < e->profiles.n; i++)
-        profile_free(e->profiles.v[i]);
-    vec_release(&e->profiles);
-    vec_release(&e->extenders);
+    setup_free(e->setup);
+    scheduler_metrics_free(e->metrics);
     for (size_t i = 0; i < e->plugin_names.n; i++)
         free((char *)e->plugin_names.v[i].p);
     vec_release(&e->plugin_names);
@@ -218,6 +104,28 @@ struct engine *engine_free(struct engine *e)
     intern_release(&e->names);
     free(e);
     return NULL;
+}
+
+/* --- extenders -------------------------------------------------------------------------------- */
+
+void engine_call_extender(const struct setup *s, const struct engine_extender *x,
+                          struct extender_call *call)
+{
+    struct engine *e = s->engine;
+    call->extender = x->given;
+    call->owner = s->owner;
+    e->ports.call_extender(e->ports.ctx, call);
+}
+
+void engine_log_extender(struct engine *e, const struct engine_extender *x, int level,
+                         const char *text, struct str error)
+{
+    struct buf message = BUF_INIT;
+    if (!e->ports.log)
+        return;
+    buf_add_printf(&message, "%s: %.*s", text, STR_ARG(error));
+    e->ports.log(e->ports.ctx, level, x->spec.name, buf_str(&message));
+    buf_release(&message);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -244,10 +152,7 @@ berth_state_key engine_state_key(struct engine *e, struct str name)
 
 struct profile *engine_profile(const struct engine *e, struct str scheduler_name)
 {
-    for (size_t i = 0; i < e->profiles.n; i++)
-        if (str_eq(e->profiles.v[i]->scheduler_name, scheduler_name))
-            return e->profiles.v[i];
-    return NULL;
+    return setup_profile(e->setup, scheduler_name);
 }
 
 /* --- what happened: writes and time ----------------------------------------------------------- */
@@ -416,6 +321,44 @@ bool engine_schedule_one(struct engine *e)
         attempt_start(e, queued, started);
     binding_run_ready(e);
     return true;
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+static struct scheduler_gauges take_gauges(const struct engine *e)
+{
+    struct engine_stats s = engine_get_stats(e);
+    struct scheduler_gauges g = {
+        .active = s.active,
+        .backoff = s.backoff,
+        .unschedulable = s.unschedulable,
+        .gated = s.gated,
+        .nodes = s.nodes,
+        .pods = s.pods,
+        .assumed_pods = s.assumed_pods,
+        .work[WORK_BINDING] = s.binding,
+    };
+    for (size_t i = 0; i < e->attempt.asks.n; i++)
+        g.work[WORK_PRIORITIZING_EXTENDER] += e->attempt.asks.v[i].verb == EXTENDER_PRIORITIZE;
+    return g;
+}
+
+int64_t engine_publish_metrics(struct engine *e)
+{
+    struct scheduler_metrics *m = e->metrics;
+    if (!m || !scheduler_metrics_pending(m))
+        return INT64_MAX;
+    int64_t now = engine_now(e);
+    if (m->published && now < m->published + PUBLISH_INTERVAL)
+        return m->published + PUBLISH_INTERVAL;
+    struct scheduler_gauges gauges = take_gauges(e);
+    scheduler_metrics_publish(m, &gauges, now);
+    return INT64_MAX;
+}
+
+struct scheduler_metrics *handle_metrics(const struct berth_handle *h)
+{
+    return h->engine->metrics;
 }
 
 struct engine_stats engine_get_stats(const struct engine *e)

@@ -11,6 +11,7 @@
 #ifndef BERTH_ENGINE_ENGINE_H
 #define BERTH_ENGINE_ENGINE_H
 
+#include "base/metrics.h"
 #include "engine/config.h"
 #include "engine/features.h"
 #include "engine/framework.h"
@@ -22,7 +23,9 @@ struct engine_options {
     struct ports ports;
     const struct extender *extenders; /* copied; their texts are not */
     size_t n_extenders;
+    void *owner; /* of config and extenders: given to extender calls, see struct extender_call */
     const struct features *features; /* copied; NULL: the defaults */
+    struct metrics *metrics;         /* outlives the engine; NULL: nothing is counted */
     uint64_t seed;
     int64_t max_in_unschedulable; /* ns; 0: five minutes */
     size_t explain_bytes;         /* for records of attempts; 0: EXPLAIN_MAX_BYTES */
@@ -59,6 +62,12 @@ bool engine_schedule_one(struct engine *engine);
  */
 size_t engine_explain(const struct engine *engine, struct str namespace, struct str name,
                       struct buf *out);
+
+/*
+ * Adds to the registry what has been counted, unless it did so a moment ago (scheduler_metrics.h).
+ * Gives the time at which to come again; INT64_MAX: when something has happened.
+ */
+int64_t engine_publish_metrics(struct engine *engine);
 
 /* Numbers for health checks, metrics and tests. */
 struct engine_stats {

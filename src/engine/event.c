@@ -88,6 +88,27 @@ bool event_next_action(unsigned *actions, unsigned *ret_action)
     return true;
 }
 
+static size_t label_number(const char *label)
+{
+    static const char *const labels[EVENT_LABELS - 1] = {
+        EVENT_FORCE_ACTIVATE,   EVENT_UNSCHEDULABLE_TIMEOUT, EVENT_BACKOFF_COMPLETE,
+        EVENT_POP_FROM_BACKOFF, EVENT_ATTEMPT_FAILURE,
+    };
+    size_t i = 0;
+    while (i < ARRAY_LEN(labels) && strcmp(label, labels[i]) != 0)
+        i++;
+    return i;
+}
+
+size_t event_number(const struct cluster_event *e)
+{
+    if (e->label)
+        return (size_t)BERTH_RESOURCE_COUNT * EVENT_ACTIONS + label_number(e->label);
+    size_t action = e->action & (e->action - 1) ? EVENT_ACTIONS - 1 /* an update of any kind */
+                                                : (size_t)__builtin_ctz(e->action);
+    return e->resource * EVENT_ACTIONS + action;
+}
+
 void event_write_label(const struct cluster_event *e, struct buf *out)
 {
     if (e->label) {

@@ -47,6 +47,15 @@ bool event_matches(enum berth_resource resource, unsigned actions, const struct 
  */
 bool event_next_action(unsigned *actions, unsigned *ret_action);
 
+/*
+ * Events by kind, as small numbers: for tables. The labelled ones are behind those of all resources
+ * and actions.
+ */
+#define EVENT_ACTIONS 16 /* each bit, and what has several */
+#define EVENT_LABELS  6  /* the above, and any other */
+#define EVENT_NUMBERS (BERTH_RESOURCE_COUNT * EVENT_ACTIONS + EVENT_LABELS)
+size_t event_number(const struct cluster_event *e);
+
 /* Appends "NodeAdd", "AssignedPodDelete", "NodeUpdateNodeLabel": what metrics and people read. */
 void event_write_label(const struct cluster_event *e, struct buf *out);
 

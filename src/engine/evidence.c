@@ -135,7 +135,7 @@ static void take_scores(const struct berth_cycle *c, struct evidence *e, struct 
         scores[k++] = take_score(&c->plugin_scores.v[i], c->n_slots, p);
     for (size_t i = 0; i < c->extender_scores.n; i++) {
         const struct extender_scores *from = &c->extender_scores.v[i];
-        const struct engine_extender *x = &c->engine->extenders.v[from->extender];
+        const struct engine_extender *x = &c->profile->setup->extenders.v[from->extender];
         if (from->scores)
             scores[k++] = (struct evidence_score){.raw = pack(p, from->scores, c->n_slots),
                                                   .weight = x->spec.weight,

@@ -43,6 +43,7 @@ struct extender_victims {
 struct extender_call {
     uint64_t id;     /* comes back in engine_extender_done */
     size_t extender; /* index in engine_options.extenders */
+    void *owner;     /* of these options */
     enum extender_verb verb;
     struct object *pod;
     /* The nodes in question; for EXTENDER_BIND the one to bind to, without its object. */

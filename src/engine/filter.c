@@ -15,10 +15,10 @@
 #define MIN_FEASIBLE_PERCENTAGE 5
 #define FILTER_WINDOW           256
 
-static bool extenders_choose(const struct engine *e)
+static bool extenders_choose(const struct setup *s)
 {
-    for (size_t i = 0; i < e->extenders.n; i++)
-        if (e->extenders.v[i].spec.filters || e->extenders.v[i].spec.prioritizes)
+    for (size_t i = 0; i < s->extenders.n; i++)
+        if (s->extenders.v[i].spec.filters || s->extenders.v[i].spec.prioritizes)
             return true;
     return false;
 }
@@ -28,7 +28,7 @@ static size_t nodes_to_find(const struct berth_cycle *cycle)
     const struct profile *p = cycle->profile;
     size_t all = cycle->n_nodes, percentage = (size_t)p->percentage_of_nodes_to_score;
     /* Nothing will be scored or taken away: the first node will do. */
-    if (p->at[POINT_SCORE].n == 0 && !extenders_choose(cycle->engine))
+    if (p->at[POINT_SCORE].n == 0 && !extenders_choose(p->setup))
         return 1;
     if (all < MIN_FEASIBLE_NODES || percentage >= 100)
         return all;
@@ -59,37 +59,17 @@ enum berth_code cycle_run_filters(const struct berth_cycle *cycle, const struct 
     return BERTH_SUCCESS;
 }
 
-static bool counts_for(const struct berth_pod *pod, const struct berth_pod *nominated)
-{
-    return nominated->priority >= pod->priority &&
-           !str_eq(pod_info_key(nominated), pod_info_key(pod));
-}
-
-static bool has_nominated(const struct engine *e, const struct berth_pod *pod,
-                          const struct berth_node *node)
-{
-    const struct nominated_node *n = nominator_node(&e->queue.nominator, str_of(node->name));
-    for (size_t i = 0; n && i < n->pods.n; i++)
-        if (counts_for(pod, n->pods.v[i]))
-            return true;
-    return false;
-}
-
+/* As it would be once the promises that the pod has to respect are kept. */
 static enum berth_code filter_with_nominated(struct berth_cycle *cycle, const struct berth_pod *pod,
                                              const struct berth_node *node,
                                              struct berth_status *status,
                                              const struct berth_handle **ret_plugin)
 {
-    const struct nominated_node *n =
-        nominator_node(&cycle->engine->queue.nominator, str_of(node->name));
     struct what_if w;
-    bool ok = true;
     *ret_plugin = NULL;
-    what_if_init(&w, cycle, pod, node, status);
-    for (size_t i = 0; ok && i < n->pods.n; i++)
-        if (counts_for(pod, n->pods.v[i]))
-            ok = what_if_add(&w, n->pods.v[i]);
-    enum berth_code code = ok ? what_if_filter(&w, ret_plugin) : BERTH_ERROR;
+    what_if_init(&w, pod, status);
+    what_if_begin(&w, cycle, node);
+    enum berth_code code = what_if_keep_promises(&w) ? what_if_filter(&w, ret_plugin) : BERTH_ERROR;
     what_if_release(&w);
     return code;
 }
@@ -98,7 +78,7 @@ enum berth_code cycle_filter_node(struct berth_cycle *cycle, const struct berth_
                                   struct berth_node *node, struct berth_status *status,
                                   const struct berth_handle **ret_plugin)
 {
-    if (has_nominated(cycle->engine, pod, node)) {
+    if (what_if_is_promised(cycle->engine, pod, node)) {
         enum berth_code code = filter_with_nominated(cycle, pod, node, status, ret_plugin);
         if (code != BERTH_SUCCESS)
             return code;
@@ -279,7 +259,7 @@ static void filter_promised(struct window *w)
         uint32_t slot = cycle_slot(w->cycle, i);
         const struct berth_node *node = cycle_node(w->cycle, i);
         const struct berth_handle *plugin = NULL;
-        if (!word_bit(w->scratch->before, slot) || !has_nominated(e, w->pod, node))
+        if (!word_bit(w->scratch->before, slot) || !what_if_is_promised(e, w->pod, node))
             continue;
         enum berth_code code = filter_with_nominated(w->cycle, w->pod, node, &e->status, &plugin);
         if (code == BERTH_SUCCESS)
@@ -396,7 +376,7 @@ static bool close_window(struct window *w, size_t want, struct cycle_failure *fa
         struct verdict v = w->scratch->verdicts[slot];
         cycle->n_failed++;
         if (scratchpad_add_refused(w->scratch, v))
-            cycle_failure_blame(failure, cycle->engine->handles[v.plugin], v.code);
+            cycle_failure_blame(failure, cycle->profile->setup->handles[v.plugin], v.code);
     }
     return true;
 }

@@ -64,7 +64,7 @@ static struct str limit_reason(const struct berth_cycle *cycle, struct arena *a)
     const struct verdict *v = &cycle->promised.verdict;
     bool also = cycle->promised.refused && v->code != BERTH_PENDING;
     buf_add_cstr(&text, "node(s) didn't satisfy plugin(s) ");
-    write_limiters(cycle, also ? cycle->engine->handles[v->plugin] : NULL, &text);
+    write_limiters(cycle, also ? cycle->profile->setup->handles[v->plugin] : NULL, &text);
     struct str reason = arena_dup(a, buf_str(&text));
     buf_release(&text);
     return reason;
@@ -74,7 +74,7 @@ static struct str limit_reason(const struct berth_cycle *cycle, struct arena *a)
 static bool is_silent(const struct berth_cycle *cycle, const struct verdict_run *run)
 {
     const struct verdict *v = &run->verdict;
-    return !v->reason && v->plugin != VERDICT_NOBODY && !cycle->engine->handles[v->plugin];
+    return !v->reason && v->plugin != VERDICT_NOBODY && !cycle->profile->setup->handles[v->plugin];
 }
 
 static void count_run(const struct reasons *reasons, struct tallies *t,

@@ -34,9 +34,35 @@ static int check_abi(const struct berth_plugin *plugin, struct err *reterr)
     return 0;
 }
 
-static int add_instance(struct profile *p, struct engine *engine, const struct registry *registry,
+static void free_instance(struct berth_handle *h)
+{
+    free(h->args);
+    free(h);
+}
+
+/* With the arguments as extenders leave them. */
+static int create(struct berth_handle *h, const struct profile_config *config, struct err *reterr)
+{
+    const struct scheduler_config *all = h->profile->setup->config;
+    struct str name = str_of(h->plugin->name);
+    struct berth_error error = {"no reason given"};
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    struct str args = extender_adjust_args(all->extenders.v, all->extenders.n, name,
+                                           args_of(config, name), &scratch);
+    h->args = str_dup(args);
+    int failed =
+        h->plugin->create ? h->plugin->create(&engine_host, h, abi_str(args), &h->self, &error) : 0;
+    arena_release(&scratch);
+    return failed ? err_set(reterr, -EINVAL, "initializing plugin \"%s\": %s", h->plugin->name,
+                            error.text)
+                  : 0;
+}
+
+static int add_instance(struct profile *p, const struct registry *registry,
                         const struct profile_config *config, struct str name, struct err *reterr)
 {
+    struct engine *engine = p->setup->engine;
     if (find_instance(p, name))
         return 0;
     const struct berth_plugin *plugin = registry_find(registry, name);
@@ -57,17 +83,10 @@ static int add_instance(struct profile *p, struct engine *engine, const struct r
                                .id = (uint16_t)id,
                                .weight = 1,
                                .placement_weight = 1};
-    struct berth_error error = {"no reason given"};
-    struct arena scratch;
-    arena_init(&scratch, 0);
-    struct str args = extender_adjust_args(engine->config->extenders.v, engine->config->extenders.n,
-                                           name, args_of(config, name), &scratch);
-    int failed =
-        plugin->create ? plugin->create(&engine_host, h, abi_str(args), &h->self, &error) : 0;
-    arena_release(&scratch);
-    if (failed) {
-        free(h);
-        return err_set(reterr, -EINVAL, "initializing plugin \"%s\": %s", plugin->name, error.text);
+    r = create(h, config, reterr);
+    if (r < 0) {
+        free_instance(h);
+        return r;
     }
     vec_push(&p->instances, h);
     return 0;
@@ -89,21 +108,22 @@ static void fill_point(struct profile *p, enum point point, const plan_list *pla
     }
 }
 
-int profile_new(struct engine *engine, const struct registry *registry,
+int profile_new(struct setup *setup, const struct registry *registry,
                 const struct profile_config *config, struct profile **ret_profile,
                 struct err *reterr)
 {
     struct profile_plan plan;
-    int r = profile_plan_init(&plan, registry, &engine->features, config, reterr);
+    int r = profile_plan_init(&plan, registry, &setup->engine->features, config, reterr);
     if (r < 0)
         return r;
     struct profile *p = xnew(struct profile);
+    p->setup = setup;
     p->scheduler_name = *config->scheduler_name;
     p->percentage_of_nodes_to_score = config->percentage_of_nodes_to_score
                                           ? *config->percentage_of_nodes_to_score
-                                          : *engine->config->percentage_of_nodes_to_score;
+                                          : *setup->config->percentage_of_nodes_to_score;
     for (size_t i = 0; r == 0 && i < plan.needed.n; i++)
-        r = add_instance(p, engine, registry, config, plan.needed.v[i], reterr);
+        r = add_instance(p, registry, config, plan.needed.v[i], reterr);
     for (int i = 0; r == 0 && i < POINT_COUNT; i++)
         fill_point(p, (enum point)i, &plan.at[i]);
     profile_plan_release(&plan);
@@ -125,7 +145,7 @@ struct profile *profile_free(struct profile *p)
         struct berth_handle *h = p->instances.v[i];
         if (h->plugin->destroy)
             h->plugin->destroy(h->self);
-        free(h);
+        free_instance(h);
     }
     vec_release(&p->instances);
     free(p);

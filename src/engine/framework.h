@@ -21,6 +21,8 @@
 
 struct engine;
 struct profile;
+struct profile_metrics;
+struct setup;
 
 /* Plugins by number: which of them rejected a pod. Numbers are engine-wide, one per name. */
 #define FRAMEWORK_MAX_PLUGINS 128
@@ -44,6 +46,7 @@ static inline bool plugin_set_empty(const struct plugin_set *s)
 struct berth_handle {
     const struct berth_plugin *plugin;
     void *self;
+    char *args; /* JSON text that it was made with; NULL: none */
     struct engine *engine;
     struct profile *profile;
     uint16_t id;              /* engine-wide, by name: bit in plugin_set */
@@ -54,17 +57,19 @@ struct berth_handle {
 typedef VEC(struct berth_handle *) handle_list;
 
 struct profile {
+    struct setup *setup; /* that it is part of */
     struct str scheduler_name;
     int32_t percentage_of_nodes_to_score; /* 0: adaptive */
     handle_list instances;
     handle_list at[POINT_COUNT];
+    struct profile_metrics *metrics; /* NULL: nothing is counted */
 };
 
 /*
  * Builds a profile from its configuration: merges it with the defaults, expands multiPoint, makes
  * the instances. The texts of config must outlive the profile.
  */
-int profile_new(struct engine *engine, const struct registry *registry,
+int profile_new(struct setup *setup, const struct registry *registry,
                 const struct profile_config *config, struct profile **ret_profile,
                 struct err *reterr) MUST_CHECK;
 struct profile *profile_free(struct profile *profile);

@@ -19,20 +19,14 @@
 #include "engine/explain.h"
 #include "engine/group_cycle.h"
 #include "engine/queue.h"
+#include "engine/scheduler_metrics.h"
 #include "engine/scratchpad.h"
+#include "engine/setup.h"
 #include "engine/status.h"
 #include "engine/workers.h"
 
-/* An extender, in its place among the others. */
-struct engine_extender {
-    struct extender spec;
-    size_t given; /* its index in engine_options.extenders */
-    uint16_t id;  /* its name's, as if it were a plugin: for verdicts and scores */
-};
-
 struct engine {
     struct ports ports;
-    const struct scheduler_config *config;
     struct rand rand;
     struct intern names;
     struct reasons reasons;
@@ -41,12 +35,9 @@ struct engine {
     struct cluster cluster;
     struct features features;
     struct queue queue;
-    VEC(struct profile *) profiles;
-    VEC(struct str) plugin_names;                              /* index: plugin id */
-    const struct berth_handle *handles[FRAMEWORK_MAX_PLUGINS]; /* any instance, by plugin id */
-    VEC(struct str) state_keys;                                /* index: key - 1; texts owned */
-    VEC(struct engine_extender) extenders;                     /* ignorable ones last */
-    uint16_t extender_plugin;                                  /* id of EXTENDER_PLUGIN */
+    struct setup *setup;          /* profiles and extenders */
+    VEC(struct str) plugin_names; /* index: plugin id */
+    VEC(struct str) state_keys;   /* index: key - 1; texts owned */
     struct attempt attempt;
     struct group_cycle group;
     bool groups; /* pods that name a PodGroup are scheduled together */
@@ -61,6 +52,7 @@ struct engine {
     VEC(struct berth_cycle *) spare_cycles;
     struct workers workers;
     struct explain explain;
+    struct scheduler_metrics *metrics; /* NULL: nothing is counted */
     bool surveys;
 };
 
@@ -83,7 +75,7 @@ static inline int64_t engine_now(const struct engine *engine)
 /* A pod that was popped and needs no node after all: the queue has forgotten it then. */
 bool engine_skips(struct engine *engine, struct berth_queued_pod *queued);
 /* Asks an extender about these nodes, under the id given. */
-void engine_call_extender(struct engine *engine, const struct engine_extender *extender,
+void engine_call_extender(const struct setup *setup, const struct engine_extender *extender,
                           struct extender_call *call);
 /* Something about an extender that nobody is told otherwise. */
 void engine_log_extender(struct engine *engine, const struct engine_extender *extender, int level,

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/node_info.h"
 
+/* Who counts the uses of names; NULL: nobody does here. */
+static struct intern *names_of(const struct berth_node *node)
+{
+    return node->borrows ? NULL : node->names;
+}
+
 struct berth_node *node_info_new(struct str name, struct intern *names)
 {
     struct berth_node *node = xnew(struct berth_node);
@@ -9,36 +15,70 @@ struct berth_node *node_info_new(struct str name, struct intern *names)
     return node;
 }
 
-void node_info_free(struct berth_node *node)
+/* The elements of one vector in place of those of another. */
+#define COPY_VEC(to, from)                                              \
+    do {                                                                \
+        vec_clear(to);                                                  \
+        vec_reserve(to, (from)->n);                                     \
+        if ((from)->n)                                                  \
+            memcpy((to)->v, (from)->v, (from)->n * sizeof(*(from)->v)); \
+        (to)->n = (from)->n;                                            \
+    } while (0)
+
+static void copy_resource(struct resource *to, const struct resource *from)
 {
-    for (size_t i = 0; i < node->pods.n; i++)
-        pod_info_unref(node->pods.v[i]);
+    COPY_VEC(&to->scalars, &from->scalars);
+    to->milli_cpu = from->milli_cpu;
+    to->memory = from->memory;
+    to->ephemeral_storage = from->ephemeral_storage;
+    to->pods = from->pods;
+}
+
+void node_info_borrow(struct berth_node *copy, const struct berth_node *node)
+{
+    copy->borrows = true;
+    copy->names = node->names;
+    copy->slot = node->slot;
+    copy->name = node->name;
+    copy->object = node->object;
+    copy->node = node->node;
+    copy->generation = node->generation;
+    copy->nonzero_milli_cpu = node->nonzero_milli_cpu;
+    copy->nonzero_memory = node->nonzero_memory;
+    copy_resource(&copy->allocatable, &node->allocatable);
+    copy_resource(&copy->requested, &node->requested);
+    COPY_VEC(&copy->pods, &node->pods);
+    COPY_VEC(&copy->pods_with_affinity, &node->pods_with_affinity);
+    COPY_VEC(&copy->pods_with_required_anti_affinity, &node->pods_with_required_anti_affinity);
+    COPY_VEC(&copy->used_ports, &node->used_ports);
+    COPY_VEC(&copy->claims, &node->claims);
+}
+
+static void release_lists(struct berth_node *node)
+{
     vec_release(&node->pods);
     vec_release(&node->pods_with_affinity);
     vec_release(&node->pods_with_required_anti_affinity);
     vec_release(&node->used_ports);
     vec_release(&node->claims);
     vec_release(&node->images);
-    resource_release(&node->allocatable, node->names);
-    resource_release(&node->requested, node->names);
+    resource_release(&node->allocatable, names_of(node));
+    resource_release(&node->requested, names_of(node));
+}
+
+void node_info_end_borrowing(struct berth_node *copy)
+{
+    release_lists(copy);
+}
+
+void node_info_free(struct berth_node *node)
+{
+    for (size_t i = 0; i < node->pods.n; i++)
+        pod_info_unref(node->pods.v[i]);
+    release_lists(node);
     object_unref(node->object);
     free(node->name);
     free(node);
-}
-
-struct berth_node *node_info_clone(const struct berth_node *node)
-{
-    struct berth_node *copy = node_info_new(str_of(node->name), node->names);
-    copy->slot = node->slot;
-    copy->generation = node->generation;
-    node_info_set_object(copy, node->object);
-    for (size_t i = 0; i < node->pods.n; i++)
-        node_info_add_pod(copy, node->pods.v[i]);
-    /* Not every port of a pod has to count any more, see drop_port. */
-    vec_clear(&copy->used_ports);
-    for (size_t i = 0; i < node->used_ports.n; i++)
-        vec_push(&copy->used_ports, node->used_ports.v[i]);
-    return copy;
 }
 
 void node_info_set_object(struct berth_node *node, struct object *object)
@@ -61,7 +101,7 @@ void node_info_set_object(struct berth_node *node, struct object *object)
 
 static void count_resources(struct berth_node *node, const struct berth_pod *pod, int64_t sign)
 {
-    resource_add(&node->requested, node->names, &pod->requests, sign);
+    resource_add(&node->requested, names_of(node), &pod->requests, sign);
     node->nonzero_milli_cpu = resource_sum(node->nonzero_milli_cpu, sign, pod->nonzero_milli_cpu);
     node->nonzero_memory = resource_sum(node->nonzero_memory, sign, pod->nonzero_memory);
 }
@@ -110,7 +150,7 @@ static void drop_port(struct berth_node *node, const struct host_port *port)
 
 void node_info_add_pod(struct berth_node *node, struct berth_pod *pod)
 {
-    vec_push(&node->pods, pod_info_ref(pod));
+    vec_push(&node->pods, node->borrows ? pod : pod_info_ref(pod));
     if (pod->has_affinity)
         vec_push(&node->pods_with_affinity, pod);
     if (pod->has_required_anti_affinity)
@@ -133,7 +173,8 @@ static void remove_at(struct berth_node *node, size_t i)
     for (size_t k = 0; k < pod->claims.n; k++)
         drop_claim(node, pod->claims.v[k]);
     vec_swap_remove(&node->pods, i);
-    pod_info_unref(pod);
+    if (!node->borrows)
+        pod_info_unref(pod);
 }
 
 bool node_info_remove_pod(struct berth_node *node, struct str uid)

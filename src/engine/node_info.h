@@ -3,9 +3,11 @@
  * node_info.h - a node, its pods and their sums (upstream: NodeInfo).
  *
  * Purpose:   everything that a plugin asks about one node. The ABI's struct berth_node.
- * Ownership: owned by the cache; holds a ref on the API object and on each pod. A clone, for "what
- *            if" questions about nominated pods and victims, belongs to who made it.
- * Threading: changed by the engine's thread between cycles, read by the pool's during one.
+ * Ownership: owned by the cache; holds a ref on the API object and on each pod. A copy that borrows
+ *            all of that, for "what if" questions about nominated pods and victims, belongs to who
+ *            made it.
+ * Threading: changed by the engine's thread between cycles, read by the pool's during one. A copy
+ *            that borrows is whose it is: no reference is counted.
  */
 #ifndef BERTH_ENGINE_NODE_INFO_H
 #define BERTH_ENGINE_NODE_INFO_H
@@ -43,12 +45,17 @@ struct berth_node {
     VEC(struct image_state *) images;                              /* kept by the cache */
     uint64_t generation;                                           /* of the last change */
     struct intern *names;                                          /* where the atoms live */
+    bool borrows; /* it is a copy: pods and names are counted by another */
 };
 
 struct berth_node *node_info_new(struct str name, struct intern *names);
 void node_info_free(struct berth_node *node);
-/* A copy to play with: same object, same pods; without images. */
-struct berth_node *node_info_clone(const struct berth_node *node);
+/*
+ * Makes copy one of node, to play with while that one stays as it is: same object, same pods;
+ * without images. copy is {0}, or was a copy before; its memory is used again.
+ */
+void node_info_borrow(struct berth_node *copy, const struct berth_node *node);
+void node_info_end_borrowing(struct berth_node *copy);
 /* object NULL: the node is gone, its pods are not. */
 void node_info_set_object(struct berth_node *node, struct object *object);
 void node_info_add_pod(struct berth_node *node, struct berth_pod *pod);

@@ -27,6 +27,8 @@
 #include "engine/nominator.h"
 #include "engine/pod_info.h"
 
+struct scheduler_metrics;
+
 enum queue_place {
     QUEUE_NOWHERE,
     QUEUE_ACTIVE,
@@ -73,8 +75,9 @@ struct queue {
     struct map by_key; /* UID to queued pod, wherever it is */
     struct nominator nominator;
     const struct berth_handle *sort;
-    struct berth_registrar registrar; /* what plugins of all profiles asked to be told */
-    struct berth_status *scratch;     /* for PreEnqueue */
+    struct berth_registrar registrar;  /* what plugins of all profiles asked to be told */
+    struct berth_status *scratch;      /* for PreEnqueue */
+    struct scheduler_metrics *metrics; /* NULL: nothing is counted */
     int64_t next_unschedulable_flush;
 
     struct berth_queued_pod *first_in_flight, *last_in_flight;

@@ -9,7 +9,7 @@ int64_t resource_sum(int64_t a, int64_t sign, int64_t b)
 
 void resource_release(struct resource *r, struct intern *names)
 {
-    for (size_t i = 0; i < r->scalars.n; i++)
+    for (size_t i = 0; names && i < r->scalars.n; i++)
         intern_put(names, r->scalars.v[i].name);
     vec_release(&r->scalars);
 }
@@ -21,7 +21,7 @@ void resource_add_scalar(struct resource *r, struct intern *names, atom_t name, 
             r->scalars.v[i].amount = resource_sum(r->scalars.v[i].amount, 1, amount);
             return;
         }
-    vec_push(&r->scalars, (struct scalar_amount){intern_ref(names, name), amount});
+    vec_push(&r->scalars, (struct scalar_amount){names ? intern_ref(names, name) : name, amount});
 }
 
 void resource_add(struct resource *r, struct intern *names, const struct resource *other,

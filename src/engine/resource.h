@@ -4,7 +4,8 @@
  *
  * Purpose:   cpu, memory and ephemeral storage as plain integers, everything else (extended
  *            resources, huge pages, attachable volumes) in a short list by interned name.
- * Ownership: owns the list and a use of each name in it; resource_release gives them back.
+ * Ownership: owns the list and a use of each name in it; resource_release gives them back. Where
+ *            names is NULL the uses are somebody else's, who outlives it: any thread may do that.
  * Threading: the engine's thread.
  */
 #ifndef BERTH_ENGINE_RESOURCE_H

@@ -207,7 +207,7 @@ bool cycle_score(struct berth_cycle *cycle, const struct berth_pod *pod,
             ok = steps[k](&s);
         }
     /* It decides nothing, unless extenders add what may be any number. */
-    for (size_t i = 0; cycle->engine->extenders.n && i < cycle->n_slots; i++)
+    for (size_t i = 0; cycle->profile->setup->extenders.n && i < cycle->n_slots; i++)
         cycle->scores[i] += s.common;
     /* Scores that do not make a decision are not told. */
     if (!ok)

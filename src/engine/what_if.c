@@ -1,29 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/what_if.h"
 
-void what_if_init(struct what_if *w, const struct berth_cycle *cycle, const struct berth_pod *pod,
-                  const struct berth_node *node, struct berth_status *status)
+#include "engine/internal.h"
+
+void what_if_init(struct what_if *w, const struct berth_pod *pod, struct berth_status *status)
 {
-    *w = (struct what_if){
-        .cycle = cycle_clone(cycle),
-        .node = node_info_clone(node),
-        .pod = pod,
-        .status = status,
-    };
+    *w = (struct what_if){.pod = pod, .status = status};
+    arena_init(&w->cycle.arena, 0);
+}
+
+/* The copies that plugins made of their state, and what they have written since. */
+static void drop_state(struct what_if *w)
+{
+    for (size_t i = 0; i < w->cycle.state.n; i++) {
+        const struct cycle_item *item = &w->cycle.state.v[i];
+        if (item->data && item->free)
+            item->free(item->data);
+    }
+    vec_clear(&w->cycle.state);
 }
 
 void what_if_release(struct what_if *w)
 {
-    node_info_free(w->node);
-    cycle_free_clone(w->cycle);
+    drop_state(w);
+    vec_release(&w->cycle.state);
+    arena_release(&w->cycle.arena);
+    node_info_end_borrowing(&w->node);
+    if (w->promised)
+        what_if_release(w->promised);
+    free(w->promised);
 }
+
+void what_if_begin(struct what_if *w, const struct berth_cycle *cycle,
+                   const struct berth_node *node)
+{
+    drop_state(w);
+    struct berth_cycle own = w->cycle;
+    w->cycle = *cycle;
+    w->cycle.arena = own.arena;
+    arena_reset(&w->cycle.arena);
+    w->cycle.state.v = own.state.v;
+    w->cycle.state.cap = own.state.cap;
+    w->cycle.state.n = 0;
+    w->cycle.to_activate.v = NULL;
+    w->cycle.to_activate.n = w->cycle.to_activate.cap = 0;
+    for (size_t i = 0; i < cycle->state.n; i++) {
+        struct cycle_item item = cycle->state.v[i];
+        if (item.data && item.clone)
+            item.data = item.clone(item.data);
+        else
+            item.free = NULL; /* shared: the original's */
+        vec_push(&w->cycle.state, item);
+    }
+    node_info_borrow(&w->node, node);
+}
+
+/* --- pods come and go ------------------------------------------------------------------------- */
 
 /* What the plugin said becomes the whole text: no filter is to blame. */
 static void tell_failure(struct what_if *w, const char *doing, const struct berth_handle *h,
                          enum berth_code code)
 {
     struct cycle_failure failure = {0};
-    cycle_failure_status(&failure, w->cycle, w->status, code,
+    cycle_failure_status(&failure, &w->cycle, w->status, code,
                          "running %s on PreFilter plugin \"%s\"", doing, h->plugin->name);
     status_clear(w->status);
     status_add_text(w->status, buf_str(&failure.text));
@@ -37,14 +76,14 @@ typedef enum berth_code change_fn(void *self, struct berth_cycle *cycle,
 /* Tells the plugins' cycle state that `other` has come or gone. */
 static bool tell_plugins(struct what_if *w, const struct berth_pod *other, bool add)
 {
-    const handle_list *list = &w->cycle->profile->at[POINT_PRE_FILTER];
+    const handle_list *list = &w->cycle.profile->at[POINT_PRE_FILTER];
     for (size_t i = 0; i < list->n; i++) {
         const struct berth_handle *h = list->v[i];
         change_fn *change = add ? h->plugin->add_pod : h->plugin->remove_pod;
-        if (!change || plugin_set_has(&w->cycle->skip_filter, h->id))
+        if (!change || plugin_set_has(&w->cycle.skip_filter, h->id))
             continue;
         status_clear(w->status);
-        enum berth_code code = change(h->self, w->cycle, w->pod, other, w->node, w->status);
+        enum berth_code code = change(h->self, &w->cycle, w->pod, other, &w->node, w->status);
         if (code == BERTH_SUCCESS)
             continue;
         tell_failure(w, add ? "AddPod" : "RemovePod", h, code);
@@ -55,19 +94,77 @@ static bool tell_plugins(struct what_if *w, const struct berth_pod *other, bool 
 
 bool what_if_add(struct what_if *w, struct berth_pod *other)
 {
-    node_info_add_pod(w->node, other);
+    node_info_add_pod(&w->node, other);
     return tell_plugins(w, other, true);
 }
 
 bool what_if_remove(struct what_if *w, struct berth_pod *other)
 {
-    bool was_there = node_info_remove_pod(w->node, pod_info_key(other));
+    bool was_there = node_info_remove_pod(&w->node, pod_info_key(other));
     assert(was_there);
     (void)was_there;
     return tell_plugins(w, other, false);
 }
 
+/* --- verdicts --------------------------------------------------------------------------------- */
+
 enum berth_code what_if_filter(const struct what_if *w, const struct berth_handle **ret_plugin)
 {
-    return cycle_run_filters(w->cycle, w->pod, w->node, w->status, ret_plugin);
+    *ret_plugin = NULL;
+    return cycle_run_filters(&w->cycle, w->pod, &w->node, w->status, ret_plugin);
+}
+
+/* Who has been promised the node keeps it against a pod that is not above him. */
+static bool counts_for(const struct berth_pod *pod, const struct berth_pod *nominated)
+{
+    return nominated->priority >= pod->priority &&
+           !str_eq(pod_info_key(nominated), pod_info_key(pod));
+}
+
+static const struct nominated_node *promises(const struct engine *e, const struct berth_node *node)
+{
+    return e->queue.nominator.nodes.n ? nominator_node(&e->queue.nominator, str_of(node->name))
+                                      : NULL;
+}
+
+bool what_if_is_promised(const struct engine *e, const struct berth_pod *pod,
+                         const struct berth_node *node)
+{
+    const struct nominated_node *n = promises(e, node);
+    for (size_t i = 0; n && i < n->pods.n; i++)
+        if (counts_for(pod, n->pods.v[i]))
+            return true;
+    return false;
+}
+
+bool what_if_keep_promises(struct what_if *w)
+{
+    const struct nominated_node *n = promises(w->cycle.engine, &w->node);
+    for (size_t i = 0; n && i < n->pods.n; i++)
+        if (counts_for(w->pod, n->pods.v[i]) && !what_if_add(w, n->pods.v[i]))
+            return false;
+    return true;
+}
+
+static enum berth_code filter_kept(struct what_if *w, const struct berth_handle **ret_plugin)
+{
+    if (!w->promised) {
+        w->promised = xnew(struct what_if);
+        what_if_init(w->promised, w->pod, w->status);
+    }
+    *ret_plugin = NULL;
+    what_if_begin(w->promised, &w->cycle, &w->node);
+    if (!what_if_keep_promises(w->promised))
+        return BERTH_ERROR;
+    return what_if_filter(w->promised, ret_plugin);
+}
+
+enum berth_code what_if_filter_promised(struct what_if *w, const struct berth_handle **ret_plugin)
+{
+    if (what_if_is_promised(w->cycle.engine, w->pod, &w->node)) {
+        enum berth_code code = filter_kept(w, ret_plugin);
+        if (code != BERTH_SUCCESS)
+            return code;
+    }
+    return what_if_filter(w, ret_plugin);
 }

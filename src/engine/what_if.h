@@ -4,9 +4,11 @@
  *
  * Purpose:   a copy of one node and of the plugins' cycle state to play with (upstream: AddPod and
  *            RemovePod of PreFilter). Nominated pods are added to it before a filter's first pass;
- *            preemption takes victims away from it.
- * Ownership: owns its copies; what_if_release gives them back. Cycle, pod and node are borrowed.
- * Threading: the engine's thread.
+ *            preemption takes victims away from it. One of these serves for many nodes, one after
+ *            the other, and uses its memory again.
+ * Ownership: owns its copies, which borrow what the originals hold; what_if_release gives them
+ *            back. Cycle, pod, nodes and the pods that come and go are borrowed.
+ * Threading: one thread at a time; several may ask about the same cycle, each with its own.
  */
 #ifndef BERTH_ENGINE_WHAT_IF_H
 #define BERTH_ENGINE_WHAT_IF_H
@@ -14,20 +16,36 @@
 #include "engine/cycle.h"
 
 struct what_if {
-    struct berth_cycle *cycle; /* clone */
-    struct berth_node *node;   /* clone */
+    struct berth_cycle cycle; /* a copy whose state is its own where plugins copy theirs */
+    struct berth_node node;   /* a copy that borrows */
     const struct berth_pod *pod;
     struct berth_status *status; /* takes the reasons of what fails */
+    struct what_if *promised;    /* the same, with nominated pods; NULL: never asked for */
 };
 
-void what_if_init(struct what_if *w, const struct berth_cycle *cycle, const struct berth_pod *pod,
-                  const struct berth_node *node, struct berth_status *status);
+/* Nothing to ask about yet: what_if_begin. */
+void what_if_init(struct what_if *w, const struct berth_pod *pod, struct berth_status *status);
 void what_if_release(struct what_if *w);
+/* The node as it is, and the state as it is. */
+void what_if_begin(struct what_if *w, const struct berth_cycle *cycle,
+                   const struct berth_node *node);
 /* False where a plugin broke: status holds the whole text. other must be on the node to leave it.
  */
 bool what_if_add(struct what_if *w, struct berth_pod *other);
 bool what_if_remove(struct what_if *w, struct berth_pod *other);
-/* The filters' verdict on the node as it would be. *ret_plugin: who refused. */
+/* The pods that the node is promised to, and that the pod has to respect, come. False as above. */
+bool what_if_keep_promises(struct what_if *w);
+/* The filters' verdict on the node as it would be. *ret_plugin: who refused; NULL: nobody did, or a
+ * plugin broke while it was told of nominated pods. */
 enum berth_code what_if_filter(const struct what_if *w, const struct berth_handle **ret_plugin);
+/*
+ * The same with nominated pods counted as upstream does: with those that the pod has to respect,
+ * and if there are any once more without.
+ */
+enum berth_code what_if_filter_promised(struct what_if *w, const struct berth_handle **ret_plugin);
+
+/* Is the node promised to others that the pod has to respect? */
+bool what_if_is_promised(const struct engine *engine, const struct berth_pod *pod,
+                         const struct berth_node *node);
 
 #endif

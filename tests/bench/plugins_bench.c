@@ -153,7 +153,7 @@ static void stage_init(struct stage *s, const struct bench_row *row, int64_t nod
         engine_object_changed(s->engine, NULL, s->objects.cluster.v[i]);
     place_pods(s);
     s->pod = pod_info_new(vec_last(&s->objects.pods), &s->engine->names);
-    s->cycle = cycle_new(s->engine, s->engine->profiles.v[0]);
+    s->cycle = cycle_new(s->engine, s->engine->setup->profiles.v[0]);
     if (!cycle_begin(s->cycle, s->pod, &s->failure) ||
         !cycle_filter(s->cycle, s->pod, &s->failure) || !cycle_score(s->cycle, s->pod, &s->failure))
         die("the pod that is measured does not fit");
@@ -255,7 +255,7 @@ static void print_cell(struct stage *s, const struct berth_handle *h, bool measu
 
 static const struct berth_handle *find_plugin(const struct stage *s, const char *name)
 {
-    const struct profile *p = s->engine->profiles.v[0];
+    const struct profile *p = s->engine->setup->profiles.v[0];
     for (size_t i = 0; i < p->instances.n; i++)
         if (strcmp(p->instances.v[i]->plugin->name, name) == 0)
             return p->instances.v[i];

@@ -27,8 +27,8 @@ cd "$here"
 api=$("$go" list -m -f '{{.Dir}}' k8s.io/api)
 machinery=$("$go" list -m -f '{{.Dir}}' k8s.io/apimachinery)
 set --
-for p in core/v1 apps/v1 policy/v1 storage/v1 resource/v1 coordination/v1 events/v1 scheduling/v1 \
-    scheduling/v1alpha2; do
+for p in core/v1 apps/v1 policy/v1 storage/v1 resource/v1 coordination/v1 coordination/v1beta1 \
+    events/v1 scheduling/v1 scheduling/v1alpha2; do
     set -- "$@" "$api/$p/generated.proto"
 done
 for p in apis/meta/v1 api/resource runtime runtime/schema util/intstr; do

@@ -8,7 +8,7 @@
 
 struct berth_handle *trial_instance(const struct fixture *f, const char *plugin)
 {
-    const handle_list *list = &f->engine->profiles.v[0]->instances;
+    const handle_list *list = &f->engine->setup->profiles.v[0]->instances;
     for (size_t i = 0; i < list->n; i++)
         if (strcmp(list->v[i]->plugin->name, plugin) == 0)
             return list->v[i];
@@ -32,7 +32,7 @@ void trial_begin(struct trial *t, const struct fixture *f, const char *plugin, s
     struct engine *e = f->engine;
     uint32_t slots[MAX_NODES];
     *t = (struct trial){.engine = e, .handle = trial_instance(f, plugin)};
-    t->cycle = cycle_new(e, e->profiles.v[0]);
+    t->cycle = cycle_new(e, e->setup->profiles.v[0]);
     t->pod = pod_info_new(pod, &e->names);
     object_unref(pod);
     cache_refresh(&e->cache);

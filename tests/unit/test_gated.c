@@ -21,7 +21,7 @@
 
 static bool profile_has(const struct fixture *f, const char *plugin)
 {
-    const struct profile *p = f->engine->profiles.v[0];
+    const struct profile *p = f->engine->setup->profiles.v[0];
     for (size_t i = 0; i < p->instances.n; i++)
         if (strcmp(p->instances.v[i]->plugin->name, plugin) == 0)
             return true;

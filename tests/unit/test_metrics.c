@@ -228,6 +228,177 @@ static void threads(void **state)
     metrics_free(shared.m);
 }
 
+/* --- resets ----------------------------------------------------------------------------------- */
+
+static void a_reset_series_is_gone_until_updated(void **state)
+{
+    (void)state;
+    struct metrics *m = metrics_new();
+    struct metric *gauge = metric_with(metrics_add(m, &pending), NULL);
+    struct metric *s = one(metrics_add(m, &duration), "x");
+    metric_set(gauge, 7);
+    metric_observe(s, 0.5);
+    metrics_reset(m);
+    assert_text(m, "# HELP scheduler_pending_pods [ALPHA] Back\\\\slash,\\nline and \"quotes\"\n"
+                   "# TYPE scheduler_pending_pods gauge\n"
+                   "scheduler_pending_pods 7\n");
+    metric_observe_all(s, (uint32_t[]){0, 0, 2, 0, 1}, 3.5);
+    assert_true(metric_value(s) == 3);
+    struct buf out = BUF_INIT;
+    metrics_write(m, &out);
+    assert_non_null(strstr(buf_cstr(&out), "le=\"0.01\"} 0\n"));
+    assert_non_null(strstr(buf_cstr(&out), "le=\"0.1\"} 2\n"));
+    assert_non_null(strstr(buf_cstr(&out), "_sum{result=\"x\"} 3.5\n"));
+    buf_release(&out);
+    metrics_free(m);
+}
+
+/* Many at once, and one by one, give the same page. */
+static void observations_may_be_gathered(void **state)
+{
+    (void)state;
+    struct metrics *m = metrics_new();
+    struct metric_family *f = metrics_add(m, &duration);
+    uint32_t counts[ARRAY_LEN(bounds) + 1] = {0};
+    double sum = 0;
+    for (int i = 0; i < 500; i++) {
+        double value = i % 7 ? ldexp(1, i % 23 - 12) : bounds[(size_t)i % ARRAY_LEN(bounds)];
+        metric_observe(one(f, "a"), value);
+        counts[metric_bucket(metric_family_desc(f), value)]++;
+        sum += value;
+    }
+    metric_observe_all(one(f, "b"), counts, sum);
+    struct buf out = BUF_INIT;
+    metrics_write(m, &out);
+    char *a = strstr(buf_cstr(&out), "_bucket{result=\"a\""),
+         *b = strstr(a, "_bucket{result=\"b\"");
+    for (; b; a++, b++) {
+        while (*b && *a == *b)
+            a++, b++;
+        if (!*b)
+            break;
+        assert_true(*a == 'a' && *b == 'b');
+    }
+    buf_release(&out);
+    metrics_free(m);
+}
+
+/* --- rules ------------------------------------------------------------------------------------ */
+
+static void assert_line(struct metrics *m, const char *line, bool there)
+{
+    struct buf out = BUF_INIT;
+    metrics_write(m, &out);
+    if (!!strstr(buf_cstr(&out), line) != there)
+        fail_msg("%s%s:\n%s", line, there ? " is not in" : " is in", buf_cstr(&out));
+    buf_release(&out);
+}
+
+static void disabled_families_are_not_shown(void **state)
+{
+    (void)state;
+    struct str disabled[] = {STR_INIT("scheduler_schedule_attempts_total"), STR_INIT("nothing"),
+                             STR_INIT("nothing"), STR_INIT("raw")};
+    static const struct metric_desc raw = {.name = "raw", .help = "", .kind = METRIC_GAUGE};
+    struct metrics *m = metrics_new();
+    metrics_govern(m, &(struct metrics_rules){.minor = 36, .disabled = disabled, .n_disabled = 4});
+    struct metric_family *f = metrics_add(m, &attempts);
+    struct metric *s = metric_with(f, (struct str[]){STR("a"), STR("b")});
+    assert_ptr_equal(metric_with(f, (struct str[]){STR("c"), STR("d")}), s);
+    metric_add(s, 1);
+    metrics_add(m, &pending);
+    metrics_add(m, &raw);
+    assert_line(m, "scheduler_schedule_attempts_total", false);
+    assert_line(m, "# HELP raw \n# TYPE raw gauge\nraw 0\n", true);
+    assert_line(m, "\ndisabled_metrics_total 3\n", true);
+    assert_line(m, "\nhidden_metrics_total 1\n", true);
+    assert_line(m, "{deprecated_version=\"\",stability_level=\"ALPHA\"} 2\n", true);
+    assert_line(m, "{deprecated_version=\"\",stability_level=\"BETA\"} 3\n", true);
+    assert_line(m, "stability_level=\"STABLE\"", false);
+    metrics_free(m);
+}
+
+static void old_families_are_hidden(void **state)
+{
+    (void)state;
+    static const struct metric_desc descs[] = {
+        {.name = "alpha_36", .help = "h", .stability = "ALPHA", .deprecated = "1.36.0"},
+        {.name = "alpha_37", .help = "h", .stability = "ALPHA", .deprecated = "1.37.0"},
+        {.name = "beta_35", .help = "h", .stability = "BETA", .deprecated = "1.35.0"},
+        {.name = "beta_36", .help = "h", .stability = "BETA", .deprecated = "1.36.0"},
+        {.name = "stable_33", .help = "h", .stability = "STABLE", .deprecated = "1.33.0"},
+        {.name = "stable_34", .help = "h", .stability = "STABLE", .deprecated = "1.34.0"},
+    };
+    for (int show = 0; show < 2; show++) {
+        struct metrics *m = metrics_new();
+        struct metric_family *families[ARRAY_LEN(descs)];
+        metrics_govern(m, &(struct metrics_rules){.minor = 36, .show_hidden = show});
+        metrics_add_all(m, descs, ARRAY_LEN(descs), families);
+        assert_line(m, "\nalpha_36 0", show);
+        assert_line(m, "\nalpha_37 0", true);
+        assert_line(m, "\nbeta_35 0", show);
+        assert_line(m, "# HELP beta_36 [BETA] (Deprecated since 1.36.0) h\n", true);
+        assert_line(m, "\nstable_33 0", show);
+        assert_line(m, "\nstable_34 0", true);
+        assert_line(m, show ? "\nhidden_metrics_total 0\n" : "\nhidden_metrics_total 3\n", true);
+        assert_line(m, "{deprecated_version=\"1.34.0\",stability_level=\"STABLE\"} 1\n", true);
+        metrics_free(m);
+    }
+}
+
+static void values_not_on_the_list_are_unexpected(void **state)
+{
+    (void)state;
+    struct metric_allow allowed[] = {
+        {STR_INIT("scheduler_schedule_attempts_total"), STR_INIT("result"), STR_INIT("ok,error")},
+        {STR_INIT("scheduler_attempt_duration_seconds"), STR_INIT("nope"), STR_INIT("")},
+    };
+    struct metrics *m = metrics_new();
+    metrics_govern(m, &(struct metrics_rules){.allowed = allowed, .n_allowed = 2});
+    struct metric_family *f = metrics_add(m, &attempts);
+    metric_add(metric_with(f, (struct str[]){STR("ok"), STR("p")}), 1);
+    metric_add(metric_with(f, (struct str[]){STR("error"), STR("p")}), 1);
+    metric_add(metric_with(f, (struct str[]){STR("ok,error"), STR("p")}), 1);
+    metric_add(metric_with(f, (struct str[]){STR(""), STR("p")}), 1);
+    metric_observe(one(metrics_add(m, &duration), "any"), 1);
+    assert_line(m, "{profile=\"p\",result=\"ok\"} 1\n", true);
+    assert_line(m, "{profile=\"p\",result=\"error\"} 1\n", true);
+    assert_line(m, "{profile=\"p\",result=\"unexpected\"} 2\n", true);
+    assert_line(m, "result=\"any\"", true);
+    assert_line(m, "\ncardinality_enforcement_unexpected_categorizations_total 2\n", true);
+    metrics_free(m);
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+struct part_state {
+    struct metric *gauge;
+    int pages;
+};
+
+static void part_init(void *state, struct metrics *m)
+{
+    ((struct part_state *)state)->gauge = metric_with(metrics_add(m, &pending), NULL);
+}
+
+static void part_on_write(void *state)
+{
+    struct part_state *s = state;
+    metric_set(s->gauge, ++s->pages);
+}
+
+static void a_part_is_made_once_and_told_of_pages(void **state)
+{
+    (void)state;
+    static const struct metrics_part part = {sizeof(struct part_state), part_init, part_on_write};
+    struct metrics *m = metrics_new();
+    struct part_state *s = metrics_part(m, &part);
+    assert_ptr_equal(metrics_part(m, &part), s);
+    assert_line(m, "\nscheduler_pending_pods 1\n", true);
+    assert_line(m, "\nscheduler_pending_pods 2\n", true);
+    metrics_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +408,12 @@ int main(void)
         cmocka_unit_test(buckets),
         cmocka_unit_test(series_are_bounded),
         cmocka_unit_test(threads),
+        cmocka_unit_test(a_reset_series_is_gone_until_updated),
+        cmocka_unit_test(observations_may_be_gathered),
+        cmocka_unit_test(disabled_families_are_not_shown),
+        cmocka_unit_test(old_families_are_hidden),
+        cmocka_unit_test(values_not_on_the_list_are_unexpected),
+        cmocka_unit_test(a_part_is_made_once_and_told_of_pages),
     };
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
 }

@@ -119,7 +119,7 @@ static bool signature_of(struct fixture *f, const char *app, struct buf *out)
                                       "\"default-scheduler\"}}",
                                       app);
     struct berth_pod *pod = pod_info_new(o, &f->engine->names);
-    bool signable = signature_write(f->engine->profiles.v[0], pod, out);
+    bool signable = signature_write(f->engine->setup->profiles.v[0], pod, out);
     pod_info_unref(pod);
     object_unref(o);
     return signable;
@@ -170,7 +170,7 @@ static void begin_trial(struct trial *t)
 {
     *t = (struct trial){0};
     begin(&t->f);
-    t->cycle = cycle_new(t->f.engine, t->f.engine->profiles.v[0]);
+    t->cycle = cycle_new(t->f.engine, t->f.engine->setup->profiles.v[0]);
     t->group.object = fixture_object(KIND_POD_GROUP, "{\"metadata\":{\"name\":\"g\"}}");
     t->placements = (struct berth_placements){.engine = t->f.engine, .arena = &t->cycle->arena};
 }

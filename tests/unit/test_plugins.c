@@ -15,7 +15,7 @@
 
 static struct berth_handle *instance(const struct fixture *f, const char *name)
 {
-    const handle_list *list = &f->engine->profiles.v[0]->instances;
+    const handle_list *list = &f->engine->setup->profiles.v[0]->instances;
     for (size_t i = 0; i < list->n; i++)
         if (strcmp(list->v[i]->plugin->name, name) == 0)
             return list->v[i];

@@ -136,7 +136,7 @@ static void score_without_prescore_is_an_error(void **state)
     fixture_init(&f, NULL, NULL);
     fixture_add(&f, node(""));
     trial_begin(&t, &f, PLUGIN, pod(""));
-    struct berth_cycle *fresh = cycle_new(f.engine, f.engine->profiles.v[0]);
+    struct berth_cycle *fresh = cycle_new(f.engine, f.engine->setup->profiles.v[0]);
     status_clear(&f.engine->status);
     assert_int_equal(t.handle->plugin->score(t.handle->self, fresh, t.pod,
                                              cache_node(&f.engine->cache, STR("n")), &score,

@@ -33,7 +33,7 @@ static void begin(struct scene *s, struct fixture *f)
     struct engine *e = f->engine;
     fixture_add(f, fixture_node("n", "2", "8Gi"));
     fixture_add(f, fixture_pod_on("old", "1500m", "1Gi", "n"));
-    s->cycle = cycle_new(e, e->profiles.v[0]);
+    s->cycle = cycle_new(e, e->setup->profiles.v[0]);
     s->pod = info(f, fixture_pod("p", "1", "1Gi"));
     s->more = info(f, fixture_pod("more", "1500m", "1Gi"));
     s->node = cache_node(&e->cache, STR("n"));
@@ -43,7 +43,8 @@ static void begin(struct scene *s, struct fixture *f)
         if (list->v[i]->plugin->pre_filter(list->v[i]->self, s->cycle, s->pod, &e->status) ==
             BERTH_SKIP)
             plugin_set_add(&s->cycle->skip_filter, list->v[i]->id);
-    what_if_init(&s->w, s->cycle, s->pod, s->node, &e->status);
+    what_if_init(&s->w, s->pod, &e->status);
+    what_if_begin(&s->w, s->cycle, s->node);
 }
 
 static void end(struct scene *s)

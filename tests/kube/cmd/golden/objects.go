@@ -14,6 +14,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	coordinationv1beta1 "k8s.io/api/coordination/v1beta1"
 	v1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -39,7 +40,7 @@ var kinds = []runtime.Object{
 	&storagev1.VolumeAttachment{},
 	&resourcev1.ResourceClaim{}, &resourcev1.ResourceClaimTemplate{}, &resourcev1.ResourceSlice{}, &resourcev1.DeviceClass{},
 	&schedulingv1.PriorityClass{}, &schedulingv1alpha2.Workload{}, &schedulingv1alpha2.PodGroup{},
-	&coordinationv1.Lease{}, &eventsv1.Event{},
+	&coordinationv1.Lease{}, &eventsv1.Event{}, &v1.Event{}, &coordinationv1beta1.LeaseCandidate{},
 }
 
 var (
@@ -56,9 +57,13 @@ func writeObjects(dir string, r *random) {
 		gvk := kindOf(kind)
 		for i := range 4 {
 			obj := newObject(r, kind, i == 0)
-			name := fmt.Sprintf("%s-%d", strings.ToLower(gvk.Kind), i)
+			stem := strings.ToLower(gvk.Kind)
+			if _, ok := obj.(*v1.Event); ok { // there are two kinds of this name
+				stem = "coreevent"
+			}
+			name := fmt.Sprintf("%s-%d", stem, i)
 			if i == 0 {
-				name = strings.ToLower(gvk.Kind) + "-full"
+				name = stem + "-full"
 			}
 			writePair(filepath.Join(dir, name), obj)
 			count++

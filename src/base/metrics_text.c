@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The page of a registry. */
+#include <math.h>
+
+#include "base/metrics_internal.h"
+#include "base/num.h"
+
+static void add_escaped(struct buf *out, struct str s, bool quotes)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '\n')
+            buf_add_cstr(out, "\\n");
+        else if (s.p[i] == '\\' || (quotes && s.p[i] == '"'))
+            buf_add_printf(out, "\\%c", s.p[i]);
+        else
+            buf_add_char(out, s.p[i]);
+    }
+}
+
+/* name_suffix{label="value",…,le="bound"} without the number; le NULL: not there. */
+static void write_name(const struct metric_family *f, const struct metric *s, const char *suffix,
+                       const double *le, struct buf *out)
+{
+    buf_add_cstr(out, f->desc->name);
+    buf_add_cstr(out, suffix);
+    char separator = '{';
+    for (size_t i = 0; i < f->n_labels; i++) {
+        buf_add_char(out, separator);
+        buf_add_cstr(out, f->desc->labels[f->order[i]]);
+        buf_add_cstr(out, "=\"");
+        add_escaped(out, s->values[i], true);
+        buf_add_char(out, '"');
+        separator = ',';
+    }
+    if (le) {
+        buf_add_char(out, separator);
+        buf_add_cstr(out, "le=\"");
+        num_format(*le, NUM_STYLE_G, out);
+        buf_add_char(out, '"');
+    }
+    if (le || f->n_labels)
+        buf_add_char(out, '}');
+    buf_add_char(out, ' ');
+}
+
+static void write_number(double value, struct buf *out)
+{
+    /* A negative zero is a zero to client_golang. */
+    num_format(value == 0 ? 0 : value, NUM_STYLE_G, out);
+    buf_add_char(out, '\n');
+}
+
+static void write_histogram(const struct metric_family *f, const struct metric *s, struct buf *out)
+{
+    static const double infinity = INFINITY;
+    double sum = atomic_load_explicit(&s->value, memory_order_relaxed);
+    uint64_t count = 0;
+    for (size_t i = 0; i <= f->desc->n_buckets; i++) {
+        count += atomic_load_explicit(&s->buckets[i], memory_order_relaxed);
+        write_name(f, s, "_bucket", i < f->desc->n_buckets ? &f->desc->buckets[i] : &infinity, out);
+        write_number((double)count, out);
+    }
+    write_name(f, s, "_sum", NULL, out);
+    write_number(sum, out);
+    write_name(f, s, "_count", NULL, out);
+    write_number((double)count, out);
+}
+
+static void write_head(const struct metric_desc *desc, struct buf *out)
+{
+    static const char *const kinds[] = {
+        [METRIC_COUNTER] = "counter",
+        [METRIC_GAUGE] = "gauge",
+        [METRIC_HISTOGRAM] = "histogram",
+    };
+    buf_add_printf(out, "# HELP %s ", desc->name);
+    if (desc->stability)
+        buf_add_printf(out, "[%s] ", desc->stability);
+    if (desc->deprecated)
+        buf_add_printf(out, "(Deprecated since %s) ", desc->deprecated);
+    add_escaped(out, str_of(desc->help), false);
+    buf_add_printf(out, "\n# TYPE %s %s\n", desc->name, kinds[desc->kind]);
+}
+
+static void write_family(struct metric_family *f, struct buf *out)
+{
+    bool begun = false;
+    pthread_mutex_lock(&f->lock);
+    for (size_t i = 0; i < f->series.n && !f->hidden; i++) {
+        const struct metric *s = f->series.v[i];
+        if (atomic_load_explicit(&s->gone, memory_order_relaxed))
+            continue;
+        if (!begun)
+            write_head(f->desc, out);
+        begun = true;
+        if (f->desc->kind == METRIC_HISTOGRAM) {
+            write_histogram(f, s, out);
+        } else {
+            write_name(f, s, "", NULL, out);
+            write_number(metric_value(s), out);
+        }
+    }
+    pthread_mutex_unlock(&f->lock);
+}
+
+void metrics_write(struct metrics *m, struct buf *out)
+{
+    for (size_t i = 0; i < m->parts.n; i++)
+        if (m->parts.v[i].desc->on_write)
+            m->parts.v[i].desc->on_write(m->parts.v[i].state);
+    pthread_mutex_lock(&m->lock);
+    for (size_t i = 0; i < m->families.n; i++)
+        write_family(m->families.v[i], out);
+    pthread_mutex_unlock(&m->lock);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one table of berth's commands. */
+#include "cmd/cmd.h"
+
+const struct command commands[] = {
+    {"scheduler", cmd_scheduler, cmd_scheduler_flags, "",
+     "schedule the pods of a cluster, in place of kube-scheduler"},
+    {"simulate", cmd_simulate, cmd_simulate_flags, "FILE",
+     "schedule the pods of manifest files, without a cluster"},
+    {"config", cmd_config, cmd_config_flags, "convert validate diff FILE",
+     "convert, check and compare configuration files"},
+    {"bench", cmd_bench, cmd_bench_flags, "engine", "measure the engine alone, without a cluster"},
+    {"completion", cmd_completion, cmd_completion_flags, "bash zsh fish",
+     "print what teaches a shell to complete berth's command lines"},
+    {"mdoc", cmd_mdoc, NULL, "", NULL}, /* for `make man` */
+};
+const size_t n_commands = ARRAY_LEN(commands);
+
+const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; i < n_commands; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return &commands[i];
+    return NULL;
+}
