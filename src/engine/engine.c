@@ -55,7 +55,7 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     };
     e->metrics = make_metrics(e, options);
     queue_init(&e->queue, &queue, &e->status);
-    e->groups = queue.groups;
+    e->groups = e->features.on[FEATURE_GANG_SCHEDULING] = queue.groups;
     e->queue.metrics = e->metrics;
     workers_init(&e->workers, e->ports.pool);
     e->surveys = options->surveys;

@@ -5,6 +5,7 @@
 #include "engine/internal.h"
 
 static const char *const names[FEATURE_COUNT] = {
+    [FEATURE_GANG_SCHEDULING] = "GangScheduling",
     [FEATURE_MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD] = "MatchLabelKeysInPodTopologySpread",
     [FEATURE_NODE_DECLARED_FEATURES] = "NodeDeclaredFeatures",
     [FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS] = "TaintTolerationComparisonOperators",

@@ -165,6 +165,8 @@ void group_submit_disagreement(struct engine *e, struct group_cycle *g,
 struct berth_pod_group group_abi(struct engine *e, const struct group_cycle *g)
 {
     return (struct berth_pod_group){
+        .namespace = g->namespace,
+        .name = g->name,
         .object = objects_get(&e->cluster.objects, KIND_POD_GROUP, g->namespace, g->name),
         .state = pod_groups_get(&e->cluster.pod_groups, g->namespace, g->name)};
 }

@@ -17,6 +17,7 @@
 struct pod_group_state;
 
 struct berth_pod_group {
+    struct str namespace, name;
     struct object *object;               /* a PodGroup; NULL: there is none of that name */
     const struct pod_group_state *state; /* its pods */
 };

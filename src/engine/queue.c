@@ -222,11 +222,12 @@ static void place(struct queue *q, struct berth_queued_pod *qp, enum queue_strat
                   const struct cluster_event *event, int64_t now)
 {
     enum queue_place to = QUEUE_UNSCHEDULABLE;
-    bool error = broke(qp);
+    /* Members of a group keep their backoff, too: upstream tries a gang again without a pause. */
+    bool keeps = broke(qp) || (q->options.groups && qp->pod->pod->spec.scheduling_group);
     if (strategy != QUEUE_SKIP && admitted(q, qp)) {
         to = QUEUE_ACTIVE;
         if (strategy == QUEUE_AFTER_BACKOFF && backing_off(qp, now))
-            to = error ? QUEUE_ERROR_BACKOFF : QUEUE_BACKOFF;
+            to = keeps ? QUEUE_ERROR_BACKOFF : QUEUE_BACKOFF;
     }
     qp->moved_by = (struct cluster_event){
         .resource = event->resource, .action = event->action, .label = event->label};

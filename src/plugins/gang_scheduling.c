@@ -64,8 +64,8 @@ static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,
         return BERTH_SUCCESS;
     const struct pod_group *group = group_object(self, pod->pod);
     if (!group) {
-        say(self, status,
-            "waiting for pods's pod group \"%.*s\" to appear in scheduling queue", STR_ARG(name));
+        say(self, status, "waiting for pods's pod group \"%.*s\" to appear in scheduling queue",
+            STR_ARG(name));
         return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
     }
     const struct gang_scheduling_policy *gang = group->spec.scheduling_policy.gang;
@@ -156,6 +156,6 @@ static void events(void *ctx, struct berth_registrar *r)
 }
 
 const struct berth_plugin gang_scheduling_plugin = {
-    PLUGIN_HEAD("GangScheduling"), .create = create,   .destroy = free, .events = events,
+    PLUGIN_HEAD("GangScheduling"), .create = create, .destroy = free, .events = events,
     .pre_enqueue = pre_enqueue,    .permit = permit,
 };

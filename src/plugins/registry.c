@@ -18,6 +18,9 @@ static const struct berth_plugin *const plugins[] = {
     &image_locality_plugin,
     &default_binder_plugin,
     &node_declared_features_plugin,
+    &gang_scheduling_plugin,
+    &topology_placement_generator_plugin,
+    &pod_group_pods_count_plugin,
     &node_resources_least_allocated_plugin,
     &node_resources_most_allocated_plugin,
     &requested_to_capacity_ratio_plugin,
@@ -51,10 +54,16 @@ static const struct plugin_ref defaults[] = {
     {STR_INIT("ImageLocality"), &weight_1},
     {STR_INIT("DefaultBinder"), NULL},
     {STR_INIT("NodeDeclaredFeatures"), NULL},
+    {STR_INIT("GangScheduling"), NULL},
+    {STR_INIT("TopologyPlacementGenerator"), NULL},
+    {STR_INIT("PodGroupPodsCount"), &weight_1},
 };
 
 static const struct gated_default gated[] = {
     {STR_INIT("NodeDeclaredFeatures"), FEATURE_NODE_DECLARED_FEATURES},
+    {STR_INIT("GangScheduling"), FEATURE_GANG_SCHEDULING},
+    {STR_INIT("TopologyPlacementGenerator"), FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING},
+    {STR_INIT("PodGroupPodsCount"), FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING},
 };
 
 const struct registry in_tree_registry = {
