@@ -14,7 +14,8 @@ endif
 # Packages of Debian 12. `make deps` and `make deps-test` install what is missing of them.
 DEPS_BUILD := gcc libc6-dev libssl-dev libnghttp2-dev libyaml-dev
 DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang-19 libclang-rt-19-dev llvm-19 \
-	clang-format-19 clang-tidy-19 shellcheck python3 python3-venv openssl curl ca-certificates
+	clang-format-19 clang-tidy-19 shellcheck python3 python3-venv openssl curl ca-certificates \
+	groff-base mandoc zsh fish
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion \
 	-Wpointer-arith -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wimplicit-fallthrough -Werror
@@ -39,7 +40,8 @@ FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all help deps deps-test run test check unit unit-bins e2e-bins fuzz-bins fuzz lint format \
-	clean kube oracle install bench bench-decode bench-plugins compile_commands.json
+	clean kube oracle man install install-kube-scheduler bench bench-decode bench-plugins \
+	compile_commands.json
 
 all: $(BUILD)/berth
 
@@ -57,6 +59,8 @@ help:
 	@echo 'make oracle  compare with kube-scheduler on CASES random clusters from SEED on'
 	@echo 'make bench-plugins what each plugin costs per pod and node'
 	@echo 'make bench-decode  decode 5,000 pods from JSON and protobuf, beside Go'
+	@echo 'make install PREFIX=/usr/local DESTDIR=   the program, its manual, completion, a unit'
+	@echo 'make man     the manual pages alone'
 	@echo 'make deps, make deps-test   the packages these need'
 
 deps:
@@ -189,10 +193,37 @@ compile_commands.json:
 format:
 	clang-format-19 -i $(FORMATTED)
 
+# --- installing -------------------------------------------------------------------------------
+
+# Pages of docs/man with the options of their commands, as the program's own tables have them.
+MAN := $(patsubst docs/man/%.in,$(BUILD)/man/%,$(wildcard docs/man/*.in))
+man: $(MAN)
+$(BUILD)/man/%: docs/man/%.in $(BUILD)/berth
+	@mkdir -p $(@D)
+	$(Q)name=$(basename $*); { [ $$name = berth ] || $(BUILD)/berth mdoc $${name#berth-}; } | \
+		sed -e '/^@OPTIONS@$$/{r /dev/stdin' -e 'd' -e '}' -e 's/@VERSION@/$(VERSION)/' $< >$@
+
 PREFIX ?= /usr/local
-install: all
+share = $(DESTDIR)$(PREFIX)/share
+# install-kube-scheduler also takes that name, for what calls the scheduler by it.
+install: all man
 	install -D -m 755 $(BUILD)/berth $(DESTDIR)$(PREFIX)/bin/berth
 	install -D -m 644 include/berth/plugin.h $(DESTDIR)$(PREFIX)/include/berth/plugin.h
+	for page in $(MAN); do \
+		install -D -m 644 $$page $(share)/man/man$${page##*.}/$$(basename $$page) || exit 1; \
+	done
+	install -d $(share)/bash-completion/completions $(share)/zsh/site-functions \
+		$(share)/fish/vendor_completions.d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	$(BUILD)/berth completion bash >$(share)/bash-completion/completions/berth
+	$(BUILD)/berth completion zsh >$(share)/zsh/site-functions/_berth
+	$(BUILD)/berth completion fish >$(share)/fish/vendor_completions.d/berth.fish
+	sed 's|/usr/local|$(PREFIX)|' deploy/systemd/berth.service \
+		>$(DESTDIR)$(PREFIX)/lib/systemd/system/berth.service
+install-kube-scheduler: install
+	ln -sf berth $(DESTDIR)$(PREFIX)/bin/kube-scheduler
+	ln -sf berth $(share)/bash-completion/completions/kube-scheduler
+	ln -sf berth.fish $(share)/fish/vendor_completions.d/kube-scheduler.fish
+	ln -sf berth-scheduler.8 $(share)/man/man8/kube-scheduler.8
 
 clean:
 	rm -rf build

@@ -88,3 +88,9 @@ void heap_fix(struct heap *h, struct heap_node *node)
     if (sift_up(h, i, node) == i)
         sift_down(h, i, node);
 }
+
+void heap_reorder(struct heap *h)
+{
+    for (size_t i = h->items.n / 2; i-- > 0;)
+        sift_down(h, i, h->items.v[i]);
+}

@@ -36,6 +36,8 @@ struct heap_node *heap_pop(struct heap *h);        /* NULL when empty */
 void heap_remove(struct heap *h, struct heap_node *node);
 /* To be called after what less() reads of this node has changed. */
 void heap_fix(struct heap *h, struct heap_node *node);
+/* To be called after less() has become another: all are put in order. Who is, stays in place. */
+void heap_reorder(struct heap *h);
 static inline bool heap_contains(const struct heap_node *node)
 {
     return node->at != 0;

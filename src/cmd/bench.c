@@ -3,6 +3,7 @@
 #include "base/time.h"
 #include "cmd/bench_rows.h"
 #include "cmd/cmd.h"
+#include "cmd/config_file.h"
 #include "cmd/flags.h"
 #include "codec/json.h"
 #include "engine/engine.h"
@@ -12,14 +13,14 @@
 
 struct bench {
     int64_t nodes, pods, runs;
-    const char *output;
+    const char *config_file, *output;
     bool compare, help;
     struct features features;
     VEC(const struct bench_row *) rows; /* none: all */
     struct arena arena;
     struct scheduler_config config;
     struct flag_custom rows_flag, gates_flag;
-    struct flag flags[8];
+    struct flag flags[9];
 };
 
 static const char usage[] =
@@ -236,12 +237,15 @@ static void write_rows(struct buf *out)
 
 static void init(struct bench *b)
 {
-    *b = (struct bench){.nodes = 5000, .pods = 10000, .runs = 5, .output = "table"};
+    *b = (struct bench){
+        .nodes = 5000, .pods = 10000, .runs = 5, .config_file = "", .output = "table"};
     features_default(&b->features);
     b->rows_flag = (struct flag_custom){.to = b, .set = add_rows, .write_options = write_rows};
     b->gates_flag = flag_features(&b->features);
     const struct flag flags[] = {
-        {"Bench", "row", '\0', FLAG_CUSTOM, &b->rows_flag, "NAME[,NAME...]",
+        {"Bench", "config", '\0', FLAG_STR, &b->config_file, "FILE",
+         "a KubeSchedulerConfiguration; pods go by its profile default-scheduler", false, NULL},
+        {NULL, "row", '\0', FLAG_CUSTOM, &b->rows_flag, "NAME[,NAME...]",
          "which kinds of pods; all where none is named:", false, NULL},
         {NULL, "nodes", '\0', FLAG_INT, &b->nodes, "N", "nodes of the cluster", false, NULL},
         {NULL, "pods", '\0', FLAG_INT, &b->pods, "N", "pods to place", false, NULL},
@@ -255,6 +259,23 @@ static void init(struct bench *b)
     };
     static_assert(sizeof(flags) == sizeof(b->flags), "room for every flag");
     memcpy(b->flags, flags, sizeof(flags));
+}
+
+/* Says what is wrong with it. */
+static bool load_config(struct bench *b)
+{
+    struct buf lines = BUF_INIT;
+    config_default(&b->config, &b->arena);
+    bool ok = !*b->config_file || config_file_use(b->config_file, &in_tree_registry, &b->features,
+                                                  &b->arena, &b->config, &lines);
+    if (ok && b->config.extenders.n) {
+        buf_add_printf(&lines, "%s: extenders: the engine is measured alone: leave them out\n",
+                       b->config_file);
+        ok = false;
+    }
+    config_file_tell(&lines);
+    buf_release(&lines);
+    return ok;
 }
 
 static int run(struct bench *b, int argc, char **argv)
@@ -273,6 +294,8 @@ static int run(struct bench *b, int argc, char **argv)
                         MAX_RUNS);
     if (strcmp(b->output, "table") != 0 && strcmp(b->output, "json") != 0)
         return cmd_fail(EXIT_USAGE, "--output: \"%s\" is neither table nor json", b->output);
+    if (!load_config(b))
+        return EXIT_FAILED;
     bool all = b->rows.n == 0;
     for (size_t i = 0; all && i < bench_n_rows; i++)
         vec_push(&b->rows, &bench_rows[i]);
@@ -284,7 +307,6 @@ int cmd_bench(int argc, char **argv)
     struct bench b;
     init(&b);
     arena_init(&b.arena, 0);
-    config_default(&b.config, &b.arena);
     int code = run(&b, argc, argv);
     vec_release(&b.rows);
     arena_release(&b.arena);

@@ -12,7 +12,7 @@
  */
 static const char engine[] =
     "_berth() {\n"
-    "    local line=${COMP_LINE:0:COMP_POINT} cur= command= flag= value= front= word\n"
+    "    local line=${COMP_LINE:0:COMP_POINT} cur='' command='' flag='' value='' front='' word\n"
     "    local -a words\n"
     "    COMPREPLY=()\n"
     "    IFS=$' \\t\\n' read -r -a words <<<\"$line\"\n"

@@ -3,9 +3,9 @@
 #include "base/buf.h"
 #include "cmd/cmd.h"
 #include "cmd/config_diff.h"
+#include "cmd/config_file.h"
 #include "cmd/flags.h"
 #include "cmd/out_of_tree.h"
-#include "engine/complaints.h"
 #include "engine/known_plugins.h"
 #include "engine/profile_plan.h"
 #include "plugins/registry.h"
@@ -50,12 +50,24 @@ static void note_legacy(const struct config_command *c, const struct scheduler_c
     }
 }
 
-static int load(struct config_command *c, const char *file, struct scheduler_config *ret_config,
-                struct err *reterr)
+/* Says what is wrong on standard error. */
+static bool tell_faults(const struct config_command *c, const struct scheduler_config *config)
 {
-    struct str text;
-    int r = cmd_read_file(file, &c->arena, &text, reterr);
-    return r < 0 ? r : config_load(file, text, &c->arena, ret_config, reterr);
+    struct buf lines = BUF_INIT;
+    bool ok = config_file_check(config, &c->registry, &c->features, &lines);
+    config_file_tell(&lines);
+    buf_release(&lines);
+    return ok;
+}
+
+/* The same. */
+static bool use(struct config_command *c, const char *file, struct scheduler_config *ret_config)
+{
+    struct buf lines = BUF_INIT;
+    bool ok = config_file_use(file, &c->registry, &c->features, &c->arena, ret_config, &lines);
+    config_file_tell(&lines);
+    buf_release(&lines);
+    return ok;
 }
 
 static int convert(struct config_command *c, char **files, int n)
@@ -68,18 +80,12 @@ static int convert(struct config_command *c, char **files, int n)
         return cmd_fail(EXIT_USAGE, "convert takes one file; see `berth config --help`");
     if (*c->output && !json && strcmp(c->output, "yaml") != 0)
         return cmd_fail(EXIT_USAGE, "-o %s: convert writes yaml or json", c->output);
-    int r = cmd_read_file(files[0], &c->arena, &text, &err);
-    if (r == 0)
-        r = config_parse(files[0], text, &c->arena, &config, &err);
-    if (r == 0)
-        r = config_load(files[0], text, &c->arena, &whole, &err);
-    if (r == 0) {
-        r = config_check(&whole, &c->registry, &c->features, &err);
-        if (r < 0)
-            err_prefix(&err, r, "%s", files[0]);
-    }
-    if (r < 0)
+    if (cmd_read_file(files[0], &c->arena, &text, &err) < 0 ||
+        config_text_load(files[0], text, &c->arena, &whole, &err) < 0 ||
+        config_parse(files[0], text, &c->arena, &config, &err) < 0)
         return cmd_fail(EXIT_FAILED, "%s", err.msg);
+    if (!tell_faults(c, &whole))
+        return EXIT_FAILED;
     struct buf out = BUF_INIT;
     config_write_given(&config, json, &out);
     fwrite(out.p, 1, out.n, stdout);
@@ -90,41 +96,17 @@ static int convert(struct config_command *c, char **files, int n)
 
 /* --- validate --------------------------------------------------------------------------------- */
 
-/* "f.yaml: line 3: x" reads as "f.yaml:3: x", as editors like it. */
-static void print_unreadable(const char *file, const char *message)
-{
-    struct str rest = str_of(message), path = str_of(file);
-    if (str_starts(rest, path))
-        rest = str_slice(rest, path.n + 2, rest.n);
-    size_t colon = str_find(rest, ':'), comma = str_find(rest, ',');
-    uint64_t line;
-    if (str_starts(rest, STR("line ")) &&
-        str_to_u64(str_slice(rest, strlen("line "), MIN(colon, comma)), &line))
-        printf("%s:%llu: %.*s\n", file, (unsigned long long)line,
-               STR_ARG(str_trim(str_slice(rest, colon + 1, rest.n))));
-    else
-        printf("%s: %.*s\n", file, STR_ARG(rest));
-}
-
 static bool validate_one(struct config_command *c, const char *file)
 {
     struct scheduler_config config;
-    struct complaints complaints = {0};
-    struct err err;
-    if (load(c, file, &config, &err) < 0) {
-        print_unreadable(file, err.msg);
-        return false;
-    }
-    config_complain(&config, &c->registry, &c->features, &complaints);
-    for (size_t i = 0; i < complaints.v.n; i++) {
-        uint32_t line = config_line(&config, str_of(complaints.v.v[i]));
-        if (line)
-            printf("%s:%u: %s\n", file, line, complaints.v.v[i]);
-        else
-            printf("%s: %s\n", file, complaints.v.v[i]);
-    }
-    bool ok = complaints.n == 0;
-    complaints_release(&complaints);
+    struct buf lines = BUF_INIT;
+    bool ok = config_file_use(file, &c->registry, &c->features, &c->arena, &config, &lines);
+    fputs(buf_cstr(&lines), stdout);
+    if (ok && config.unread_line)
+        fprintf(stderr,
+                "berth: %s:%u: a second document begins here: schedulers read the first only\n",
+                file, config.unread_line);
+    buf_release(&lines);
     return ok;
 }
 
@@ -143,22 +125,13 @@ static int validate(struct config_command *c, char **files, int n)
 static int diff(struct config_command *c, char **files, int n)
 {
     struct scheduler_config configs[2];
-    struct err err;
     bool json = strcmp(c->output, "json") == 0;
     if (n != 2)
         return cmd_fail(EXIT_USAGE, "diff takes two files; see `berth config --help`");
     if (*c->output && !json && strcmp(c->output, "text") != 0)
         return cmd_fail(EXIT_USAGE, "-o %s: diff writes text or json", c->output);
-    for (int i = 0; i < 2; i++) {
-        int r = load(c, files[i], &configs[i], &err);
-        if (r == 0) {
-            r = config_check(&configs[i], &c->registry, &c->features, &err);
-            if (r < 0)
-                err_prefix(&err, r, "%s", files[i]);
-        }
-        if (r < 0)
-            return cmd_fail(EXIT_FAILED, "%s", err.msg);
-    }
+    if (!use(c, files[0], &configs[0]) || !use(c, files[1], &configs[1]))
+        return EXIT_FAILED;
     struct buf out = BUF_INIT;
     config_diff(&configs[0], &configs[1], &c->registry, &c->features, json, &out);
     fwrite(out.p, 1, out.n, stdout);

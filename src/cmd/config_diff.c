@@ -94,7 +94,7 @@ static struct str arguments(struct diff *d, const struct profile_config *p, stru
     if (!kind)
         return given;
     void *args = arena_alloc(&d->arena, kind->type->size, kind->type->align);
-    if (str_is(given, "null") || args_read(kind, given, &d->arena, args, &err) < 0)
+    if (str_is(given, "null") || args_read(kind, d->features, given, &d->arena, args, &err) < 0)
         return given;
     return args_write(kind, args, &d->arena);
 }

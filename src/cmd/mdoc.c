@@ -7,7 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/outline.h"
 
-/* Within a line: backslashes, and hyphens that somebody will copy. */
+/* Within a line: backslashes, hyphens that somebody will copy, and where long words may break. */
 static void add_text(struct buf *out, struct str text)
 {
     for (size_t i = 0; i < text.n; i++) {
@@ -15,6 +15,8 @@ static void add_text(struct buf *out, struct str text)
             buf_add_cstr(out, "\\e");
         else if (text.p[i] == '-')
             buf_add_cstr(out, "\\-");
+        else if (text.p[i] == ',')
+            buf_add_cstr(out, ",\\:");
         else
             buf_add_char(out, text.p[i]);
     }
@@ -76,7 +78,8 @@ static void add_flag(struct buf *out, const struct outline_flag *f)
         buf_add_cstr(out, f->without.n ? " Oc" : "");
     }
     buf_add_char(out, '\n');
-    add_help(out, f->help);
+    /* "this text" is another one there. */
+    add_help(out, str_is(f->name, "help") ? STR("Print a short help.") : f->help);
     if (f->options.n)
         add_options(out, f->options);
     if (f->value.n) {

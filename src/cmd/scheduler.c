@@ -30,8 +30,9 @@ struct scheduler {
     struct loop_io signals;
     struct scheduler_serving *serving;
     struct world *world;
+    struct loop_timer flush; /* of the log */
     int exit_code;
-    bool stopping;
+    bool stopping, lost;
 };
 
 /* --- configuration ---------------------------------------------------------------------------- */
@@ -180,21 +181,78 @@ static int load_kube(struct scheduler *s, struct err *reterr)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+/* For requests under way when the end has come. */
+#define SERVING_PATIENCE (5 * NSEC_PER_SEC)
+
+static void tell_address(const struct scheduler *s, const char *what)
+{
+    const char *address = s->options->serving.bind_address;
+    bool v6 = strchr(address, ':') != NULL;
+    struct buf line = BUF_INIT;
+    buf_add_printf(&line, "%s %s%s%s:%u", what, v6 ? "[" : "", address, v6 ? "]" : "",
+                   scheduler_serving_port(s->serving));
+    log_plain(0, buf_cstr(&line));
+    buf_release(&line);
+}
+
+static void on_flush(struct loop_timer *timer)
+{
+    const struct scheduler *s = CONTAINER_OF(timer, struct scheduler, flush);
+    log_flush();
+    loop_timer_set(timer, s->options->logs.flush_frequency);
+}
+
 static void finish(struct scheduler *s, int exit_code)
 {
     s->exit_code = exit_code;
     loop_stop(s->loop);
 }
 
+/* Nothing is left but to say goodbye, in upstream's words and with its exit codes. */
+static void part(struct scheduler *s)
+{
+    if (s->lost) {
+        log_error("Leaderelection lost");
+        finish(s, EXIT_FAILED);
+    } else if (*s->config.leader_election.leader_elect) {
+        log_info(0, "Requested to terminate, exiting");
+        finish(s, EXIT_DONE);
+    } else {
+        /* kube-scheduler thinks it a failure; who asks berth to end gets what he asked for. */
+        finish(s, s->options->as_upstream
+                      ? scheduler_fail(s->options, "finished without leader elect")
+                      : EXIT_DONE);
+    }
+}
+
+static void on_served(void *ctx)
+{
+    log_info(0, "[graceful-termination] secure server is exiting");
+    part(ctx);
+}
+
+/* Scheduling has ended: no further request is taken, those under way are answered. */
+static void end_serving(struct scheduler *s)
+{
+    if (!s->serving) {
+        part(s);
+        return;
+    }
+    tell_address(s, "Stopped listening on");
+    log_info(0, "[graceful-termination] secure server has stopped listening");
+    scheduler_serving_shutdown(s->serving, SERVING_PATIENCE, on_served, s);
+}
+
 static void on_lost(void *ctx)
 {
-    log_error("Leaderelection lost");
-    finish(ctx, EXIT_FAILED);
+    struct scheduler *s = ctx;
+    s->lost = true;
+    end_serving(s);
 }
 
 static void on_stopped(void *ctx)
 {
-    finish(ctx, EXIT_DONE);
+    end_serving(ctx);
 }
 
 static const struct world_callbacks world_callbacks = {.on_lost = on_lost,
@@ -248,10 +306,16 @@ static void on_signal(struct loop_io *io, unsigned events)
             explain(s);
             continue;
         }
+        if (info.ssi_signo == SIGUSR2) {
+            world_dump(s->world);
+            continue;
+        }
         /* The second signal means it. */
-        if (s->stopping)
+        if (s->stopping) {
+            log_flush();
             _exit(EXIT_FAILED);
-        log_info(0, "Shutting down", KV_INT("signal", info.ssi_signo));
+        }
+        log_info(1, "Shutting down", KV_INT("signal", info.ssi_signo));
         s->stopping = true;
         world_stop(s->world);
     }
@@ -264,6 +328,7 @@ static int watch_signals(struct scheduler *s, struct err *reterr)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGUSR2);
     /* Blocked before any thread starts, so that all inherit it. */
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
@@ -333,8 +398,7 @@ static int start_serving(struct scheduler *s, struct err *reterr)
     };
     int r = scheduler_serving_new(s->loop, &parts, &s->serving, reterr);
     if (r == 0)
-        log_info(0, "Serving securely", KV_CSTR("address", s->options->serving.bind_address),
-                 KV_INT("port", scheduler_serving_port(s->serving)));
+        tell_address(s, "Serving securely on");
     return r;
 }
 
@@ -360,8 +424,13 @@ static int start(struct scheduler *s, struct err *reterr)
     r = world_new(&world, &world_callbacks, s, &s->world, reterr);
     if (r < 0)
         return r;
-    log_info(0, "Starting Kubernetes Scheduler", KV_CSTR("version", "berth " BERTH_VERSION),
+    struct str version = s->options->version.reported;
+    log_info(0, "Starting Kubernetes Scheduler",
+             KV_STR("version", version.n ? version : STR(KUBE_GIT_VERSION)));
+    log_info(0, "This is berth", KV_CSTR("version", BERTH_VERSION),
              KV_STR("server", s->kube.server));
+    loop_timer_init(&s->flush, s->loop, on_flush);
+    loop_timer_set(&s->flush, s->options->logs.flush_frequency);
     r = start_serving(s, reterr);
     if (r == 0)
         world_start(s->world);
@@ -372,6 +441,8 @@ static void end(struct scheduler *s)
 {
     scheduler_serving_free(s->serving);
     world_free(s->world);
+    if (s->flush.loop)
+        loop_timer_stop(&s->flush);
     if (s->signals.loop) {
         loop_io_stop(&s->signals);
         close(s->signals.fd);

@@ -2,7 +2,7 @@
 #include "cmd/scheduler_retired.h"
 
 #include "base/log.h"
-#include "cmd/cmd.h"
+#include "cmd/config_file.h"
 #include "codec/json.h"
 #include "kube/rest.h"
 
@@ -135,11 +135,9 @@ int retired_load_config(const struct scheduler_options *o, struct arena *a,
     if (from_map) {
         r = fetch_policy(o, a, &text, reterr);
         if (r == 0)
-            r = config_load(flags->policy_configmap, text, a, ret, reterr);
+            r = config_text_load(flags->policy_configmap, text, a, ret, reterr);
     } else if (*flags->policy_config_file) {
-        r = cmd_read_file(flags->policy_config_file, a, &text, reterr);
-        if (r == 0)
-            r = config_load(flags->policy_config_file, text, a, ret, reterr);
+        r = config_file_load(flags->policy_config_file, a, ret, reterr);
     }
     return r < 0 ? r : apply(o, ret, a, reterr);
 }

@@ -390,6 +390,11 @@ uint16_t serving_port(const struct serving *s)
     return http_server_port(s->server);
 }
 
+void serving_shutdown(struct serving *s, int64_t patience, void (*fn)(void *ctx), void *ctx)
+{
+    http_server_shutdown(s->server, patience, fn, ctx);
+}
+
 struct serving *serving_free(struct serving *s)
 {
     if (!s)

@@ -64,6 +64,8 @@ struct serving_options {
 int serving_new(struct loop *loop, const struct serving_options *options,
                 struct serving **ret_serving, struct err *reterr) MUST_CHECK;
 uint16_t serving_port(const struct serving *serving);
+/* No further request is taken; fn is told when the last is answered, or after `patience` ns. */
+void serving_shutdown(struct serving *serving, int64_t patience, void (*fn)(void *ctx), void *ctx);
 struct serving *serving_free(struct serving *serving); /* NULL is fine; returns NULL */
 
 #endif

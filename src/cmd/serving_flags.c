@@ -207,6 +207,12 @@ uint16_t scheduler_serving_port(const struct scheduler_serving *s)
     return serving_port(s->serving);
 }
 
+void scheduler_serving_shutdown(struct scheduler_serving *s, int64_t patience,
+                                void (*fn)(void *ctx), void *ctx)
+{
+    serving_shutdown(s->serving, patience, fn, ctx);
+}
+
 struct scheduler_serving *scheduler_serving_free(struct scheduler_serving *s)
 {
     if (!s)

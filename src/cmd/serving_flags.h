@@ -35,6 +35,9 @@ struct serving_parts {
 int scheduler_serving_new(struct loop *loop, const struct serving_parts *parts,
                           struct scheduler_serving **ret_serving, struct err *reterr) MUST_CHECK;
 uint16_t scheduler_serving_port(const struct scheduler_serving *serving);
+/* See serving_shutdown. */
+void scheduler_serving_shutdown(struct scheduler_serving *serving, int64_t patience,
+                                void (*fn)(void *ctx), void *ctx);
 /* NULL is fine; returns NULL. */
 struct scheduler_serving *scheduler_serving_free(struct scheduler_serving *serving);
 

@@ -2,6 +2,7 @@
 /* berth simulate: the scheduler on manifest files, without a cluster. */
 #include "api/pod.h"
 #include "cmd/cmd.h"
+#include "cmd/config_file.h"
 #include "cmd/flags.h"
 #include "cmd/out_of_tree.h"
 #include "codec/json.h"
@@ -53,19 +54,27 @@ static int load_file(struct scenario *to, const char *file, struct err *reterr)
     return r;
 }
 
+/* Says what is wrong with it. */
+static bool load_config(struct simulate *s, const struct registry *registry)
+{
+    struct buf lines = BUF_INIT;
+    config_default(&s->config, &s->arena);
+    bool ok = !*s->config_file || config_file_use(s->config_file, registry, &s->features, &s->arena,
+                                                  &s->config, &lines);
+    if (ok && s->config.extenders.n) {
+        buf_add_printf(&lines,
+                       "%s: extenders: a simulation asks nobody: leave them out to see what the "
+                       "scheduler does without them\n",
+                       s->config_file);
+        ok = false;
+    }
+    config_file_tell(&lines);
+    buf_release(&lines);
+    return ok;
+}
+
 static int load(struct simulate *s, char **files, int n, struct err *reterr)
 {
-    struct str text;
-    config_default(&s->config, &s->arena);
-    if (*s->config_file) {
-        int r = cmd_read_file(s->config_file, &s->arena, &text, reterr);
-        if (r == 0)
-            r = config_read(s->config_file, text, &s->arena, &s->config, reterr);
-        if (r == 0)
-            r = config_refuse_extenders(&s->config, reterr);
-        if (r < 0)
-            return r;
-    }
     for (int i = 0; i < n; i++) {
         int r = load_file(&s->stages[0], files[i], reterr);
         if (r < 0)
@@ -164,9 +173,9 @@ static int run(struct simulate *s, char **files, int n)
     struct err err;
     struct sim *sim;
     struct registry registry;
-    if (load(s, files, n, &err) < 0)
-        return cmd_fail(EXIT_FAILED, "%s", err.msg);
     registry_init(&registry, &in_tree_registry);
+    int r = registry_merge(&registry, out_of_tree_plugins, &err);
+    bool good = r < 0 || load_config(s, &registry);
     struct sim_options options = {.config = &s->config,
                                   .registry = &registry,
                                   .features = &s->features,
@@ -174,12 +183,15 @@ static int run(struct simulate *s, char **files, int n)
                                   .explain_bytes = s->explain ? EXPLAIN_BYTES : 0,
                                   .surveys = s->survey,
                                   .max_attempts = (uint32_t)s->attempts};
-    int r = registry_merge(&registry, out_of_tree_plugins, &err);
-    if (r == 0)
+    if (r == 0 && good)
+        r = load(s, files, n, &err);
+    if (r == 0 && good)
         r = sim_new(&options, &sim, &err);
     registry_release(&registry);
     if (r < 0)
         return cmd_fail(EXIT_FAILED, "%s", err.msg);
+    if (!good)
+        return EXIT_FAILED;
     play(s, sim);
     if (s->explain)
         print_explanations(sim);

@@ -226,6 +226,9 @@ const struct str *str_map_get(const str_map *map, struct str key);
     DESC_ROW_(C, m, j, num, FIELD_CUSTOM, SHAPE_ONE, DESC_IS_(C, m, T), FIELD_ALWAYS, .custom = (c))
 #define F_PTR_CUSTOM(C, m, j, num, T, c) \
     DESC_ROW_(C, m, j, num, FIELD_CUSTOM, SHAPE_PTR, DESC_IS_(C, m, T *), 0, .custom = (c))
+#define F_ALWAYS_PTR_CUSTOM(C, m, j, num, T, c)                                         \
+    DESC_ROW_(C, m, j, num, FIELD_CUSTOM, SHAPE_PTR, DESC_IS_(C, m, T *), FIELD_ALWAYS, \
+              .custom = (c))
 #define F_LIST_CUSTOM(C, m, j, num, T, c) \
     DESC_ROW_(C, m, j, num, FIELD_CUSTOM, SHAPE_LIST, DESC_ITEM_IS_(C, m, T), 0, .custom = (c))
 

@@ -180,7 +180,7 @@ static bool is_absent(const struct field *f, const void *member)
     case SHAPE_ONE:
         return !(f->flags & FIELD_ALWAYS) && field_item_is_zero(f, member);
     case SHAPE_PTR:
-        return !*(const void *const *)member;
+        return !(f->flags & FIELD_ALWAYS) && !*(const void *const *)member;
     default:
         return ((const struct any_list *)member)->n == 0;
     }

@@ -21,16 +21,41 @@ static int check_meta(const struct args_kind *kind, const struct args_meta *meta
     return 0;
 }
 
-int args_read(const struct args_kind *kind, struct str text, struct arena *a, void *out,
-              struct err *reterr)
+/* "scoringStrategy.type: expected a string": the text has no lines that anybody knows. */
+static int tell_member(const struct args_kind *kind, struct err *reterr)
 {
+    struct err err = *reterr;
+    struct str why = str_of(err.msg);
+    size_t colon = str_find(why, ':');
+    why = str_trim(str_slice(why, colon + 1, why.n));
+    colon = str_find(why, ':');
+    if (colon < why.n && str_find(why, ' ') > colon)
+        return err_set(reterr, -EINVAL, "%.*s", STR_ARG(why));
+    return err_set(reterr, -EINVAL, "decoding args for plugin %s: %.*s", kind->plugin,
+                   STR_ARG(why));
+}
+
+static const struct features *or_default(const struct features *features, struct arena *a)
+{
+    if (features)
+        return features;
+    struct features *untouched = arena_new(a, struct features);
+    features_default(untouched);
+    return untouched;
+}
+
+int args_read(const struct args_kind *kind, const struct features *features, struct str text,
+              struct arena *a, void *out, struct err *reterr)
+{
+    struct args_meta *meta = out;
     memset(out, 0, kind->type->size);
     int r = 0;
     if (text.n)
         r = json_decode(text, kind->type, JSON_STRICT, a, out, reterr);
     if (r < 0)
-        return err_prefix(reterr, -EINVAL, "decoding args for plugin %s", kind->plugin);
-    r = check_meta(kind, out, reterr);
+        return tell_member(kind, reterr);
+    meta->features = or_default(features, a);
+    r = check_meta(kind, meta, reterr);
     if (r == 0 && kind->fill)
         kind->fill(out, a);
     return r;

@@ -13,6 +13,7 @@
 
 #include "codec/desc.h"
 #include "engine/complaints.h"
+#include "engine/features.h"
 
 #define CONFIG_GROUP       "kubescheduler.config.k8s.io"
 #define CONFIG_API_VERSION CONFIG_GROUP "/v1"
@@ -20,6 +21,7 @@
 /* What every kind of arguments begins with. */
 struct args_meta {
     struct str kind, api_version;
+    const struct features *features; /* gates that defaults and rules may depend on */
 };
 #define ARGS_META_FIELDS(C) \
     F_ONE(C, meta.kind, "kind", 0, STR), F_ONE(C, meta.api_version, "apiVersion", 0, STR)
@@ -40,10 +42,11 @@ struct args_kind {
 
 /*
  * JSON text into out (kind->type->size bytes), defaults filled in, not checked. No text: all
- * defaults. -EINVAL where it is not of this kind.
+ * defaults. features: NULL, gates are as nobody had set one; else they outlive out. -EINVAL where
+ * it is not of this kind.
  */
-int args_read(const struct args_kind *kind, struct str text, struct arena *a, void *out,
-              struct err *reterr) MUST_CHECK;
+int args_read(const struct args_kind *kind, const struct features *features, struct str text,
+              struct arena *a, void *out, struct err *reterr) MUST_CHECK;
 /* The arguments as JSON of kubescheduler.config.k8s.io/v1, kind and apiVersion included. */
 struct str args_write(const struct args_kind *kind, void *args, struct arena *a);
 

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/attempt.h"
 
-#include "engine/internal.h"
+#include "engine/cycle_timing.h"
+#include "engine/eviction.h"
+#include "engine/post_filter.h"
+#include "engine/preemption.h"
 #include "engine/survey.h"
 
 #define MESSAGE_MAX 1024
 #define VANISHED    "node(s) went away while extenders were asked"
 
 /* --- the end ---------------------------------------------------------------------------------- */
+
+/* Metrics: it is decided, one way or the other. */
+static void decided(const struct attempt *a)
+{
+    struct scheduler_metrics *m = a->cycle->engine->metrics;
+    if (!m)
+        return;
+    cycle_mark(a->cycle);
+    scheduler_metrics_algorithm(m, a->cycle->mark - a->started);
+}
 
 /* Gives back what the attempt owned; its pod and cycle are somebody else's from now on. */
 static void forget(struct attempt *a)
@@ -23,6 +36,7 @@ void attempt_drop(struct engine *e)
     struct attempt *a = &e->attempt;
     if (!a->queued)
         return;
+    eviction_forget_attempt(e);
     cycle_free(a->cycle);
     if (!e->group.active)
         queue_done(&e->queue, a->queued);
@@ -50,7 +64,7 @@ static struct berth_cycle *new_cycle(struct engine *e, struct profile *profile)
     return cycle;
 }
 
-static void failed(struct engine *e)
+static void give_up(struct engine *e)
 {
     struct attempt *a = &e->attempt;
     cycle_end_attempt(a->cycle);
@@ -63,17 +77,67 @@ static void failed(struct engine *e)
     forget(a);
 }
 
-static void unfit(struct engine *e)
+static void failed(struct engine *e)
+{
+    decided(&e->attempt);
+    give_up(e);
+}
+
+/* The pod fits nowhere; perhaps room can be made for it. */
+static void post_filter(struct engine *e)
 {
     struct attempt *a = &e->attempt;
-    cycle_unfit(a->cycle, a->pod, &a->failure);
-    failed(e);
+    decided(a);
+    if (post_filter_run(a->cycle, a->pod, &a->failure))
+        give_up(e);
+}
+
+void attempt_post_filter_done(struct engine *e, enum berth_code code)
+{
+    struct attempt *a = &e->attempt;
+    if (post_filter_answer(a->cycle, a->pod, &a->failure, code))
+        give_up(e);
+}
+
+static void unfit(struct engine *e)
+{
+    cycle_unfit(e->attempt.cycle, &e->attempt.failure);
+    post_filter(e);
+}
+
+static int64_t weighted_score(const struct plugin_scores *row, size_t i)
+{
+    return (row->normalized ? row->normalized[i] : row->scores[0]) * row->handle->weight;
+}
+
+/* A line for every node and plugin: only who wants to know exactly asks for this. */
+static void say_scores(const struct engine *e, const struct berth_cycle *cycle)
+{
+    const struct berth_pod *pod = e->attempt.pod;
+    for (size_t i = 0; i < cycle->n_slots; i++)
+        for (size_t k = 0; k < cycle->plugin_scores.n; k++)
+            say(&e->voice, 10, "Plugin scored node for pod", KV_POD(pod),
+                KV_CSTR("plugin", cycle->plugin_scores.v[k].handle->plugin->name),
+                KV_STR("node", cycle_feasible_name(cycle, i)),
+                KV_INT("score", weighted_score(&cycle->plugin_scores.v[k], i)));
+    for (size_t i = 0; i < cycle->n_slots; i++) {
+        int64_t total = cycle->scores[i];
+        /* What a plugin gives to all alike is in no total. */
+        for (size_t k = 0; k < cycle->plugin_scores.n; k++)
+            if (!cycle->plugin_scores.v[k].normalized)
+                total += weighted_score(&cycle->plugin_scores.v[k], i);
+        say(&e->voice, 10, "Calculated node's final score for pod", KV_POD(pod),
+            KV_STR("node", cycle_feasible_name(cycle, i)), KV_INT("score", total));
+    }
 }
 
 static void choose(struct engine *e)
 {
     struct attempt *a = &e->attempt;
+    if (voice_on(&e->voice, 10) && a->cycle->n_slots > 1)
+        say_scores(e, a->cycle);
     struct berth_node *node = cycle_choose(a->cycle);
+    decided(a);
     cycle_end_attempt(a->cycle);
     if (e->group.active)
         group_take_node(e, a->cycle, node);
@@ -95,12 +159,20 @@ static bool is_interested(const struct attempt *a, const struct engine_extender 
     return extender_is_interested(&x->spec, a->pod->pod);
 }
 
+void attempt_ask(struct engine *e, size_t extender, struct extender_call *call)
+{
+    struct attempt *a = &e->attempt;
+    const struct setup *s = setup_of(a);
+    call->id = ++e->next_write_id;
+    vec_push(&a->asks, (struct extender_ask){call->id, extender, call->verb});
+    engine_call_extender(s, &s->extenders.v[extender], call);
+}
+
 /* About all nodes that are feasible by now. */
 static void ask(struct engine *e, size_t extender, enum extender_verb verb)
 {
     struct attempt *a = &e->attempt;
     struct berth_cycle *cycle = a->cycle;
-    const struct setup *s = setup_of(a);
     size_t n = cycle->n_slots;
     struct str *names = arena_array(&cycle->arena, struct str, n);
     struct object **nodes = arena_array(&cycle->arena, struct object *, n);
@@ -108,14 +180,9 @@ static void ask(struct engine *e, size_t extender, enum extender_verb verb)
         names[i] = cycle_feasible_name(cycle, i);
         nodes[i] = e->cache.columns.nodes[cycle->slots[i]]->object;
     }
-    struct extender_call call = {.id = ++e->next_write_id,
-                                 .verb = verb,
-                                 .pod = a->pod->object,
-                                 .node_names = names,
-                                 .nodes = nodes,
-                                 .n_nodes = n};
-    vec_push(&a->asks, (struct extender_ask){call.id, extender, verb});
-    engine_call_extender(s, &s->extenders.v[extender], &call);
+    struct extender_call call = {
+        .verb = verb, .pod = a->pod->object, .node_names = names, .nodes = nodes, .n_nodes = n};
+    attempt_ask(e, extender, &call);
 }
 
 /* The names of the feasible nodes, to their index + 1. */
@@ -261,10 +328,10 @@ static void take_scores(struct engine *e, size_t extender, const struct extender
     struct attempt *a = &e->attempt;
     struct berth_cycle *cycle = a->cycle;
     if (!str_empty(result->error))
-        engine_log_extender(e, &setup_of(a)->extenders.v[extender], 5,
-                            "Failed to run extender's priority function. No score given by this "
-                            "extender.",
-                            result->error);
+        say(&e->voice, 5,
+            "Failed to run extender's priority function. No score given by this extender.",
+            KV_STR("error", result->error), KV_POD(a->pod),
+            KV_STR("extender", setup_of(a)->extenders.v[extender].spec.name));
     else
         for (size_t k = 0; k < cycle->extender_scores.n; k++)
             if (cycle->extender_scores.v[k].extender == extender)
@@ -298,7 +365,10 @@ static void filter(struct engine *e)
 {
     struct attempt *a = &e->attempt;
     if (!cycle_begin(a->cycle, a->pod, &a->failure)) {
-        failed(e);
+        if (a->cycle->pre_filter_code != BERTH_SUCCESS && !a->failure.error)
+            post_filter(e);
+        else
+            failed(e);
         return;
     }
     if (e->surveys)
@@ -319,6 +389,7 @@ static void filter_all(struct engine *e)
 {
     struct attempt *a = &e->attempt;
     struct profile *profile = a->cycle->profile;
+    cycle_count_filters(a->cycle);
     cycle_free(a->cycle);
     cycle_failure_clear(&a->failure);
     a->cycle = new_cycle(e, profile);
@@ -400,9 +471,8 @@ static void take_filter(struct engine *e, size_t extender, const struct extender
     struct buf error = BUF_INIT;
     bool ok = take_verdicts(e, x, result, verdicts, &error);
     if (!ok && x->spec.ignorable)
-        engine_log_extender(e, x, 0,
-                            "Skipping extender as it returned error and has ignorable flag set",
-                            buf_str(&error));
+        say(&e->voice, 0, "Skipping extender as it returned error and has ignorable flag set",
+            KV_STR("extender", x->spec.name), KV_STR("err", buf_str(&error)));
     a->cycle->bare |= ok && result->kept_objects;
     if (ok || x->spec.ignorable) {
         narrow(e, verdicts);
@@ -411,8 +481,9 @@ static void take_filter(struct engine *e, size_t extender, const struct extender
         else
             ask_filters(e);
     } else if (a->on_promised) {
-        engine_log_extender(e, x, 0, "cannot tell whether the promised node will do",
-                            buf_str(&error));
+        say_error(&e->voice, "Evaluation failed on nominated node", KV_STR("err", buf_str(&error)),
+                  KV_CSTR("logger", "UnhandledError"), KV_POD(a->pod),
+                  KV_STR("node", a->pod->pod->status.nominated_node_name));
         filter_all(e);
     } else {
         cycle_failure_error(&a->failure, "%s", buf_cstr(&error));
@@ -450,6 +521,8 @@ bool attempt_answer(struct engine *e, uint64_t id, const struct extender_result 
     cycle_resume(a->cycle);
     if (asked.verb == EXTENDER_FILTER)
         take_filter(e, asked.extender, result);
+    else if (asked.verb == EXTENDER_PREEMPT)
+        preemption_answer(e, result);
     else
         take_scores(e, asked.extender, result);
     return true;

@@ -6,6 +6,8 @@
  *
  *              filter      plugins, then the extenders that filter, one after the other; each sees
  *                          what the one before it left
+ *              post_filter where no node is left: who could make room, extenders that preempt
+ *                          included
  *              score       plugins, then the extenders that prioritize, all at once
  *              choice      on to binding.h, or back into the queue
  *
@@ -43,7 +45,11 @@ struct attempt {
 void attempt_start(struct engine *engine, struct berth_queued_pod *queued, int64_t started);
 /* The answer to one of its questions. False: it did not ask that. */
 bool attempt_answer(struct engine *engine, uint64_t id, const struct extender_result *result);
-/* Waits for an extender? A pod that is gone meanwhile waits no more. */
+/* Asks an extender, by its index in the setup; fills in the call's id. */
+void attempt_ask(struct engine *engine, size_t extender, struct extender_call *call);
+/* The PostFilter plugin that wanted time has an answer, with its reasons in engine.status. */
+void attempt_post_filter_done(struct engine *engine, enum berth_code code);
+/* Waits for an extender, or for victims to leave? A pod that is gone meanwhile waits no more. */
 bool attempt_is_suspended(struct engine *engine);
 /* Ends it without a word. */
 void attempt_drop(struct engine *engine);

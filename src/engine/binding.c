@@ -2,7 +2,9 @@
 #include "engine/binding.h"
 
 #include "base/time.h"
+#include "engine/cycle_timing.h"
 #include "engine/internal.h"
+#include "engine/reload.h"
 
 /* No answer to what was asked before counts from now on. */
 static void forget_answers(struct berth_op *op)
@@ -29,6 +31,7 @@ static void free_op(struct berth_op *op)
     pod_info_unref(op->pod);
     vec_release(&op->waiting.waits);
     buf_release(&op->reason);
+    free(op->preempted);
     free(op);
 }
 
@@ -56,6 +59,49 @@ static void activate_pods(struct berth_op *op)
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
+static void say_bound(const struct berth_op *op)
+{
+    const struct voice *voice = &op->engine->voice;
+    const struct berth_queued_pod *queued = op->queued;
+    say(voice, 2, "Successfully bound pod to node", KV_POD(op->pod), KV_STR("node", op->node_name),
+        KV_INT("evaluatedNodes", op->cycle->n_slots + op->cycle->n_failed),
+        KV_INT("feasibleNodes", op->cycle->n_slots));
+    if (!queued->was_flushed || !voice_on(voice, 4))
+        return;
+    static const struct plugin_set none;
+    struct buf rejectors = BUF_INIT, pending = BUF_INIT;
+    queue_write_plugins(queued->profile, &queued->rejectors, &none, &rejectors);
+    queue_write_plugins(queued->profile, &queued->pending, &none, &pending);
+    say(voice, 4, "Pod scheduled after flush from unschedulablePods", KV_POD(op->pod),
+        KV_JSON("unschedulablePlugins", buf_str(&rejectors)),
+        KV_JSON("pendingPlugins", buf_str(&pending)));
+    buf_release(&rejectors);
+    buf_release(&pending);
+}
+
+/* Metrics: the point that ended last ended with the binding. */
+static void count_bound(const struct berth_op *op)
+{
+    const struct berth_queued_pod *queued = op->queued;
+    if (op->engine->metrics)
+        scheduler_metrics_bound(op->engine->metrics, queued->attempts,
+                                queued->first_attempt ? op->cycle->mark - queued->first_attempt
+                                                      : -1,
+                                queued->was_flushed);
+}
+
+static void run_post_bind(struct berth_op *op)
+{
+    const handle_list *list = &op->cycle->profile->at[POINT_POST_BIND];
+    for (size_t i = 0; i < list->n; i++) {
+        const struct berth_handle *h = list->v[i];
+        int64_t began = plugin_begin(op->cycle);
+        h->plugin->post_bind(h->self, op->cycle, op->pod, abi_str(op->node_name));
+        plugin_end(op->cycle, h, METRIC_POST_BIND, BERTH_SUCCESS, began);
+    }
+    cycle_timed(op->cycle, METRIC_POST_BIND, BERTH_SUCCESS, list->n > 0);
+}
+
 static void bound(struct berth_op *op)
 {
     struct engine *e = op->engine;
@@ -68,9 +114,9 @@ static void bound(struct berth_op *op)
     struct explain_result result = {op->queued, op->cycle, NULL, op->node_name, op->started};
     explain_add(&e->explain, &result);
     engine_tell_decision(e, op->queued, op->cycle, op->started, NULL, op->node_name);
-    const handle_list *list = &op->cycle->profile->at[POINT_POST_BIND];
-    for (size_t i = 0; i < list->n; i++)
-        list->v[i]->plugin->post_bind(list->v[i]->self, op->cycle, pod, abi_str(op->node_name));
+    say_bound(op);
+    count_bound(op);
+    run_post_bind(op);
     activate_pods(op);
     /* Deleted while it was being bound, and the watch has said so: nobody will confirm it. */
     if (op->queued->deleted)
@@ -99,6 +145,36 @@ static void failed(struct berth_op *op, const struct cycle_failure *failure)
     free_op(op);
 }
 
+/* What a plugin said no with, or broke with, is in engine.status. */
+static void say_refused(const struct berth_op *op, enum point point, const struct berth_handle *by,
+                        enum berth_code code)
+{
+    static const char *const rejected[POINT_COUNT] = {
+        [POINT_RESERVE] = "Pod rejected by plugin",
+        [POINT_PERMIT] = "Pod rejected by plugin",
+        [POINT_PRE_BIND] = "Pod rejected by PreBind plugin",
+        [POINT_BIND] = "Pod rejected by Bind plugin",
+    };
+    const struct engine *e = op->engine;
+    if (!voice_on(&e->voice, code_rejects(code) ? 4 : 0))
+        return;
+    struct buf text = BUF_INIT;
+    status_write(&e->status, &e->reasons, &text);
+    if (op->holds && code_rejects(code))
+        say(&e->voice, 4, "Pod rejected while waiting on permit", KV_POD(op->pod),
+            KV_STR("status", buf_str(&text)));
+    else if (by && code_rejects(code))
+        say(&e->voice, 4, rejected[point], KV_POD(op->pod), KV_CSTR("plugin", by->plugin->name),
+            KV_STR("status", buf_str(&text)));
+    else if (by)
+        say_error(&e->voice, "Plugin failed", KV_STR("err", buf_str(&text)),
+                  KV_CSTR("plugin", by->plugin->name), KV_POD(op->pod),
+                  KV_STR("node", op->node_name));
+    if (point == POINT_BIND)
+        say(&e->voice, 1, "Failed to bind pod", KV_POD(op->pod));
+    buf_release(&text);
+}
+
 /*
  * A plugin said no, or broke, with engine.status for its reasons: both end the binding, with
  * upstream's words. Permit is the last point at which a pod may be called unschedulable; who says
@@ -109,6 +185,7 @@ static void failed_at(struct berth_op *op, enum point point, const struct berth_
 {
     struct engine *e = op->engine;
     struct cycle_failure failure = {0};
+    say_refused(op, point, by, code);
     if (code_rejects(code) && (point == POINT_PRE_BIND || point == POINT_BIND))
         status_write(&e->status, &e->reasons, &failure.text);
     else
@@ -146,20 +223,37 @@ static const struct berth_handle *next_plugin(struct berth_op *op)
            plugin_set_has(&op->skip_pre_bind, pre_bind->v[op->plugin]->id))
         op->plugin++;
     if (op->point == POINT_PRE_BIND && op->plugin >= pre_bind->n) {
+        cycle_timed(op->cycle, METRIC_PRE_BIND, BERTH_SUCCESS, pre_bind->n > 0);
         op->point = POINT_BIND;
         op->plugin = 0;
     }
     return op->plugin < p->at[op->point].n ? p->at[op->point].v[op->plugin] : NULL;
 }
 
+/* Something broke, as far as the pod is concerned: it is tried again after a backoff. */
+static void failed_preempted(struct berth_op *op)
+{
+    struct cycle_failure failure = {0};
+    cycle_failure_error(&failure, "%s", op->preempted);
+    failed(op, &failure);
+    cycle_failure_release(&failure);
+}
+
 /* What the plugin asked last said, reasons in engine.status. True: go on with the next one. */
 static bool take_code(struct berth_op *op, const struct berth_handle *h, enum berth_code code)
 {
+    enum metric_point point = op->point == POINT_BIND ? METRIC_BIND : METRIC_PRE_BIND;
     forget_answers(op);
+    plugin_end(op->cycle, h, point, code, op->plugin_began);
+    if (op->preempted && code == BERTH_SUCCESS && op->point == POINT_PRE_BIND) {
+        failed_preempted(op);
+        return false;
+    }
     if (code == (op->point == POINT_BIND ? BERTH_SKIP : BERTH_SUCCESS)) {
         op->plugin++;
         return true;
     }
+    cycle_timed(op->cycle, point, stage_code(code), true);
     if (code == BERTH_SUCCESS)
         bound(op);
     else
@@ -206,15 +300,15 @@ static bool take_extender(struct berth_op *op)
         &op->cycle->profile->setup->extenders.v[op->next_extender - 1];
     op->at_extender = false;
     forget_answers(op);
+    cycle_mark(op->cycle);
     if (op->code == BERTH_SUCCESS) {
         bound(op);
         return false;
     }
     if (x->spec.ignorable) {
-        engine_log_extender(op->engine, x, 0,
-                            "Skipping extender in bind as it returned error and has ignorable flag "
-                            "set",
-                            buf_str(&op->reason));
+        say(&op->engine->voice, 0,
+            "Skipping extender in bind as it returned error and has ignorable flag set",
+            KV_STR("extender", x->spec.name), KV_STR("err", buf_str(&op->reason)));
         return true;
     }
     struct cycle_failure failure = {0};
@@ -227,6 +321,7 @@ static bool take_extender(struct berth_op *op)
 static void failed_unbound(struct berth_op *op)
 {
     struct cycle_failure failure = {0};
+    cycle_timed(op->cycle, METRIC_BIND, BERTH_SKIP, true);
     cycle_failure_error(&failure, "every Bind plugin skipped the pod");
     failed(op, &failure);
     cycle_failure_release(&failure);
@@ -241,6 +336,7 @@ static void advance(struct berth_op *op)
         if (ask_extender(op))
             return;
         status_clear(&e->status);
+        op->plugin_began = plugin_begin(op->cycle);
         enum berth_code code = call_plugin(op, h, &e->status);
         if (code == BERTH_ASYNC)
             return; /* the answer puts it on the ready list */
@@ -258,6 +354,12 @@ void binding_write(struct berth_op *op, const struct berth_pod *pod, struct str 
                           .pod = pod->object,
                           .scheduler_name = op->cycle->profile->scheduler_name,
                           .node_name = node_name};
+    if (voice_on(&e->voice, 4))
+        say(&e->voice, 3, "Attempting to bind pod to node", KV_CSTR("logger", "Bind.DefaultBinder"),
+            KV_POD(pod), KV_REF("node", STR(""), node_name));
+    else
+        say(&e->voice, 3, "Attempting to bind pod to node", KV_POD(pod),
+            KV_REF("node", STR(""), node_name));
     e->ports.submit(e->ports.ctx, &write);
 }
 
@@ -290,6 +392,15 @@ void binding_extender_done(struct engine *e, uint64_t id, const struct extender_
 /* Out of Permit, one way or the other. */
 static void end_permit(struct berth_op *op)
 {
+    if (op->holds && op->engine->metrics) {
+        int64_t began = op->cycle->mark;
+        cycle_mark(op->cycle);
+        scheduler_metrics_permit_wait(op->engine->metrics, op->code, op->cycle->mark - began);
+    }
+    if (op->preempted) {
+        failed_preempted(op);
+        return;
+    }
     if (op->code != BERTH_SUCCESS) {
         take_reason(op);
         failed_at(op, POINT_PERMIT, op->answered_by, op->code);
@@ -327,6 +438,8 @@ void binding_run_ready(struct engine *e)
         if (e->ready_ops.v[i])
             go_on(e->ready_ops.v[i]);
     vec_clear(&e->ready_ops);
+    if (e->replaced)
+        reload_reap(e);
 }
 
 /* --- Permit ----------------------------------------------------------------------------------- */
@@ -334,7 +447,8 @@ void binding_run_ready(struct engine *e)
 bool binding_allow(struct berth_op *op, const struct berth_handle *by)
 {
     for (size_t i = 0; op->holds && !op->answered && i < op->waiting.waits.n; i++) {
-        if (op->waiting.waits.v[i].handle != by)
+        /* By name, as upstream: of whichever profile, be it of another configuration. */
+        if (op->waiting.waits.v[i].handle->id != by->id)
             continue;
         vec_swap_remove(&op->waiting.waits, i);
         if (op->waiting.waits.n == 0)
@@ -349,6 +463,23 @@ bool binding_reject(struct berth_op *op, const struct berth_handle *by, struct s
     if (!op->holds || op->answered)
         return false;
     binding_answer(op, by, BERTH_UNSCHEDULABLE, reason);
+    return true;
+}
+
+bool binding_preempt(struct berth_op *op, struct str plugin)
+{
+    if (op->holds) {
+        if (op->answered)
+            return false;
+        op->preempted = xstrdup("waiting on permit for pod: preempted");
+        binding_answer(op, NULL, BERTH_ERROR, STR("preempted"));
+        return true;
+    }
+    if (op->point != POINT_PRE_BIND)
+        return false;
+    /* The plugin that is at work is waited for, and no other is asked. */
+    if (!op->preempted)
+        op->preempted = xasprintf("preempted by %.*s", STR_ARG(plugin));
     return true;
 }
 
@@ -409,21 +540,26 @@ static bool run_pre_flight(struct berth_op *op, bool *ret_work)
     for (size_t i = 0; i < list->n; i++) {
         const struct berth_handle *h = list->v[i];
         status_clear(&e->status);
+        int64_t began = plugin_begin(op->cycle);
         /* Who cannot say will have. */
         enum berth_code code =
             h->plugin->pre_bind_preflight
                 ? h->plugin->pre_bind_preflight(h->self, op->cycle, op->pod, abi_str(op->node_name),
                                                 &e->status)
                 : BERTH_SUCCESS;
+        plugin_end(op->cycle, h, METRIC_PRE_BIND_PRE_FLIGHT, code, began);
         if (code == BERTH_SUCCESS) {
             *ret_work = true;
         } else if (code == BERTH_SKIP) {
             plugin_set_add(&op->skip_pre_bind, h->id);
         } else {
+            cycle_timed(op->cycle, METRIC_PRE_BIND_PRE_FLIGHT, BERTH_ERROR, true);
             failed_pre_flight(op, h, code);
             return false;
         }
     }
+    cycle_timed(op->cycle, METRIC_PRE_BIND_PRE_FLIGHT, *ret_work ? BERTH_SUCCESS : BERTH_SKIP,
+                list->n > 0);
     return true;
 }
 
@@ -436,6 +572,8 @@ static void tell_nomination(struct berth_op *op)
                           .scheduler_name = op->cycle->profile->scheduler_name,
                           .sets_nomination = true,
                           .node_name = op->node_name};
+    say(&e->voice, 3, "Updating pod condition and nominated node name", KV_POD(op->pod),
+        KV_STR("nominatedNodeName", op->node_name), KV_INT("nominatingMode", 1));
     e->ports.submit(e->ports.ctx, &write);
 }
 
@@ -492,8 +630,11 @@ void binding_start(struct engine *e, struct berth_queued_pod *queued, struct ber
     op->holds = op->waiting.waits.n > 0;
     if (work || op->holds)
         tell_nomination(op);
-    if (op->holds)
+    if (op->holds) {
+        cycle_mark(op->cycle);
+        say(&e->voice, 4, "Pod waiting on permit", KV_POD(op->pod));
         return;
+    }
     op->code = BERTH_SUCCESS;
     end_permit(op);
 }

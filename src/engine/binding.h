@@ -32,12 +32,14 @@ struct berth_op {
     struct berth_pod *pod; /* assumed */
     struct str node_name;
     int64_t started;
-    size_t index; /* in engine.ops */
+    int64_t plugin_began; /* metrics: when the plugin was asked, of a sampled cycle */
+    size_t index;         /* in engine.ops */
 
     struct berth_waiting_pod waiting;
     bool holds;       /* Permit holds it */
     bool after_cycle; /* the scheduling cycle is over: others have seen it on its node */
     struct plugin_set skip_pre_bind; /* PreBind plugins that will have nothing to do */
+    char *preempted;                 /* it is not to be bound, and why; NULL: it is */
 
     enum point point;     /* POINT_PERMIT, then POINT_PRE_BIND, POINT_BIND */
     size_t plugin;        /* index in the profile's list at that point */
@@ -71,6 +73,11 @@ void binding_extender_done(struct engine *engine, uint64_t id,
 bool binding_allow(struct berth_op *op, const struct berth_handle *by);
 /* The pod is not to be placed. False where nobody holds it any more. */
 bool binding_reject(struct berth_op *op, const struct berth_handle *by, struct str reason);
+/*
+ * Somebody else needs the room, by the idea of that plugin: the pod is tried again. False where it
+ * is too late, since its binding is being written.
+ */
+bool binding_preempt(struct berth_op *op, struct str plugin);
 /* Rejects what has waited long enough; gives the time at which to look again. */
 int64_t binding_expire(struct engine *engine, int64_t now);
 int64_t binding_next_deadline(const struct engine *engine);

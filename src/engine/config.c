@@ -156,14 +156,15 @@ int config_parse(const char *file, struct str text, struct arena *a, struct sche
     size_t n;
     struct scheduler_config config = {0};
     int r = yaml_parse(text, JSON_STRICT, a, &docs, &n, reterr);
-    if (r == 0 && n != 1)
-        r = err_set(reterr, -EINVAL, "expected one document, found %zu", n);
+    if (r == 0 && n == 0)
+        r = err_set(reterr, -EINVAL, "the file is empty: expected kind: " CONFIG_KIND);
     if (r == 0)
         r = read_version(&docs[0], a, &config, reterr);
     if (r < 0)
         return err_prefix(reterr, r, "%s", file);
     config.file = arena_dup(a, str_of(file)).p;
     config.source = &docs[0];
+    config.unread_line = n > 1 ? docs[1].line : 0;
     *ret = config;
     return 0;
 }

@@ -63,6 +63,7 @@ struct client_connection_config {
 struct scheduler_config {
     const char *file;                /* where it was read from, for messages; NULL: nowhere */
     const struct json_value *source; /* the file's tree, for lines in messages; NULL: none */
+    uint32_t unread_line;            /* where a second document begins; 0: there is none */
     struct str version;              /* the apiVersion that the file named */
     struct str kind, api_version;    /* always those of v1 */
     int32_t *parallelism;
@@ -83,7 +84,7 @@ void config_default(struct scheduler_config *config, struct arena *a);
 
 /*
  * text: YAML or JSON. Decodes strictly and brings it to v1; fields that the file does not have stay
- * empty. file: for messages.
+ * empty. Of several documents the first is read, as upstream does. file: for messages.
  */
 int config_parse(const char *file, struct str text, struct arena *a, struct scheduler_config *ret,
                  struct err *reterr) MUST_CHECK;
@@ -104,9 +105,6 @@ void config_complain(const struct scheduler_config *config, const struct registr
                      const struct features *features, struct complaints *out);
 /* The line of the file that a complaint ("profiles[0].schedulerName: …") is about; 0: unknown. */
 uint32_t config_line(const struct scheduler_config *config, struct str complaint);
-
-/* Where nobody can call extenders, a configuration that has some is refused. */
-int config_refuse_extenders(const struct scheduler_config *config, struct err *reterr) MUST_CHECK;
 
 /*
  * The configuration as kube-scheduler prints it with --write-config-to: v1, all defaults filled

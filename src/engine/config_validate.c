@@ -6,6 +6,12 @@
 #include "engine/config_internal.h"
 #include "engine/profile_plan.h"
 
+/* What plugins take, and the gates that its rules depend on; kinds NULL: not known. */
+struct rules {
+    const struct args_kind *const *kinds;
+    const struct features *features;
+};
+
 /* --- leader election -------------------------------------------------------------------------- */
 
 static void complain_of_duration(struct complaints *c, const char *member, int64_t ns,
@@ -92,23 +98,36 @@ static bool is_configured_before(const struct profile_config *p, size_t i)
 }
 
 /* The arguments at this place, decoded into memory of the arena; NULL where they cannot be read. */
-static void *read_args(const struct args_kind *kind, const struct plugin_args *entry,
-                       struct arena *a, struct err *reterr)
+static void *read_args(const struct args_kind *kind, const struct features *features,
+                       const struct plugin_args *entry, struct arena *a, struct err *reterr)
 {
     void *args = arena_alloc(a, kind->type->size, kind->type->align);
     struct str text = str_is(entry->args, "null") ? STR("") : entry->args;
-    return args_read(kind, text, a, args, reterr) < 0 ? NULL : args;
+    return args_read(kind, features, text, a, args, reterr) < 0 ? NULL : args;
 }
 
-static void check_args(const struct args_kind *kind, const struct plugin_args *entry,
-                       const char *path, struct complaints *c)
+/* path: of the pluginConfig entry. */
+static void complain_of_form(const struct args_kind *kind, const char *path, struct str why,
+                             struct complaints *c)
+{
+    size_t colon = str_find(why, ':');
+    bool names_member = colon < why.n && str_find(why, ' ') > colon;
+    if (names_member)
+        complaints_add(c, "%s.args.%.*s: decoding args for plugin %s%.*s", path, (int)colon, why.p,
+                       kind->plugin, STR_ARG(str_slice(why, colon, why.n)));
+    else
+        complaints_add(c, "%s.args: %.*s", path, STR_ARG(why));
+}
+
+static void check_args(const struct args_kind *kind, const struct features *features,
+                       const struct plugin_args *entry, const char *path, struct complaints *c)
 {
     struct arena a;
     struct err err = {0};
     arena_init(&a, 0);
-    const void *args = read_args(kind, entry, &a, &err);
+    const void *args = read_args(kind, features, entry, &a, &err);
     if (!args) {
-        complaints_add(c, "%s: %s", path, err.msg);
+        complain_of_form(kind, path, str_of(err.msg), c);
     } else if (kind->check && !kind->checked_late) {
         char *prefix = xasprintf("%s.args.", path);
         c->prefix = prefix;
@@ -120,12 +139,12 @@ static void check_args(const struct args_kind *kind, const struct plugin_args *e
 }
 
 static void check_plugin_config(const struct scheduler_config *config, size_t i,
-                                const struct args_kind *const *kinds, struct complaints *c)
+                                const struct rules *rules, struct complaints *c)
 {
     const struct profile_config *p = &config->profiles.v[i];
     for (size_t k = 0; k < p->plugin_config.n; k++) {
         const struct plugin_args *entry = &p->plugin_config.v[k];
-        const struct args_kind *kind = args_kind_of(kinds, entry->name);
+        const struct args_kind *kind = args_kind_of(rules->kinds, entry->name);
         char *path = xasprintf("profiles[%zu].pluginConfig[%zu]", i, k);
         if (is_configured_before(p, k))
             complaints_add(c, "%s: Duplicate value: \"%.*s\"", path, STR_ARG(entry->name));
@@ -133,7 +152,7 @@ static void check_plugin_config(const struct scheduler_config *config, size_t i,
             complaints_add(c, "%s: " WAS_INVALID, path, STR_ARG(entry->name),
                            STR_ARG(config->version));
         else if (kind)
-            check_args(kind, entry, path, c);
+            check_args(kind, rules->features, entry, path, c);
         free(path);
     }
 }
@@ -144,7 +163,7 @@ static struct str name_of(const struct profile_config *p)
 }
 
 static void check_profile(const struct scheduler_config *config, size_t i,
-                          const struct args_kind *const *kinds, struct complaints *c)
+                          const struct rules *rules, struct complaints *c)
 {
     const struct profile_config *p = &config->profiles.v[i];
     char path[64];
@@ -153,7 +172,7 @@ static void check_profile(const struct scheduler_config *config, size_t i,
         complaints_add(c, "%sschedulerName: Required value", path);
     check_percentage(path, p->percentage_of_nodes_to_score, c);
     check_sections(config, i, c);
-    check_plugin_config(config, i, kinds, c);
+    check_plugin_config(config, i, rules, c);
     for (size_t k = i; k-- > 0;)
         if (str_eq(name_of(p), name_of(&config->profiles.v[k]))) {
             complaints_add(c, "%sschedulerName: Duplicate value: \"%.*s\"", path,
@@ -273,17 +292,10 @@ static void check_extenders(const struct scheduler_config *config, struct compla
                        binders);
 }
 
-int config_refuse_extenders(const struct scheduler_config *config, struct err *reterr)
-{
-    if (config->extenders.n)
-        return err_set(reterr, -EOPNOTSUPP, "extenders: this version of berth calls no extenders");
-    return 0;
-}
-
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static void check_values(const struct scheduler_config *config,
-                         const struct args_kind *const *kinds, struct complaints *c)
+static void check_values(const struct scheduler_config *config, const struct rules *rules,
+                         struct complaints *c)
 {
     if (config->client_connection.burst < 0)
         complaints_add(c, "clientConnection.burst: Invalid value: %d: must be non-negative",
@@ -295,7 +307,7 @@ static void check_values(const struct scheduler_config *config,
                        "zero",
                        *config->parallelism);
     for (size_t i = 0; i < config->profiles.n; i++)
-        check_profile(config, i, kinds, c);
+        check_profile(config, i, rules, c);
     check_queue_sort(config, c);
     check_percentage("", config->percentage_of_nodes_to_score, c);
     int64_t initial = *config->pod_initial_backoff_seconds, max = *config->pod_max_backoff_seconds;
@@ -312,11 +324,11 @@ static void check_values(const struct scheduler_config *config,
 
 /* What upstream finds out when it makes the plugins of a profile. */
 static void check_late_args(const struct profile_config *profile, const struct profile_plan *plan,
-                            const struct args_kind *const *kinds, struct complaints *c)
+                            const struct rules *rules, struct complaints *c)
 {
     for (size_t i = 0; i < profile->plugin_config.n; i++) {
         const struct plugin_args *entry = &profile->plugin_config.v[i];
-        const struct args_kind *kind = args_kind_of(kinds, entry->name);
+        const struct args_kind *kind = args_kind_of(rules->kinds, entry->name);
         bool needed = false;
         for (size_t k = 0; k < plan->needed.n && !needed; k++)
             needed = str_eq(plan->needed.v[k], entry->name);
@@ -327,7 +339,7 @@ static void check_late_args(const struct profile_config *profile, const struct p
         struct complaints found = {0};
         struct buf text = BUF_INIT;
         arena_init(&a, 0);
-        kind->check(read_args(kind, entry, &a, &err), &found);
+        kind->check(read_args(kind, rules->features, entry, &a, &err), &found);
         complaints_write(&found, &text);
         if (found.n)
             complaints_add(c, "initializing plugin \"%s\": %s", kind->plugin, buf_cstr(&text));
@@ -361,35 +373,36 @@ static void check_same_sort(const struct scheduler_config *config, size_t i, str
 
 /* *first: the plugin that sorts the queue in the first profile. */
 static void check_plan(const struct scheduler_config *config, size_t i,
-                       const struct registry *registry, const struct features *features,
+                       const struct registry *registry, const struct rules *rules,
                        struct str *first, struct complaints *c)
 {
     const struct profile_config *profile = &config->profiles.v[i];
     struct profile_plan plan;
     struct err err;
-    char *prefix = xasprintf("profiles[%zu]: ", i);
-    c->prefix = prefix;
-    if (profile_plan_init(&plan, registry, features, profile, &err) < 0) {
-        complaints_add(c, "%s", err.msg);
-    } else {
-        struct str sort = plan.at[POINT_QUEUE_SORT].v[0].name;
-        if (i == 0)
-            *first = sort;
-        check_late_args(profile, &plan, registry->args, c);
-        check_same_sort(config, i, sort, *first, c);
-        profile_plan_release(&plan);
+    if (profile_plan_init(&plan, registry, rules->features, profile, &err) < 0) {
+        complaints_add(c, "profiles[%zu].%s: %s", i, plan.fault, err.msg);
+        return;
     }
+    char *prefix = xasprintf("profiles[%zu]: ", i);
+    struct str sort = plan.at[POINT_QUEUE_SORT].v[0].name;
+    if (i == 0)
+        *first = sort;
+    c->prefix = prefix;
+    check_late_args(profile, &plan, rules, c);
+    check_same_sort(config, i, sort, *first, c);
     c->prefix = NULL;
     free(prefix);
+    profile_plan_release(&plan);
 }
 
 void config_complain(const struct scheduler_config *config, const struct registry *registry,
                      const struct features *features, struct complaints *out)
 {
     struct str first = STR("");
-    check_values(config, registry->args, out);
+    struct rules rules = {registry->args, features};
+    check_values(config, &rules, out);
     for (size_t i = 0; out->n == 0 && i < config->profiles.n; i++)
-        check_plan(config, i, registry, features, &first, out);
+        check_plan(config, i, registry, &rules, &first, out);
 }
 
 /* Gives the list back. */
@@ -407,7 +420,8 @@ static int finish(struct complaints *c, struct err *reterr)
 int config_validate(const struct scheduler_config *config, struct err *reterr)
 {
     struct complaints c = {0};
-    check_values(config, NULL, &c);
+    struct rules none = {0};
+    check_values(config, &none, &c);
     return finish(&c, reterr);
 }
 

@@ -51,14 +51,14 @@ static const struct plugin_args *given_args(const struct profile_config *p, stru
 }
 
 /* With all defaults; the arguments are valid, or no profile could be made. */
-static struct str args_text(const struct scheduler_config *config, const struct args_kind *kind,
-                            struct str given, struct arena *a)
+static struct str args_text(const struct scheduler_config *config, const struct features *features,
+                            const struct args_kind *kind, struct str given, struct arena *a)
 {
     void *args = arena_alloc(a, kind->type->size, kind->type->align);
     struct err err;
     if (str_is(given, "null"))
         given = STR("");
-    if (args_read(kind, given, a, args, &err) < 0)
+    if (args_read(kind, features, given, a, args, &err) < 0)
         return given;
     return extender_adjust_args(config->extenders.v, config->extenders.n, str_of(kind->plugin),
                                 args_write(kind, args, a), a);
@@ -92,7 +92,7 @@ static void complete_profile(const struct scheduler_config *config, const struct
         const struct args_kind *kind = args_kind_of(registry->args, name);
         if (kind)
             all[n++] = (struct plugin_args){
-                name, args_text(config, kind, given ? given->args : STR(""), a)};
+                name, args_text(config, features, kind, given ? given->args : STR(""), a)};
         else if (given && given->args.n && !str_is(given->args, "null"))
             all[n++] = *given;
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/cycle.h"
 
+#include "engine/cycle_timing.h"
 #include "engine/evidence.h"
 #include "engine/fit_error.h"
-#include "engine/internal.h"
+#include "engine/preemption.h"
 #include "engine/survey.h"
 
 /* Cycles kept for later: as many as are under way at once when writes come back soon. */
@@ -20,6 +21,7 @@ struct berth_cycle *cycle_new(struct engine *engine, struct profile *profile)
     }
     cycle->engine = engine;
     cycle->profile = profile;
+    cycle->sampled = engine->metrics && scheduler_metrics_sample(engine->metrics);
     profile->setup->n_cycles++;
     return cycle;
 }
@@ -47,6 +49,7 @@ static void destroy(struct berth_cycle *cycle)
     vec_release(&cycle->pre_filter);
     vec_release(&cycle->plugin_scores);
     vec_release(&cycle->extender_scores);
+    vec_release(&cycle->post_filter.reasons);
     buf_release(&cycle->evidence);
     arena_release(&cycle->arena);
     free(cycle);
@@ -66,6 +69,7 @@ static void reset(struct berth_cycle *cycle)
     KEEP(pre_filter);
     KEEP(plugin_scores);
     KEEP(extender_scores);
+    KEEP(post_filter.reasons);
 #undef KEEP
 }
 
@@ -77,6 +81,7 @@ struct berth_cycle *cycle_free(struct berth_cycle *cycle)
     cycle->profile->setup->n_cycles--;
     drop_state(cycle);
     drop_to_activate(cycle);
+    preemption_release(cycle->preemption);
     survey_free(cycle->survey);
     explain_nodes_unref(cycle->names);
     node_limit_release(&cycle->limit);
@@ -225,8 +230,12 @@ static bool run_pre_filter(struct berth_cycle *cycle, const struct berth_pod *po
         const struct berth_handle *h = list->v[i];
         status_clear(&e->status);
         cycle->in_pre_filter = true;
+        int64_t began = plugin_begin(cycle);
         enum berth_code code = h->plugin->pre_filter(h->self, cycle, pod, &e->status);
+        plugin_end(cycle, h, METRIC_PRE_FILTER, code, began);
         cycle->in_pre_filter = false;
+        if (code != BERTH_SKIP)
+            plugin_evaluated(cycle, h, EVALUATION_PRE_FILTER, 1);
         note_pre_filter(cycle, h, code);
         if (!take_pre_filter(cycle, h, code, failure))
             return false;
@@ -236,42 +245,22 @@ static bool run_pre_filter(struct berth_cycle *cycle, const struct berth_pod *po
     return cycle->pre_filter_code == BERTH_SUCCESS;
 }
 
-/* --- PostFilter ------------------------------------------------------------------------------- */
-
-/* Appends what the plugins have to say about making room. */
-static void run_post_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
-                            struct cycle_failure *failure)
+bool cycle_prepare_again(struct berth_cycle *cycle, const struct berth_pod *pod)
 {
     struct engine *e = cycle->engine;
-    const handle_list *list = &cycle->profile->at[POINT_POST_FILTER];
-    struct buf text = BUF_INIT;
-    failure->keep_nomination = list->n > 0;
+    const handle_list *list = &cycle->profile->at[POINT_PRE_FILTER];
+    drop_state(cycle);
+    cycle->skip_filter = (struct plugin_set){0};
     for (size_t i = 0; i < list->n; i++) {
         const struct berth_handle *h = list->v[i];
-        bool before = cycle->nominated;
-        cycle->nominated = false;
         status_clear(&e->status);
-        enum berth_code code = h->plugin->post_filter(h->self, cycle, pod, &e->status);
-        /* The last word of these counts alone; the others' reasons add up. */
-        if (code == BERTH_SUCCESS || code == BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE ||
-            !code_rejects(code)) {
-            buf_clear(&text);
-            status_write(&e->status, &e->reasons, &text);
-            cycle->nominated &= code == BERTH_SUCCESS || code_rejects(code);
-            break;
-        }
-        cycle->nominated |= before;
-        if (text.n && e->status.n)
-            buf_add_cstr(&text, ", ");
-        status_write(&e->status, &e->reasons, &text);
+        enum berth_code code = h->plugin->pre_filter(h->self, cycle, pod, &e->status);
+        if (code == BERTH_SKIP)
+            plugin_set_add(&cycle->skip_filter, h->id);
+        else if (code != BERTH_SUCCESS)
+            return false;
     }
-    if (text.n)
-        buf_add_printf(&failure->text, " %s", buf_cstr(&text));
-    buf_release(&text);
-    if (cycle->nominated) {
-        failure->keep_nomination = false;
-        failure->nominated_node = cycle->nominated_node;
-    }
+    return true;
 }
 
 /* --- the stages ------------------------------------------------------------------------------- */
@@ -334,13 +323,13 @@ bool cycle_begin(struct berth_cycle *cycle, const struct berth_pod *pod,
         return false;
     }
     make_room(cycle);
-    if (run_pre_filter(cycle, pod, failure)) {
+    cycle_mark(cycle);
+    bool ok = run_pre_filter(cycle, pod, failure);
+    cycle_timed(cycle, METRIC_PRE_FILTER, failure->error ? BERTH_ERROR : cycle->pre_filter_code,
+                true);
+    if (ok)
         apply_limits(cycle);
-        return true;
-    }
-    if (!failure->error)
-        run_post_filter(cycle, pod, failure);
-    return false;
+    return ok;
 }
 
 /* The promised node alone. */
@@ -366,6 +355,7 @@ bool cycle_try_promised(struct berth_cycle *cycle, const struct berth_pod *pod,
     if (!node || !node->object)
         return false;
     enum berth_code code = cycle_filter_node(cycle, pod, node, &e->status, &plugin);
+    cycle_filter_timed(cycle, stage_code(code) != BERTH_ERROR);
     if (code == BERTH_SUCCESS) {
         only_promised(cycle, node->slot);
         return true;
@@ -382,14 +372,12 @@ bool cycle_try_promised(struct berth_cycle *cycle, const struct berth_pod *pod,
     return false;
 }
 
-void cycle_unfit(struct berth_cycle *cycle, const struct berth_pod *pod,
-                 struct cycle_failure *failure)
+void cycle_unfit(struct berth_cycle *cycle, struct cycle_failure *failure)
 {
     blame_limiters(cycle, failure);
     fit_error_write(cycle, &failure->text);
     if (cycle->resumed)
         cycle_restore_verdicts(cycle);
-    run_post_filter(cycle, pod, failure);
 }
 
 void cycle_resume(struct berth_cycle *cycle)
@@ -404,6 +392,7 @@ void cycle_resume(struct berth_cycle *cycle)
 void cycle_end_attempt(struct berth_cycle *cycle)
 {
     struct engine *e = cycle->engine;
+    cycle_count_filters(cycle);
     if (e->explain.max_bytes)
         evidence_take(cycle, &cycle->evidence);
     cycle->slots = NULL;

@@ -19,6 +19,7 @@
 
 struct berth_placement;
 struct explain_nodes;
+struct preemption;
 struct survey;
 
 struct cycle_item {
@@ -47,6 +48,19 @@ struct plugin_scores {
 struct extender_scores {
     size_t extender; /* index in setup.extenders */
     int64_t *scores; /* as it said, not weighted; NULL: it did not answer */
+};
+
+/* What PostFilter came to: post_filter.h. Texts are in the cycle's arena. */
+struct post_filter {
+    size_t asked;                    /* plugins so far */
+    const struct berth_handle *last; /* of them; NULL: none */
+    bool nominated_before;           /* by an earlier one */
+    enum berth_code code;
+    VEC(struct str) reasons;
+    /* Of preemption, where there was any. */
+    const struct str *victims; /* "namespace/name" */
+    size_t n_victims, n_candidates;
+    int64_t pdb_violations;
 };
 
 struct berth_cycle {
@@ -91,11 +105,15 @@ struct berth_cycle {
     VEC(struct plugin_scores) plugin_scores;
     VEC(struct extender_scores) extender_scores;
     uint64_t *ties;      /* decide among equal totals, the highest wins; NULL: nothing does */
+    int64_t mark;        /* metrics: when the stage under way began */
+    bool sampled;        /* metrics: each plugin is timed by itself */
     bool bare;           /* scores see nodes without pods and images: see extender_result */
     bool resumed;        /* extenders were asked: the cluster may have changed since it began */
     struct buf evidence; /* all of this, once the attempt has ended; empty: nobody wants it */
 
-    struct str nominated_node; /* by PostFilter; in the arena */
+    struct post_filter post_filter;
+    struct preemption *preemption; /* under way, or over; NULL: none */
+    struct str nominated_node;     /* by PostFilter; in the arena */
     bool nominated;
     struct survey *survey; /* NULL: nobody asked for one, or there was nothing to ask */
     VEC(struct berth_pod *) to_activate; /* once it is reserved or bound; refs are held */
@@ -121,7 +139,7 @@ void cycle_free_spare(struct engine *engine);
  * The stages, in their order; attempt.c strings them together. Where one gives false the attempt is
  * over and *failure says why.
  */
-/* PreFilter, and which nodes it leaves to look at. */
+/* PreFilter, and which nodes it leaves to look at. PostFilter may help where it rejects the pod. */
 bool cycle_begin(struct berth_cycle *cycle, const struct berth_pod *pod,
                  struct cycle_failure *failure);
 /* The node that the pod was promised: if it fits, no other is looked at. */
@@ -130,9 +148,13 @@ bool cycle_try_promised(struct berth_cycle *cycle, const struct berth_pod *pod,
 /* Fills slots and runs. */
 bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
                   struct cycle_failure *failure);
-/* No node is left: says so in *failure, and what PostFilter can do about it. */
-void cycle_unfit(struct berth_cycle *cycle, const struct berth_pod *pod,
-                 struct cycle_failure *failure);
+/* No node is left: says so in *failure. PostFilter may help. */
+void cycle_unfit(struct berth_cycle *cycle, struct cycle_failure *failure);
+/*
+ * PreFilter once more, for who asks filters after the cluster has changed. False: a plugin does not
+ * want the pod any more, or broke.
+ */
+bool cycle_prepare_again(struct berth_cycle *cycle, const struct berth_pod *pod);
 /* Scores the feasible nodes. */
 bool cycle_score(struct berth_cycle *cycle, const struct berth_pod *pod,
                  struct cycle_failure *failure);
@@ -176,6 +198,10 @@ enum berth_code cycle_run_filters(const struct berth_cycle *cycle, const struct 
 enum berth_code cycle_filter_node(struct berth_cycle *cycle, const struct berth_pod *pod,
                                   struct berth_node *node, struct berth_status *status,
                                   const struct berth_handle **ret_plugin);
+/* Metrics: the stage is over; ok: nothing broke. */
+void cycle_filter_timed(struct berth_cycle *cycle, bool ok);
+/* Metrics: counts what cycle_run_filters has asked of plugins on behalf of this cycle. */
+void cycle_count_filters(const struct berth_cycle *cycle);
 /* For PostFilter after extenders had their say: what was said of every node, by slot. */
 void cycle_restore_verdicts(struct berth_cycle *cycle);
 /* The slot of the i-th candidate, and who is in it. */

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include "base/time.h"
+#include "engine/eviction.h"
 #include "engine/internal.h"
 
 /* Upstream cuts the note of an event here; the condition keeps the whole text. */
@@ -32,10 +33,19 @@ static struct scheduler_metrics *make_metrics(struct engine *e,
     return options->metrics ? scheduler_metrics_new(&metrics) : NULL;
 }
 
+void engine_set_backoff(struct engine *e)
+{
+    const struct scheduler_config *config = e->setup->config;
+    queue_set_backoff(&e->queue, backoff_ns(*config->pod_initial_backoff_seconds),
+                      backoff_ns(*config->pod_max_backoff_seconds));
+}
+
 int engine_new(const struct engine_options *options, struct engine **ret_engine, struct err *reterr)
 {
     struct engine *e = xnew(struct engine);
     e->ports = options->ports;
+    e->voice = (struct voice){.fn = options->ports.log, .ctx = options->ports.ctx};
+    engine_set_verbosity(e, 0);
     rand_seed(&e->rand, options->seed);
     intern_init(&e->names);
     reasons_init(&e->reasons);
@@ -47,11 +57,11 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     else
         features_default(&e->features);
     struct queue_options queue = {
-        .initial_backoff = backoff_ns(*options->config->pod_initial_backoff_seconds),
-        .max_backoff = backoff_ns(*options->config->pod_max_backoff_seconds),
         .max_in_unschedulable = options->max_in_unschedulable ? options->max_in_unschedulable
                                                               : DEFAULT_MAX_IN_UNSCHEDULABLE,
         .groups = features_group_pods(&e->features),
+        .voice = &e->voice,
+        .reasons = &e->reasons,
     };
     e->metrics = make_metrics(e, options);
     queue_init(&e->queue, &queue, &e->status);
@@ -66,6 +76,7 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
         engine_free(e);
         return r;
     }
+    engine_set_backoff(e);
     for (size_t i = 0; i < e->setup->profiles.n; i++)
         queue_add_profile(&e->queue, e->setup->profiles.v[i]);
     *ret_engine = e;
@@ -78,6 +89,7 @@ struct engine *engine_free(struct engine *e)
         return NULL;
     attempt_release(e);
     group_drop(e);
+    eviction_abandon_all(e);
     while (e->ops.n)
         binding_abandon(vec_last(&e->ops));
     vec_release(&e->ops);
@@ -92,6 +104,11 @@ struct engine *engine_free(struct engine *e)
     cluster_release(&e->cluster);
     cache_release(&e->cache);
     setup_free(e->setup);
+    while (e->replaced) {
+        struct setup *s = e->replaced;
+        e->replaced = s->older;
+        setup_free(s);
+    }
     scheduler_metrics_free(e->metrics);
     for (size_t i = 0; i < e->plugin_names.n; i++)
         free((char *)e->plugin_names.v[i].p);
@@ -117,15 +134,27 @@ void engine_call_extender(const struct setup *s, const struct engine_extender *x
     e->ports.call_extender(e->ports.ctx, call);
 }
 
-void engine_log_extender(struct engine *e, const struct engine_extender *x, int level,
-                         const char *text, struct str error)
+/* --- what is said ----------------------------------------------------------------------------- */
+
+void engine_set_verbosity(struct engine *e, int verbosity)
 {
-    struct buf message = BUF_INIT;
-    if (!e->ports.log)
-        return;
-    buf_add_printf(&message, "%s: %.*s", text, STR_ARG(error));
-    e->ports.log(e->ports.ctx, level, x->spec.name, buf_str(&message));
-    buf_release(&message);
+    e->voice.verbosity = e->voice.fn ? verbosity : -1;
+}
+
+static void say_failed(const struct engine *e, const struct berth_queued_pod *queued,
+                       const struct cycle_failure *failure, const struct berth_cycle *cycle)
+{
+    bool nobody = plugin_set_empty(&failure->rejectors) && plugin_set_empty(&failure->pending);
+    struct str why = buf_str(&failure->text);
+    if (!failure->error && cycle->n_all == 0)
+        say(&e->voice, 2, "Unable to schedule pod; no nodes are registered to the cluster; waiting",
+            KV_POD(queued->pod));
+    else if (failure->error || nobody)
+        say_error(&e->voice, "Error scheduling pod; retrying", KV_STR("err", why),
+                  KV_CSTR("logger", "UnhandledError"), KV_POD(queued->pod));
+    else
+        say(&e->voice, 2, "Unable to schedule pod; no fit; waiting", KV_POD(queued->pod),
+            KV_STR("err", why));
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -135,6 +164,11 @@ int engine_plugin_id(struct engine *e, struct str name)
     for (size_t i = 0; i < e->plugin_names.n; i++)
         if (str_eq(e->plugin_names.v[i], name))
             return (int)i;
+    for (size_t i = 0; i < e->plugin_names.n; i++)
+        if (!e->plugin_names.v[i].p) {
+            e->plugin_names.v[i] = str_of(str_dup(name));
+            return (int)i;
+        }
     if (e->plugin_names.n == FRAMEWORK_MAX_PLUGINS)
         return -E2BIG;
     vec_push(&e->plugin_names, str_of(str_dup(name)));
@@ -160,10 +194,13 @@ struct profile *engine_profile(const struct engine *e, struct str scheduler_name
 void engine_write_done(struct engine *e, uint64_t id, const struct write_result *result)
 {
     struct berth_op *op = map_del(&e->ops_by_write, write_key(&id));
-    if (!op)
-        return;
-    op->write_id = 0;
-    binding_answer(op, NULL, write_ok(result) ? BERTH_SUCCESS : BERTH_ERROR, result->message);
+    if (op) {
+        op->write_id = 0;
+        binding_answer(op, NULL, write_ok(result) ? BERTH_SUCCESS : BERTH_ERROR, result->message);
+    } else {
+        eviction_write_done(e, id, result);
+    }
+    group_continue(e);
     binding_run_ready(e);
 }
 
@@ -206,6 +243,12 @@ void engine_tell_decision(struct engine *e, const struct berth_queued_pod *queue
         .attempt = queued->attempts,
         .duration = engine_now(e) - started,
     };
+    if (e->metrics)
+        scheduler_metrics_attempt(e->metrics, cycle->profile->metrics,
+                                  d.bound   ? RESULT_SCHEDULED
+                                  : d.error ? RESULT_ERROR
+                                            : RESULT_UNSCHEDULABLE,
+                                  d.duration);
     if (e->ports.decided)
         e->ports.decided(e->ports.ctx, &d);
 }
@@ -245,18 +288,32 @@ static void submit_failed_event(struct engine *e, const struct berth_queued_pod 
     buf_release(&note);
 }
 
+static struct str reason_of(const struct cycle_failure *failure)
+{
+    return str_of(failure->error ? POD_REASON_SCHEDULER_ERROR : POD_REASON_UNSCHEDULABLE);
+}
+
+static void say_status(const struct engine *e, const struct berth_queued_pod *queued,
+                       const struct cycle_failure *failure)
+{
+    say(&e->voice, 3, "Updating pod condition and nominated node name", KV_POD(queued->pod),
+        KV_CSTR("conditionType", POD_SCHEDULED), KV_CSTR("conditionStatus", "False"),
+        KV_STR("conditionReason", reason_of(failure)),
+        KV_STR("nominatedNodeName", failure->nominated_node),
+        KV_INT("nominatingMode", !failure->keep_nomination));
+}
+
 static void submit_status(struct engine *e, const struct berth_queued_pod *queued,
                           const struct cycle_failure *failure)
 {
-    struct write write = {
-        .kind = WRITE_POD_STATUS,
-        .pod = queued->pod->object,
-        .scheduler_name = queued->profile->scheduler_name,
-        .sets_condition = true,
-        .reason = str_of(failure->error ? POD_REASON_SCHEDULER_ERROR : POD_REASON_UNSCHEDULABLE),
-        .message = buf_str(&failure->text),
-        .sets_nomination = !failure->keep_nomination,
-        .node_name = failure->nominated_node};
+    struct write write = {.kind = WRITE_POD_STATUS,
+                          .pod = queued->pod->object,
+                          .scheduler_name = queued->profile->scheduler_name,
+                          .sets_condition = true,
+                          .reason = reason_of(failure),
+                          .message = buf_str(&failure->text),
+                          .sets_nomination = !failure->keep_nomination,
+                          .node_name = failure->nominated_node};
     e->ports.submit(e->ports.ctx, &write);
 }
 
@@ -266,10 +323,11 @@ void engine_attempt_failed(struct engine *e, struct berth_queued_pod *queued,
 {
     struct explain_result result = {queued, cycle, failure, STR(""), started};
     struct explain_record *record = explain_add(&e->explain, &result);
-    bool gone = queued->deleted;
+    bool gone = queued->deleted, leaving = queued->leaving;
     queued->rejectors = failure->rejectors;
     queued->pending = failure->pending;
     engine_tell_decision(e, queued, cycle, started, failure, STR(""));
+    say_failed(e, queued, failure, cycle);
     if (!gone) {
         submit_failed_event(e, queued, buf_str(&failure->text));
         submit_status(e, queued, failure);
@@ -277,7 +335,10 @@ void engine_attempt_failed(struct engine *e, struct berth_queued_pod *queued,
             nominator_set(&e->queue.nominator, queued->pod, failure->nominated_node);
     }
     queue_requeue(&e->queue, queued, engine_now(e));
-    if (record && !gone)
+    if (gone || leaving)
+        return;
+    say_status(e, queued, failure);
+    if (record)
         record->went_to = queued->place;
 }
 
@@ -286,6 +347,7 @@ static void tell_deleting(struct engine *e, const struct berth_queued_pod *queue
 {
     const struct object_meta *meta = &queued->pod->pod->metadata;
     struct buf note = BUF_INIT;
+    say(&e->voice, 3, "Skip schedule deleting pod", KV_POD(queued->pod));
     buf_add_printf(&note, "skip schedule deleting pod: %.*s/%.*s", STR_ARG(meta->namespace),
                    STR_ARG(meta->name));
     engine_submit_event(e, queued->pod, queued->profile, true, "FailedScheduling", "Scheduling",
@@ -315,10 +377,13 @@ bool engine_schedule_one(struct engine *e)
     struct berth_queued_pod *queued = queue_pop(&e->queue, started);
     if (!queued)
         return false;
-    if (e->groups && !str_empty(pod_group_of(queued->pod->pod)))
+    say(&e->voice, 4, "About to try and schedule pod", KV_POD(queued->pod));
+    if (e->groups && !str_empty(pod_group_of(queued->pod->pod))) {
         group_start(e, queued, started);
-    else if (!engine_skips(e, queued))
+    } else if (!engine_skips(e, queued)) {
+        say(&e->voice, 3, "Attempting to schedule pod", KV_POD(queued->pod));
         attempt_start(e, queued, started);
+    }
     binding_run_ready(e);
     return true;
 }
@@ -377,5 +442,7 @@ struct engine_stats engine_get_stats(const struct engine *e)
             s.gated++;
         else
             s.unschedulable++;
+    for (size_t i = 0; i < e->ops.n; i++)
+        s.held += e->ops.v[i]->holds;
     return s;
 }

@@ -5,7 +5,7 @@
  * Purpose:   objects and outcomes of writes go in by the functions below, writes and decisions come
  *            out by the ports. Same calls, same clock, same seed: same output, byte for byte.
  * Ownership: engine_new copies the ports and keeps config's texts by reference: config must outlive
- *            the engine. Objects passed in are ref'd as needed.
+ *            the engine, or what comes after it (reload.h). Objects passed in are ref'd as needed.
  * Threading: all functions by one thread. There is no lock in the engine.
  */
 #ifndef BERTH_ENGINE_ENGINE_H
@@ -23,7 +23,8 @@ struct engine_options {
     struct ports ports;
     const struct extender *extenders; /* copied; their texts are not */
     size_t n_extenders;
-    void *owner; /* of config and extenders: given to extender calls, see struct extender_call */
+    /* Whose config and extenders are: told to extender calls, and to the port retired. */
+    void *owner;
     const struct features *features; /* copied; NULL: the defaults */
     struct metrics *metrics;         /* outlives the engine; NULL: nothing is counted */
     uint64_t seed;
@@ -69,10 +70,16 @@ size_t engine_explain(const struct engine *engine, struct str namespace, struct 
  */
 int64_t engine_publish_metrics(struct engine *engine);
 
+/* Lines of at most this level go to ports.log; 0 at first. */
+void engine_set_verbosity(struct engine *engine, int verbosity);
+/* Says which plugins the profiles work with. */
+void engine_say_plugins(const struct engine *engine);
+
 /* Numbers for health checks, metrics and tests. */
 struct engine_stats {
     size_t nodes, pods, assumed_pods;
     size_t active, backoff, unschedulable, gated, binding;
+    size_t held; /* of those that are binding: by Permit */
 };
 struct engine_stats engine_get_stats(const struct engine *engine);
 

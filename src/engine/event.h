@@ -28,6 +28,7 @@ struct cluster_event {
 #define EVENT_BACKOFF_COMPLETE      "BackoffComplete"
 #define EVENT_POP_FROM_BACKOFF      "PopFromBackoffQ"
 #define EVENT_ATTEMPT_FAILURE       "ScheduleAttemptFailure"
+#define EVENT_RELOAD                "ConfigurationReload" /* berth's own */
 
 static inline bool event_is_wildcard(const struct cluster_event *e)
 {

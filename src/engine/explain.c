@@ -2,6 +2,7 @@
 #include "engine/explain.h"
 
 #include "engine/internal.h"
+#include "engine/post_filter.h"
 #include "engine/survey.h"
 
 void explain_init(struct explain *x, size_t max_bytes)
@@ -31,10 +32,15 @@ static void drop_oldest(struct explain *x)
     explain_ring_drop(&x->ring);
 }
 
-void explain_release(struct explain *x)
+void explain_clear(struct explain *x)
 {
     while (x->ring.n)
         drop_oldest(x);
+}
+
+void explain_release(struct explain *x)
+{
+    explain_clear(x);
     explain_ring_release(&x->ring);
     explain_nodes_unref(x->nodes);
 }
@@ -146,6 +152,7 @@ struct explain_record *explain_add(struct explain *x, const struct explain_resul
     if (!res->cycle->evidence.n)
         return NULL;
     survey_write(res->cycle->survey, &survey);
+    post_filter_write(res->cycle, &survey);
     struct explain_record *r = add_record(x, res, buf_str(&survey));
     buf_release(&survey);
     return r;

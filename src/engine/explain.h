@@ -28,7 +28,7 @@ enum explain_text {
     EXPLAIN_NODE_NAME, /* where it was bound; empty: nowhere */
     EXPLAIN_MESSAGE,
     EXPLAIN_NOMINATED_NODE,
-    EXPLAIN_SURVEY, /* members of its JSON object; empty: there was none */
+    EXPLAIN_SURVEY, /* members of its JSON object: survey_write, post_filter_write */
     EXPLAIN_TEXTS,
 };
 
@@ -54,6 +54,8 @@ struct explain {
 
 void explain_init(struct explain *x, size_t max_bytes);
 void explain_release(struct explain *x);
+/* Forgets all records. */
+void explain_clear(struct explain *x);
 
 /* What an attempt came to. */
 struct explain_result {

@@ -5,9 +5,15 @@
 #include "engine/internal.h"
 
 static const char *const names[FEATURE_COUNT] = {
+    [FEATURE_DRA_DEVICE_BINDING_CONDITIONS] = "DRADeviceBindingConditions",
+    [FEATURE_DRA_RESOURCE_CLAIM_DEVICE_STATUS] = "DRAResourceClaimDeviceStatus",
+    [FEATURE_DRA_SCHEDULER_FILTER_TIMEOUT] = "DRASchedulerFilterTimeout",
+    [FEATURE_DYNAMIC_RESOURCE_ALLOCATION] = "DynamicResourceAllocation",
     [FEATURE_GANG_SCHEDULING] = "GangScheduling",
     [FEATURE_MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD] = "MatchLabelKeysInPodTopologySpread",
     [FEATURE_NODE_DECLARED_FEATURES] = "NodeDeclaredFeatures",
+    [FEATURE_STORAGE_CAPACITY_SCORING] = "StorageCapacityScoring",
+    [FEATURE_SCHEDULER_ASYNC_PREEMPTION] = "SchedulerAsyncPreemption",
     [FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS] = "TaintTolerationComparisonOperators",
     [FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING] = "TopologyAwareWorkloadScheduling",
     [FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS] = "BerthExactNamespaceSelectors",
@@ -268,6 +274,19 @@ void features_write_alpha(const struct features *f, struct buf *out)
     for (size_t i = 0; i < FEATURE_GATE_COUNT; i++)
         if (stage_at(i, f->emulated).letter == 'a' && enabled(f, i))
             buf_add_printf(out, "%s%s", out->n ? " " : "", feature_gates[i].name.p);
+}
+
+void features_each(const struct features *f, features_fn *fn, void *ctx)
+{
+    for (size_t i = 0; i < FEATURE_GATE_COUNT; i++) {
+        char letter = stage_at(i, f->emulated).letter;
+        const char *stage = letter == 'a'   ? "ALPHA"
+                            : letter == 'b' ? "BETA"
+                            : letter == 'd' ? "DEPRECATED"
+                                            : "";
+        if (letter != 'p')
+            fn(ctx, feature_gates[i].name, stage, enabled(f, i));
+    }
 }
 
 bool handle_feature(const struct berth_handle *h, enum feature feature)

@@ -18,9 +18,15 @@
 #include "engine/feature_table.h"
 
 enum feature {
+    FEATURE_DRA_DEVICE_BINDING_CONDITIONS,
+    FEATURE_DRA_RESOURCE_CLAIM_DEVICE_STATUS,
+    FEATURE_DRA_SCHEDULER_FILTER_TIMEOUT,
+    FEATURE_DYNAMIC_RESOURCE_ALLOCATION,
     FEATURE_GANG_SCHEDULING,
     FEATURE_MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
     FEATURE_NODE_DECLARED_FEATURES,
+    FEATURE_STORAGE_CAPACITY_SCORING,
+    FEATURE_SCHEDULER_ASYNC_PREEMPTION,
     FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS,
     FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING,
     /* Negative namespace selectors of a pod's own affinity terms do not match every namespace. */
@@ -77,6 +83,10 @@ typedef void features_notice_fn(void *ctx, const char *name, bool deprecated, bo
 void features_each_notice(const struct features *f, features_notice_fn *fn, void *ctx);
 /* Names of the alpha gates that are on, separated by spaces. */
 void features_write_alpha(const struct features *f, struct buf *out);
+
+/* Every gate that exists: "ALPHA", "BETA", "" (generally available) or "DEPRECATED". */
+typedef void features_fn(void *ctx, struct str name, const char *stage, bool on);
+void features_each(const struct features *f, features_fn *fn, void *ctx);
 
 struct berth_handle;
 /* For plugins: the gates of the engine that they work for. */

@@ -8,7 +8,7 @@
  * if nodes had been looked at one by one.
  */
 #include "engine/cycle.h"
-#include "engine/internal.h"
+#include "engine/cycle_timing.h"
 #include "engine/what_if.h"
 
 #define MIN_FEASIBLE_NODES      100
@@ -40,6 +40,13 @@ static size_t nodes_to_find(const struct berth_cycle *cycle)
 
 /* --- one node --------------------------------------------------------------------------------- */
 
+/* Any thread: the node was refused by the plugin at `i` of the list, or by none. */
+static void count_stop(const struct berth_cycle *cycle, size_t i)
+{
+    if (cycle->engine->metrics)
+        scheduler_metrics_stop(cycle->engine->metrics, i);
+}
+
 enum berth_code cycle_run_filters(const struct berth_cycle *cycle, const struct berth_pod *pod,
                                   const struct berth_node *node, struct berth_status *status,
                                   const struct berth_handle **ret_plugin)
@@ -53,10 +60,33 @@ enum berth_code cycle_run_filters(const struct berth_cycle *cycle, const struct 
         enum berth_code code = h->plugin->filter(h->self, cycle, pod, node, status);
         if (code != BERTH_SUCCESS) {
             *ret_plugin = h;
+            count_stop(cycle, i);
             return code;
         }
     }
+    count_stop(cycle, list->n);
     return BERTH_SUCCESS;
+}
+
+void cycle_count_filters(const struct berth_cycle *cycle)
+{
+    const handle_list *list = &cycle->profile->at[POINT_FILTER];
+    struct scheduler_metrics *m = cycle->engine->metrics;
+    if (!m || !scheduler_metrics_stopped(m))
+        return;
+    /* Who comes later in the list was asked about fewer nodes. */
+    size_t asked = scheduler_metrics_take_stop(m, list->n);
+    for (size_t i = list->n; i-- > 0;) {
+        asked += scheduler_metrics_take_stop(m, i);
+        if (!plugin_set_has(&cycle->skip_filter, list->v[i]->id))
+            plugin_evaluated(cycle, list->v[i], EVALUATION_FILTER, asked);
+    }
+}
+
+void cycle_filter_timed(struct berth_cycle *cycle, bool ok)
+{
+    if (cycle->profile->at[POINT_FILTER].n)
+        cycle_timed(cycle, METRIC_FILTER, ok ? BERTH_SUCCESS : BERTH_ERROR, true);
 }
 
 /* As it would be once the promises that the pod has to respect are kept. */
@@ -98,6 +128,7 @@ struct window {
     const struct berth_handle *handle; /* the plugin at work */
     size_t from, to;
     size_t n_refused;
+    size_t said[METRIC_CODES]; /* metrics: by the plugin at work of nodes that it refused */
     /* The first node in order, so far, on which a plugin broke: it matters once it is reached. */
     size_t broken_at;
     struct cycle_failure broken;
@@ -135,6 +166,7 @@ static void refuse(struct window *w, uint32_t slot, enum berth_code code, berth_
     w->scratch->verdicts[slot] =
         (struct verdict){.code = (uint8_t)code, .plugin = w->handle->id, .reason = reason};
     w->n_refused++;
+    w->said[metric_code(code)]++;
 }
 
 /* One plugin, one node, on whichever thread. */
@@ -232,6 +264,7 @@ static bool filter_batch(struct window *w)
         first++;
     word_unset(s->feasible, cycle_slot(w->cycle, first));
     w->n_refused++;
+    w->said[BERTH_ERROR]++;
     broke(w, cycle_slot(w->cycle, first), w->handle, code, status);
     return false;
 }
@@ -275,6 +308,22 @@ static void filter_promised(struct window *w)
     }
 }
 
+/* Metrics: as if each node had taken its share. */
+static void time_plugin(struct window *w, size_t asked, int64_t began)
+{
+    struct engine *e = w->cycle->engine;
+    double each = (double)(engine_now(e) - began) / (double)asked;
+    size_t n = asked;
+    for (size_t code = 0; code < METRIC_CODES; code++) {
+        scheduler_metrics_plugin(e->metrics, w->handle, METRIC_FILTER, (enum berth_code)code,
+                                 (int64_t)(each * (double)w->said[code]), w->said[code]);
+        n -= w->said[code];
+    }
+    scheduler_metrics_plugin(e->metrics, w->handle, METRIC_FILTER, BERTH_SUCCESS,
+                             (int64_t)(each * (double)n), n);
+    memset(w->said, 0, sizeof(w->said));
+}
+
 static void filter_window(struct window *w)
 {
     const handle_list *list = &w->cycle->profile->at[POINT_FILTER];
@@ -285,10 +334,15 @@ static void filter_window(struct window *w)
         w->handle = list->v[i];
         if (plugin_set_has(&w->cycle->skip_filter, w->handle->id))
             continue;
+        size_t asked = w->to - w->from - w->n_refused;
+        int64_t began = plugin_begin(w->cycle);
         if (w->handle->plugin->filter_many)
             ok = filter_batch(w);
         else
             filter_one_by_one(w);
+        plugin_evaluated(w->cycle, w->handle, EVALUATION_FILTER, asked);
+        if (w->cycle->sampled)
+            time_plugin(w, asked, began);
     }
 }
 
@@ -417,6 +471,7 @@ bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
         }
     }
     cycle_failure_release(&w.broken);
+    cycle_filter_timed(cycle, ok);
     e->next_start_node = (e->next_start_node + count_processed(&w)) % e->cache.order.n;
     return ok;
 }

@@ -134,6 +134,23 @@ void fit_error_write(const struct berth_cycle *cycle, struct buf *out)
     arena_release(&a);
 }
 
+void fit_error_preemption(const struct berth_cycle *cycle, const berth_reason *reasons, size_t n,
+                          struct buf *out)
+{
+    struct tallies t = {0};
+    struct arena a;
+    size_t all = cycle->engine->cache.order.n;
+    arena_init(&a, 0);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < reasons_count(&cycle->engine->reasons, reasons[i]); k++)
+            count_reason(&t, reasons_at(&cycle->engine->reasons, reasons[i], k), 1);
+    if (n < all)
+        count_reason(&t, STR("Preemption is not helpful for scheduling"), all - n);
+    buf_add_printf(out, "0/%zu nodes are available:", all);
+    write_tallies(&t, &a, out);
+    arena_release(&a);
+}
+
 void fit_error_one_node(const struct berth_status *status, struct reasons *reasons, struct buf *out)
 {
     struct tallies t = {0};

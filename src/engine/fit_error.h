@@ -19,6 +19,9 @@ void fit_error_pre_filter(const struct berth_cycle *cycle, const struct berth_st
 /* The node that had been chosen was refused by Reserve or Permit. */
 void fit_error_one_node(const struct berth_status *status, struct reasons *reasons,
                         struct buf *out);
+/* No node is helped by preemption: why those were not that were looked at, one reason each. */
+void fit_error_preemption(const struct berth_cycle *cycle, const berth_reason *reasons, size_t n,
+                          struct buf *out);
 /* PreFilter plugins allow no node in common. */
 void fit_error_limits(const struct berth_cycle *cycle, struct buf *out);
 

@@ -37,6 +37,10 @@ static inline bool plugin_set_has(const struct plugin_set *s, size_t id)
 {
     return s->words[id / 64] >> (id % 64) & 1;
 }
+static inline bool plugin_set_within(const struct plugin_set *s, const struct plugin_set *all)
+{
+    return !(s->words[0] & ~all->words[0]) && !(s->words[1] & ~all->words[1]);
+}
 static inline bool plugin_set_empty(const struct plugin_set *s)
 {
     return !s->words[0] && !s->words[1];

@@ -192,7 +192,7 @@ static void broke(struct engine *e, const struct cycle_failure *failure)
 struct berth_placement *group_placement(struct engine *e)
 {
     struct group_cycle *g = &e->group;
-    struct berth_placement *p = g->cycle ? &g->placements.list.v[g->placement] : NULL;
+    struct berth_placement *p = g->by_placement ? &g->placements.list.v[g->placement] : NULL;
     return p && p->n < e->cache.order.n ? p : NULL;
 }
 
@@ -203,8 +203,7 @@ static bool propose(struct engine *e)
     struct cycle_failure failure = {0};
     if (!e->features.on[FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING])
         return true;
-    g->cycle = cycle_new(e, g->profile);
-    g->cycle->in_group = true;
+    g->by_placement = true;
     g->placements = (struct berth_placements){.engine = e, .arena = &g->cycle->arena};
     struct berth_pod_group group = group_abi(e, g);
     bool ok = placement_generate(g->cycle, &group, &g->placements, &failure);
@@ -307,7 +306,7 @@ static void end_placement(struct engine *e)
 static void end_run(struct engine *e)
 {
     take_all_back(e);
-    if (e->group.cycle)
+    if (e->group.by_placement)
         end_placement(e);
     else
         submit(e);
@@ -415,9 +414,11 @@ void group_start(struct engine *e, struct berth_queued_pod *queued, int64_t star
         release(g);
         return;
     }
+    g->cycle = cycle_new(e, g->profile);
+    g->cycle->in_group = true;
     if (!propose(e))
         return;
-    if (g->cycle && !g->placements.list.n) {
+    if (g->by_placement && !g->placements.list.n) {
         take_best(e);
         return;
     }

@@ -54,12 +54,12 @@ struct group_cycle {
     bool active;
     struct str namespace, name; /* owned */
     struct profile *profile;
+    struct berth_cycle *cycle;              /* of the group as a whole; keeps the profile alive */
     VEC(struct berth_queued_pod *) members; /* in the order in which they are tried */
     int64_t started;
     struct group_run run; /* under way, or the one that counts */
 
-    /* With placements. */
-    struct berth_cycle *cycle; /* for the plugins that propose and score them; NULL: without */
+    bool by_placement; /* the rest is for that */
     struct berth_placements placements;
     size_t placement;               /* the one under way */
     VEC(struct group_run) workable; /* schedulable ones, or those that preempt */

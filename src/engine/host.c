@@ -4,15 +4,18 @@
  */
 #include "engine/internal.h"
 #include "engine/placement.h"
+#include "engine/post_filter.h"
 #include "engine/signature.h"
 
 /* --- log, reasons ----------------------------------------------------------------------------- */
 
 static void host_log(struct berth_handle *h, int level, struct berth_str message)
 {
-    const struct ports *ports = &h->engine->ports;
-    if (ports->log)
-        ports->log(ports->ctx, level, str_of(h->plugin->name), str_abi(message));
+    if (!voice_on(&h->engine->voice, level))
+        return;
+    char *text = str_dup(str_abi(message));
+    say(&h->engine->voice, level, text, KV_CSTR("plugin", h->plugin->name));
+    free(text);
 }
 
 static berth_reason host_reason(struct berth_handle *h, struct berth_str text)
@@ -81,12 +84,7 @@ static const struct berth_node *host_node_by_name(struct berth_handle *h, struct
 static enum berth_code host_node_verdict(const struct berth_cycle *cycle,
                                          const struct berth_node *node)
 {
-    if (cycle->pre_filter_code != BERTH_SUCCESS)
-        return cycle->pre_filter_code;
-    if (!node->object || !node_limit_allows(&cycle->limit, node->slot))
-        return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
-    /* The attempt under way: verdicts are those of its filters. */
-    return (enum berth_code)cycle->engine->scratch.verdicts[node->slot].code;
+    return post_filter_verdict(cycle, node);
 }
 
 static void host_nominate(struct berth_cycle *cycle, struct berth_str node_name)

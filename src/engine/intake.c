@@ -4,6 +4,7 @@
  * pods learn of changes that may help them (upstream: event handlers).
  */
 #include "engine/changes.h"
+#include "engine/event_handling.h"
 #include "engine/internal.h"
 
 static void tell_changes(struct engine *e, enum berth_resource resource, unsigned actions,
@@ -16,9 +17,42 @@ static void tell_changes(struct engine *e, enum berth_resource resource, unsigne
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
+/* Upstream's key of a zone: region and zone, with a NUL between colons. */
+static void say_tree(const struct engine *e, const char *message, const struct object *node)
+{
+    struct buf key = BUF_INIT, zone = BUF_INIT;
+    struct str both = node_zone_key(object_node(node), &key);
+    size_t region = str_find(both, '\0');
+    buf_add_str(&zone, str_slice(both, 0, region));
+    if (region < both.n) {
+        buf_add(&zone, ":\0:", 3);
+        buf_add_str(&zone, str_slice(both, region + 1, both.n));
+    }
+    say(&e->voice, 2, message, KV_META("node", object_meta(node)), KV_STR("zone", buf_str(&zone)));
+    buf_release(&key);
+    buf_release(&zone);
+}
+
+static void say_node(const struct engine *e, const struct object *before,
+                     const struct object *after)
+{
+    if (!after)
+        say(&e->voice, 3, "Delete event for node", KV_META("node", object_meta(before)));
+    else if (before)
+        say(&e->voice, 4, "Update event for node", KV_META("node", object_meta(after)));
+    else
+        say(&e->voice, 3, "Add event for node", KV_META("node", object_meta(after)));
+    bool moves = !before || !after || !node_tree_same_zone(object_node(before), object_node(after));
+    if (moves && before && voice_on(&e->voice, 2))
+        say_tree(e, "Removed node from NodeTree", before);
+    if (moves && after && voice_on(&e->voice, 2))
+        say_tree(e, "Added node to NodeTree", after);
+}
+
 static void node_changed(struct engine *e, struct object *before, struct object *after)
 {
     unsigned actions = BERTH_ACTION_ADD;
+    say_node(e, before, after);
     if (!after) {
         tell_changes(e, BERTH_RESOURCE_NODE, BERTH_ACTION_DELETE, before, NULL);
         cache_remove_node(&e->cache, object_meta(before)->name);
@@ -68,12 +102,24 @@ static bool end_binding(struct engine *e, struct str uid)
     return true;
 }
 
+/* Whose pods are they? Those of other schedulers are nothing to speak of. */
+static void say_unscheduled(const struct engine *e, int level, const char *message,
+                            const struct object *pod)
+{
+    if (voice_on(&e->voice, level) && engine_profile(e, object_pod(pod)->spec.scheduler_name))
+        say(&e->voice, level, message, KV_META("pod", object_meta(pod)));
+}
+
 static void pod_gone(struct engine *e, struct object *before)
 {
     const struct pod *pod = object_pod(before);
     struct str uid = pod->metadata.uid;
     int32_t priority = priority_of(pod);
     bool promised = !str_empty(pod->status.nominated_node_name);
+    if (str_empty(pod->spec.node_name))
+        say_unscheduled(e, 3, "Delete event for unscheduled pod", before);
+    else
+        say(&e->voice, 3, "Delete event for scheduled pod", KV_META("pod", &pod->metadata));
     queue_delete(&e->queue, uid);
     pod_groups_remove(&e->cluster.pod_groups, uid);
     const struct cache_pod *cp = cache_pod(&e->cache, uid);
@@ -92,6 +138,11 @@ static void pod_assigned(struct engine *e, struct object *before, struct object 
     struct berth_pod *pod = pod_info_new(after, &e->names);
     const struct cache_pod *known = cache_pod(&e->cache, pod_info_key(pod));
     bool is_new = !known || known->assumed;
+    bool was_assigned = before && !str_empty(object_pod(before)->spec.node_name);
+    if (was_assigned)
+        say(&e->voice, 4, "Update event for scheduled pod", KV_POD(pod));
+    else
+        say(&e->voice, 3, "Add event for scheduled pod", KV_POD(pod));
     queue_delete(&e->queue, pod_info_key(pod));
     pod_groups_set(&e->cluster.pod_groups, pod);
     cache_set_pod(&e->cache, pod);
@@ -101,6 +152,8 @@ static void pod_assigned(struct engine *e, struct object *before, struct object 
     else
         tell_changes(e, BERTH_RESOURCE_ASSIGNED_POD,
                      pod_changes(object_pod(before), object_pod(after)), before, after);
+    if (before && !was_assigned)
+        say_unscheduled(e, 3, "Delete event for unscheduled pod", before);
 }
 
 static bool same_version(const struct object *a, const struct object *b)
@@ -135,7 +188,10 @@ static void pod_unassigned(struct engine *e, struct object *before, struct objec
     const struct pod *body = object_pod(after);
     struct str uid = body->metadata.uid;
     struct profile *profile = engine_profile(e, body->spec.scheduler_name);
-    if (!profile || (before && same_version(before, after)))
+    /* Of a profile that is no more, it may still be under way. */
+    if (!profile && !queue_get(&e->queue, uid))
+        return;
+    if (before && same_version(before, after))
         return;
     if (cache_pod(&e->cache, uid)) {
         /* While it is assumed on a node, the binding under way decides; unless it is to go. */
@@ -151,6 +207,9 @@ static void pod_unassigned(struct engine *e, struct object *before, struct objec
         pod_info_unref(pod);
         return;
     }
+    say_unscheduled(e, before ? 4 : 3,
+                    before ? "Update event for unscheduled pod" : "Add event for unscheduled pod",
+                    after);
     if (before && queue_get(&e->queue, uid)) {
         queued_pod_changed(e, before, after);
         return;
@@ -181,6 +240,7 @@ static void pod_changed(struct engine *e, struct object *before, struct object *
 
 void engine_object_changed(struct engine *e, struct object *before, struct object *after)
 {
+    int64_t began = event_handling_begin(e);
     switch (object_kind(after ? after : before)->id) {
     case KIND_NODE:
         node_changed(e, before, after);
@@ -200,5 +260,6 @@ void engine_object_changed(struct engine *e, struct object *before, struct objec
         objects_changed(&e->cluster.objects, before, after);
         break;
     }
+    event_handling_end(e, before, after, began);
     binding_run_ready(e);
 }

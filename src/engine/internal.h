@@ -27,6 +27,7 @@
 
 struct engine {
     struct ports ports;
+    struct voice voice;
     struct rand rand;
     struct intern names;
     struct reasons reasons;
@@ -36,6 +37,7 @@ struct engine {
     struct features features;
     struct queue queue;
     struct setup *setup;          /* profiles and extenders */
+    struct setup *replaced;       /* setups that cycles under way still use */
     VEC(struct str) plugin_names; /* index: plugin id */
     VEC(struct str) state_keys;   /* index: key - 1; texts owned */
     struct attempt attempt;
@@ -45,6 +47,8 @@ struct engine {
     struct map ops_by_write;          /* those that wait for a write or an extender, by its id */
     struct map ops_by_pod;            /* by UID */
     VEC(struct berth_op *) ready_ops; /* answered, to go on; NULL: ended meanwhile */
+    struct map evictions;             /* victims leave for a pod, by its UID: eviction.h */
+    struct map eviction_writes;       /* of these, by id */
     uint64_t next_write_id;           /* of extender calls, too */
     size_t next_start_node;           /* where the next cycle begins to look */
 
@@ -65,6 +69,8 @@ static inline struct str write_key(const uint64_t *id)
 /* The number of a plugin's name, given out on first sight; negative: too many. */
 int engine_plugin_id(struct engine *engine, struct str name);
 berth_state_key engine_state_key(struct engine *engine, struct str name);
+/* As the current configuration has it. */
+void engine_set_backoff(struct engine *engine);
 struct profile *engine_profile(const struct engine *engine, struct str scheduler_name);
 
 static inline int64_t engine_now(const struct engine *engine)
@@ -77,9 +83,6 @@ bool engine_skips(struct engine *engine, struct berth_queued_pod *queued);
 /* Asks an extender about these nodes, under the id given. */
 void engine_call_extender(const struct setup *setup, const struct engine_extender *extender,
                           struct extender_call *call);
-/* Something about an extender that nobody is told otherwise. */
-void engine_log_extender(struct engine *engine, const struct engine_extender *extender, int level,
-                         const char *text, struct str error);
 /* The attempt failed: tells the user and puts the pod back. Takes queued over. */
 void engine_attempt_failed(struct engine *engine, struct berth_queued_pod *queued,
                            const struct cycle_failure *failure, int64_t started,

@@ -29,6 +29,11 @@ const struct known_plugin *known_plugin_find(struct str name)
     return NULL;
 }
 
+const struct known_plugin *known_plugin_at(size_t i)
+{
+    return i < ARRAY_LEN(known_plugins) ? &known_plugins[i] : NULL;
+}
+
 bool plugin_is_legacy(struct str name)
 {
     static const char *const names[] = {

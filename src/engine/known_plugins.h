@@ -22,8 +22,10 @@ struct known_plugin {
     const char *noticed; /* by which pods, where it is not there */
 };
 
-/* NULL: 1.36 has no such plugin. */
+/* NULL: it is not in the table. */
 const struct known_plugin *known_plugin_find(struct str name);
+/* The table, row by row; NULL behind its end. */
+const struct known_plugin *known_plugin_at(size_t i);
 
 /* Whether the plugin of this name runs at a point: what berth has decides, else what 1.36 has. */
 bool plugin_extends(const struct registry *registry, struct str name, enum point point);

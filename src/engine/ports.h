@@ -16,6 +16,7 @@
 #include "base/pool.h"
 #include "base/str.h"
 #include "engine/extender.h"
+#include "engine/voice.h"
 
 /* A write that should be made. */
 enum write_kind {
@@ -77,8 +78,10 @@ struct ports {
     void (*submit)(void *ctx, const struct write *write);
     /* Asks an extender; the answer must not come before this returns. NULL: there are none. */
     void (*call_extender)(void *ctx, const struct extender_call *call);
-    void (*decided)(void *ctx, const struct decision *decision);              /* may be NULL */
-    void (*log)(void *ctx, int level, struct str plugin, struct str message); /* may be NULL */
+    void (*decided)(void *ctx, const struct decision *decision); /* may be NULL */
+    voice_fn *log; /* lines for people, see engine_set_verbosity; may be NULL */
+    /* Nothing of a configuration that was replaced is in use any more (reload.h). May be NULL. */
+    void (*retired)(void *ctx, void *owner);
     struct pool *pool; /* for filter and score; NULL: none */
 };
 

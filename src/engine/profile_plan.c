@@ -82,6 +82,21 @@ static int twice(struct str name, enum point point, struct err *reterr)
                    STR_ARG(name), point_table[point].name);
 }
 
+/* Where an entry of a point's section is, or of multiPoint's with POINT_COUNT; NULL: the section.
+ */
+static void set_fault(struct profile_plan *plan, int point, const struct plugin_section *section,
+                      const struct plugin_ref *ref)
+{
+    const char *name = point < POINT_COUNT ? point_table[point].section : "multiPoint";
+    size_t i = ref ? section->enabled.n : 0;
+    while (i > 0 && !str_eq(section->enabled.v[i - 1].name, ref->name))
+        i--;
+    if (i > 0)
+        snprintf(plan->fault, sizeof(plan->fault), "plugins.%s.enabled[%zu]", name, i - 1);
+    else
+        snprintf(plan->fault, sizeof(plan->fault), "plugins.%s", name);
+}
+
 static int unknown(struct str name, enum point point, struct err *reterr)
 {
     return err_set(reterr, -EINVAL, "%sPlugin \"%.*s\" does not exist", point_table[point].name,
@@ -94,11 +109,13 @@ struct expansion {
 };
 
 /* Plugins that the section names, in its order. */
-static int take_specific(const struct registry *registry, enum point point,
-                         const struct plugin_section *section, plan_list *out, struct err *reterr)
+static int take_specific(struct profile_plan *plan, const struct registry *registry,
+                         enum point point, const struct plugin_section *section, plan_list *out,
+                         struct err *reterr)
 {
     for (size_t i = 0; i < section->enabled.n; i++) {
         const struct plugin_ref *ref = &section->enabled.v[i];
+        set_fault(plan, (int)point, section, ref);
         if (plugin_is_unknown(registry, ref->name))
             return unknown(ref->name, point, reterr);
         if (!plugin_extends(registry, ref->name, point))
@@ -111,14 +128,15 @@ static int take_specific(const struct registry *registry, enum point point,
     return 0;
 }
 
-static int take_multi(const struct registry *registry, enum point point,
-                      const struct plugin_section *section, const struct plugin_section *multi,
-                      struct expansion *out, struct err *reterr)
+static int take_multi(struct profile_plan *plan, const struct registry *registry, enum point point,
+                      const struct plugins_config *user, struct expansion *out, struct err *reterr)
 {
+    const struct plugin_section *section = &user->at[point], *multi = &plan->multi_point;
     if (plugin_section_disables(section, STR("*")))
         return 0;
     for (size_t i = 0; i < multi->enabled.n; i++) {
         const struct plugin_ref *ref = &multi->enabled.v[i];
+        set_fault(plan, POINT_COUNT, &user->multi_point, ref);
         if (plugin_is_unknown(registry, ref->name))
             return unknown(ref->name, point, reterr);
         if (!plugin_extends(registry, ref->name, point) || is_disabled(section, ref->name))
@@ -132,13 +150,13 @@ static int take_multi(const struct registry *registry, enum point point,
 }
 
 static int fill_point(struct profile_plan *plan, const struct registry *registry, enum point point,
-                      const struct plugin_section *section, struct err *reterr)
+                      const struct plugins_config *user, struct err *reterr)
 {
     plan_list *at = &plan->at[point];
     struct expansion e = {0};
-    int r = take_specific(registry, point, section, &e.specific, reterr);
+    int r = take_specific(plan, registry, point, &user->at[point], &e.specific, reterr);
     if (r == 0)
-        r = take_multi(registry, point, section, &plan->multi_point, &e, reterr);
+        r = take_multi(plan, registry, point, user, &e, reterr);
     for (size_t i = 0; r == 0 && i < e.specific.n; i++)
         if (list_has(&e.overriding, e.specific.v[i].name))
             vec_push(at, e.specific.v[i]);
@@ -190,30 +208,36 @@ static bool weights_overflow(const struct profile_plan *plan, const struct regis
     return false;
 }
 
-static int check_weights(const struct profile_plan *plan, const struct registry *registry,
+static int check_weights(struct profile_plan *plan, const struct registry *registry,
                          const struct plugins_config *user, struct err *reterr)
 {
+    set_fault(plan, POINT_SCORE, &user->at[POINT_SCORE], NULL);
     if (weights_overflow(plan, registry, POINT_SCORE, &user->at[POINT_SCORE]))
         return err_set(reterr, -EINVAL,
                        "score plugins: total score of Score plugins could overflow");
+    set_fault(plan, POINT_PLACEMENT_SCORE, &user->at[POINT_PLACEMENT_SCORE], NULL);
     if (weights_overflow(plan, registry, POINT_PLACEMENT_SCORE, &user->at[POINT_PLACEMENT_SCORE]))
         return err_set(reterr, -EINVAL,
                        "placement score plugins: total score of Score plugins could overflow");
     return 0;
 }
 
-static int check(const struct profile_plan *plan, struct str name, struct err *reterr)
+static int check(struct profile_plan *plan, struct str name, struct err *reterr)
 {
+    static const struct plugin_section none;
+    set_fault(plan, POINT_QUEUE_SORT, &none, NULL);
     if (plan->at[POINT_QUEUE_SORT].n != 1)
         return err_set(reterr, -EINVAL,
                        "only one queue sort plugin required for profile with scheduler name "
                        "\"%.*s\", but got %zu",
                        STR_ARG(name), plan->at[POINT_QUEUE_SORT].n);
+    set_fault(plan, POINT_BIND, &none, NULL);
     if (plan->at[POINT_BIND].n == 0)
         return err_set(reterr, -EINVAL,
                        "at least one bind plugin is needed for profile with scheduler name "
                        "\"%.*s\"",
                        STR_ARG(name));
+    set_fault(plan, POINT_PLACEMENT_GENERATE, &none, NULL);
     if (plan->at[POINT_PLACEMENT_GENERATE].n > 1)
         return err_set(reterr, -EINVAL,
                        "at most one placement generate plugin is allowed for profile with "
@@ -248,7 +272,7 @@ int profile_plan_init(struct profile_plan *plan, const struct registry *registry
     for (int i = 0; i < POINT_COUNT; i++)
         need(plan, &user->at[i]);
     for (int i = 0; r == 0 && i < POINT_COUNT; i++)
-        r = fill_point(plan, registry, order[i], &user->at[order[i]], reterr);
+        r = fill_point(plan, registry, order[i], user, reterr);
     if (r == 0)
         r = check(plan, profile->scheduler_name ? *profile->scheduler_name : STR(""), reterr);
     if (r == 0)

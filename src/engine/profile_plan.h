@@ -25,6 +25,7 @@ struct profile_plan {
     struct plugin_section multi_point; /* merged with the defaults */
     VEC(struct str) needed;            /* every plugin once, in the order of being named */
     plan_list at[POINT_COUNT];
+    char fault[64]; /* of a plan that failed: where in the profile, "plugins.score.enabled[0]" */
 };
 
 /* -EINVAL where a plugin is unknown, cannot run where it is named, or is there twice. */

@@ -2,6 +2,7 @@
 #include "engine/queue.h"
 
 #include "base/time.h"
+#include "engine/scheduler_metrics.h"
 #include "engine/status.h"
 
 /* Backoffs end on whole seconds, so that pods of one second are ordered by QueueSort. */
@@ -44,12 +45,17 @@ static bool backoff_less(const struct heap_node *a, const struct heap_node *b, v
 void queue_init(struct queue *q, const struct queue_options *options, struct berth_status *scratch)
 {
     *q = (struct queue){.options = *options, .scratch = scratch};
-    q->options.initial_backoff = MIN(options->initial_backoff, MAX_BACKOFF);
-    q->options.max_backoff = MIN(options->max_backoff, MAX_BACKOFF);
+    queue_set_backoff(q, options->initial_backoff, options->max_backoff);
     heap_init(&q->active, active_less, q);
     heap_init(&q->backoff, backoff_less, q);
     heap_init(&q->error_backoff, backoff_less, q);
     nominator_init(&q->nominator);
+}
+
+void queue_set_backoff(struct queue *q, int64_t initial, int64_t max)
+{
+    q->options.initial_backoff = MIN(initial, MAX_BACKOFF);
+    q->options.max_backoff = MIN(max, MAX_BACKOFF);
 }
 
 static void free_queued(struct berth_queued_pod *qp)
@@ -69,44 +75,11 @@ void queue_release(struct queue *q)
     for (size_t i = 0; i < q->events.n; i++)
         event_drop(&q->events.v[i]);
     vec_release(&q->events);
+    vec_release(&q->hints);
     nominator_release(&q->nominator);
     map_each (e, &q->by_key)
         free_queued(e->value);
     map_release(&q->by_key);
-}
-
-/* A plugin that waits for new nodes is told of changed taints too: either may open a node. */
-static void complete_registration(struct berth_registrar *r, size_t from)
-{
-    bool adds = false, taints = false;
-    for (size_t i = from; i < r->events.n; i++) {
-        if (r->events.v[i].resource != BERTH_RESOURCE_NODE)
-            continue;
-        adds |= (r->events.v[i].actions & BERTH_ACTION_ADD) != 0;
-        taints |= (r->events.v[i].actions & BERTH_ACTION_UPDATE_NODE_TAINT) != 0;
-    }
-    if (adds && !taints)
-        vec_push(&r->events, (struct event_registration){.resource = BERTH_RESOURCE_NODE,
-                                                         .actions = BERTH_ACTION_UPDATE_NODE_TAINT,
-                                                         .handle = r->handle});
-}
-
-void queue_add_profile(struct queue *q, struct profile *profile)
-{
-    if (!q->sort)
-        q->sort = profile->at[POINT_QUEUE_SORT].v[0];
-    for (size_t i = 0; i < profile->instances.n; i++) {
-        const struct berth_handle *h = profile->instances.v[i];
-        size_t from = q->registrar.events.n;
-        q->registrar.handle = h;
-        if (h->plugin->events)
-            h->plugin->events(h->self, &q->registrar);
-        else
-            vec_push(&q->registrar.events,
-                     (struct event_registration){
-                         .resource = BERTH_RESOURCE_ALL, .actions = BERTH_ACTION_ALL, .handle = h});
-        complete_registration(&q->registrar, from);
-    }
 }
 
 /* --- places ----------------------------------------------------------------------------------- */
@@ -170,21 +143,32 @@ static void move_to(struct queue *q, struct berth_queued_pod *qp, enum queue_pla
     case QUEUE_NOWHERE:
         break;
     }
+    if (q->metrics)
+        queue_count_incoming(q, qp);
 }
 
 /* True where the plugin lets the pod into the queue; else it is the pod's gate from now on. */
 static bool opens(struct queue *q, struct berth_queued_pod *qp, const struct berth_handle *h)
 {
+    int64_t began = q->sampled ? scheduler_metrics_now(q->metrics) : 0;
     status_clear(q->scratch);
-    if (h->plugin->pre_enqueue(h->self, qp->pod, q->scratch) == BERTH_SUCCESS)
+    enum berth_code code = h->plugin->pre_enqueue(h->self, qp->pod, q->scratch);
+    if (q->sampled)
+        scheduler_metrics_plugin(q->metrics, h, METRIC_PRE_ENQUEUE, code,
+                                 scheduler_metrics_now(q->metrics) - began, 1);
+    if (code == BERTH_SUCCESS)
         return true;
     qp->gate = h;
+    if (q->metrics)
+        scheduler_metrics_gated(q->metrics, qp->profile, h, &qp->rejectors, &qp->pending);
     plugin_set_add(&qp->rejectors, h->id);
+    if (queue_says(q, 4))
+        queue_say_gated(q, qp, h);
     return false;
 }
 
 /* PreEnqueue: every plugin must agree. The one that held the pod last is asked first. */
-static bool admitted(struct queue *q, struct berth_queued_pod *qp)
+static bool all_open(struct queue *q, struct berth_queued_pod *qp)
 {
     const handle_list *list = &qp->profile->at[POINT_PRE_ENQUEUE];
     const struct berth_handle *gate = qp->gate;
@@ -195,6 +179,15 @@ static bool admitted(struct queue *q, struct berth_queued_pod *qp)
             return false;
     qp->gate = NULL;
     return true;
+}
+
+static bool admitted(struct queue *q, struct berth_queued_pod *qp)
+{
+    int64_t began = q->metrics ? queue_begin_pre_enqueue(q) : 0;
+    bool yes = all_open(q, qp);
+    if (q->metrics)
+        queue_end_pre_enqueue(q, qp, began);
+    return yes;
 }
 
 /* initial << (n - 1), at most max; an attempt that broke counts errors, else rejections. */
@@ -217,9 +210,8 @@ static bool broke(const struct berth_queued_pod *qp)
     return plugin_set_empty(&qp->rejectors) && plugin_set_empty(&qp->pending);
 }
 
-/* Puts a pod where the strategy says; a gate may hold it all the same. */
-static void place(struct queue *q, struct berth_queued_pod *qp, enum queue_strategy strategy,
-                  const struct cluster_event *event, int64_t now)
+void queue_place(struct queue *q, struct berth_queued_pod *qp, enum queue_strategy strategy,
+                 const struct cluster_event *event, int64_t now)
 {
     enum queue_place to = QUEUE_UNSCHEDULABLE;
     /* Members of a group keep their backoff, too: upstream tries a gang again without a pause. */
@@ -231,7 +223,17 @@ static void place(struct queue *q, struct berth_queued_pod *qp, enum queue_strat
     }
     qp->moved_by = (struct cluster_event){
         .resource = event->resource, .action = event->action, .label = event->label};
+    bool was_unschedulable = qp->place == QUEUE_UNSCHEDULABLE;
+    bool to_active = strategy == QUEUE_AT_ONCE || !backing_off(qp, now);
     move_to(q, qp, to, now);
+    if (strategy != QUEUE_SKIP && queue_says(q, 5))
+        queue_say_moved(q, qp, &qp->moved_by, was_unschedulable, to_active);
+}
+
+void queue_check_gates(struct queue *q, struct berth_queued_pod *qp, int64_t now)
+{
+    if (!admitted(q, qp))
+        move_to(q, qp, QUEUE_UNSCHEDULABLE, now);
 }
 
 /* --- pods come and go ------------------------------------------------------------------------- */
@@ -243,7 +245,7 @@ void queue_add(struct queue *q, struct berth_pod *pod, struct profile *profile, 
     qp->profile = profile;
     qp->timestamp = now;
     map_put(&q->by_key, pod_info_key(pod), qp);
-    place(q, qp, QUEUE_AT_ONCE, &pod_added, now);
+    queue_place(q, qp, QUEUE_AT_ONCE, &pod_added, now);
     /* What a gate holds reserves nothing. */
     if (qp->place == QUEUE_ACTIVE)
         nominator_set(&q->nominator, pod, pod->pod->status.nominated_node_name);
@@ -286,9 +288,14 @@ void queue_update(struct queue *q, struct berth_pod *pod, struct object *before,
             queue_keep_event(q, &event);
         if (qp->place != QUEUE_UNSCHEDULABLE)
             continue;
+        int64_t began = q->metrics ? queue_begin_hints(q) : 0;
         enum queue_strategy strategy = queue_strategy_for(q, qp, &event);
+        if (q->metrics)
+            queue_end_hints(q, &event, began);
         if (strategy != QUEUE_SKIP)
-            place(q, qp, strategy, &event, now);
+            queue_place(q, qp, strategy, &event, now);
+        if (qp->place != QUEUE_UNSCHEDULABLE && queue_says(q, 5))
+            queue_say_updated(q, qp, &event);
     }
 }
 
@@ -303,6 +310,8 @@ void queue_delete(struct queue *q, struct str key)
         qp->deleted = true;
         return;
     }
+    if (q->metrics)
+        queue_count_rejectors(q, qp, -1);
     leave_place(q, qp);
     free_queued(qp);
 }
@@ -314,7 +323,10 @@ static struct berth_queued_pod *take_out(struct queue *q, struct berth_queued_po
     if (!qp->first_attempt)
         qp->first_attempt = now;
     move_to(q, qp, QUEUE_IN_FLIGHT, now);
+    if (q->metrics)
+        queue_count_rejectors(q, qp, -1);
     qp->attempts++;
+    q->cycles++;
     return qp;
 }
 
@@ -362,9 +374,10 @@ void queue_done(struct queue *q, struct berth_queued_pod *qp)
 void queue_requeue(struct queue *q, struct berth_queued_pod *qp, int64_t now)
 {
     struct cluster_event event = labelled(EVENT_ATTEMPT_FAILURE);
-    if (qp->deleted) {
-        leave_place(q, qp);
-        free_queued(qp);
+    if (qp->leaving)
+        nominator_remove(&q->nominator, pod_info_key(qp->pod));
+    if (qp->deleted || qp->leaving) {
+        queue_done(q, qp);
         return;
     }
     qp->error_count = broke(qp) ? qp->error_count + 1 : 0;
@@ -372,7 +385,12 @@ void queue_requeue(struct queue *q, struct berth_queued_pod *qp, int64_t now)
     qp->timestamp = now;
     qp->backoff_until = window_of(now + backoff_of(q, qp));
     qp->was_flushed = false;
-    place(q, qp, queue_strategy_in_flight(q, qp), &event, now);
+    if (q->metrics)
+        queue_count_rejectors(q, qp, 1);
+    enum queue_strategy strategy = queue_strategy_in_flight(q, qp);
+    queue_place(q, qp, strategy, &event, now);
+    if (queue_says(q, 3))
+        queue_say_requeued(q, qp, strategy);
 }
 
 void queue_activate(struct queue *q, struct str key, int64_t now)
@@ -384,13 +402,15 @@ void queue_activate(struct queue *q, struct str key, int64_t now)
     event.after = qp->pod->object;
     switch (qp->place) {
     case QUEUE_UNSCHEDULABLE:
-        place(q, qp, QUEUE_AT_ONCE, &event, now);
+        queue_place(q, qp, QUEUE_AT_ONCE, &event, now);
         break;
     case QUEUE_BACKOFF:
     case QUEUE_ERROR_BACKOFF:
         /* It passed its gates when it went there. */
         qp->moved_by = labelled(EVENT_FORCE_ACTIVATE);
         move_to(q, qp, QUEUE_ACTIVE, now);
+        if (queue_says(q, 5))
+            queue_say_moved(q, qp, &qp->moved_by, false, true);
         break;
     case QUEUE_IN_FLIGHT:
         queue_keep_event(q, &event);
@@ -414,6 +434,7 @@ void queue_event(struct queue *q, const struct cluster_event *event, int64_t now
 {
     if (!queue_cares(q, event))
         return;
+    int64_t began = q->metrics ? queue_begin_hints(q) : 0;
     /* Backwards: a pod that leaves is replaced by the last one, which has been looked at. */
     for (size_t i = q->unschedulable.n; i-- > 0;) {
         struct berth_queued_pod *qp = q->unschedulable.v[i];
@@ -421,9 +442,15 @@ void queue_event(struct queue *q, const struct cluster_event *event, int64_t now
             continue;
         enum queue_strategy strategy = queue_strategy_for(q, qp, event);
         if (strategy != QUEUE_SKIP)
-            place(q, qp, strategy, event, now);
+            queue_place(q, qp, strategy, event, now);
+        else if (queue_says(q, 5))
+            queue_say_event(q, event, qp);
     }
+    if (q->metrics)
+        queue_end_hints(q, event, began);
     queue_keep_event(q, event);
+    if (q->n_in_flight && queue_says(q, 5))
+        queue_say_event(q, event, NULL);
 }
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -432,8 +459,11 @@ static void flush_backoff(struct queue *q, struct heap *heap, int64_t now)
 {
     struct heap_node *node;
     while ((node = heap_peek(heap)) && !backing_off(of_node(node), now)) {
-        of_node(node)->moved_by = labelled(EVENT_BACKOFF_COMPLETE);
-        move_to(q, of_node(node), QUEUE_ACTIVE, now);
+        struct berth_queued_pod *qp = of_node(node);
+        qp->moved_by = labelled(EVENT_BACKOFF_COMPLETE);
+        move_to(q, qp, QUEUE_ACTIVE, now);
+        if (queue_says(q, 5))
+            queue_say_moved(q, qp, &qp->moved_by, false, true);
     }
 }
 
@@ -449,7 +479,7 @@ static void flush_unschedulable(struct queue *q, int64_t now)
         if (qp->gate && !queue_gate_cares(q, qp, &event))
             continue;
         qp->was_flushed = true;
-        place(q, qp, QUEUE_AFTER_BACKOFF, &event, now);
+        queue_place(q, qp, QUEUE_AFTER_BACKOFF, &event, now);
     }
     /* An event like any other: upstream's pods in flight are told of it, too. */
     if (any)

@@ -26,6 +26,7 @@
 #include "engine/framework.h"
 #include "engine/nominator.h"
 #include "engine/pod_info.h"
+#include "engine/voice.h"
 
 struct scheduler_metrics;
 
@@ -56,6 +57,7 @@ struct berth_queued_pod {
     uint32_t error_count; /* consecutive attempts that ended in an error */
     bool deleted;         /* gone from the API while in flight or binding */
     bool was_flushed;     /* the longest stay, and no event, brought it back */
+    bool leaving;         /* its profile is no more: it does not come back from where it is */
 
     const struct berth_handle *gate; /* the plugin whose PreEnqueue holds it; NULL: none */
     struct plugin_set rejectors;     /* plugins that said no in the last attempt */
@@ -63,9 +65,19 @@ struct berth_queued_pod {
     struct cluster_event moved_by;   /* what put it where it is; objects are not kept */
 };
 
+enum queue_strategy { QUEUE_SKIP, QUEUE_AFTER_BACKOFF, QUEUE_AT_ONCE };
+
+/* How often a hint was asked for and what it said, since last counted; by enum berth_hint. */
+struct hint_count {
+    uint32_t n[BERTH_QUEUE + 1];
+};
+
 struct queue_options {
     int64_t initial_backoff, max_backoff, max_in_unschedulable; /* ns */
     bool groups; /* pods that name a PodGroup come back by backoff alone: no hint is about all */
+    /* For what the queue says of its work; both NULL: nothing. */
+    const struct voice *voice;
+    const struct reasons *reasons;
 };
 
 struct queue {
@@ -77,19 +89,41 @@ struct queue {
     const struct berth_handle *sort;
     struct berth_registrar registrar;  /* what plugins of all profiles asked to be told */
     struct berth_status *scratch;      /* for PreEnqueue */
+    uint64_t cycles;                   /* pods popped so far */
     struct scheduler_metrics *metrics; /* NULL: nothing is counted */
     int64_t next_unschedulable_flush;
 
     struct berth_queued_pod *first_in_flight, *last_in_flight;
     size_t n_in_flight;
     VEC(struct cluster_event) events; /* since the first pod in flight was popped */
+    VEC(struct hint_count) hints;     /* with metrics: as registrar.events */
+    bool sampled;                     /* with metrics: PreEnqueue plugins are timed, each */
     uint64_t events_base;             /* number of events.v[0] */
 };
 
 void queue_init(struct queue *q, const struct queue_options *options, struct berth_status *scratch);
 void queue_release(struct queue *q);
+/* For backoffs that begin from now on. */
+void queue_set_backoff(struct queue *q, int64_t initial, int64_t max);
 /* Registers the events of a profile's plugins. The first profile's QueueSort orders the queue. */
 void queue_add_profile(struct queue *q, struct profile *profile);
+/*
+ * Other profiles take the place of all that are there: forget, add the new ones, then follow. The
+ * function says what has become of a pod's profile (NULL: nothing), and in *ret_same which of its
+ * plugins work as they did before. It may be asked about one of the new ones, too.
+ *
+ * Who waits for plugins that work in another way, or for a gate, is looked at again; who has no
+ * profile any more leaves, now or when whoever has it lets go of it.
+ */
+void queue_forget_profiles(struct queue *q);
+typedef struct profile *queue_successor_fn(void *ctx, const struct profile *old,
+                                           struct plugin_set *ret_same);
+struct queue_followed {
+    size_t moved; /* of unschedulablePods, out of there */
+    size_t gone;  /* have no profile any more */
+};
+struct queue_followed queue_follow_profiles(struct queue *q, queue_successor_fn *fn, void *ctx,
+                                            int64_t now);
 
 /* A pod without a node appeared. */
 void queue_add(struct queue *q, struct berth_pod *pod, struct profile *profile, int64_t now);
@@ -126,15 +160,46 @@ int64_t queue_next_flush(const struct queue *q);
 /* True where queue_pop would give a pod. */
 bool queue_ready(const struct queue *q);
 
-/* --- for queue.c and queue_hints.c ------------------------------------------------------------ */
+/* --- what is said: queue_voice.c ------------------------------------------------------------- */
 
-enum queue_strategy { QUEUE_SKIP, QUEUE_AFTER_BACKOFF, QUEUE_AT_ONCE };
+static inline bool queue_says(const struct queue *q, int level)
+{
+    return q->options.voice && voice_on(q->options.voice, level);
+}
+/* Appends the plugins of either set as {"A":{},"B":{}}. */
+void queue_write_plugins(const struct profile *profile, const struct plugin_set *a,
+                         const struct plugin_set *b, struct buf *out);
+/* It is where it is now because of the event. */
+void queue_say_moved(const struct queue *q, const struct berth_queued_pod *qp,
+                     const struct cluster_event *event, bool was_unschedulable, bool to_active);
+void queue_say_updated(const struct queue *q, const struct berth_queued_pod *qp,
+                       const struct cluster_event *event);
+void queue_say_requeued(const struct queue *q, const struct berth_queued_pod *qp,
+                        enum queue_strategy strategy);
+void queue_say_in_flight(const struct queue *q, const struct berth_queued_pod *qp,
+                         const struct cluster_event *event);
+/* What the plugin said is in queue.scratch. */
+void queue_say_gated(const struct queue *q, const struct berth_queued_pod *qp,
+                     const struct berth_handle *by);
+/* The event, and the pod it did not help; NULL: it was kept for pods in flight. */
+void queue_say_event(const struct queue *q, const struct cluster_event *event,
+                     const struct berth_queued_pod *qp);
+/* Why the event makes the pod worth another try, or not. */
+void queue_say_worth(const struct queue *q, const struct berth_queued_pod *qp,
+                     const struct cluster_event *event, enum queue_strategy strategy);
+
+/* --- for queue.c, queue_hints.c and queue_profiles.c ------------------------------------------ */
+
+/* Puts a pod where the strategy says; a gate may hold it all the same. */
+void queue_place(struct queue *q, struct berth_queued_pod *qp, enum queue_strategy strategy,
+                 const struct cluster_event *event, int64_t now);
+/* Among the pods that are ready: is it still let in? Where not, it waits at its gate. */
+void queue_check_gates(struct queue *q, struct berth_queued_pod *qp, int64_t now);
 /* What the event means for a pod that its plugins turned down. */
 enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth_queued_pod *qp,
                                        const struct cluster_event *event);
 /* What all that happened while the pod was in flight means for it. */
-enum queue_strategy queue_strategy_in_flight(const struct queue *q,
-                                             const struct berth_queued_pod *qp);
+enum queue_strategy queue_strategy_in_flight(struct queue *q, const struct berth_queued_pod *qp);
 /* Is any plugin to be told of it at all? */
 bool queue_cares(const struct queue *q, const struct cluster_event *event);
 /* Would the gate that holds the pod be told? */
@@ -144,5 +209,17 @@ bool queue_gate_cares(const struct queue *q, const struct berth_queued_pod *qp,
 void queue_keep_event(struct queue *q, const struct cluster_event *event);
 void queue_enter_flight(struct queue *q, struct berth_queued_pod *qp);
 void queue_leave_flight(struct queue *q, struct berth_queued_pod *qp);
+
+/* --- metrics: queue_metrics.c, where q->metrics is not NULL ---------------------------------- */
+
+/* It came to the place where it is. */
+void queue_count_incoming(const struct queue *q, const struct berth_queued_pod *qp);
+/* It begins (1), or ceases (-1), to wait for those who turned it down. */
+void queue_count_rejectors(const struct queue *q, const struct berth_queued_pod *qp, int delta);
+/* Around all questions about one event. */
+int64_t queue_begin_hints(struct queue *q);
+void queue_end_hints(struct queue *q, const struct cluster_event *event, int64_t began);
+int64_t queue_begin_pre_enqueue(struct queue *q);
+void queue_end_pre_enqueue(const struct queue *q, const struct berth_queued_pod *qp, int64_t began);
 
 #endif

@@ -3,6 +3,7 @@
  * queue_hints.c - which events concern which pods, and the events that pods in flight missed.
  */
 #include "engine/queue.h"
+#include "engine/scheduler_metrics.h"
 
 bool queue_cares(const struct queue *q, const struct cluster_event *event)
 {
@@ -41,20 +42,28 @@ static bool nobody_to_blame(const struct berth_queued_pod *qp)
 enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth_queued_pod *qp,
                                        const struct cluster_event *event)
 {
-    if (nobody_to_blame(qp))
-        return QUEUE_AFTER_BACKOFF;
-    if (event_is_wildcard(event)) {
+    enum queue_strategy strategy = QUEUE_AFTER_BACKOFF;
+    if (nobody_to_blame(qp) || event_is_wildcard(event)) {
         /* With an object it is about that very pod. */
-        bool other = event->after && !str_eq(object_meta(event->after)->uid, pod_info_key(qp->pod));
-        return other ? QUEUE_SKIP : QUEUE_AFTER_BACKOFF;
+        if (!nobody_to_blame(qp) && event->after &&
+            !str_eq(object_meta(event->after)->uid, pod_info_key(qp->pod)))
+            strategy = QUEUE_SKIP;
+        if (queue_says(q, 6))
+            queue_say_worth(q, qp, event, strategy);
+        return strategy;
     }
-    enum queue_strategy strategy = QUEUE_SKIP;
+    strategy = QUEUE_SKIP;
     for (size_t i = 0; i < q->registrar.events.n; i++) {
         const struct event_registration *r = &q->registrar.events.v[i];
         if (!event_matches(r->resource, r->actions, event) || !rejected_by(qp, r->handle))
             continue;
-        if (r->hint && r->hint(r->handle->self, qp->pod, object_abi(event->before),
-                               object_abi(event->after)) == BERTH_QUEUE_SKIP)
+        enum berth_hint hint = r->hint
+                                   ? r->hint(r->handle->self, qp->pod, object_abi(event->before),
+                                             object_abi(event->after))
+                                   : BERTH_QUEUE;
+        if (q->metrics)
+            q->hints.v[i].n[hint != BERTH_QUEUE_SKIP]++;
+        if (hint == BERTH_QUEUE_SKIP)
             continue;
         if (plugin_set_has(&qp->pending, r->handle->id))
             return QUEUE_AT_ONCE;
@@ -65,8 +74,7 @@ enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth
     return strategy;
 }
 
-enum queue_strategy queue_strategy_in_flight(const struct queue *q,
-                                             const struct berth_queued_pod *qp)
+enum queue_strategy queue_strategy_in_flight(struct queue *q, const struct berth_queued_pod *qp)
 {
     /* No longer in flight: what happened since then is not known, so it is tried again. */
     if (nobody_to_blame(qp) || qp->place != QUEUE_IN_FLIGHT)
@@ -74,8 +82,15 @@ enum queue_strategy queue_strategy_in_flight(const struct queue *q,
     if (q->options.groups && qp->pod->pod->spec.scheduling_group)
         return QUEUE_AFTER_BACKOFF;
     enum queue_strategy strategy = QUEUE_SKIP;
+    if (queue_says(q, 5))
+        queue_say_in_flight(q, qp, NULL);
     for (size_t i = (size_t)(qp->events_from - q->events_base); i < q->events.n; i++) {
+        if (queue_says(q, 5))
+            queue_say_in_flight(q, qp, &q->events.v[i]);
+        int64_t began = q->metrics ? queue_begin_hints(q) : 0;
         enum queue_strategy s = queue_strategy_for(q, qp, &q->events.v[i]);
+        if (q->metrics)
+            queue_end_hints(q, &q->events.v[i], began);
         if (s == QUEUE_AT_ONCE)
             return s;
         strategy = MAX(strategy, s);
@@ -89,8 +104,11 @@ enum queue_strategy queue_strategy_in_flight(const struct queue *q,
 
 void queue_keep_event(struct queue *q, const struct cluster_event *event)
 {
-    if (q->n_in_flight)
-        vec_push(&q->events, event_keep(event));
+    if (!q->n_in_flight)
+        return;
+    vec_push(&q->events, event_keep(event));
+    if (q->metrics)
+        scheduler_metrics_in_flight(q->metrics, event, 1);
 }
 
 void queue_enter_flight(struct queue *q, struct berth_queued_pod *qp)
@@ -104,6 +122,8 @@ void queue_enter_flight(struct queue *q, struct berth_queued_pod *qp)
         q->first_in_flight = qp;
     q->last_in_flight = qp;
     q->n_in_flight++;
+    if (q->metrics)
+        scheduler_metrics_in_flight(q->metrics, NULL, 1);
 }
 
 /* Events older than the first pod in flight concern nobody any more. */
@@ -112,8 +132,11 @@ static void drop_old_events(struct queue *q)
     uint64_t from =
         q->first_in_flight ? q->first_in_flight->events_from : q->events_base + q->events.n;
     size_t n = (size_t)(from - q->events_base);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (q->metrics)
+            scheduler_metrics_in_flight(q->metrics, &q->events.v[i], -1);
         event_drop(&q->events.v[i]);
+    }
     if (n && n < q->events.n)
         memmove(q->events.v, q->events.v + n, (q->events.n - n) * sizeof(*q->events.v));
     q->events.n -= n;
@@ -131,5 +154,7 @@ void queue_leave_flight(struct queue *q, struct berth_queued_pod *qp)
     else
         q->last_in_flight = qp->prev_in_flight;
     q->n_in_flight--;
+    if (q->metrics)
+        scheduler_metrics_in_flight(q->metrics, NULL, -1);
     drop_old_events(q);
 }

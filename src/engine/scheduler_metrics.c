@@ -34,12 +34,6 @@ static double seconds(int64_t ns)
     return (double)ns / 1e9;
 }
 
-/* What no plugin should answer is an error. */
-static size_t code_index(enum berth_code code)
-{
-    return (unsigned)code < METRIC_CODES ? (size_t)code : BERTH_ERROR;
-}
-
 static struct str code_label(size_t code)
 {
     return str_of(code_name((enum berth_code)code));
@@ -159,6 +153,16 @@ struct profile_metrics *scheduler_metrics_profile(struct scheduler_metrics *m,
     return p;
 }
 
+void scheduler_metrics_forget_plugin(struct scheduler_metrics *m, size_t id)
+{
+    m->plugins[id] = NULL;
+    for (struct profile_metrics *p = m->profiles; p; p = p->next) {
+        p->unschedulable[id] = NULL;
+        for (size_t k = 0; k < EVALUATION_COUNT; k++)
+            p->evaluations[k][id] = NULL;
+    }
+}
+
 /* --- attempts --------------------------------------------------------------------------------- */
 
 bool scheduler_metrics_sample(struct scheduler_metrics *m)
@@ -214,7 +218,7 @@ void scheduler_metrics_bound(struct scheduler_metrics *m, uint32_t attempts, int
 void scheduler_metrics_point(struct scheduler_metrics *m, struct profile_metrics *p,
                              enum metric_point point, enum berth_code code, int64_t ns)
 {
-    size_t c = code_index(code);
+    size_t c = metric_code(code);
     struct metric_tally *t = TALLY(m, &p->points[point][c], FAMILY_EXTENSION_POINT,
                                    str_of(point_names[point]), code_label(c), p->name);
     metric_tally_observe(&m->board, t, seconds(ns), 1);
@@ -223,7 +227,7 @@ void scheduler_metrics_point(struct scheduler_metrics *m, struct profile_metrics
 void scheduler_metrics_plugin(struct scheduler_metrics *m, const struct berth_handle *h,
                               enum metric_point point, enum berth_code code, int64_t ns, size_t n)
 {
-    size_t c = code_index(code);
+    size_t c = metric_code(code);
     struct plugin_metrics *plugin = plugin_metrics(m, h->id);
     if (!n)
         return;
@@ -235,7 +239,7 @@ void scheduler_metrics_plugin(struct scheduler_metrics *m, const struct berth_ha
 
 void scheduler_metrics_permit_wait(struct scheduler_metrics *m, enum berth_code code, int64_t ns)
 {
-    size_t c = code_index(code);
+    size_t c = metric_code(code);
     metric_tally_observe(&m->board, TALLY(m, &m->permit_wait[c], FAMILY_PERMIT_WAIT, code_label(c)),
                          seconds(ns), 1);
 }
@@ -294,6 +298,17 @@ void scheduler_metrics_rejected(struct scheduler_metrics *m, const struct profil
                                            profile->setup->engine->plugin_names.v[id], p->name);
             metric_tally_add(&m->board, t, delta);
         }
+}
+
+void scheduler_metrics_gated(struct scheduler_metrics *m, const struct profile *profile,
+                             const struct berth_handle *gate, const struct plugin_set *a,
+                             const struct plugin_set *b)
+{
+    struct plugin_set set = {0};
+    if (plugin_set_has(a, gate->id) || plugin_set_has(b, gate->id))
+        return;
+    plugin_set_add(&set, gate->id);
+    scheduler_metrics_rejected(m, profile, &set, &set, 1);
 }
 
 void scheduler_metrics_handled(struct scheduler_metrics *m, const struct cluster_event *event,

@@ -19,6 +19,8 @@
 #ifndef BERTH_ENGINE_SCHEDULER_METRICS_H
 #define BERTH_ENGINE_SCHEDULER_METRICS_H
 
+#include <stdatomic.h>
+
 #include "base/rand.h"
 #include "engine/event.h"
 #include "engine/features.h"
@@ -100,6 +102,9 @@ struct scheduler_metrics {
     void *ctx;
     int64_t published; /* when last; 0: not yet */
 
+    _Atomic uint32_t stops[FRAMEWORK_MAX_PLUGINS + 1]; /* see scheduler_metrics_stop */
+    atomic_bool any_stops;
+
     struct profile_metrics *profiles;
     struct plugin_metrics *plugins[FRAMEWORK_MAX_PLUGINS]; /* by id */
     struct metric_tally *algorithm;
@@ -117,6 +122,8 @@ struct scheduler_metrics *scheduler_metrics_free(struct scheduler_metrics *m);
 /* Those of this profile's name. Its plugins' evaluations begin to exist, at zero. */
 struct profile_metrics *scheduler_metrics_profile(struct scheduler_metrics *m,
                                                   const struct profile *profile);
+/* The number is to become that of another plugin. */
+void scheduler_metrics_forget_plugin(struct scheduler_metrics *metrics, size_t id);
 
 static inline int64_t scheduler_metrics_now(const struct scheduler_metrics *m)
 {
@@ -143,6 +150,36 @@ void scheduler_metrics_plugin(struct scheduler_metrics *m, const struct berth_ha
                               enum metric_point point, enum berth_code code, int64_t ns, size_t n);
 void scheduler_metrics_permit_wait(struct scheduler_metrics *m, enum berth_code code, int64_t ns);
 
+/* A status' code, or Error where it is none. */
+static inline size_t metric_code(enum berth_code code)
+{
+    return (unsigned)code < METRIC_CODES ? (size_t)code : BERTH_ERROR;
+}
+
+/*
+ * Filters of single nodes may run on any thread: each leaves no more than the place in the list at
+ * which it stopped, behind the last where all passed. From these, once the attempt ends,
+ * evaluations are counted.
+ */
+static inline void scheduler_metrics_stop(struct scheduler_metrics *m, size_t place)
+{
+    atomic_fetch_add_explicit(&m->stops[place], 1, memory_order_relaxed);
+    if (!atomic_load_explicit(&m->any_stops, memory_order_relaxed))
+        atomic_store_explicit(&m->any_stops, true, memory_order_relaxed);
+}
+/* Has any been left? */
+static inline bool scheduler_metrics_stopped(struct scheduler_metrics *m)
+{
+    bool any = atomic_load_explicit(&m->any_stops, memory_order_relaxed);
+    if (any)
+        atomic_store_explicit(&m->any_stops, false, memory_order_relaxed);
+    return any;
+}
+static inline uint32_t scheduler_metrics_take_stop(struct scheduler_metrics *m, size_t place)
+{
+    return atomic_exchange_explicit(&m->stops[place], 0, memory_order_relaxed);
+}
+
 static inline void scheduler_metrics_evaluated(struct scheduler_metrics *m,
                                                struct profile_metrics *p, enum metric_evaluation at,
                                                uint16_t plugin, size_t n)
@@ -160,6 +197,10 @@ void scheduler_metrics_in_flight(struct scheduler_metrics *m, const struct clust
 /* The plugins of either set begin (1), or cease (-1), to be what a pod waits for. */
 void scheduler_metrics_rejected(struct scheduler_metrics *m, const struct profile *profile,
                                 const struct plugin_set *a, const struct plugin_set *b, int delta);
+/* A plugin's PreEnqueue holds a pod; of no concern where it is in one of the sets already. */
+void scheduler_metrics_gated(struct scheduler_metrics *m, const struct profile *profile,
+                             const struct berth_handle *gate, const struct plugin_set *a,
+                             const struct plugin_set *b);
 void scheduler_metrics_handled(struct scheduler_metrics *m, const struct cluster_event *event,
                                int64_t ns);
 /* A plugin's hint was asked n times, which took ns together. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* score.c - which of the feasible nodes is best. */
 #include "engine/cycle.h"
-#include "engine/internal.h"
+#include "engine/cycle_timing.h"
 
 #define MAX_NODE_SCORE 100
 
@@ -13,11 +13,16 @@ static bool run_pre_score(struct berth_cycle *cycle, const struct berth_pod *pod
     for (size_t i = 0; i < list->n; i++) {
         const struct berth_handle *h = list->v[i];
         status_clear(&e->status);
+        int64_t began = plugin_begin(cycle);
         enum berth_code code =
             h->plugin->pre_score(h->self, cycle, pod, cycle->slots, cycle->n_slots, &e->status);
-        if (code == BERTH_SKIP)
+        plugin_end(cycle, h, METRIC_PRE_SCORE, code, began);
+        if (code == BERTH_SKIP) {
             plugin_set_add(&cycle->skip_score, h->id);
-        else if (code != BERTH_SUCCESS) {
+            continue;
+        }
+        plugin_evaluated(cycle, h, EVALUATION_PRE_SCORE, 1);
+        if (code != BERTH_SUCCESS) {
             cycle_failure_status(failure, cycle, &e->status, code, "running PreScore plugin \"%s\"",
                                  h->plugin->name);
             return false;
@@ -84,7 +89,7 @@ static void resolve_kept(void *ctx, const struct kept_status *kept)
         fail(s, &kept->status, kept->code, "Score plugins");
 }
 
-static bool score_nodes(struct scoring *s)
+static bool ask_plugin(struct scoring *s)
 {
     const struct berth_handle *h = s->to->handle;
     struct engine *e = s->cycle->engine;
@@ -106,6 +111,19 @@ static bool score_nodes(struct scoring *s)
     return code == BERTH_SUCCESS;
 }
 
+static bool score_nodes(struct scoring *s)
+{
+    const struct berth_cycle *cycle = s->cycle;
+    int64_t began = plugin_begin(cycle);
+    bool ok = ask_plugin(s);
+    plugin_evaluated(cycle, s->to->handle, EVALUATION_SCORE, cycle->n_slots);
+    if (cycle->sampled)
+        scheduler_metrics_plugin(cycle->engine->metrics, s->to->handle, METRIC_SCORE,
+                                 ok ? BERTH_SUCCESS : BERTH_ERROR,
+                                 engine_now(cycle->engine) - began, cycle->n_slots);
+    return ok;
+}
+
 static bool normalize(struct scoring *s)
 {
     const struct berth_handle *h = s->to->handle;
@@ -117,8 +135,10 @@ static bool normalize(struct scoring *s)
     s->to->raw = s->row->raw;
     memcpy(s->to->raw, s->to->scores, n * sizeof(int64_t));
     status_clear(&e->status);
+    int64_t began = plugin_begin(s->cycle);
     enum berth_code code = h->plugin->normalize(h->self, s->cycle, s->pod, s->cycle->slots,
                                                 s->to->scores, n, &e->status);
+    plugin_end(s->cycle, h, METRIC_NORMALIZE, code, began);
     if (code != BERTH_SUCCESS)
         fail(s, &e->status, code, "Normalize on Score plugins");
     return code == BERTH_SUCCESS;
@@ -198,7 +218,10 @@ bool cycle_score(struct berth_cycle *cycle, const struct berth_pod *pod,
     /* All score before any normalises: that one broke is told rather than that one is off range. */
     static bool (*const steps[])(struct scoring *) = {score_nodes, normalize, add_up};
     struct scoring s = {.cycle = cycle, .pod = pod, .failure = failure};
-    bool ok = run_pre_score(cycle, pod, failure);
+    if (cycle->resumed)
+        cycle_mark(cycle); /* extenders have filtered since */
+    bool prepared = run_pre_score(cycle, pod, failure), ok = prepared;
+    cycle_timed(cycle, METRIC_PRE_SCORE, ok ? BERTH_SUCCESS : BERTH_ERROR, true);
     begin_scores(cycle);
     for (size_t k = 0; ok && k < ARRAY_LEN(steps); k++)
         for (size_t i = 0; ok && i < cycle->plugin_scores.n; i++) {
@@ -206,6 +229,8 @@ bool cycle_score(struct berth_cycle *cycle, const struct berth_pod *pod,
             s.row = &cycle->engine->scratch.rows.v[i];
             ok = steps[k](&s);
         }
+    if (prepared)
+        cycle_timed(cycle, METRIC_SCORE, ok ? BERTH_SUCCESS : BERTH_ERROR, true);
     /* It decides nothing, unless extenders add what may be any number. */
     for (size_t i = 0; cycle->profile->setup->extenders.n && i < cycle->n_slots; i++)
         cycle->scores[i] += s.common;

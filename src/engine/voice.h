@@ -28,9 +28,9 @@ static inline bool voice_on(const struct voice *v, int level)
     return level <= v->verbosity;
 }
 
-#define SAY_(voice, severity_, level_, message, ...)                                    \
+#define SAY_(v, severity_, level_, message, ...)                                        \
     do {                                                                                \
-        const struct voice *voice_ = (voice);                                           \
+        const struct voice *voice_ = (v);                                               \
         if (voice_on(voice_, level_)) {                                                 \
             struct log_kv kvs_[] = {{0}, ##__VA_ARGS__};                                \
             struct log_site site_ = {(severity_), (level_), __FILE__, __LINE__, false}; \
@@ -38,8 +38,8 @@ static inline bool voice_on(const struct voice *v, int level)
         }                                                                               \
     } while (0)
 
-#define say(voice, level, message, ...) SAY_(voice, LOG_INFO, level, message, ##__VA_ARGS__)
-#define say_error(voice, message, ...)  SAY_(voice, LOG_ERROR, 0, message, ##__VA_ARGS__)
+#define say(v, level, message, ...) SAY_(v, LOG_INFO, level, message, ##__VA_ARGS__)
+#define say_error(v, message, ...)  SAY_(v, LOG_ERROR, 0, message, ##__VA_ARGS__)
 
 /* A pod or node as a value. */
 #define KV_META(k, meta) KV_REF(k, (meta)->namespace, (meta)->name)

@@ -77,6 +77,7 @@ typedef enum berth_code change_fn(void *self, struct berth_cycle *cycle,
 static bool tell_plugins(struct what_if *w, const struct berth_pod *other, bool add)
 {
     const handle_list *list = &w->cycle.profile->at[POINT_PRE_FILTER];
+    w->asked = true;
     for (size_t i = 0; i < list->n; i++) {
         const struct berth_handle *h = list->v[i];
         change_fn *change = add ? h->plugin->add_pod : h->plugin->remove_pod;

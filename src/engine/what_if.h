@@ -21,6 +21,7 @@ struct what_if {
     const struct berth_pod *pod;
     struct berth_status *status; /* takes the reasons of what fails */
     struct what_if *promised;    /* the same, with nominated pods; NULL: never asked for */
+    bool asked;                  /* plugins have been told of somebody who comes or goes */
 };
 
 /* Nothing to ask about yet: what_if_begin. */

@@ -6,10 +6,14 @@
 #include "api/coordination.h"
 #include "base/log.h"
 #include "kube/backoff.h"
+#include "kube/lease_event.h"
 
 #define JITTER 1.2
 
-enum phase { PHASE_OFF, PHASE_ACQUIRING, PHASE_LEADING, PHASE_RELEASING };
+/* How long the end waits for the last Event to be written. */
+#define LAST_WORD (2 * NSEC_PER_SEC)
+
+enum phase { PHASE_OFF, PHASE_ACQUIRING, PHASE_LEADING, PHASE_RELEASING, PHASE_ENDING };
 
 struct lease_elector {
     struct rest_client *client;
@@ -20,7 +24,9 @@ struct lease_elector {
     char lock[256];     /* "namespace/name" for the log */
 
     enum phase phase;
-    struct rest_call *call;
+    bool lost;              /* PHASE_ENDING */
+    struct rest_call *call; /* about the lease */
+    struct rest_call *event;
     struct loop_timer retry, deadline;
     struct rand rand;
 
@@ -32,6 +38,40 @@ struct lease_elector {
     int64_t observed_at; /* our clock, when the record was last seen to change */
     char *reported;      /* the holder last told; NULL: none yet */
 };
+
+/* --- metrics ---------------------------------------------------------------------------------- */
+
+/* Upstream's name of the election, whatever the lease is called. */
+#define ELECTION "kube-scheduler"
+
+static const struct metric_desc status_desc = {
+    .name = "leader_election_master_status",
+    .help = "1 where this instance leads, 0 where it stands by.",
+    .stability = "ALPHA",
+    .kind = METRIC_GAUGE,
+    .labels = {"name"}};
+static const struct metric_desc slowpath_desc = {
+    .name = "leader_election_slowpath_total",
+    .help = "Renewals of the lease that had to look at it first.",
+    .stability = "ALPHA",
+    .kind = METRIC_COUNTER,
+    .labels = {"name"}};
+
+static void count_leading(const struct lease_elector *e, bool leads)
+{
+    struct metrics *m = e->options.metrics;
+
+    if (m)
+        metric_set(metric_with(metrics_add(m, &status_desc), &STR(ELECTION)), leads);
+}
+
+static void count_slowpath(const struct lease_elector *e)
+{
+    struct metrics *m = e->options.metrics;
+
+    if (m)
+        metric_add(metric_with(metrics_add(m, &slowpath_desc), &STR(ELECTION)), 1);
+}
 
 /* --- the record ------------------------------------------------------------------------------- */
 
@@ -113,6 +153,9 @@ static void write_record(struct lease_elector *e, enum rest_verb verb, struct st
 
     if (verb == REST_UPDATE)
         lease = *object_lease(e->lease);
+    lease.spec.preferred_holder = NULL;
+    if (!e->options.coordinated || release)
+        lease.spec.strategy = NULL;
     lease.metadata.namespace = e->options.namespace;
     lease.metadata.name = e->options.name;
     lease.spec.holder_identity = &holder;
@@ -128,11 +171,12 @@ static void write_record(struct lease_elector *e, enum rest_verb verb, struct st
 /* --- one attempt to acquire or renew ---------------------------------------------------------- */
 
 static void attempt_done(struct lease_elector *e, bool ok);
+static void end_if_silent(struct lease_elector *e);
 
 static void log_failure(const struct lease_elector *e, const char *what,
                         const struct rest_result *result)
 {
-    log_error(what, KV_CSTR("lock", e->lock), KV_ERR(&result->err));
+    log_error(what, KV_ERR(&result->err), KV_CSTR("lock", e->lock));
 }
 
 /* Takes the answer to a write of ours. */
@@ -170,6 +214,40 @@ static void on_created(void *ctx, const struct rest_result *result)
     attempt_done(e, take_written(e, result, "Error initially creating lease lock"));
 }
 
+/* No lease: who comes first makes it, unless the server does that. */
+static void on_missing(struct lease_elector *e, const struct rest_result *result)
+{
+    if (e->options.coordinated) {
+        log_info(0, "Lease lock not found", KV_CSTR("lock", e->lock), KV_ERR(&result->err));
+        attempt_done(e, false);
+    } else {
+        write_record(e, REST_CREATE, e->options.identity, on_created);
+    }
+}
+
+/* Whether the lease that was just looked at is ours to write. */
+static bool may_write(const struct lease_elector *e)
+{
+    bool ours = lease_elector_is_leader(e), valid = is_valid(e);
+    struct log_kv lock = KV_CSTR("lock", e->lock), holder = KV_CSTR("holder", e->holder);
+    const struct str *preferred = object_lease(e->lease)->spec.preferred_holder;
+
+    if (!e->options.coordinated) {
+        if (*e->holder && valid && !ours)
+            log_info(4, "Lease is held by and has not yet expired", lock, holder);
+        return !*e->holder || !valid || ours;
+    }
+    if (!valid)
+        log_info(0, "Lease has expired", lock);
+    else if (!ours)
+        log_info(6, "Lease is held and has not yet expired", lock, holder);
+    else if (preferred && !str_empty(*preferred))
+        log_info(4, "Lease is marked as 'end of term'", lock);
+    else
+        return true;
+    return false;
+}
+
 static void on_got(void *ctx, const struct rest_result *result)
 {
     struct lease_elector *e = ctx;
@@ -178,7 +256,7 @@ static void on_got(void *ctx, const struct rest_result *result)
 
     e->call = NULL;
     if (result->status == 404) {
-        write_record(e, REST_CREATE, e->options.identity, on_created);
+        on_missing(e, result);
         return;
     }
     if (result->code == 0)
@@ -189,20 +267,20 @@ static void on_got(void *ctx, const struct rest_result *result)
         return;
     }
     observe_answer(e, lease);
-    if (*e->holder && is_valid(e) && !lease_elector_is_leader(e)) {
-        log_info(4, "Another holds the lease", KV_CSTR("lock", e->lock),
-                 KV_CSTR("holder", e->holder));
+    if (!may_write(e)) {
         attempt_done(e, false);
         return;
     }
+    if (lease_elector_is_leader(e))
+        count_slowpath(e);
     write_record(e, REST_UPDATE, e->options.identity, on_updated);
 }
 
-static void get_lease(struct lease_elector *e)
+static void get_lease(struct lease_elector *e, rest_done_fn *fn)
 {
     struct rest_request request = request_of(e, REST_GET);
 
-    e->call = rest_send(e->client, &request, on_got, e);
+    e->call = rest_send(e->client, &request, fn, e);
 }
 
 static void on_renewed(void *ctx, const struct rest_result *result)
@@ -214,18 +292,18 @@ static void on_renewed(void *ctx, const struct rest_result *result)
         attempt_done(e, take_written(e, result, "Failed to update lease"));
         return;
     }
-    log_info(2, "Lease was not renewed at once, looking at it again", KV_CSTR("lock", e->lock),
-             KV_ERR(&result->err));
-    get_lease(e);
+    log_info(2, "Failed to update lease optimistically, falling back to slow path",
+             KV_CSTR("lock", e->lock), KV_ERR(&result->err));
+    get_lease(e, on_got);
 }
 
 /* The leader assumes that nobody has touched the lease; the resource version tells if so. */
 static void attempt(struct lease_elector *e)
 {
-    if (e->lease && lease_elector_is_leader(e) && is_valid(e))
+    if (!e->options.coordinated && e->lease && lease_elector_is_leader(e) && is_valid(e))
         write_record(e, REST_UPDATE, e->options.identity, on_renewed);
     else
-        get_lease(e);
+        get_lease(e, on_got);
 }
 
 /* --- the round -------------------------------------------------------------------------------- */
@@ -239,6 +317,33 @@ static void on_retry(struct loop_timer *timer)
     attempt(e);
 }
 
+/* --- events ----------------------------------------------------------------------------------- */
+
+static void on_event_sent(void *ctx, const struct rest_result *result)
+{
+    struct lease_elector *e = ctx;
+
+    e->event = NULL;
+    if (result->code < 0)
+        log_error("Unable to record event (will not retry!)", KV_ERR(&result->err));
+    end_if_silent(e);
+}
+
+static void send_event(struct lease_elector *e, const char *what)
+{
+    struct buf message = BUF_INIT;
+
+    if (!e->options.event_client || !e->lease)
+        return;
+    e->event = rest_cancel(e->event);
+    buf_add_printf(&message, "%.*s %s", STR_ARG(e->options.identity), what);
+    e->event = lease_event_send(e->options.event_client, object_meta(e->lease),
+                                e->options.component, buf_str(&message), on_event_sent, e);
+    buf_release(&message);
+}
+
+/* --- the end of a round ----------------------------------------------------------------------- */
+
 static void attempt_done(struct lease_elector *e, bool ok)
 {
     bool acquired = ok && e->phase == PHASE_ACQUIRING;
@@ -246,14 +351,21 @@ static void attempt_done(struct lease_elector *e, bool ok)
     if (ok) {
         loop_timer_stop(&e->deadline);
         e->phase = PHASE_LEADING;
-        loop_timer_set(&e->retry, e->options.retry_period);
+        /* The first renewal follows at once. */
+        loop_timer_set(&e->retry, acquired ? 0 : e->options.retry_period);
     } else if (e->phase == PHASE_LEADING) {
         loop_timer_set(&e->retry, e->options.retry_period);
     } else {
         loop_timer_set(&e->retry, backoff_jitter(&e->rand, e->options.retry_period, JITTER));
     }
+    if (ok && !acquired)
+        log_info(5, "Successfully renewed lease", KV_CSTR("lock", e->lock));
+    else if (!ok && e->phase == PHASE_ACQUIRING)
+        log_info(4, "Failed to acquire lease", KV_CSTR("lock", e->lock));
     /* Callbacks come last: the elector may be gone after them. */
     if (acquired) {
+        count_leading(e, true);
+        send_event(e, "became leader");
         log_info(0, "Successfully acquired lease", KV_CSTR("lock", e->lock));
         loop_timer_set(&e->deadline, e->options.renew_deadline);
         free(e->reported);
@@ -269,24 +381,49 @@ static void attempt_done(struct lease_elector *e, bool ok)
 static void stopped(struct lease_elector *e, bool lost)
 {
     e->phase = PHASE_OFF;
+    count_leading(e, false);
     e->call = rest_cancel(e->call);
+    e->event = rest_cancel(e->event);
     loop_timer_stop(&e->retry);
     loop_timer_stop(&e->deadline);
     e->callbacks->on_stopped_leading(e->ctx, lost);
+}
+
+static void end_if_silent(struct lease_elector *e)
+{
+    if (e->phase == PHASE_ENDING && !e->event)
+        stopped(e, e->lost);
+}
+
+/* It led and does no more; what is left is to say so. */
+static void stop_leading(struct lease_elector *e, bool lost)
+{
+    e->phase = PHASE_ENDING;
+    e->lost = lost;
+    e->call = rest_cancel(e->call);
+    loop_timer_stop(&e->retry);
+    loop_timer_set(&e->deadline, LAST_WORD);
+    if (lost && e->callbacks->on_lost)
+        e->callbacks->on_lost(e->ctx);
+    send_event(e, "stopped leading");
+    end_if_silent(e);
 }
 
 static void on_deadline(struct loop_timer *timer)
 {
     struct lease_elector *e = CONTAINER_OF(timer, struct lease_elector, deadline);
 
-    if (e->phase == PHASE_RELEASING) {
-        log_error("Failed to release lease", KV_CSTR("lock", e->lock), KV_CSTR("err", "timed out"));
-        stopped(e, false);
-        return;
+    if (e->phase == PHASE_ENDING) {
+        stopped(e, e->lost);
+    } else if (e->phase == PHASE_RELEASING) {
+        log_error("Failed to release lease", KV_CSTR("err", "context deadline exceeded"),
+                  KV_CSTR("lock", e->lock));
+        stop_leading(e, false);
+    } else {
+        log_info(0, "Failed to renew lease", KV_CSTR("lock", e->lock),
+                 KV_CSTR("err", "context deadline exceeded"));
+        stop_leading(e, true);
     }
-    log_error("Failed to renew lease", KV_CSTR("lock", e->lock),
-              KV_DURATION("renewDeadline", e->options.renew_deadline));
-    stopped(e, true);
 }
 
 /* --- giving it back --------------------------------------------------------------------------- */
@@ -298,7 +435,32 @@ static void on_released(void *ctx, const struct rest_result *result)
     e->call = NULL;
     if (result->code < 0)
         log_failure(e, "Failed to release lease", result);
-    stopped(e, false);
+    stop_leading(e, false);
+}
+
+/* A renewal of ours may have come through without our knowing: only the server's word counts. */
+static void on_last_look(void *ctx, const struct rest_result *result)
+{
+    struct lease_elector *e = ctx;
+    struct rest_result bad = *result;
+    struct object *lease;
+
+    e->call = NULL;
+    if (result->code == 0)
+        bad.code = rest_result_object(result, &lease, &bad.err);
+    if (bad.code < 0) {
+        if (result->status == 404)
+            log_info(0, "lease lock not found", KV_CSTR("lock", e->lock));
+        else
+            log_failure(e, "error retrieving resource lock", &bad);
+        stop_leading(e, false);
+        return;
+    }
+    observe_answer(e, lease);
+    if (lease_elector_is_leader(e))
+        write_record(e, REST_UPDATE, STR(""), on_released);
+    else
+        stop_leading(e, false);
 }
 
 void lease_elector_stop(struct lease_elector *e)
@@ -314,8 +476,7 @@ void lease_elector_stop(struct lease_elector *e)
     }
     e->phase = PHASE_RELEASING;
     loop_timer_set(&e->deadline, e->options.renew_deadline);
-    /* Optimistic: where the lease was changed by somebody else there is nothing to give back. */
-    write_record(e, REST_UPDATE, STR(""), on_released);
+    get_lease(e, on_last_look);
 }
 
 /* --- lifecycle -------------------------------------------------------------------------------- */
@@ -357,6 +518,7 @@ static int settle(struct lease_elector *e, struct err *reterr)
                        "be set, and all times be positive");
     o->namespace = arena_dup(&e->arena, o->namespace);
     o->name = arena_dup(&e->arena, o->name);
+    o->component = arena_dup(&e->arena, o->component);
     o->identity =
         str_empty(o->identity) ? make_identity(&e->arena) : arena_dup(&e->arena, o->identity);
     snprintf(e->lock, sizeof(e->lock), "%s/%s", o->namespace.p, o->name.p);
@@ -383,6 +545,7 @@ int lease_elector_new(struct rest_client *client, const struct lease_options *op
         lease_elector_free(e);
         return r;
     }
+    count_leading(e, false);
     *ret_elector = e;
     return 0;
 }
@@ -401,6 +564,7 @@ struct lease_elector *lease_elector_free(struct lease_elector *e)
     if (!e)
         return NULL;
     rest_cancel(e->call);
+    rest_cancel(e->event);
     loop_timer_stop(&e->retry);
     loop_timer_stop(&e->deadline);
     object_unref(e->lease);

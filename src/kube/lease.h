@@ -4,7 +4,8 @@
  *
  * Purpose:   of several schedulers one works. A candidate takes a Lease that nobody renewed for
  *            its duration, as seen by the candidate's own clock: clocks of others are never
- *            compared. The leader renews, and stops where it could not for renew_deadline.
+ *            compared. The leader renews, and stops where it could not for renew_deadline. Who
+ *            begins or ceases to lead says so in an Event.
  * Ownership: the elector belongs to its maker.
  * Threading: the loop's thread. Callbacks may do anything; on_started_leading and
  *            on_stopped_leading may also free the elector.
@@ -16,6 +17,8 @@
 
 struct lease_callbacks {
     void (*on_started_leading)(void *ctx);
+    /* The lease is lost: not ours from this moment, though the end waits for a last word. */
+    void (*on_lost)(void *ctx);
     /* Once, at the end: lost, or stopped by lease_elector_stop (leading or not). */
     void (*on_stopped_leading)(void *ctx, bool lost);
     /* Another holder was seen; it may be ourselves, and empty after a release. May be NULL. */
@@ -30,6 +33,11 @@ struct lease_options {
     int64_t renew_deadline;     /* 10 s; must be below lease_duration */
     int64_t retry_period;       /* 2 s; must be below renew_deadline / 1.2 */
     uint64_t seed;              /* of jitter; 0: from the kernel */
+    /* Who holds the lease is decided by the server, among those that have a LeaseCandidate. */
+    bool coordinated;
+    struct rest_client *event_client; /* for Events about the lease; NULL: none */
+    struct str component;             /* who tells them */
+    struct metrics *metrics;          /* NULL: nothing is counted */
 };
 
 struct lease_elector;

@@ -50,8 +50,7 @@ void reflector_replaced(struct reflector *r)
     if (r->synced)
         return;
     r->synced = true;
-    log_info(2, "Caches populated", KV_STR("type", r->options.kind->resource),
-             KV_INT("objects", store_count(&r->store)));
+    log_info(2, "Caches populated", KV_TYPE(r), KV_REFLECTOR);
     if (r->sink->on_synced)
         r->sink->on_synced(r->ctx, r->options.kind);
 }
@@ -72,21 +71,20 @@ static void complain(struct reflector *r, const struct rest_result *result)
         return;
     }
     if (known) {
-        log_info(2, "Failed to watch", KV_STR("type", r->options.kind->resource),
-                 KV_INT("status", result->status), KV_ERR(&result->err));
+        log_info(2, "Failed to watch", KV_ERR(&result->err), KV_REFLECTOR, KV_TYPE(r));
         return;
     }
     free(r->told);
     r->told = xstrdup(result->err.msg);
-    log_error("Failed to watch", KV_STR("type", r->options.kind->resource),
-              KV_INT("status", result->status), KV_ERR(&result->err));
+    log_error("Failed to watch", KV_ERR(&result->err), KV_CSTR("logger", "UnhandledError"),
+              KV_REFLECTOR, KV_TYPE(r));
 }
 
 /* The server has answered as it should. */
 void reflector_contact(struct reflector *r)
 {
     if (r->told)
-        log_info(0, "Watching again", KV_STR("type", r->options.kind->resource));
+        log_info(0, "Watching again", KV_TYPE(r));
     free(TAKE(r->told));
     r->missing = false;
     if (r->sink->on_contact)
@@ -181,8 +179,7 @@ void reflector_failed(struct reflector *r, const struct rest_result *result, boo
         break;
     case 410:
         /* Too old: the next list asks for whatever is newest. */
-        log_info(4, "Resource version is too old, listing again",
-                 KV_STR("type", r->options.kind->resource), KV_ERR(&result->err));
+        log_info(4, "Resource version is too old, listing again", KV_TYPE(r), KV_ERR(&result->err));
         r->version_unavailable = true;
         reflector_try_after_watch(r, false);
         break;
@@ -228,6 +225,8 @@ struct reflector *reflector_new(struct rest_client *client, const struct reflect
     r->options.namespace = arena_dup(&r->arena, options->namespace);
     r->options.field_selector = arena_dup(&r->arena, options->field_selector);
     r->options.label_selector = arena_dup(&r->arena, options->label_selector);
+    r->type = arena_printf(&r->arena, "*%.*s.%.*s", STR_ARG(options->kind->version),
+                           STR_ARG(options->kind->kind));
     r->no_streaming = options->no_streaming;
     store_init(&r->store);
     rand_seed(&r->rand, r->options.seed);
@@ -240,14 +239,19 @@ struct reflector *reflector_new(struct rest_client *client, const struct reflect
 
 void reflector_start(struct reflector *r)
 {
-    if (r->state == REFLECTOR_IDLE && !loop_timer_pending(&r->retry))
-        reflector_try_now(r);
+    if (r->state != REFLECTOR_IDLE || loop_timer_pending(&r->retry))
+        return;
+    log_info(3, "Starting reflector", KV_TYPE(r), KV_DURATION("resyncPeriod", 0), KV_REFLECTOR);
+    r->started = true;
+    reflector_try_now(r);
 }
 
 struct reflector *reflector_free(struct reflector *r)
 {
     if (!r)
         return NULL;
+    if (r->started)
+        log_info(3, "Stopping reflector", KV_TYPE(r), KV_DURATION("resyncPeriod", 0), KV_REFLECTOR);
     rest_cancel(r->call);
     loop_timer_stop(&r->retry);
     loop_timer_stop(&r->silence);
@@ -278,6 +282,11 @@ bool reflector_is_missing(const struct reflector *r)
 struct str reflector_resource_version(const struct reflector *r)
 {
     return buf_str(&r->version);
+}
+
+void reflector_each(const struct reflector *r, store_fn *fn, void *ctx)
+{
+    store_each(&r->store, fn, ctx);
 }
 
 size_t reflector_count(const struct reflector *r)

@@ -18,6 +18,7 @@
 
 #include "kube/backoff.h"
 #include "kube/rest.h"
+#include "kube/store.h"
 
 struct reflector;
 
@@ -73,6 +74,8 @@ bool reflector_has_synced(const struct reflector *reflector);
 bool reflector_is_missing(const struct reflector *reflector);
 struct str reflector_resource_version(const struct reflector *reflector);
 size_t reflector_count(const struct reflector *reflector);
+/* Every object as it is now, in no order. */
+void reflector_each(const struct reflector *reflector, store_fn *fn, void *ctx);
 /* Lent; NULL where there is none. */
 struct object *reflector_get(struct reflector *reflector, struct str namespace, struct str name);
 

@@ -74,8 +74,7 @@ static void page_failed(struct reflector *r, const struct rest_result *result)
 {
     /* The pages' snapshot has expired: begin a new one, with backoff in case it goes on so. */
     if (result->code == -ESTALE && r->continue_token.n > 0)
-        log_info(2, "The list expired between two pages; listing again",
-                 KV_STR("type", r->options.kind->resource));
+        log_info(2, "The list expired between two pages; listing again", KV_TYPE(r));
     reflector_failed(r, result, false);
 }
 
@@ -115,8 +114,8 @@ static void on_page(void *ctx, const struct rest_result *result)
 /* The watch-list did not work out: pages from now on. */
 static void no_streaming(struct reflector *r, const char *why)
 {
-    log_info(2, "No streaming list of this resource; listing in pages",
-             KV_STR("type", r->options.kind->resource), KV_CSTR("err", why));
+    log_info(2, "No streaming list of this resource; listing in pages", KV_TYPE(r),
+             KV_CSTR("err", why));
     r->no_streaming = true;
     loop_timer_stop(&r->silence);
     start_list(r);
@@ -166,6 +165,11 @@ static void on_bookmark(struct reflector *r, const struct object_meta *meta)
         r->state = REFLECTOR_WATCHING;
         r->version_unavailable = false;
         loop_timer_stop(&r->silence);
+        log_info(4,
+                 "Exiting watch because received the bookmark that marks the end of initial events "
+                 "stream",
+                 KV_REFLECTOR, KV_INT("totalItems", r->events),
+                 KV_DURATION("duration", reflector_now(r) - r->began));
         reflector_set_version(r, meta->resource_version);
         reflector_replaced(r);
         return;
@@ -237,16 +241,14 @@ static void on_end(void *ctx, const struct rest_result *result)
     if (streaming && fall_back(r, result))
         return;
     if (result->code == 0) {
-        log_info(4, "Watch ended", KV_STR("type", r->options.kind->resource),
-                 KV_INT("totalItems", r->events));
+        log_info(4, "Watch ended", KV_TYPE(r), KV_INT("totalItems", r->events));
         reflector_try_after_watch(r, true);
         return;
     }
     /* A connection that broke after a good while: straight back, the next failure is told. */
     if (result->status == 0 && r->state == REFLECTOR_WATCHING &&
         reflector_now(r) - r->began >= r->options.healthy) {
-        log_info(1, "Watch closed unexpectedly", KV_STR("type", r->options.kind->resource),
-                 KV_ERR(&result->err));
+        log_info(1, "Watch closed unexpectedly", KV_TYPE(r), KV_ERR(&result->err));
         reflector_try_again(r, true, 0);
         return;
     }
@@ -285,6 +287,8 @@ static void start_watch(struct reflector *r, bool streaming)
 void reflector_try_now(struct reflector *r)
 {
     r->cut_off = false;
+    if (!r->resume)
+        log_info(3, "Listing and watching", KV_TYPE(r), KV_REFLECTOR);
     if (r->resume)
         start_watch(r, false);
     else if (r->no_streaming)

@@ -26,6 +26,8 @@ struct reflector {
     const struct reflector_sink *sink;
     void *ctx;
     struct arena arena; /* texts of options */
+    struct str type;    /* "*v1.Pod": what logs call it */
+    bool started;
 
     enum reflector_state state;
     struct rest_call *call;
@@ -49,6 +51,10 @@ struct reflector {
     struct rest_result forbidden; /* the answer while it is checked; without texts but err's */
     char *told;                   /* the last complaint logged; NULL: all is well */
 };
+
+/* What upstream's lines about a watch carry. */
+#define KV_TYPE(r)   KV_STR("type", (r)->type)
+#define KV_REFLECTOR KV_CSTR("reflector", "kube/reflector")
 
 static inline int64_t reflector_now(const struct reflector *r)
 {

@@ -6,9 +6,6 @@
 #include "base/log.h"
 #include "kube/world_internal.h"
 
-/* How long a leader may be stuck before health checks say so. */
-#define LEASE_TOLERANCE (20 * NSEC_PER_SEC)
-
 /* --- the loop's thread: what is seen ---------------------------------------------------------- */
 
 static void on_event(void *ctx, enum watch_event_type type, struct object *old,
@@ -25,23 +22,8 @@ static void on_event(void *ctx, enum watch_event_type type, struct object *old,
     world_post_letter(w, &letter);
 }
 
-static void start_if_ready(struct world *w)
-{
-    if (w->scheduling || w->stopping || !informers_have_synced(w->informers) ||
-        (w->elector && !w->leading))
-        return;
-    w->scheduling = true;
-    log_info(1, "Scheduling begins");
-    world_post_letter(w, &(struct letter){.kind = LETTER_SCHEDULE});
-}
-
-static void on_synced(void *ctx)
-{
-    log_info(2, "All kinds have synced");
-    start_if_ready(ctx);
-}
-
-static const struct informers_sink informers_sink = {.on_event = on_event, .on_synced = on_synced};
+static const struct informers_sink informers_sink = {.on_event = on_event,
+                                                     .on_synced = world_on_synced};
 
 /*
  * What the engine looks at. Pods that have ended hold nothing any more. Behind nodes and pods:
@@ -58,56 +40,6 @@ static const struct informer_row informer_rows[] = {
     {.kind = KIND_POD_DISRUPTION_BUDGET},
     {.kind = KIND_POD_GROUP, .optional = true},
 };
-
-/* --- leader election -------------------------------------------------------------------------- */
-
-static void on_started_leading(void *ctx)
-{
-    struct world *w = ctx;
-    w->leading = true;
-    start_if_ready(w);
-}
-
-static void end_thread(struct world *w)
-{
-    if (!w->thread_runs)
-        return;
-    mailbox_close(&w->letters);
-    pthread_join(w->thread, NULL);
-    w->thread_runs = false;
-}
-
-static void on_stopped_leading(void *ctx, bool lost)
-{
-    struct world *w = ctx;
-    w->leading = false;
-    if (lost) {
-        w->stopping = true;
-        w->callbacks->on_lost(w->ctx);
-    } else {
-        w->callbacks->on_stopped(w->ctx);
-    }
-}
-
-static const struct lease_callbacks lease_callbacks = {
-    .on_started_leading = on_started_leading,
-    .on_stopped_leading = on_stopped_leading,
-};
-
-static int make_elector(struct world *w, struct err *reterr)
-{
-    const struct leader_election_config *le = &w->config->leader_election;
-    if (!*le->leader_elect)
-        return 0;
-    struct lease_options options = {
-        .namespace = le->resource_namespace,
-        .name = le->resource_name,
-        .lease_duration = le->lease_duration,
-        .renew_deadline = le->renew_deadline,
-        .retry_period = le->retry_period,
-    };
-    return lease_elector_new(w->client, &options, &lease_callbacks, w, &w->elector, reterr);
-}
 
 /* --- making and ending ------------------------------------------------------------------------ */
 
@@ -154,23 +86,29 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
         .config = o->config,
         .registry = o->registry,
         .features = o->features,
+        .metrics = o->metrics,
         .seed = o->seed,
         .max_in_unschedulable = o->max_in_unschedulable,
         .ports = world_ports(w),
     };
+    struct rest_options rest = {.metrics = o->metrics};
     int r = mailbox_init(&w->letters, false);
     if (r < 0)
         return err_set(reterr, r, "mailbox: %s", strerror(-r));
     r = make_extenders(w, &engine, reterr);
     if (r == 0)
         r = engine_new(&engine, &w->engine, reterr);
+    if (r == 0) {
+        engine_set_verbosity(w->engine, log_threshold());
+        engine_say_plugins(w->engine);
+    }
     if (r == 0)
-        r = rest_client_new(w->loop, o->kube, NULL, &w->client, reterr);
+        r = rest_client_new(w->loop, o->kube, &rest, &w->client, reterr);
     /* Events have a client, and so a rate limit, of their own: they never delay a binding. */
     if (r == 0)
-        r = rest_client_new(w->loop, o->kube, NULL, &w->event_client, reterr);
+        r = rest_client_new(w->loop, o->kube, &rest, &w->event_client, reterr);
     if (r == 0)
-        r = make_elector(w, reterr);
+        r = world_make_elector(w, reterr);
     if (r < 0)
         return r;
     w->recorder = event_recorder_new(w->event_client, NULL);
@@ -184,11 +122,13 @@ int world_new(const struct world_options *options, const struct world_callbacks 
     struct world *w = xnew(struct world);
     w->loop = options->loop;
     w->config = options->config;
+    w->metrics = options->metrics;
     w->callbacks = callbacks;
     w->ctx = ctx;
     w->outbox_end = &w->outbox;
     w->letters_end = &w->letters_out;
     loop_task_init(&w->post_letters, world_on_post_letters);
+    loop_timer_init(&w->end_timer, w->loop, world_on_end_timer);
     int r = make_parts(w, options, reterr);
     if (r < 0) {
         world_free(w);
@@ -196,38 +136,6 @@ int world_new(const struct world_options *options, const struct world_callbacks 
     }
     *ret_world = w;
     return 0;
-}
-
-void world_start(struct world *w)
-{
-    int r = pthread_create(&w->thread, NULL, world_engine_main, w);
-    if (r != 0) {
-        log_error("The engine's thread could not be started", KV_CSTR("err", strerror(r)));
-        abort();
-    }
-    pthread_setname_np(w->thread, "berth-engine");
-    w->started = w->thread_runs = true;
-    informers_start(w->informers);
-    if (w->elector)
-        lease_elector_start(w->elector);
-}
-
-static void stopped_without_election(void *ctx)
-{
-    struct world *w = ctx;
-    w->callbacks->on_stopped(w->ctx);
-}
-
-void world_stop(struct world *w)
-{
-    if (w->stopping)
-        return;
-    w->stopping = true;
-    end_thread(w);
-    if (w->elector)
-        lease_elector_stop(w->elector);
-    else
-        loop_post(w->loop, stopped_without_election, w);
 }
 
 void world_explain(struct world *w, world_explain_fn *fn, void *ctx)
@@ -250,8 +158,9 @@ struct world *world_free(struct world *w)
 {
     if (!w)
         return NULL;
-    w->stopping = true;
-    end_thread(w);
+    w->ending = ENDING_OVER;
+    loop_timer_stop(&w->end_timer);
+    world_end_thread(w);
     /* What the engine's thread posted last is still addressed to us. */
     if (w->started)
         loop_step(w->loop, 0);
@@ -286,12 +195,7 @@ struct world *world_free(struct world *w)
     return NULL;
 }
 
-bool world_has_synced(const struct world *w)
+void world_each_pod(const struct world *w, world_pod_fn *fn, void *ctx)
 {
-    return informers_have_synced(w->informers);
-}
-
-bool world_is_healthy(const struct world *w)
-{
-    return !w->elector || lease_elector_is_healthy(w->elector, LEASE_TOLERANCE);
+    reflector_each(informers_get(w->informers, KIND_POD), fn, ctx);
 }

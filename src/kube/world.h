@@ -40,7 +40,10 @@ struct world_callbacks {
 int world_new(const struct world_options *options, const struct world_callbacks *callbacks,
               void *ctx, struct world **ret_world, struct err *reterr) MUST_CHECK;
 void world_start(struct world *world);
-/* Ends scheduling, gives the lease back, then on_stopped. */
+/*
+ * Ends scheduling: no further pod is tried, bindings under way are waited for (not long), the lease
+ * is given back; then on_stopped.
+ */
 void world_stop(struct world *world);
 /* Without a word to anybody. NULL is fine; returns NULL. */
 struct world *world_free(struct world *world);
@@ -54,6 +57,16 @@ void world_explain(struct world *world, world_explain_fn *fn, void *ctx);
 /* The same for one pod. */
 void world_explain_pod(struct world *world, struct str namespace, struct str name,
                        world_explain_fn *fn, void *ctx);
+
+/* All pods as the watch has shown them last, in no order; the loop's thread. */
+typedef void world_pod_fn(void *ctx, struct object *pod);
+void world_each_pod(const struct world *world, world_pod_fn *fn, void *ctx);
+
+/*
+ * Writes to the log what the engine believes of nodes and pods, and where that differs from what
+ * the API server has told: not at once, but before anything that happens later is taken in.
+ */
+void world_dump(struct world *world);
 
 /* For health checks. */
 bool world_has_synced(const struct world *world);

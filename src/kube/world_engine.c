@@ -36,33 +36,11 @@ static void port_call_extender(void *ctx, const struct extender_call *call)
     extenders_call(w->extenders, call);
 }
 
-static void port_decided(void *ctx, const struct decision *d)
+static void port_log(void *ctx, const struct log_site *site, const char *message,
+                     const struct log_kv *kvs, size_t n)
 {
     (void)ctx;
-    if (!log_on(2) && !d->error)
-        return;
-    struct buf name = BUF_INIT;
-    struct str pod = world_pod_name(d->pod, &name);
-    if (d->bound)
-        log_info(2, "Successfully bound pod to node", KV_STR("pod", pod),
-                 KV_STR("node", d->node_name), KV_INT("evaluatedNodes", d->evaluated_nodes),
-                 KV_INT("feasibleNodes", d->feasible_nodes));
-    else if (d->error)
-        log_error("Error scheduling pod; retrying", KV_STR("err", d->message), KV_STR("pod", pod));
-    else
-        log_info(2, "Unable to schedule pod; no fit; waiting", KV_STR("pod", pod),
-                 KV_STR("err", d->message));
-    buf_release(&name);
-}
-
-static void port_log(void *ctx, int level, struct str plugin, struct str message)
-{
-    (void)ctx;
-    if (!log_on(level))
-        return;
-    char *text = str_dup(message);
-    log_info(level, text, KV_STR("plugin", plugin));
-    free(text);
+    log_write(site, message, kvs, n);
 }
 
 struct ports world_ports(struct world *w)
@@ -70,7 +48,6 @@ struct ports world_ports(struct world *w)
     return (struct ports){.ctx = w,
                           .now = port_now,
                           .submit = port_submit,
-                          .decided = port_decided,
                           .call_extender = port_call_extender,
                           .log = port_log,
                           .pool = w->pool};
@@ -102,7 +79,7 @@ static void free_question(struct question *q)
 static void tell_answer(void *ctx)
 {
     struct question *q = ctx;
-    if (!q->world->stopping)
+    if (q->world->ending < ENDING_RELEASES)
         q->fn(q->ctx, buf_str(&q->json), q->attempts);
     free_question(q);
 }
@@ -115,6 +92,7 @@ static void free_letter(struct letter *l)
     free(l->message);
     extender_answer_free(l->answer);
     free_question(l->question);
+    world_census_free(l->census);
     free(l);
 }
 
@@ -166,6 +144,13 @@ static void read_letter(struct world *w, struct letter *l)
     case LETTER_SCHEDULE:
         w->may_schedule = true;
         break;
+    case LETTER_CLOSE:
+        w->may_schedule = false;
+        w->closed = true;
+        break;
+    case LETTER_DUMP:
+        world_write_dump(w->engine, l->census);
+        break;
     case LETTER_EXPLAIN:
         l->question->attempts = engine_explain(w->engine, str_of(l->question->namespace),
                                                str_of(l->question->name), &l->question->json);
@@ -201,15 +186,29 @@ static bool schedule_some(struct world *w)
     return false;
 }
 
+/* Pods that Permit holds may be held for long: they are not waited for. */
+static bool is_drained(const struct world *w)
+{
+    struct engine_stats stats = engine_get_stats(w->engine);
+    return w->bindings == 0 && stats.binding == stats.held;
+}
+
 void *world_engine_main(void *arg)
 {
     struct world *w = arg;
     bool idle = true;
     while (!mailbox_closed(&w->letters)) {
+        /* Somebody may have changed it meanwhile. */
+        engine_set_verbosity(w->engine, log_threshold());
         int64_t until = w->may_schedule ? engine_next_wake(w->engine) : INT64_MAX;
+        until = MIN(until, engine_publish_metrics(w->engine));
         read_letters(w, idle ? mailbox_wait(&w->letters, until) : mailbox_take(&w->letters));
         idle = schedule_some(w);
         flush_outbox(w);
+        if (w->closed && !w->told_drained && is_drained(w)) {
+            w->told_drained = true;
+            loop_post(w->loop, world_on_drained, w);
+        }
     }
     return NULL;
 }

@@ -2,8 +2,9 @@
 /*
  * world_internal.h - the live world's two threads and what they hand each other.
  *
- * Purpose:   world.c makes it and sees the cluster, world_engine.c is the engine's thread,
- *            world_writes.c carries out on the loop's thread what that one wants written.
+ * Purpose:   world.c makes it and sees the cluster, world_life.c begins and ends its work,
+ *            world_engine.c is the engine's thread, world_writes.c carries out on the loop's thread
+ *            what that one wants written, world_dump.c tells what the engine believes.
  * Ownership: letters go from the loop to the engine's thread, errands the other way; whoever holds
  *            one owns it.
  * Threading: each function and member says whose it is; nothing is shared but the mailbox.
@@ -38,7 +39,9 @@ enum letter_kind {
     LETTER_WRITE_DONE,
     LETTER_EXTENDER_DONE,
     LETTER_SCHEDULE,
+    LETTER_CLOSE, /* no further pod is tried; bindings under way end as they will */
     LETTER_EXPLAIN,
+    LETTER_DUMP,
 };
 
 struct letter {
@@ -52,6 +55,7 @@ struct letter {
     char *reason, *message;         /* NULL: empty */
     struct extender_answer *answer; /* LETTER_EXTENDER_DONE */
     struct question *question;      /* LETTER_EXPLAIN */
+    struct census *census;          /* LETTER_DUMP */
 };
 
 /* What the loop's thread is told to write. */
@@ -72,9 +76,19 @@ struct errand_batch {
     struct errand *first;
 };
 
+/* How far the end has come; from ENDING_RELEASES on nothing is written for the engine. */
+enum ending {
+    ENDING_NOT,
+    ENDING_DRAINS,   /* bindings under way are waited for */
+    ENDING_RELEASES, /* the lease is given back */
+    ENDING_EVENTS,   /* what happened last is told */
+    ENDING_OVER,
+};
+
 struct world {
     struct loop *loop;
     const struct scheduler_config *config;
+    struct metrics *metrics; /* NULL: nothing is counted */
     const struct world_callbacks *callbacks;
     void *ctx;
     struct rest_client *client, *event_client;
@@ -85,7 +99,11 @@ struct world {
     struct errand *open;                       /* writes under way */
     struct letter *letters_out, **letters_end; /* of this round, not posted yet */
     struct loop_task post_letters;
-    bool leading, scheduling, stopping;
+    bool leading, scheduling;
+    enum ending ending;
+    bool drained; /* ENDING_DRAINS: the engine waits for nothing more */
+    int64_t patience_ends;
+    struct loop_timer end_timer;
 
     /* The engine's thread. */
     pthread_t thread;
@@ -95,9 +113,25 @@ struct world {
     struct engine *engine;
     /* Engine's thread only. */
     bool may_schedule;
+    bool closed, told_drained;
     size_t bindings; /* written and not answered */
     struct errand *outbox, **outbox_end;
 };
+
+/* --- world_life.c: the loop's thread ----------------------------------------------------------- */
+
+int world_make_elector(struct world *w, struct err *reterr) MUST_CHECK;
+void world_on_synced(void *world);
+void world_on_end_timer(struct loop_timer *timer);
+/* The engine waits for no binding any more. */
+void world_on_drained(void *world);
+void world_end_thread(struct world *w);
+
+/* --- world_dump.c ----------------------------------------------------------------------------- */
+
+/* The engine's thread: logs what it believes, and compares it with what the reflectors have. */
+void world_write_dump(const struct engine *engine, struct census *census);
+void world_census_free(struct census *census); /* NULL is fine */
 
 /* --- world_engine.c --------------------------------------------------------------------------- */
 

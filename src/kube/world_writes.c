@@ -230,7 +230,7 @@ void world_run_errands(void *ctx)
     while (e) {
         struct errand *next = e->next;
         /* A leader that is no more writes nothing. */
-        if (w->stopping)
+        if (w->ending >= ENDING_RELEASES)
             world_errand_free(e);
         else
             run_errand(w, e);

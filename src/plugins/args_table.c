@@ -72,16 +72,26 @@ static const struct args_kind default_preemption_kind = {
 struct volume_binding_args {
     struct args_meta meta;
     int64_t *bind_timeout_seconds;
-    struct str shape; /* JSON; only under the gate StorageCapacityScoring, which is off */
+    shape_list shape; /* v NULL: not given */
 };
 
 static const struct field volume_binding_fields[] = {
     ARGS_META_FIELDS(struct volume_binding_args),
     F_PTR(struct volume_binding_args, bind_timeout_seconds, "bindTimeoutSeconds", 0, INT64),
-    F_ONE(struct volume_binding_args, shape, "shape", 0, RAW),
+    F_LIST_MSG(struct volume_binding_args, shape, "shape", 0, struct shape_point,
+               &shape_point_type),
 };
 static const struct type volume_binding_type =
     TYPE("VolumeBindingArgs", struct volume_binding_args, volume_binding_fields);
+
+/* Free room is good. */
+static void fill_shape(shape_list *shape, struct arena *a)
+{
+    shape->v = arena_array(a, struct shape_point, 2);
+    shape->v[0] = (struct shape_point){.utilization = 0, .score = 10};
+    shape->v[1] = (struct shape_point){.utilization = 100, .score = 0};
+    shape->n = 2;
+}
 
 static void fill_volume_binding(void *ctx, struct arena *a)
 {
@@ -90,6 +100,21 @@ static void fill_volume_binding(void *ctx, struct arena *a)
         args->bind_timeout_seconds = arena_new(a, int64_t);
         *args->bind_timeout_seconds = 600;
     }
+    if (args->shape.n == 0 && args->meta.features->on[FEATURE_STORAGE_CAPACITY_SCORING])
+        fill_shape(&args->shape, a);
+}
+
+static void complain_of_shape(const shape_list *shape, struct complaints *c)
+{
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < shape->n; i++)
+        buf_add_printf(&text, "%s{\"Utilization\":%d,\"Score\":%d}", i ? "," : "",
+                       shape->v[i].utilization, shape->v[i].score);
+    complaints_add(c,
+                   "shape: Invalid value: [%s]: unexpected field `shape`, remove it or turn on the "
+                   "feature gate StorageCapacityScoring",
+                   buf_cstr(&text));
+    buf_release(&text);
 }
 
 static void check_volume_binding(const void *ctx, struct complaints *c)
@@ -100,11 +125,10 @@ static void check_volume_binding(const void *ctx, struct complaints *c)
                        "bindTimeoutSeconds: Invalid value: %lld: invalid BindTimeoutSeconds, "
                        "should not be a negative value",
                        (long long)*args->bind_timeout_seconds);
-    if (args->shape.n && !str_is(args->shape, "null"))
-        complaints_add(c,
-                       "shape: Invalid value: %.*s: unexpected field `shape`, remove it or turn on "
-                       "the feature gate StorageCapacityScoring",
-                       STR_ARG(args->shape));
+    if (args->meta.features->on[FEATURE_STORAGE_CAPACITY_SCORING])
+        shape_check(&args->shape, "shape", c);
+    else if (args->shape.v)
+        complain_of_shape(&args->shape, c);
 }
 
 static const struct args_kind volume_binding_kind = {
@@ -124,8 +148,8 @@ struct dynamic_resources_args {
 
 static const struct field dynamic_resources_fields[] = {
     ARGS_META_FIELDS(struct dynamic_resources_args),
-    F_PTR_CUSTOM(struct dynamic_resources_args, filter_timeout, "filterTimeout", 0, int64_t,
-                 &duration_custom),
+    F_ALWAYS_PTR_CUSTOM(struct dynamic_resources_args, filter_timeout, "filterTimeout", 0, int64_t,
+                        &duration_custom),
     F_PTR_CUSTOM(struct dynamic_resources_args, binding_timeout, "bindingTimeout", 0, int64_t,
                  &duration_custom),
 };
@@ -140,11 +164,24 @@ static void fill_duration(int64_t **value, int64_t otherwise, struct arena *a)
     **value = otherwise;
 }
 
+static bool has_filter_timeout(const struct features *f)
+{
+    return f->on[FEATURE_DRA_SCHEDULER_FILTER_TIMEOUT];
+}
+
+static bool has_binding_timeout(const struct features *f)
+{
+    return f->on[FEATURE_DRA_DEVICE_BINDING_CONDITIONS] &&
+           f->on[FEATURE_DRA_RESOURCE_CLAIM_DEVICE_STATUS];
+}
+
 static void fill_dynamic_resources(void *ctx, struct arena *a)
 {
     struct dynamic_resources_args *args = ctx;
-    fill_duration(&args->filter_timeout, 10 * NSEC_PER_SEC, a);
-    fill_duration(&args->binding_timeout, 600 * NSEC_PER_SEC, a);
+    if (has_filter_timeout(args->meta.features))
+        fill_duration(&args->filter_timeout, 10 * NSEC_PER_SEC, a);
+    if (has_binding_timeout(args->meta.features))
+        fill_duration(&args->binding_timeout, 600 * NSEC_PER_SEC, a);
 }
 
 static void complain_of_duration(struct complaints *c, const char *field, int64_t ns,
@@ -159,11 +196,17 @@ static void complain_of_duration(struct complaints *c, const char *field, int64_
 static void check_dynamic_resources(const void *ctx, struct complaints *c)
 {
     const struct dynamic_resources_args *args = ctx;
-    if (*args->filter_timeout < 0)
-        complain_of_duration(c, "filterTimeout", *args->filter_timeout, "must be zero or positive");
-    if (*args->binding_timeout < NSEC_PER_SEC)
-        complain_of_duration(c, "bindingTimeout", *args->binding_timeout,
-                             "must be at least 1 second");
+    const int64_t *filter = args->filter_timeout, *binding = args->binding_timeout;
+    if (filter && !has_filter_timeout(args->meta.features))
+        complaints_add(c, "filterTimeout: Forbidden: DRASchedulingFilterTimeout feature gate is "
+                          "disabled");
+    else if (filter && *filter < 0)
+        complain_of_duration(c, "filterTimeout", *filter, "must be zero or positive");
+    if (binding && !has_binding_timeout(args->meta.features))
+        complaints_add(c, "bindingTimeout: Forbidden: DRADeviceBindingConditions or "
+                          "DRAResourceClaimDeviceStatus feature gate is disabled");
+    else if (binding && *binding < NSEC_PER_SEC)
+        complain_of_duration(c, "bindingTimeout", *binding, "must be at least 1 second");
 }
 
 static const struct args_kind dynamic_resources_kind = {

@@ -22,7 +22,7 @@ int plugin_args_read(const struct args_kind *kind, struct berth_str text, struct
                      void *out, struct berth_error *error)
 {
     struct err err = {0};
-    if (args_read(kind, str_abi(text), a, out, &err) < 0) {
+    if (args_read(kind, NULL, str_abi(text), a, out, &err) < 0) {
         snprintf(error->text, sizeof(error->text), "%.*s", (int)sizeof(error->text) - 1, err.msg);
         return -EINVAL;
     }

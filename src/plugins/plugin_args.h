@@ -15,7 +15,7 @@
 
 /*
  * The arguments into out (kind->type->size bytes): read strictly, defaults filled in, checked.
- * Where there are none, all defaults. -EINVAL with *error filled.
+ * Where there are none, all defaults. For kinds that no gate changes. -EINVAL with *error filled.
  */
 int plugin_args_read(const struct args_kind *kind, struct berth_str text, struct arena *a,
                      void *out, struct berth_error *error) MUST_CHECK;

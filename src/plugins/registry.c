@@ -60,6 +60,7 @@ static const struct plugin_ref defaults[] = {
 };
 
 static const struct gated_default gated[] = {
+    {STR_INIT("DynamicResources"), FEATURE_DYNAMIC_RESOURCE_ALLOCATION},
     {STR_INIT("NodeDeclaredFeatures"), FEATURE_NODE_DECLARED_FEATURES},
     {STR_INIT("GangScheduling"), FEATURE_GANG_SCHEDULING},
     {STR_INIT("TopologyPlacementGenerator"), FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING},

@@ -20,7 +20,7 @@ static const struct field shape_point_fields[] = {
     F_ALWAYS(struct shape_point, utilization, "utilization", 0, INT32),
     F_ALWAYS(struct shape_point, score, "score", 0, INT32),
 };
-static const struct type shape_point_type =
+const struct type shape_point_type =
     TYPE("UtilizationShapePoint", struct shape_point, shape_point_fields);
 
 static const struct field ratio_fields[] = {
@@ -115,7 +115,7 @@ static void check_range(const char *path, size_t i, const char *member, int32_t 
                        member, value, max);
 }
 
-static void check_shape(const shape_list *shape, const char *path, struct complaints *c)
+void shape_check(const shape_list *shape, const char *path, struct complaints *c)
 {
     if (shape->n == 0)
         complaints_add(c, "%s: Required value: at least one point must be specified", path);
@@ -176,7 +176,7 @@ static void check_strategy(const struct scoring_strategy *s, struct complaints *
     check_resources(&s->resources, "scoringStrategy.resources", c);
     if (type == SCORING_REQUESTED_TO_CAPACITY_RATIO) {
         if (ratio)
-            check_shape(&ratio->shape, "scoringStrategy.requestedToCapacityRatio.shape", c);
+            shape_check(&ratio->shape, "scoringStrategy.requestedToCapacityRatio.shape", c);
         else
             complaints_add(c, "scoringStrategy.requestedToCapacityRatio: Required value: must be "
                               "specified when type is RequestedToCapacityRatio");
@@ -271,7 +271,7 @@ static void check_ratio(const void *ctx, struct complaints *c)
 {
     const struct allocation_args *args = ctx;
     const resource_spec_list *list = &args->resources;
-    check_shape(&args->shape, "shape", c);
+    shape_check(&args->shape, "shape", c);
     for (size_t i = 0; i < list->n; i++)
         if (list->v[i].weight < 1)
             complaints_add(c,

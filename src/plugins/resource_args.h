@@ -24,6 +24,9 @@ struct shape_point {
     int32_t score;       /* 0 … 10 */
 };
 typedef LIST(struct shape_point) shape_list;
+extern const struct type shape_point_type;
+/* Points must be there, in order, in range. path: where the shape stands, for complaints. */
+void shape_check(const shape_list *shape, const char *path, struct complaints *c);
 
 enum scoring_type {
     SCORING_LEAST_ALLOCATED,

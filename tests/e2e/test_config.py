@@ -5,37 +5,12 @@ same with --write-config-to; what it refuses berth refuses, in the same words wh
 values. Older versions and Policy are compared with what their last releases did."""
 
 import json
-import os
 import re
-import subprocess
-import tempfile
 
 import berth
 from berth import check, equal
-from cluster import programs
+from config_files import HEAD, Both, args, essence, plugins, profile
 from tap import contains, main, note, test
-
-HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-KUBECONFIG = """apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
-contexts: [{name: c, context: {cluster: c, user: u}}]
-users: [{name: u, user: {}}]
-current-context: c
-"""
-
-
-def profile(text):
-    return "profiles:\n- " + text.replace("\n", "\n  ")
-
-
-def plugins(text):
-    return profile("plugins: {" + text + "}")
-
-
-def args(name, text):
-    return profile("pluginConfig: [{name: " + name + ", args: {" + text + "}}]")
-
 
 # ---- what both take ------------------------------------------------------------------------------
 
@@ -255,76 +230,9 @@ BAD_FORM = [
     ("extenders:\n- httpTimeout: 5", "httpTimeout"),
     ("extenders:\n- enableHttps: true", "enableHttps"),
     ("kind: KubeSchedulerConfiguration", "kind"),
-    ("- a", "line"),
+    ("- a", "did not find expected key"),
     (profile("schedulerName: a") + "\n- schedulerName: a", "schedulerName: Duplicate value"),
 ]
-
-
-# ---- running both --------------------------------------------------------------------------------
-
-class Both:
-    def __enter__(self):
-        self.dir = tempfile.TemporaryDirectory()
-        self.kubeconfig = self.write("kubeconfig", KUBECONFIG)
-        self.kube = os.path.join(programs(), "kube-scheduler")
-        return self
-
-    def __exit__(self, *_):
-        self.dir.cleanup()
-
-    def write(self, name, text):
-        path = os.path.join(self.dir.name, name)
-        with open(path, "w") as f:
-            f.write(text)
-        return path
-
-    def config(self, text):
-        if "clientConnection" not in text:
-            text = text + "\nclientConnection: {kubeconfig: @}"
-        return self.write("config.yaml", HEAD + text.replace("@", self.kubeconfig) + "\n")
-
-    def arguments(self, config):
-        self.out = os.path.join(self.dir.name, "out.yaml")
-        if os.path.exists(self.out):
-            os.unlink(self.out)
-        return [f"--config={config}", f"--write-config-to={self.out}", "--secure-port=0"]
-
-    def written(self):
-        with open(self.out) as f:
-            return f.read()
-
-    def kube_scheduler(self, config):
-        """What it wrote, or None and its error."""
-        done = subprocess.run([self.kube] + self.arguments(config), stderr=subprocess.PIPE,
-                              text=True, timeout=berth.TIMEOUT, cwd=self.dir.name)
-        if done.returncode == 0:
-            return self.written(), ""
-        found = re.search(r'"command failed" err=("(?:[^"\\]|\\.)*"|<\n.*?\n >)', done.stderr, re.S)
-        check(found, f"kube-scheduler said {done.stderr}")
-        error = found.group(1)
-        return None, json.loads(error) if error.startswith('"') else error
-
-    def berth(self, config):
-        done = berth.run("scheduler", *self.arguments(config))
-        if done.code == 0:
-            return self.written(), ""
-        equal(done.code, 1, f"exit code; it said {done.err!r}")
-        return None, done.err
-
-
-# Whoever says it says it by another route.
-ROUTES = re.compile(r"^(initializing profiles: |creating profile for scheduler name \S+: |"
-                    r"berth: |\S*config\.yaml: |profiles\[\d+\]: )")
-
-
-def essence(error):
-    """The parts of an error, sorted: upstream finds some in the order of a Go map."""
-    error = error.strip()
-    while ROUTES.match(error):
-        error = ROUTES.sub("", error)
-    if error.startswith("["):
-        error = error[1:-1]
-    return sorted(re.split(r", (?=[a-zA-Z]+(?:\[|\.|: ))", error))
 
 
 @test
@@ -376,7 +284,8 @@ def forms_that_kube_scheduler_refuses_are_refused_with_their_place(both):
         written, error = both.berth(config)
         check(written is None, f"berth takes {text!r}")
         equal(error.count("\n"), 1, f"lines in {error!r}")
-        contains(error, config, part)
+        contains(error, f"berth: {config}:", part)
+        check(re.match(rf"berth: {config}:\d+: ", error), f"no line in {error!r}")
 
 
 @test

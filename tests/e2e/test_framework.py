@@ -112,7 +112,7 @@ def only_the_test_build_knows_the_plugins_of_tests(c):
     config = berth.scheduler_config(c, "unknown", profiles=[profile("default-scheduler", *OWN)])
     done = berth.run("scheduler", f"--config={config}", "--secure-port=0")
     equal(done.code, 1, "exit code")
-    contains(done.err, 'unknown.config.json: profiles[0]: PreFilterPlugin "TestPair" does not exist')
+    contains(done.err, 'PreFilterPlugin "TestPair" does not exist (', 'unknown.config.json:1: profiles[0].')
 
 
 # ---- Permit --------------------------------------------------------------------------------------

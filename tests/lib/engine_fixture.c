@@ -66,11 +66,26 @@ static void port_call_extender(void *ctx, const struct extender_call *call)
     buf_release(&nodes);
 }
 
-static void port_log(void *ctx, int level, struct str plugin, struct str message)
+/* "3 Message key=value key=value", "E Message …" */
+static void port_log(void *ctx, const struct log_site *site, const char *message,
+                     const struct log_kv *kvs, size_t n)
 {
     struct fixture *f = ctx;
-    (void)level;
-    vec_push(&f->logs, xasprintf("%.*s: %.*s", STR_ARG(plugin), STR_ARG(message)));
+    struct buf line = BUF_INIT;
+    if (site->severity == LOG_INFO)
+        buf_add_printf(&line, "%d %s", site->level, message);
+    else
+        buf_add_printf(&line, "E %s", message);
+    for (size_t i = 0; i < n; i++) {
+        buf_add_printf(&line, " %s=", kvs[i].key);
+        if (kvs[i].kind == LOG_KV_INT)
+            buf_add_printf(&line, "%lld", (long long)kvs[i].i);
+        else if (kvs[i].kind == LOG_KV_REF)
+            buf_add_printf(&line, "%.*s/%.*s", STR_ARG(kvs[i].namespace), STR_ARG(kvs[i].name));
+        else
+            buf_add_str(&line, kvs[i].str);
+    }
+    vec_push(&f->logs, buf_take(&line));
 }
 
 struct fixture_parts {

@@ -42,7 +42,7 @@ struct fixture {
     int64_t now;
     VEC(struct fixture_write) writes;
     VEC(struct fixture_call) calls;
-    VEC(char *) logs;      /* "plugin: message" */
+    VEC(char *) logs;      /* "3 Message key=value", "E Message key=value" */
     VEC(char *) decisions; /* "ns/pod -> node" or "ns/pod: message" */
 };
 

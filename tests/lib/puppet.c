@@ -48,7 +48,7 @@ static struct {
 
 /* --- being called ----------------------------------------------------------------------------- */
 
-static void say(const struct puppet *p, struct berth_status *status, const char *reason)
+static void give_reason(const struct puppet *p, struct berth_status *status, const char *reason)
 {
     if (reason && *reason && status)
         p->host->status_text(status, abi_str(str_of(reason)));
@@ -66,8 +66,8 @@ static enum berth_code play(struct puppet_call *call)
     call->timeout = p->timeout;
     if (call->code != BERTH_SUCCESS && call->code != BERTH_SKIP) {
         const char *instead = p->reason_at[call->point];
-        say(p, call->status, instead ? instead : p->reason);
-        say(p, call->status, instead ? NULL : p->second_reason);
+        give_reason(p, call->status, instead ? instead : p->reason);
+        give_reason(p, call->status, instead ? NULL : p->second_reason);
     }
     if (p->hook)
         p->hook(call);

@@ -11,9 +11,10 @@
         main(fixture=Cluster, after=reset)
 
 A test is a function and its name says what holds: "ok 1 - a pod that fits is bound". It fails by an
-exception; equal, contains and check raise one that says what was seen. The fixture is a context
-manager, entered once and handed to every test; `after` is called with it when a test has ended, and
-may fail it. Arguments on the command line choose the tests whose names contain one of them.
+exception; equal, contains and check raise one that says what was seen; skip says why a test cannot
+be tried here. The fixture is a context manager, entered once and handed to every test; `after` is
+called with it when a test has ended, and may fail it. Arguments on the command line choose the tests
+whose names contain one of them.
 """
 
 import os
@@ -41,6 +42,15 @@ def show_log(path):
 
 class Failed(AssertionError):
     pass
+
+
+class Skipped(Exception):
+    pass
+
+
+def skip(why):
+    """Ends the test that runs, which could not be tried here."""
+    raise Skipped(why)
 
 
 def check(condition, otherwise):
@@ -81,18 +91,20 @@ def _note_logs():
 def _run_one(number, function, args, after):
     name = function.__name__.replace("_", " ")
     begin = time.monotonic()
-    trouble = []
+    trouble, left_out = [], ""
     for step in (function, after):
         try:
             if step:
                 step(*args)
+        except Skipped as e:
+            left_out = f" # SKIP {e}"
         except Exception as e:
             told = str(e) if isinstance(e, (Failed, TimeoutError)) else traceback.format_exc()
             trouble.append(told + ("" if step is function else "\n(when tidying up)"))
             where = traceback.extract_tb(e.__traceback__)
             trouble += [f"  at {os.path.basename(f.filename)}:{f.lineno} {f.line}" for f in where
                         if os.path.basename(f.filename) != "tap.py"]
-    print(f"{'not ok' if trouble else 'ok'} {number} - {name}", flush=True)
+    print(f"{'not ok' if trouble else 'ok'} {number} - {name}{left_out}", flush=True)
     note(f"{time.monotonic() - begin:.1f} s")
     if trouble:
         note("\n".join(trouble))

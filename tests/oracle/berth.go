@@ -33,9 +33,13 @@ func (e *berthError) Error() string {
 const berthTimeout = 20 * time.Second
 
 func (b *berth) run(c *testCase) ([]*attempt, error) {
-	args := []string{"simulate", "--survey", "--attempts=1"}
-	if b.gates != "" {
-		args = append(args, "--feature-gates="+b.gates)
+	args := []string{"simulate", "--survey", fmt.Sprintf("--attempts=%d", c.attempts())}
+	gates := b.gates
+	if c.SyncPreemption {
+		gates = strings.TrimPrefix(gates+",SchedulerAsyncPreemption=false", ",")
+	}
+	if gates != "" {
+		args = append(args, "--feature-gates="+gates)
 	}
 	if c.Config != nil {
 		t := cloneValue(c.Config).(tree)
@@ -64,6 +68,9 @@ func (b *berth) run(c *testCase) ([]*attempt, error) {
 	all, err := readAttempts(out)
 	if err != nil {
 		return nil, err
+	}
+	if c.attempts() > 1 {
+		return all, nil
 	}
 	// A pod that failed may be tried again when all others have been tried.
 	var first []*attempt

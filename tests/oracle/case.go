@@ -20,6 +20,11 @@ type testCase struct {
 
 	// What happens when all pods have been tried, and then again: watch events.
 	Then [][]any `json:"then,omitempty"`
+
+	// How often a pod is tried, where nothing happens afterwards; 0: once.
+	Attempts int `json:"attempts,omitempty"`
+	// Preemption waits until its victims are deleted: the gate SchedulerAsyncPreemption is off.
+	SyncPreemption bool `json:"syncPreemption,omitempty"`
 }
 
 func readCase(file string) (*testCase, error) {
@@ -37,7 +42,7 @@ func readCase(file string) (*testCase, error) {
 }
 
 func (c *testCase) clone() *testCase {
-	out := &testCase{Items: cloneValue(c.Items).([]any)}
+	out := &testCase{Items: cloneValue(c.Items).([]any), Attempts: c.Attempts, SyncPreemption: c.SyncPreemption}
 	for _, events := range c.Then {
 		out.Then = append(out.Then, cloneValue(events).([]any))
 	}
@@ -80,6 +85,14 @@ func prune(v any) {
 			prune(m)
 		}
 	}
+}
+
+// attempts tells how often each pod is tried.
+func (c *testCase) attempts() int {
+	if len(c.Then) > 0 {
+		return 1
+	}
+	return max(c.Attempts, 1)
 }
 
 func (c *testCase) prune() {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -29,17 +30,25 @@ func (l *differences) add(topic, where string, upstream, berth any) {
 }
 
 func (l *differences) check(topic, where string, upstream, berth any) bool {
-	same := string(encode(upstream)) == string(encode(berth))
+	same := bytes.Equal(encode(upstream), encode(berth)) || isEmpty(upstream) && isEmpty(berth)
 	if !same {
 		l.add(topic, where, upstream, berth)
 	}
 	return same
 }
 
+// isEmpty: a list that is empty is the same as none.
+func isEmpty(v any) bool {
+	list, ok := v.([]string)
+	return ok && len(list) == 0
+}
+
 // compare lists all differences, those that cause others first.
 func compare(upstream, berth []*attempt) differences {
 	var list differences
-	name := func(a *attempt) string { return a.Profile + " " + a.Namespace + "/" + a.Pod }
+	name := func(a *attempt) string {
+		return fmt.Sprintf("%s %s/%s, attempt %d", a.Profile, a.Namespace, a.Pod, a.Attempt)
+	}
 	for i, u := range upstream {
 		if i == len(berth) {
 			list.add("order", "attempts", name(u), nil)
@@ -78,6 +87,7 @@ func compareAttempt(u, b *attempt, list *differences) {
 		compareNodes(pod, u, b, list)
 		compareScores(pod, u, b, list)
 	}
+	comparePostFilter(pod, u.PostFilter, b.PostFilter, list)
 	list.check("all nodes", pod, u.AllNodes, b.AllNodes)
 	list.check("message", pod, u.Message, b.Message)
 	list.check("node", pod, u.Node, b.Node)
@@ -178,6 +188,30 @@ func compareNodes(pod string, u, b *attempt, list *differences) {
 		un.Reasons, bn.Reasons = settle(un.Reasons), settle(bn.Reasons)
 		list.check("verdict", pod+" on "+un.Name, un, bn)
 	}
+}
+
+func comparePostFilter(pod string, u, b *postFilter, list *differences) {
+	if u == nil || b == nil {
+		if u != b {
+			list.add("PostFilter", pod, u, b)
+		}
+		return
+	}
+	list.check("PostFilter plugin", pod, u.Plugin, b.Plugin)
+	list.check("candidates", pod, u.Candidates, b.Candidates)
+	list.check("PostFilter", pod, pluginVerdict{"", u.Code, u.Reasons}, pluginVerdict{"", b.Code, b.Reasons})
+	list.check("nominated node", pod, u.NominatedNode, b.NominatedNode)
+	list.check("offset", pod, u.Offset, b.Offset)
+	where := pod + " on " + u.NominatedNode
+	list.check("victims", where, u.Victims, b.Victims)
+	list.check("violations", where, u.PDBViolations, b.PDBViolations)
+	list.check("nominations cleared", where, u.Cleared, sorted(b.Cleared))
+}
+
+func sorted(list []string) []string {
+	list = slices.Clone(list)
+	sort.Strings(list)
+	return list
 }
 
 func compareScores(pod string, u, b *attempt, list *differences) {

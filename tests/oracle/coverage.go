@@ -5,23 +5,26 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 )
 
 // coverage counts what the cases reached, so that a generator that has gone lame is noticed.
 type coverage struct {
+	full               int // cases whose nodes are
 	pods, nodes, pairs int
 	outcomes           map[string]int
 	refused            map[string]int // plugin: nodes that it refused
 	reasons            map[string]int // "plugin: reason", numbers and names taken out
 	scored             map[string]int // plugin: pods for which it told nodes apart
 	skipped            map[string]int // plugin: pods that were not its business
+	preempted          map[string]int // what preemption came to
 }
 
 func newCoverage() *coverage {
 	return &coverage{outcomes: map[string]int{}, refused: map[string]int{}, reasons: map[string]int{},
-		scored: map[string]int{}, skipped: map[string]int{}}
+		scored: map[string]int{}, skipped: map[string]int{}, preempted: map[string]int{}}
 }
 
 func (c *coverage) add(tc *testCase, v *verdict) {
@@ -47,6 +50,11 @@ func (c *coverage) add(tc *testCase, v *verdict) {
 			}
 		}
 		c.addScores(a)
+		c.addPreemption(tc, a)
+	}
+	c.addRetries(v.attempts)
+	if slices.ContainsFunc(v.attempts, func(a *attempt) bool { return a.PostFilter != nil && a.PostFilter.NominatedNode != "" }) {
+		c.preempted["cases with victims"]++
 	}
 }
 
@@ -86,8 +94,73 @@ func (c *coverage) addScores(a *attempt) {
 }
 
 func (c *coverage) counts() string {
-	return fmt.Sprintf("%d pods on %d nodes, %d pairs of these (%d placed, %d not, %d errors)", c.pods, c.nodes, c.pairs,
-		c.outcomes["scheduled"], c.outcomes["unschedulable"], c.outcomes["error"])
+	return fmt.Sprintf("%d pods on %d nodes, %d pairs of these (%d placed, %d not, %d errors; %d preempt)", c.pods, c.nodes,
+		c.pairs, c.outcomes["scheduled"], c.outcomes["unschedulable"], c.outcomes["error"], c.preempted["with victims"])
+}
+
+func (c *coverage) addPreemption(tc *testCase, a *attempt) {
+	p := a.PostFilter
+	if p == nil {
+		return
+	}
+	note := func(what string, yes bool) {
+		if yes {
+			c.preempted[what]++
+		}
+	}
+	note("asked", true)
+	for _, reason := range p.Reasons {
+		c.addPreemptionReasons(reason)
+	}
+	note("more candidates than were wanted", p.limit < p.within && p.Candidates >= p.limit)
+	note("a nomination cleared", len(p.Cleared) > 0)
+	if p.NominatedNode == "" {
+		return
+	}
+	note("with victims", true)
+	note("at once", tc.SyncPreemption)
+	note("against a budget", p.PDBViolations > 0)
+	note("victims that terminate anyway", p.deleted < len(p.Victims))
+	note("nobody left to delete", p.deleted == 0)
+	note("many victims", len(p.Victims) > 12)
+	note("again", a.Attempt > 1)
+	if p.rule == "" {
+		p.rule = "one candidate"
+	}
+	note("decided by: "+p.rule, true)
+}
+
+var ofNodes = regexp.MustCompile(`^preemption: 0/\d+ nodes are available: (.*)\.$`)
+
+func (c *coverage) addPreemptionReasons(reason string) {
+	parts := []string{strings.TrimPrefix(reason, "preemption: ")}
+	if m := ofNodes.FindStringSubmatch(reason); m != nil {
+		parts = strings.Split(m[1], ", ")
+	}
+	for _, part := range parts {
+		c.preempted["because: "+generalize(strings.TrimLeft(part, "0123456789 "))]++
+	}
+}
+
+// addRetries: who preempted is tried again, when its victims are gone.
+func (c *coverage) addRetries(list []*attempt) {
+	promised := map[string]string{}
+	for _, a := range list {
+		node := promised[a.UID]
+		switch {
+		case node == "":
+		case a.Node == node:
+			c.preempted["then placed as promised"]++
+		case a.Outcome == "scheduled":
+			c.preempted["then placed elsewhere"]++
+		default:
+			c.preempted["then not placed after all"]++
+		}
+		promised[a.UID] = ""
+		if a.PostFilter != nil {
+			promised[a.UID] = a.PostFilter.NominatedNode
+		}
+	}
 }
 
 func (c *coverage) table() string {
@@ -95,7 +168,8 @@ func (c *coverage) table() string {
 	for _, t := range []struct {
 		title string
 		rows  map[string]int
-	}{{"nodes refused", c.refused}, {"reasons", c.reasons}, {"pods whose nodes were told apart", c.scored}, {"pods skipped", c.skipped}} {
+	}{{"nodes refused", c.refused}, {"reasons", c.reasons}, {"pods whose nodes were told apart", c.scored}, {"pods skipped", c.skipped},
+		{"preemptions", c.preempted}} {
 		fmt.Fprintf(&b, "  %s\n", t.title)
 		keys := []string{}
 		for k := range t.rows {
@@ -136,6 +210,32 @@ var (
 	}
 	expectedSkips = []string{"NodeAffinity", "NodePorts", "PodTopologySpread", "InterPodAffinity", "NodeDeclaredFeatures"}
 )
+
+// What some hundreds of full clusters must have reached.
+var expectedPreemptions = []string{
+	"with victims", "at once", "against a budget", "victims that terminate anyway", "nobody left to delete", "many victims",
+	"again", "a nomination cleared", "more candidates than were wanted", "then placed as promised",
+	"then not placed after all", "decided by: one candidate", "decided by: violations", "decided by: highest priority",
+	"decided by: sum of priorities", "decided by: number of victims", "decided by: start time", "decided by: first of equals",
+	"because: not eligible due to preemptionPolicy=Never.", "because: not eligible due to a terminating pod on the nominated node.",
+	"because: No preemption victims found for incoming pod", "because: Preemption is not helpful for scheduling",
+	"because: Insufficient cpu", "because: Too many pods",
+	"because: node(s) didn't have free ports for the requested pod ports",
+	"because: node(s) didn't match pod affinity rules",
+	"because: node(s) didn't match pod anti-affinity rules",
+	"because: node(s) didn't satisfy existing pods anti-affinity rules",
+}
+
+// missingPreemptions is missing, for full clusters.
+func (c *coverage) missingPreemptions() []string {
+	var list []string
+	for _, what := range expectedPreemptions {
+		if c.preempted[what] == 0 {
+			list = append(list, "preemption "+what)
+		}
+	}
+	return list
+}
 
 // missing lists what should have been seen and was not. Plugins that are not compared are not missed.
 func (c *coverage) missing(known map[string]bool) []string {

@@ -26,6 +26,9 @@ type attempt struct {
 	Nodes     []nodeVerdict   `json:"nodes"`
 	Feasible  []nodeScores    `json:"feasible"`
 
+	// nil: it was not asked.
+	PostFilter *postFilter `json:"postFilter"`
+
 	// Only berth has these: where its batch form and its single form are of two minds.
 	Disagreements []json.RawMessage `json:"disagreements"`
 
@@ -56,6 +59,32 @@ type nodeVerdict struct {
 	Code    string   `json:"code"`
 	Plugin  string   `json:"plugin"`
 	Reasons []string `json:"reasons"`
+}
+
+// What preemption found and did.
+type postFilter struct {
+	Plugin        string   `json:"plugin"`
+	Code          string   `json:"code"`
+	Reasons       []string `json:"reasons"`
+	NominatedNode string   `json:"nominatedNode"`
+	Victims       []string `json:"victims"` // the most important first
+	PDBViolations int64    `json:"pdbViolations"`
+	Candidates    int      `json:"candidates"`
+	Offset        int      `json:"offset"`  // the node, of those that may become free, with which it began
+	Cleared       []string `json:"cleared"` // pods that lost what they were promised
+
+	// Only upstream has these.
+	rule    string // which left one candidate
+	within  int    // nodes that may become free
+	limit   int    // candidates wanted
+	deleted int    // victims that did not terminate anyway
+}
+
+func (a *attempt) preemption() *postFilter {
+	if a == nil {
+		return nil
+	}
+	return a.PostFilter
 }
 
 type nodeScores struct {

@@ -52,9 +52,10 @@ type generator struct {
 	there   []tree   // objects as they are, when things begin to happen
 	gone    []tree   // may come back
 	leaving []tree
-	steady  int  // so many of them have been there for long
-	twin    tree // spec of an earlier pod
-	twinned tree // labels of that pod
+	steady  int       // so many of them have been there for long
+	twin    tree      // spec of an earlier pod
+	twinned tree      // labels of that pod
+	full    *fullness // nil: it is not
 }
 
 type owner struct{ kind, name, namespace string }
@@ -70,6 +71,9 @@ func object(apiVersion, kind, namespace, name string) (tree, tree) {
 // ---- nodes ---------------------------------------------------------------------------------------
 
 func (g *generator) node(i int) tree {
+	if g.full != nil {
+		return g.fullNode(i)
+	}
 	name := nodeName(i)
 	o, meta := object("v1", "Node", "", name)
 	labels := tree{hostnameLabel: name}

@@ -121,6 +121,8 @@ func (g *generator) changed(o tree) tree {
 		meta["labels"] = tree{"team": pick(g.draw, "a", "b"), "env": pick(g.draw, "a", "b")}
 	case "Service":
 		o["spec"] = tree{"selector": tree{pick(g.draw, podKeys...): pick(g.draw, labelWords...)}}
+	case "PodDisruptionBudget":
+		o["status"].(tree)["disruptionsAllowed"] = g.IntN(3)
 	default:
 		return nil
 	}

@@ -8,6 +8,9 @@ import (
 
 // pod draws a pod that has a node already, or one that is to be placed.
 func (g *generator) pod(bound bool) tree {
+	if g.full != nil {
+		return g.fullPod(bound)
+	}
 	g.pods++
 	namespace := pick(g.draw, g.homes...)
 	o, meta := object("v1", "Pod", namespace, fmt.Sprintf("p%d", g.pods))

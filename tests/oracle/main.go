@@ -35,6 +35,7 @@ type options struct {
 	save     string
 	ignore   string
 	print    bool
+	full     bool
 	gates    string
 	coverage bool
 }
@@ -52,6 +53,7 @@ func main() {
 	flag.StringVar(&o.save, "save", "", "write failing cases into this folder")
 	flag.StringVar(&o.ignore, "ignore", "", "cases that differ in these topics first pass, comma between")
 	flag.StringVar(&o.gates, "feature-gates", "", "of both sides, as kube-scheduler's flag has them")
+	flag.BoolVar(&o.full, "full", false, "all clusters are full, so that pods must go for others to come; else every third is")
 	flag.BoolVar(&o.print, "print", false, "print the case of -seed and run nothing")
 	flag.BoolVar(&o.coverage, "coverage", false, "show what the cases reached")
 	flag.Parse()
@@ -60,7 +62,7 @@ func main() {
 		o.seed = 1 + rand.Uint64N(1_000_000_000)
 	}
 	if o.print {
-		os.Stdout.Write(encodeIndented(generate(o.seed)))
+		os.Stdout.Write(encodeIndented(o.draw(o.seed)))
 		return
 	}
 	if err := utilfeature.DefaultMutableFeatureGate.Set(o.gates); err != nil {
@@ -70,11 +72,32 @@ func main() {
 	os.Exit(runAll(&o, flag.Args()))
 }
 
+func (o *options) isFull(seed uint64) bool { return o.full || seed%3 == 0 }
+
+func (o *options) draw(seed uint64) *testCase {
+	if o.isFull(seed) {
+		return generateFull(seed)
+	}
+	return generate(seed)
+}
+
 // ---- one pair of schedulers ----------------------------------------------------------------------
+
+// A subject is what is compared with upstream: berth, or (-berth=upstream) once more upstream, which
+// shows that what is compared is the same whenever one asks.
+type subject interface {
+	run(c *testCase) ([]*attempt, error)
+	knows(plugin string) bool
+}
+
+type twin struct{ upstream *upstream }
+
+func (t *twin) run(c *testCase) ([]*attempt, error) { return t.upstream.run(c, nil) }
+func (t *twin) knows(string) bool                   { return true }
 
 // A bench runs cases, one after the other.
 type bench struct {
-	berth    *berth
+	berth    subject
 	upstream *upstream
 	known    map[string]bool // plugins that both sides have
 }
@@ -91,11 +114,7 @@ func (v *verdict) failed() bool { return v.err != nil || len(v.differences) > 0 
 func (b *bench) try(c *testCase) *verdict {
 	c = restrict(c, b.known)
 	theirs, berthErr := b.berth.run(c)
-	chosen := map[string]string{}
-	for _, a := range theirs {
-		chosen[a.UID] = a.Node
-	}
-	ours, err := b.upstream.run(c, chosen)
+	ours, err := b.upstream.run(c, theirs)
 	if errors.Is(err, errConfig) || berthErr != nil {
 		return verdictOnErrors(err, berthErr)
 	}
@@ -211,8 +230,8 @@ func runAll(o *options, files []string) int {
 
 func (s *session) makeBenches(ctx context.Context, dir string) error {
 	for i := range s.workers {
-		b := &bench{berth: &berth{program: s.program, gates: s.gates, dir: filepath.Join(dir, fmt.Sprint(i))}}
-		if err := os.Mkdir(b.berth.dir, 0o700); err != nil {
+		b, err := s.makeBench(filepath.Join(dir, fmt.Sprint(i)))
+		if err != nil {
 			return err
 		}
 		if i == 0 {
@@ -224,18 +243,29 @@ func (s *session) makeBenches(ctx context.Context, dir string) error {
 		} else {
 			b.known = s.benches[0].known
 		}
-		var err error
 		if b.upstream, err = newUpstream(ctx, b.known); err != nil {
 			return err
+		}
+		if t, ok := b.berth.(*twin); ok {
+			if t.upstream, err = newUpstream(ctx, b.known); err != nil {
+				return err
+			}
 		}
 		s.benches = append(s.benches, b)
 	}
 	return nil
 }
 
-// knownPlugins asks berth which of upstream's plugins it has. What comes with volumes, devices,
-// preemption and pod groups is left out for now.
-func knownPlugins(b *berth, only string) (map[string]bool, error) {
+func (s *session) makeBench(dir string) (*bench, error) {
+	if s.program == "upstream" {
+		return &bench{berth: &twin{}}, nil
+	}
+	return &bench{berth: &berth{program: s.program, gates: s.gates, dir: dir}}, os.Mkdir(dir, 0o700)
+}
+
+// knownPlugins asks berth which of upstream's plugins it has. What comes with volumes, devices and
+// pod groups is left out for now.
+func knownPlugins(b subject, only string) (map[string]bool, error) {
 	known, missing := map[string]bool{}, []string{}
 	for _, name := range comparedPlugins {
 		if b.knows(name) {
@@ -255,14 +285,14 @@ func knownPlugins(b *berth, only string) (map[string]bool, error) {
 		}
 	}
 	if !known["PrioritySort"] || !known["DefaultBinder"] {
-		return nil, fmt.Errorf("%s cannot be run, or has neither PrioritySort nor DefaultBinder", b.program)
+		return nil, errors.New("berth cannot be run, or has neither PrioritySort nor DefaultBinder")
 	}
 	return known, nil
 }
 
 var comparedPlugins = []string{"SchedulingGates", "PrioritySort", "NodeUnschedulable", "NodeName", "TaintToleration",
 	"NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity",
-	"NodeResourcesBalancedAllocation", "ImageLocality", "DefaultBinder", "NodeDeclaredFeatures"}
+	"DefaultPreemption", "NodeResourcesBalancedAllocation", "ImageLocality", "DefaultBinder", "NodeDeclaredFeatures"}
 
 // file runs a case that was kept.
 func (s *session) file(name string) {
@@ -306,11 +336,14 @@ func (s *session) work(b *bench) {
 			return
 		}
 		seed := s.seed + uint64(i)
-		c := generate(seed)
+		c := s.draw(seed)
 		v := b.try(c)
 		s.done.Add(1)
 		s.mu.Lock()
 		s.coverage.add(c, v)
+		if s.isFull(seed) {
+			s.coverage.full++
+		}
 		s.mu.Unlock()
 		if v.failed() && !s.ignored(v) {
 			s.fail(b, seed, c, v)
@@ -333,6 +366,10 @@ func (s *session) fail(b *bench, seed uint64, c *testCase, v *verdict) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	flags := ""
+	if s.full {
+		flags = " ORACLE_FLAGS=-full"
+	}
 	fmt.Printf("not ok - seed %d, case %d\n", seed, seed-s.seed+1)
 	if after.err != nil {
 		fmt.Printf("  %v\n", after.err)
@@ -340,7 +377,7 @@ func (s *session) fail(b *bench, seed uint64, c *testCase, v *verdict) {
 		fmt.Printf("%s", after.differences.show())
 	}
 	fmt.Printf("  the smallest case found, to be kept as tests/oracle/cases/NAME.json; again with "+
-		"make oracle SEED=%d CASES=1:\n%s", seed, encodeIndented(small))
+		"make oracle SEED=%d CASES=1%s:\n%s", seed, flags, encodeIndented(small))
 	if s.save != "" {
 		name := filepath.Join(s.save, fmt.Sprintf("seed-%d.json", seed))
 		if err := os.WriteFile(name, encodeIndented(small), 0o644); err != nil {
@@ -391,7 +428,14 @@ func (s *session) summary() {
 			fmt.Printf("not ok - berth has %s\n", name)
 		}
 	}
-	if missing := s.coverage.missing(s.benches[0].known); len(missing) > 0 {
+	missing := []string{}
+	if !s.full {
+		missing = s.coverage.missing(s.benches[0].known)
+	}
+	if s.benches[0].known["DefaultPreemption"] && s.coverage.full >= enough {
+		missing = append(missing, s.coverage.missingPreemptions()...)
+	}
+	if len(missing) > 0 {
 		s.failed.Add(1)
 		fmt.Printf("not ok - every plugin and every reason is reached\n  never seen: %s\n", strings.Join(missing, "\n  never seen: "))
 	} else {

@@ -142,10 +142,13 @@ type spiedProfile struct {
 	filters   []fwk.FilterPlugin // as they were
 	scorers   []string
 	weights   map[string]int
+
+	preemption *preemptionSpy // nil: there is none
 }
 
 func spyOn(f framework.Framework) *spiedProfile {
-	p := &spiedProfile{framework: f, spy: &spy{}, weights: *member[map[string]int](f, "scorePluginWeight")}
+	p := &spiedProfile{framework: f, spy: &spy{}, weights: *member[map[string]int](f, "scorePluginWeight"),
+		preemption: spyOnPreemption(f)}
 	preFilters := *member[[]fwk.PreFilterPlugin](f, "preFilterPlugins")
 	for i, plugin := range preFilters {
 		preFilters[i] = &spiedPreFilter{plugin, p.spy}

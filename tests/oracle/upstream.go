@@ -14,7 +14,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
@@ -22,6 +24,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
@@ -45,6 +48,8 @@ type upstream struct {
 	client   clientset.Interface
 	sched    *scheduler.Scheduler
 	registry frameworkruntime.Registry
+	waits    frameworkruntime.Registry // the same, preemption waits until its victims are deleted
+	preempts *preemptionSpy            // of the attempt under way
 	recorder *metrics.MetricAsyncRecorder
 	spare    framework.Framework // the profile that it was made with: has what is the same in all
 	known    map[string]bool     // all other plugins are taken out of every profile
@@ -60,13 +65,16 @@ func member[T any](object any, name string) *T {
 }
 
 func newUpstream(ctx context.Context, known map[string]bool) (*upstream, error) {
+	client := fake.NewSimpleClientset()
 	u := &upstream{
 		ctx:      ctx,
 		logger:   klog.Background(),
-		client:   fake.NewSimpleClientset(),
+		client:   client,
 		registry: plugins.NewInTreeRegistry(),
+		waits:    registryThatWaits(),
 		known:    known,
 	}
+	watchPatches(client, func() *preemptionSpy { return u.preempts })
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: u.client.EventsV1()})
 	sched, err := scheduler.New(ctx, u.client, informers.NewSharedInformerFactory(u.client, 0), nil,
 		profile.NewRecorderFactory(broadcaster), scheduler.WithParallelism(1))
@@ -78,9 +86,25 @@ func newUpstream(ctx context.Context, known map[string]bool) (*upstream, error) 
 	return u, nil
 }
 
+// registryThatWaits: the gate is looked at when plugins are registered.
+func registryThatWaits() frameworkruntime.Registry {
+	gates := utilfeature.DefaultMutableFeatureGate
+	before := gates.Enabled(features.SchedulerAsyncPreemption)
+	set := func(on bool) {
+		if err := gates.SetFromMap(map[string]bool{string(features.SchedulerAsyncPreemption): on}); err != nil {
+			panic(err)
+		}
+	}
+	set(false)
+	defer set(before)
+	return plugins.NewInTreeRegistry()
+}
+
 // A run is one case.
 type run struct {
 	*upstream
+	config   *testCase
+	script   map[string]*attempt // what the other side did, by attemptKey
 	ctx      context.Context
 	cache    internalcache.Cache
 	snapshot *internalcache.Snapshot
@@ -94,12 +118,19 @@ type run struct {
 // errConfig says that the configuration is refused.
 var errConfig = errors.New("configuration")
 
-// run schedules the pods of a case, each once. chosen says where berth put them, by UID: where
-// upstream's order of nodes is a map's, so that several nodes would have done, its choice stands.
-func (u *upstream) run(c *testCase, chosen map[string]string) ([]*attempt, error) {
+func attemptKey(uid string, number int) string { return fmt.Sprintf("%s %d", uid, number) }
+
+// run schedules the pods of a case. script says what the other side did: where upstream draws lots, or
+// its order of nodes is a map's, so that several nodes would have done, that side's choice stands;
+// and pods are tried again in its order.
+func (u *upstream) run(c *testCase, script []*attempt) ([]*attempt, error) {
 	ctx, cancel := context.WithCancel(u.ctx)
 	defer cancel()
-	r := &run{upstream: u, ctx: ctx, clock: testingclock.NewFakeClock(time.Unix(1000, 0))}
+	r := &run{upstream: u, ctx: ctx, config: c, clock: testingclock.NewFakeClock(time.Unix(1000, 0)),
+		script: map[string]*attempt{}}
+	for _, a := range script {
+		r.script[attemptKey(a.UID, a.Attempt)] = a
+	}
 	cfg, err := u.readConfig(c.Config)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errConfig, err)
@@ -119,15 +150,18 @@ func (u *upstream) run(c *testCase, chosen map[string]string) ([]*attempt, error
 	*member[*internalcache.Snapshot](u.sched, "nodeInfoSnapshot") = r.snapshot
 	*member[int](u.sched, "nextStartNodeIndex") = 0
 	*member[int32](u.sched, "percentageOfNodesToScore") = *cfg.PercentageOfNodesToScore
-	list, err := r.scheduleAll(chosen)
+	list, err := r.scheduleAll()
 	for i := 0; err == nil && i < len(c.Then); i++ {
 		var more []*attempt
 		if err = r.apply(c.Then[i]); err == nil {
-			more, err = r.scheduleAll(chosen)
+			more, err = r.scheduleAll()
 		}
 		list = append(list, more...)
 	}
-	return list, err
+	if err != nil || c.attempts() == 1 {
+		return list, err
+	}
+	return r.tryAgain(list, script)
 }
 
 // ---- configuration -----------------------------------------------------------------------------
@@ -165,10 +199,15 @@ func (u *upstream) takeOut(p *config.Plugins) {
 func (r *run) makeProfiles(cfg *config.KubeSchedulerConfiguration) error {
 	r.profiles = map[string]*spiedProfile{}
 	preEnqueue := map[string]map[string]fwk.PreEnqueuePlugin{}
+	hints := internalqueue.QueueingHintMapPerProfile{}
+	registry := r.registry
+	if r.config.SyncPreemption {
+		registry = r.waits
+	}
 	var less fwk.LessFunc
 	for i := range cfg.Profiles {
 		p := &cfg.Profiles[i]
-		f, err := frameworkruntime.NewFramework(r.ctx, r.registry, p,
+		f, err := frameworkruntime.NewFramework(r.ctx, registry, p,
 			frameworkruntime.WithComponentConfigVersion(cfg.APIVersion),
 			frameworkruntime.WithClientSet(r.client),
 			frameworkruntime.WithInformerFactory(r.factory),
@@ -190,17 +229,40 @@ func (r *run) makeProfiles(cfg *config.KubeSchedulerConfiguration) error {
 		for _, plugin := range f.PreEnqueuePlugins() {
 			preEnqueue[p.SchedulerName][plugin.Name()] = plugin
 		}
+		if hints[p.SchedulerName], err = hintsOf(r.ctx, f); err != nil {
+			return err
+		}
 		r.profiles[p.SchedulerName] = spyOn(f)
 	}
 	r.queue = internalqueue.NewPriorityQueue(less, r.factory,
 		internalqueue.WithClock(r.clock),
 		internalqueue.WithMetricsRecorder(r.recorder),
+		internalqueue.WithQueueingHintMapPerProfile(hints),
 		internalqueue.WithPreEnqueuePluginMap(preEnqueue))
 	for _, p := range r.profiles {
 		p.framework.SetPodNominator(r.queue)
 		p.framework.SetPodActivator(r.queue)
 	}
 	return nil
+}
+
+// hintsOf: who wants to be told of which events.
+func hintsOf(ctx context.Context, f framework.Framework) (internalqueue.QueueingHintMap, error) {
+	hints := internalqueue.QueueingHintMap{}
+	for _, plugin := range f.EnqueueExtensions() {
+		list, err := plugin.EventsToRegister(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range list {
+			hint := e.QueueingHintFn
+			if hint == nil {
+				hint = func(klog.Logger, *corev1.Pod, any, any) (fwk.QueueingHint, error) { return fwk.Queue, nil }
+			}
+			hints[e.Event] = append(hints[e.Event], &internalqueue.QueueingHintFunction{PluginName: plugin.Name(), QueueingHintFn: hint})
+		}
+	}
+	return hints, nil
 }
 
 // ---- objects -----------------------------------------------------------------------------------
@@ -242,6 +304,8 @@ func readObject(item any) (metav1.Object, error) {
 		return decode[appsv1.ReplicaSet](item)
 	case "StatefulSet":
 		return decode[appsv1.StatefulSet](item)
+	case "PodDisruptionBudget":
+		return decode[policyv1.PodDisruptionBudget](item)
 	default:
 		return nil, fmt.Errorf("kind %q", kind)
 	}
@@ -263,6 +327,8 @@ func (r *run) store(object metav1.Object) cache.Indexer {
 		return apps.ReplicaSets().Informer().GetIndexer()
 	case *appsv1.StatefulSet:
 		return apps.StatefulSets().Informer().GetIndexer()
+	case *policyv1.PodDisruptionBudget:
+		return r.factory.Policy().V1().PodDisruptionBudgets().Informer().GetIndexer()
 	}
 	return nil
 }
@@ -321,12 +387,21 @@ func (r *run) changePod(before, after metav1.Object) error {
 		r.queue.Delete(was)
 	}
 	switch {
+	case wasBound && isBound && was.Spec.NodeName != is.Spec.NodeName:
+		// Upstream's cache would end the process.
+		return fmt.Errorf("pod %s moves from node to node", is.Name)
 	case wasBound && isBound:
 		return r.cache.UpdatePod(r.logger, was, is)
 	case wasBound:
-		return r.cache.RemovePod(r.logger, was)
+		if err := r.cache.RemovePod(r.logger, was); err != nil {
+			return err
+		}
+		r.queue.MoveAllToActiveOrBackoffQueue(r.logger, framework.EventAssignedPodDelete, was, nil, nil)
 	case isBound:
-		return r.cache.AddPod(r.logger, is)
+		if err := r.cache.AddPod(r.logger, is); err != nil {
+			return err
+		}
+		r.queue.MoveAllToActiveOrBackoffQueue(r.logger, framework.EventAssignedPodAdd, nil, is, nil)
 	case is != nil && r.profiles[is.Spec.SchedulerName] != nil:
 		r.clock.Step(time.Nanosecond)
 		r.queue.Add(r.ctx, is)
@@ -383,7 +458,7 @@ func (r *run) apply(events []any) error {
 
 // ---- scheduling --------------------------------------------------------------------------------
 
-func (r *run) scheduleAll(chosen map[string]string) ([]*attempt, error) {
+func (r *run) scheduleAll() ([]*attempt, error) {
 	var list []*attempt
 	for len(r.queue.PodsInActiveQ()) > 0 {
 		info, err := r.queue.Pop(r.logger)
@@ -391,7 +466,7 @@ func (r *run) scheduleAll(chosen map[string]string) ([]*attempt, error) {
 			return nil, err
 		}
 		if info.Pod.DeletionTimestamp == nil {
-			a, err := r.schedule(info, chosen)
+			a, err := r.schedule(info)
 			if err != nil {
 				return nil, err
 			}
@@ -402,25 +477,54 @@ func (r *run) scheduleAll(chosen map[string]string) ([]*attempt, error) {
 	return list, nil
 }
 
-func (r *run) schedule(info *framework.QueuedPodInfo, chosen map[string]string) (*attempt, error) {
+// tryAgain: pods are tried again in the order of the other side. That they wait to be tried is upstream's
+// word: one that does not is not tried, and none that has been tried too rarely is left.
+func (r *run) tryAgain(list, script []*attempt) ([]*attempt, error) {
+	for {
+		var next *corev1.Pod
+		for _, pod := range slices.Concat(r.queue.PodsInActiveQ(), r.queue.PodsInBackoffQ()) {
+			info, _ := r.queue.GetPod(pod.Name, pod.Namespace)
+			if len(list) < len(script) && string(pod.UID) == script[len(list)].UID {
+				next = pod
+				break
+			}
+			if info.Attempts < r.config.attempts() {
+				next = pod
+			}
+		}
+		if next == nil {
+			return list, nil
+		}
+		a, err := r.schedule(r.queue.PopSpecificPod(r.logger, next))
+		if err != nil {
+			return nil, err
+		}
+		r.queue.Done(next.UID)
+		list = append(list, a)
+	}
+}
+
+func (r *run) schedule(info *framework.QueuedPodInfo) (*attempt, error) {
 	pod := info.Pod
 	p := r.profiles[pod.Spec.SchedulerName]
+	theirs := r.script[attemptKey(string(pod.UID), info.Attempts)]
 	if err := r.cache.UpdateSnapshot(r.logger, r.snapshot); err != nil {
 		return nil, err
 	}
 	p.spy.reset()
+	if r.preempts = p.preemption; r.preempts != nil {
+		r.preempts.reset(theirs.preemption())
+	}
 	start := *member[int](r.sched, "nextStartNodeIndex")
 	state := framework.NewCycleState()
 	result, err := r.sched.SchedulePod(r.ctx, p.framework, state, info)
 	a := p.report(r, pod, state, start, result, err)
+	a.Attempt = info.Attempts
 	if err != nil {
-		// As upstream does where there is no PostFilter plugin: what it was promised is off.
-		r.queue.AddNominatedPod(r.logger, info.PodInfo,
-			&fwk.NominatingInfo{NominatingMode: fwk.ModeOverride, NominatedNodeName: ""})
-		return a, nil
+		return a, r.fail(p, info, state, a, err)
 	}
-	if wish := chosen[string(pod.UID)]; a.anyOrder && a.isBest(wish) {
-		a.Node = wish
+	if theirs != nil && a.anyOrder && a.isBest(theirs.Node) {
+		a.Node = theirs.Node
 	}
 	assumed := pod.DeepCopy()
 	assumed.Spec.NodeName = a.Node

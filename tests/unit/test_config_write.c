@@ -101,7 +101,7 @@ static void what_is_written_is_read_as_the_same(void **state)
 
 /* --- parts of the text ------------------------------------------------------------------------ */
 
-static char *written(const char *text)
+static char *written_under(const char *gates, const char *text)
 {
     struct scheduler_config config;
     struct features features;
@@ -110,11 +110,57 @@ static char *written(const char *text)
     struct err err;
     arena_init(&arena, 0);
     features_default(&features);
-    if (config_read("f", str_of(text), &arena, &config, &err) < 0)
+    if (features_parse(&features, str_of(gates), &err) < 0 ||
+        config_read("f", str_of(text), &arena, &config, &err) < 0)
         fail_msg("%s", err.msg);
-    config_write(&config, &in_tree_registry, &features, &out);
+    if (config_check(&config, &in_tree_registry, &features, &err) == 0)
+        config_write(&config, &in_tree_registry, &features, &out);
+    else
+        buf_add_cstr(&out, err.msg);
     arena_release(&arena);
     return buf_take(&out);
+}
+
+static char *written(const char *text)
+{
+    return written_under("", text);
+}
+
+#define VOLUME_BINDING(args) \
+    HEAD "profiles: [{pluginConfig: [{name: VolumeBinding, args: {" args "}}]}]\n"
+#define DYNAMIC_RESOURCES(args) \
+    HEAD "profiles: [{pluginConfig: [{name: DynamicResources, args: {" args "}}]}]\n"
+
+/* Found with the gates, and not without them. */
+static void gates_steer_defaults_and_rules(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *gates, *text, *found;
+    } cases[] = {
+        {"GenericWorkload=true,GangScheduling=true", HEAD, "name: GangScheduling\n"},
+        {"GenericWorkload=true,TopologyAwareWorkloadScheduling=true", HEAD,
+         "name: TopologyPlacementGenerator\n        weight: 0\n      - name: PodGroupPodsCount\n"
+         "        weight: 1\n"},
+        {"StorageCapacityScoring=true", HEAD, "- score: 10\n        utilization: 0\n"},
+        {"StorageCapacityScoring=true", VOLUME_BINDING("shape: [{utilization: 3, score: 4}]"),
+         "- score: 4\n        utilization: 3\n"},
+        {"StorageCapacityScoring=true", VOLUME_BINDING("shape: [{utilization: 3, score: 40}]"),
+         "shape[0].score: Invalid value: 40: not in valid range [0, 10]"},
+        {"DRASchedulerFilterTimeout=false", HEAD, "filterTimeout: null\n"},
+        {"DRASchedulerFilterTimeout=false", DYNAMIC_RESOURCES("filterTimeout: 1s"),
+         "args.filterTimeout: Forbidden"},
+        {"DRADeviceBindingConditions=false", DYNAMIC_RESOURCES("bindingTimeout: 1s"),
+         "args.bindingTimeout: Forbidden"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char *with = written_under(cases[i].gates, cases[i].text),
+             *without = written(cases[i].text);
+        if (!strstr(with, cases[i].found) || strstr(without, cases[i].found))
+            fail_msg("case %zu: with %s:\n%s\nwithout:\n%s", i, cases[i].gates, with, without);
+        free(with);
+        free(without);
+    }
 }
 
 static void limits_are_written_as_upstream_has_them(void **state)
@@ -234,8 +280,9 @@ static void what_berth_lacks_is_told_once(void **state)
                                  &arena, &config, &err),
                      0);
     config_each_absent(&config, &in_tree_registry, &features, count, &told);
-    for (size_t i = 0; i < in_tree_registry.n_defaults; i++)
-        expected += !registry_find(&in_tree_registry, in_tree_registry.defaults[i].name);
+    struct plugin_ref defaults[32];
+    for (size_t i = 0, n = registry_defaults(&in_tree_registry, &features, defaults); i < n; i++)
+        expected += !registry_find(&in_tree_registry, defaults[i].name);
     expected += !registry_find(&in_tree_registry, STR("GangScheduling"));
     assert_int_equal(told, expected);
     /* A name that neither berth nor 1.36 knows is an error, not a silence. */
@@ -249,6 +296,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read_as_the_same),
+        cmocka_unit_test(gates_steer_defaults_and_rules),
         cmocka_unit_test(limits_are_written_as_upstream_has_them),
         cmocka_unit_test(converted_files_say_no_more_than_they_did),
         cmocka_unit_test(complaints_have_lines),

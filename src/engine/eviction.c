@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/eviction.h"
+
+#include "engine/internal.h"
+#include "engine/preemption.h"
+
+enum eviction_stage { STAGE_PROMISES, STAGE_ALL, STAGE_ALL_BUT_LAST, STAGE_LAST, STAGE_END };
+
+static const enum eviction_stage in_background[] = {STAGE_PROMISES, STAGE_ALL_BUT_LAST, STAGE_LAST,
+                                                    STAGE_END};
+static const enum eviction_stage while_awaited[] = {STAGE_ALL, STAGE_PROMISES, STAGE_END};
+
+struct eviction {
+    struct engine *engine;
+    struct eviction *older; /* of the same preemptor, still under way */
+    struct berth_pod *preemptor;
+    char *node_name, *profile, *plugin;
+    pod_list victims; /* those that have to be told */
+    const enum eviction_stage *stage;
+    size_t pending; /* writes without an answer */
+    bool awaited;   /* by the attempt under way */
+    bool async;     /* never was */
+    bool broken;    /* something failed: the preemptor is to try again */
+    bool refused;   /* of that: a victim's eviction */
+    struct buf error;
+    int64_t started;
+};
+
+/* A write that has no answer yet. */
+struct eviction_write {
+    uint64_t id;
+    struct eviction *eviction;
+    struct berth_pod *victim; /* NULL: a promise is taken back */
+};
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+static void link_in(struct eviction *x)
+{
+    struct map *map = &x->engine->evictions;
+    x->older = map_get(map, pod_info_key(x->preemptor));
+    map_put(map, pod_info_key(x->preemptor), x);
+}
+
+static void link_out(struct eviction *x)
+{
+    struct map *map = &x->engine->evictions;
+    struct eviction *newest = map_get(map, pod_info_key(x->preemptor));
+    if (newest == x) {
+        map_del(map, pod_info_key(x->preemptor));
+        if (x->older)
+            map_put(map, pod_info_key(x->older->preemptor), x->older);
+        return;
+    }
+    while (newest->older != x)
+        newest = newest->older;
+    newest->older = x->older;
+}
+
+static void free_eviction(struct eviction *x)
+{
+    for (size_t i = 0; i < x->victims.n; i++)
+        pod_info_unref(x->victims.v[i]);
+    vec_release(&x->victims);
+    pod_info_unref(x->preemptor);
+    buf_release(&x->error);
+    free(x->node_name);
+    free(x->profile);
+    free(x->plugin);
+    free(x);
+}
+
+static void end(struct eviction *x)
+{
+    struct engine *e = x->engine;
+    link_out(x);
+    if (e->metrics && x->async)
+        scheduler_metrics_preemption_done(e->metrics, !x->broken, engine_now(e) - x->started);
+    /* Who failed may be stuck: no victim's leaving will bring the preemptor back. */
+    if (x->broken && x->async)
+        queue_activate(&e->queue, pod_info_key(x->preemptor), engine_now(e));
+    if (x->awaited)
+        preemption_evicted(e, x->refused ? buf_str(&x->error) : STR(""));
+    free_eviction(x);
+}
+
+/* --- writes ----------------------------------------------------------------------------------- */
+
+/* Submits it, to be told of its outcome. */
+static void submit(struct eviction *x, struct write *write, struct berth_pod *victim)
+{
+    struct engine *e = x->engine;
+    struct eviction_write *w = xnew(struct eviction_write);
+    *w = (struct eviction_write){++e->next_write_id, x, victim};
+    write->id = w->id;
+    write->scheduler_name = str_of(x->profile);
+    map_put(&e->eviction_writes, write_key(&w->id), w);
+    x->pending++;
+    e->ports.submit(e->ports.ctx, write);
+}
+
+static void take_promise(struct eviction *x, const struct berth_pod *pod)
+{
+    struct write write = {.kind = WRITE_POD_STATUS, .pod = pod->object, .sets_nomination = true};
+    submit(x, &write, NULL);
+}
+
+/* Pods of lower priority that hope for this node look for another. */
+static void take_promises(struct eviction *x)
+{
+    const struct nominated_node *n =
+        nominator_node(&x->engine->queue.nominator, str_of(x->node_name));
+    for (size_t i = 0; n && i < n->pods.n; i++)
+        if (n->pods.v[i]->priority < x->preemptor->priority &&
+            !str_empty(n->pods.v[i]->pod->status.nominated_node_name))
+            take_promise(x, n->pods.v[i]);
+}
+
+static void tell_event(const struct eviction *x, const struct berth_pod *victim, const char *how)
+{
+    struct engine *e = x->engine;
+    struct buf note = BUF_INIT;
+    buf_add_printf(&note, "Preempted by pod %.*s on node %s%s", STR_ARG(pod_info_key(x->preemptor)),
+                   x->node_name, how);
+    struct write write = {.kind = WRITE_EVENT,
+                          .pod = victim->object,
+                          .related = x->preemptor->object,
+                          .scheduler_name = str_of(x->profile),
+                          .reason = STR("Preempted"),
+                          .action = STR("Preempting"),
+                          .message = buf_str(&note)};
+    e->ports.submit(e->ports.ctx, &write);
+    buf_release(&note);
+}
+
+/* A pod that is not bound yet need not be deleted: it may go elsewhere. */
+static bool turn_back(const struct eviction *x, const struct berth_pod *victim)
+{
+    struct berth_op *op = binding_of(x->engine, pod_info_key(victim));
+    return op && binding_preempt(op, str_of(x->plugin));
+}
+
+static void evict(struct eviction *x, struct berth_pod *victim)
+{
+    struct buf message = BUF_INIT;
+    if (turn_back(x, victim)) {
+        tell_event(x, victim, " (in kube-scheduler memory).");
+        return;
+    }
+    buf_add_printf(&message, "%.*s: preempting to accommodate a higher priority pod",
+                   STR_ARG(x->preemptor->pod->spec.scheduler_name));
+    struct write write = {.kind = WRITE_EVICTION,
+                          .pod = victim->object,
+                          .reason = STR(POD_REASON_PREEMPTION_BY_SCHEDULER),
+                          .message = buf_str(&message)};
+    submit(x, &write, victim);
+    buf_release(&message);
+}
+
+/* --- stages ----------------------------------------------------------------------------------- */
+
+static void evict_some(struct eviction *x, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        evict(x, x->victims.v[i]);
+}
+
+static void begin_stage(struct eviction *x)
+{
+    size_t n = x->victims.n;
+    /* A victim that stays makes all else useless. */
+    if (x->refused)
+        return;
+    switch (*x->stage) {
+    case STAGE_PROMISES:
+        take_promises(x);
+        break;
+    case STAGE_ALL:
+        evict_some(x, 0, n);
+        break;
+    case STAGE_ALL_BUT_LAST:
+        evict_some(x, 0, n - 1);
+        break;
+    case STAGE_LAST:
+        evict_some(x, n - 1, n);
+        break;
+    case STAGE_END:
+        break;
+    }
+}
+
+/* On to the stages that follow, as far as nothing has to be waited for. True: to the end. */
+static bool advance(struct eviction *x)
+{
+    while (x->pending == 0 && *x->stage != STAGE_END) {
+        x->stage++;
+        begin_stage(x);
+    }
+    return x->pending == 0;
+}
+
+static struct eviction *new_eviction(struct berth_cycle *cycle, struct berth_pod *preemptor,
+                                     const struct candidate *candidate, const char *plugin)
+{
+    struct engine *e = cycle->engine;
+    struct eviction *x = xnew(struct eviction);
+    x->engine = e;
+    x->preemptor = pod_info_ref(preemptor);
+    x->node_name = str_dup(candidate->node_name);
+    x->profile = str_dup(cycle->profile->scheduler_name);
+    x->plugin = xstrdup(plugin);
+    x->started = engine_now(e);
+    x->async = e->features.on[FEATURE_SCHEDULER_ASYNC_PREEMPTION];
+    x->stage = x->async ? in_background : while_awaited;
+    /* Who is leaving already need not be told. */
+    for (size_t i = 0; i < candidate->victims.n; i++)
+        if (!candidate->victims.v[i]->pod->metadata.deletion_timestamp.set)
+            vec_push(&x->victims, pod_info_ref(candidate->victims.v[i]));
+    return x;
+}
+
+enum berth_code eviction_start(struct berth_cycle *cycle, struct berth_pod *preemptor,
+                               const struct candidate *candidate, const char *plugin)
+{
+    struct engine *e = cycle->engine;
+    struct eviction *x = new_eviction(cycle, preemptor, candidate, plugin);
+    if (x->async && x->victims.n == 0) {
+        free_eviction(x);
+        return BERTH_SUCCESS;
+    }
+    if (e->metrics)
+        scheduler_metrics_preemption_victims(e->metrics, candidate->victims.n);
+    link_in(x);
+    begin_stage(x);
+    if (advance(x)) {
+        end(x);
+        return BERTH_SUCCESS;
+    }
+    x->awaited = !x->async;
+    return x->awaited ? BERTH_ASYNC : BERTH_SUCCESS;
+}
+
+/* --- what comes back -------------------------------------------------------------------------- */
+
+static void take_outcome(struct eviction *x, const struct berth_pod *victim,
+                         const struct write_result *result)
+{
+    if (write_ok(result)) {
+        if (victim)
+            tell_event(x, victim, "");
+        return;
+    }
+    /* Somebody else was faster; that is as good. */
+    if (victim && result->status == 404)
+        return;
+    x->broken = true;
+    if (!victim)
+        return;
+    if (!x->refused)
+        buf_add_str(&x->error, result->message);
+    x->refused = true;
+}
+
+bool eviction_write_done(struct engine *e, uint64_t id, const struct write_result *result)
+{
+    struct eviction_write *w = map_del(&e->eviction_writes, write_key(&id));
+    if (!w)
+        return false;
+    struct eviction *x = w->eviction;
+    x->pending--;
+    take_outcome(x, w->victim, result);
+    free(w);
+    if (x->pending == 0 && advance(x))
+        end(x);
+    return true;
+}
+
+/* --- who is told ------------------------------------------------------------------------------ */
+
+/* Is it there, and does not leave? */
+static bool stays(const struct engine *e, const struct berth_pod *victim)
+{
+    const struct cache_pod *cp = cache_pod(&e->cache, pod_info_key(victim));
+    return cp && !cp->pod->pod->metadata.deletion_timestamp.set;
+}
+
+bool eviction_blocks(const struct engine *e, const struct berth_pod *preemptor)
+{
+    const struct eviction *x = map_get(&e->evictions, pod_info_key(preemptor));
+    for (; x; x = x->older)
+        if (x->async && (*x->stage != STAGE_LAST || stays(e, vec_last(&x->victims))))
+            return true;
+    return false;
+}
+
+void eviction_forget_attempt(struct engine *e)
+{
+    map_each (entry, &e->evictions)
+        for (struct eviction *x = entry->value; x; x = x->older)
+            x->awaited = false;
+}
+
+void eviction_abandon_all(struct engine *e)
+{
+    map_each (entry, &e->eviction_writes)
+        free(entry->value);
+    map_release(&e->eviction_writes);
+    map_each (entry, &e->evictions)
+        for (struct eviction *x = entry->value, *older; x; x = older) {
+            older = x->older;
+            free_eviction(x);
+        }
+    map_release(&e->evictions);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * preemption.h - room for a pod by the departure of others (upstream: the preemption's Evaluator).
+ *
+ * Purpose:   what all plugins that preempt have in common: the nodes that could be helped, a dry
+ *            run on each until enough candidates are found, the extenders' opinion, the best
+ *            candidate, and its eviction. Whom to spare on a node is the plugin's policy.
+ * Ownership: one that is under way belongs to its cycle and holds references on victims.
+ * Threading: the engine's thread; dry runs also on the pool's, with the same outcome for any number
+ *            of threads.
+ */
+#ifndef BERTH_ENGINE_PREEMPTION_H
+#define BERTH_ENGINE_PREEMPTION_H
+
+#include "engine/candidate.h"
+#include "engine/extender.h"
+#include "engine/what_if.h"
+
+/* Who would have to leave a node. */
+struct victims {
+    pod_list pods; /* no references; the most important first */
+    int64_t pdb_violations;
+};
+
+struct preemption_policy {
+    const void *ctx;
+    /* How many candidates will do, if so many nodes could be helped. */
+    size_t (*enough)(const void *ctx, size_t n_nodes);
+    /*
+     * The dry run on a node, which begins with what_if_begin. Success with at least one victim, or
+     * why not, with reasons in what_if.status. Any thread: changes nothing but what it is given.
+     */
+    enum berth_code (*select)(const void *ctx, struct what_if *what_if,
+                              const struct berth_cycle *cycle, const struct berth_node *node,
+                              struct victims *ret_victims);
+};
+
+/*
+ * A post_filter's work. BERTH_ASYNC: the attempt has to wait for extenders or for writes. ctx of
+ * the policy is not used afterwards.
+ */
+enum berth_code preemption_run(struct berth_cycle *cycle, const struct berth_handle *handle,
+                               const struct preemption_policy *policy, struct berth_status *status);
+/* For a plugin's pre_enqueue: are the pod's victims not on their way yet? */
+bool preemption_blocks(const struct berth_handle *handle, const struct berth_pod *pod);
+/* The newest version of the pod that the attempt is about. */
+struct berth_pod *preemption_pod(const struct berth_cycle *cycle);
+/* What the filters say of the node of that name; NULL: there is none. */
+const struct berth_node *preemption_node(const struct berth_cycle *cycle, struct str name);
+
+/* --- for the engine --------------------------------------------------------------------------- */
+
+/* The answer of the extender that was asked last. */
+void preemption_answer(struct engine *engine, const struct extender_result *result);
+/* The victims that an attempt waited for have left; error: why one has not. */
+void preemption_evicted(struct engine *engine, struct str error);
+/* NULL is fine. */
+void preemption_release(struct preemption *preemption);
+
+#endif

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Configuration files for berth and for the real kube-scheduler: both write with --write-config-to
+what they made of one, or say why they refuse it."""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+import berth
+from berth import check, equal
+from cluster import programs
+
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+KUBECONFIG = """apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
+contexts: [{name: c, context: {cluster: c, user: u}}]
+users: [{name: u, user: {}}]
+current-context: c
+"""
+
+
+def profile(text):
+    return "profiles:\n- " + text.replace("\n", "\n  ")
+
+
+def plugins(text):
+    return profile("plugins: {" + text + "}")
+
+
+def args(name, text):
+    return profile("pluginConfig: [{name: " + name + ", args: {" + text + "}}]")
+
+
+# ---- running both --------------------------------------------------------------------------------
+
+class Both:
+    def __enter__(self):
+        self.dir = tempfile.TemporaryDirectory()
+        self.kubeconfig = self.write("kubeconfig", KUBECONFIG)
+        self.kube = os.path.join(programs(), "kube-scheduler")
+        return self
+
+    def __exit__(self, *_):
+        self.dir.cleanup()
+
+    def write(self, name, text):
+        path = os.path.join(self.dir.name, name)
+        with open(path, "w") as f:
+            f.write(text)
+        return path
+
+    def config(self, text):
+        if "clientConnection" not in text:
+            text = text + "\nclientConnection: {kubeconfig: @}"
+        return self.write("config.yaml", HEAD + text.replace("@", self.kubeconfig) + "\n")
+
+    def arguments(self, config):
+        self.out = os.path.join(self.dir.name, "out.yaml")
+        if os.path.exists(self.out):
+            os.unlink(self.out)
+        return [f"--config={config}", f"--write-config-to={self.out}", "--secure-port=0"]
+
+    def written(self):
+        with open(self.out) as f:
+            return f.read()
+
+    def kube_scheduler(self, config, *flags):
+        """What it wrote, or None and its error."""
+        done = subprocess.run([self.kube] + self.arguments(config) + list(flags), stderr=subprocess.PIPE,
+                              text=True, timeout=berth.TIMEOUT, cwd=self.dir.name)
+        if done.returncode == 0:
+            return self.written(), ""
+        found = re.search(r'"command failed" err=("(?:[^"\\]|\\.)*"|<\n.*?\n >)', done.stderr, re.S)
+        check(found, f"kube-scheduler said {done.stderr}")
+        error = found.group(1)
+        return None, json.loads(error) if error.startswith('"') else error
+
+    def berth(self, config, *flags):
+        done = berth.run("scheduler", *self.arguments(config), *flags)
+        if done.code == 0:
+            return self.written(), ""
+        equal(done.code, 1, f"exit code; it said {done.err!r}")
+        return None, done.err[max(0, done.err.find("berth: ")):]
+
+
+# Whoever says it says it by another route, and berth adds what to do about it.
+ROUTES = re.compile(r"^(initializing profiles: |creating profile for scheduler name \S+: |"
+                    r"berth: |\S*config\.yaml:(\d+:)? |profiles\[\d+\]: |"
+                    r"profiles\[\d+\]\.plugins\.\w+(\.enabled\[\d+\])?: (?!Invalid))")
+HINT = re.compile(r" \((?:did you mean|it runs at|neither kube-scheduler|\w+ does its work)[^()]*\)$")
+
+
+def essence(error):
+    """The parts of an error, sorted: upstream finds some in the order of a Go map."""
+    lines = error.strip().split("\nberth: ")
+    if len(lines) > 1:
+        return sorted(part for line in lines for part in essence(line))
+    error = HINT.sub("", lines[0])
+    while ROUTES.match(error):
+        error = ROUTES.sub("", error)
+    if error.startswith("["):
+        error = error[1:-1]
+    return sorted(re.split(r", (?=[a-zA-Z]+(?:\[|\.|: | is enabled, ))", error))
