@@ -18,9 +18,10 @@
  * plugin compiled against an older header works in a newer berth.
  *
  * Threads: filter, score, filter_many and score_many of one plugin may run on several threads at
- * once for one pod; they must not change anything but what they are given to fill. pre_bind and
- * bind of a plugin without BERTH_PLUGIN_NONBLOCKING run on a worker thread and may block. All
- * other functions are called by one thread, one at a time, and must not block: the whole
+ * once for one pod; they must not change anything but what they are given to fill. So may add_pod
+ * and remove_pod, each with a cycle of its own; the first call of them in an attempt comes alone.
+ * pre_bind and bind of a plugin without BERTH_PLUGIN_NONBLOCKING run on a worker thread and may
+ * block. All other functions are called by one thread, one at a time, and must not block: the whole
  * scheduler waits for them.
  *
  * Memory: what a function is given is borrowed for the call unless its comment says otherwise.

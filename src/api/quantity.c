@@ -32,6 +32,27 @@ int quantity_sign(const struct quantity *q)
     return (v > 0) - (v < 0);
 }
 
+/* As Go's math.Pow10 has it: exact up to 22 digits. */
+static double power_of_ten(int64_t n)
+{
+    double power = 1;
+    for (int64_t i = 0; i < (n < 0 ? -n : n) && power < 1e300; i++)
+        power *= 10;
+    return n < 0 ? 1 / power : power;
+}
+
+double quantity_approximate(const struct quantity *q)
+{
+    if (q->kind != QUANTITY_BIG)
+        return (double)quantity_unscaled(q) * power_of_ten(q->scale);
+    struct decimal d;
+    double digits = 0;
+    quantity_to_decimal(q, &d);
+    for (size_t i = 0; i < d.n; i++)
+        digits = digits * 10 + (d.digits[i] - '0');
+    return (d.negative ? -digits : digits) * power_of_ten(d.exponent);
+}
+
 bool quantity_is_zero(const struct quantity *q)
 {
     return quantity_sign(q) == 0;

@@ -68,6 +68,9 @@ int64_t quantity_scaled_value(const struct quantity *q, int32_t scale);
 int64_t quantity_value(const struct quantity *q);
 int64_t quantity_milli_value(const struct quantity *q);
 
+/* The number nearest to it, more or less: as upstream makes one for metrics. */
+double quantity_approximate(const struct quantity *q);
+
 bool quantity_is_zero(const struct quantity *q);
 int quantity_sign(const struct quantity *q); /* -1, 0, 1 */
 int quantity_cmp(const struct quantity *a, const struct quantity *b);

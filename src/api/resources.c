@@ -135,6 +135,7 @@ struct request {
     const quantity_map *non_missing;
     struct arena *a;
     bool infeasible; /* the resize asked for will not happen: the spec does not count */
+    bool limits;     /* these are added up, in place of requests */
 };
 
 static bool resize_is_infeasible(const struct pod *pod)
@@ -190,6 +191,8 @@ static const struct container_status *find_status(const struct pod *pod, struct 
 static quantity_map container_requests(const struct request *rq, const struct container *c,
                                        bool resizable)
 {
+    if (rq->limits)
+        return c->resources.limits;
     quantity_map result = c->resources.requests;
     if (resizable && rq->gates->in_place_pod_vertical_scaling) {
         const struct container_status *s = find_status(rq->pod, c->name);
@@ -287,6 +290,33 @@ void pod_requests(const struct pod *pod, const struct resource_gates *gates,
         apply_pod_level(&rq, &total);
     merge(&total, &pod->spec.overhead, combine_add, a);
     *ret_requests = total;
+}
+
+/* Overhead comes on top of what is limited at all. */
+static void add_overhead_to_limits(const struct pod *pod, quantity_map *limits)
+{
+    for (size_t i = 0; i < limits->n; i++) {
+        const struct quantity *more = quantity_map_get(&pod->spec.overhead, limits->v[i].key);
+        if (more && !quantity_is_zero(&limits->v[i].value))
+            quantity_add(&limits->v[i].value, more);
+    }
+}
+
+void pod_limits(const struct pod *pod, struct arena *a, quantity_map *ret_limits)
+{
+    static const struct resource_gates none;
+    struct request rq = {.pod = pod, .gates = &none, .a = a, .limits = true};
+    const struct resource_requirements *own = pod->spec.resources;
+    quantity_map total = {0}, chosen = {0};
+    add_containers(&rq, &total);
+    if (own)
+        chosen.v = arena_array(a, struct quantity_entry, own->limits.n);
+    for (size_t i = 0; own && i < own->limits.n; i++)
+        if (counts_at_pod_level(own->limits.v[i].key))
+            chosen.v[chosen.n++] = own->limits.v[i];
+    merge(&total, &chosen, combine_replace, a);
+    add_overhead_to_limits(pod, &total);
+    *ret_limits = total;
 }
 
 void pod_resource_calculate(const struct pod *pod, const struct resource_gates *gates,

@@ -73,6 +73,8 @@ struct resource_gates {
  */
 void pod_requests(const struct pod *pod, const struct resource_gates *gates,
                   const quantity_map *non_missing, struct arena *a, quantity_map *ret_requests);
+/* What the pod is limited to, as its spec has it; a resize under way does not count. */
+void pod_limits(const struct pod *pod, struct arena *a, quantity_map *ret_limits);
 /* Whether the pod has requests of its own that count: cpu, memory, huge pages. */
 bool pod_level_requests_set(const struct pod *pod);
 

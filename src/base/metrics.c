@@ -27,8 +27,11 @@ struct metrics *metrics_free(struct metrics *m)
     for (size_t i = 0; i < m->families.n; i++)
         family_free(m->families.v[i]);
     vec_release(&m->families);
-    for (size_t i = 0; i < m->parts.n; i++)
+    for (size_t i = 0; i < m->parts.n; i++) {
+        if (m->parts.v[i].desc->release)
+            m->parts.v[i].desc->release(m->parts.v[i].state);
         free(m->parts.v[i].state);
+    }
     vec_release(&m->parts);
     metrics_law_free(m->law);
     pthread_mutex_destroy(&m->lock);

@@ -84,6 +84,14 @@ void metric_observe_all(struct metric *series, const uint32_t *counts, double su
  */
 void metrics_write(struct metrics *m, struct buf *out);
 
+/*
+ * For a page of more series than a registry would hold: the head of a family, and one line of it,
+ * with its labels in the order of desc (which should be that of their names).
+ */
+void metric_write_head(const struct metric_desc *desc, struct buf *out);
+void metric_write_line(const struct metric_desc *desc, const struct str *values, double value,
+                       struct buf *out);
+
 /* Series of families with labels are gone until they are next updated; the others go on. */
 void metrics_reset(struct metrics *m);
 
@@ -94,6 +102,7 @@ struct metrics_part {
     size_t size;
     void (*init)(void *state, struct metrics *m); /* state is zeroed */
     void (*on_write)(void *state);                /* before each page, by its writer; NULL: none */
+    void (*release)(void *state);                 /* before it is freed; NULL: nothing to do */
 };
 
 /* Makes it where it is not there yet. part is a constant. */

@@ -17,30 +17,30 @@ static void add_escaped(struct buf *out, struct str s, bool quotes)
     }
 }
 
+/* One label and its value. The brace is open after the first. */
+static void write_label(const char *name, struct str value, bool first, struct buf *out)
+{
+    buf_add_char(out, first ? '{' : ',');
+    buf_add_cstr(out, name);
+    buf_add_cstr(out, "=\"");
+    add_escaped(out, value, true);
+    buf_add_char(out, '"');
+}
+
 /* name_suffix{label="value",…,le="bound"} without the number; le NULL: not there. */
 static void write_name(const struct metric_family *f, const struct metric *s, const char *suffix,
                        const double *le, struct buf *out)
 {
     buf_add_cstr(out, f->desc->name);
     buf_add_cstr(out, suffix);
-    char separator = '{';
-    for (size_t i = 0; i < f->n_labels; i++) {
-        buf_add_char(out, separator);
-        buf_add_cstr(out, f->desc->labels[f->order[i]]);
-        buf_add_cstr(out, "=\"");
-        add_escaped(out, s->values[i], true);
-        buf_add_char(out, '"');
-        separator = ',';
-    }
+    for (size_t i = 0; i < f->n_labels; i++)
+        write_label(f->desc->labels[f->order[i]], s->values[i], i == 0, out);
     if (le) {
-        buf_add_char(out, separator);
-        buf_add_cstr(out, "le=\"");
+        buf_add_cstr(out, f->n_labels ? ",le=\"" : "{le=\"");
         num_format(*le, NUM_STYLE_G, out);
         buf_add_char(out, '"');
     }
-    if (le || f->n_labels)
-        buf_add_char(out, '}');
-    buf_add_char(out, ' ');
+    buf_add_cstr(out, le || f->n_labels ? "} " : " ");
 }
 
 static void write_number(double value, struct buf *out)
@@ -66,7 +66,7 @@ static void write_histogram(const struct metric_family *f, const struct metric *
     write_number((double)count, out);
 }
 
-static void write_head(const struct metric_desc *desc, struct buf *out)
+void metric_write_head(const struct metric_desc *desc, struct buf *out)
 {
     static const char *const kinds[] = {
         [METRIC_COUNTER] = "counter",
@@ -82,6 +82,17 @@ static void write_head(const struct metric_desc *desc, struct buf *out)
     buf_add_printf(out, "\n# TYPE %s %s\n", desc->name, kinds[desc->kind]);
 }
 
+void metric_write_line(const struct metric_desc *desc, const struct str *values, double value,
+                       struct buf *out)
+{
+    size_t n = 0;
+    buf_add_cstr(out, desc->name);
+    for (; n < METRIC_MAX_LABELS && desc->labels[n]; n++)
+        write_label(desc->labels[n], values[n], n == 0, out);
+    buf_add_cstr(out, n ? "} " : " ");
+    write_number(value, out);
+}
+
 static void write_family(struct metric_family *f, struct buf *out)
 {
     bool begun = false;
@@ -91,7 +102,7 @@ static void write_family(struct metric_family *f, struct buf *out)
         if (atomic_load_explicit(&s->gone, memory_order_relaxed))
             continue;
         if (!begun)
-            write_head(f->desc, out);
+            metric_write_head(f->desc, out);
         begun = true;
         if (f->desc->kind == METRIC_HISTOGRAM) {
             write_histogram(f, s, out);

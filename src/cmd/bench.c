@@ -14,13 +14,13 @@
 struct bench {
     int64_t nodes, pods, runs;
     const char *config_file, *output;
-    bool compare, help;
+    bool compare, metrics, help;
     struct features features;
     VEC(const struct bench_row *) rows; /* none: all */
     struct arena arena;
     struct scheduler_config config;
     struct flag_custom rows_flag, gates_flag;
-    struct flag flags[9];
+    struct flag flags[10];
 };
 
 static const char usage[] =
@@ -31,13 +31,15 @@ static const char usage[] =
 /* --- a world in which every binding succeeds -------------------------------------------------- */
 
 struct bench_world {
-    int64_t now;
+    int64_t now;     /* moves by a nanosecond when it is looked at */
+    bool real_clock; /* where it counts what looking at it costs */
     VEC(uint64_t) bindings;
 };
 
 static int64_t port_now(void *ctx)
 {
-    return ((struct bench_world *)ctx)->now++;
+    struct bench_world *w = ctx;
+    return w->real_clock ? time_mono() : w->now++;
 }
 
 static void port_submit(void *ctx, const struct write *write)
@@ -68,29 +70,36 @@ static int64_t cpu_time(void)
 static int64_t run_once(const struct bench *b, const struct bench_objects *o, bool explain,
                         struct err *reterr)
 {
-    struct bench_world w = {.now = NSEC_PER_SEC};
+    struct bench_world w = {.now = NSEC_PER_SEC, .real_clock = b->metrics};
+    struct metrics *metrics = b->metrics ? metrics_new() : NULL;
     struct engine *engine;
     struct engine_options options = {
         .config = &b->config,
         .registry = &in_tree_registry,
         .features = &b->features,
+        .metrics = metrics,
         .seed = 1,
         .no_explain = !explain,
         .ports = {.ctx = &w, .now = port_now, .submit = port_submit},
     };
     int r = engine_new(&options, &engine, reterr);
-    if (r < 0)
+    if (r < 0) {
+        metrics_free(metrics);
         return r;
+    }
     for (size_t i = 0; i < o->cluster.n; i++)
         engine_object_changed(engine, NULL, o->cluster.v[i]);
     for (size_t i = 0; i < o->pods.n; i++)
         engine_object_changed(engine, NULL, o->pods.v[i]);
     int64_t start = cpu_time();
-    while (engine_schedule_one(engine))
+    while (engine_schedule_one(engine)) {
         answer_bindings(&w, engine);
+        engine_publish_metrics(engine);
+    }
     int64_t ns = cpu_time() - start;
     size_t placed = engine_get_stats(engine).pods;
     engine_free(engine);
+    metrics_free(metrics);
     vec_release(&w.bindings);
     if (placed != o->pods.n)
         return err_set(reterr, -ENOSPC, "only %zu of %zu pods fit", placed, o->pods.n);
@@ -255,6 +264,8 @@ static void init(struct bench *b)
          "also measure without records of decisions", false, NULL},
         {NULL, "feature-gates", '\0', FLAG_CUSTOM, &b->gates_flag, "GATES", FEATURE_GATES_HELP,
          false, NULL},
+        {NULL, "metrics", '\0', FLAG_BOOL, &b->metrics, NULL,
+         "count as the scheduler does, to see what that costs", false, NULL},
         {NULL, "help", 'h', FLAG_BOOL, &b->help, NULL, "this text", false, NULL},
     };
     static_assert(sizeof(flags) == sizeof(b->flags), "room for every flag");

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "cmd/cmd.h"
+#include "cmd/metrics_flags.h"
 #include "cmd/out_of_tree.h"
 #include "cmd/scheduler.h"
 #include "cmd/scheduler_retired.h"
@@ -361,11 +362,17 @@ static bool check_synced(void *ctx)
     return world_has_synced(((struct scheduler *)ctx)->world);
 }
 
+static bool check_candidate(void *ctx)
+{
+    return world_candidate_has_synced(((struct scheduler *)ctx)->world);
+}
+
 static const struct health_check checks_with_election[] = {
     {"leaderElection", check_leader_election, HEALTHZ | READYZ},
     {"ping", check_ping, LIVEZ},
     {"shutdown", check_shutdown, READYZ},
     {"sched-handler-sync", check_synced, READYZ},
+    {"informer-sync", check_candidate, READYZ}, /* of a coordinated election only */
 };
 static const struct health_check checks_without_election[] = {
     {"ping", check_ping, HEALTHZ | LIVEZ},
@@ -392,7 +399,8 @@ static int start_serving(struct scheduler *s, struct err *reterr)
         .world = s->world,
         .metrics = s->metrics,
         .checks = elects ? checks_with_election : checks_without_election,
-        .n_checks = elects ? ARRAY_LEN(checks_with_election) : ARRAY_LEN(checks_without_election),
+        .n_checks = elects ? ARRAY_LEN(checks_with_election) - !world_is_candidate(s->world)
+                           : ARRAY_LEN(checks_without_election),
         .ctx = s,
         .on_failed = on_serving_failed,
     };
@@ -404,7 +412,7 @@ static int start_serving(struct scheduler *s, struct err *reterr)
 
 static int start(struct scheduler *s, struct err *reterr)
 {
-    s->metrics = metrics_new();
+    s->metrics = metrics_of_flags(s->options, &s->features);
     int r = loop_new(&s->loop);
     if (r < 0)
         return err_set(reterr, r, "event loop: %s", strerror(-r));
@@ -417,6 +425,7 @@ static int start(struct scheduler *s, struct err *reterr)
         .config = &s->config,
         .registry = &s->registry,
         .features = &s->features,
+        .version = &KUBE_GIT_VERSION[1], /* without its v */
         .seed = rand_entropy(),
         .max_in_unschedulable = s->options->deprecated.max_in_unschedulable,
         .metrics = s->metrics,

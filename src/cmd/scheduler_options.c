@@ -367,10 +367,6 @@ int scheduler_options_check_tls(const struct scheduler_options *o, struct err *r
 /* A row goes when the flag is acted upon. */
 static const char *const idle[] = {
     "contention-profiling",
-    "allow-metric-labels",
-    "allow-metric-labels-manifest",
-    "disabled-metrics",
-    "show-hidden-metrics-for-version",
 };
 
 void scheduler_options_write_idle(const struct scheduler_options *o, struct buf *out)

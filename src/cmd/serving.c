@@ -284,11 +284,13 @@ static void on_authorized(void *ctx, enum authz_verdict verdict, struct str why)
 {
     struct serving_request *r = ctx;
     r->authz = NULL;
+    serving_metrics_authz(r->serving->counted, verdict, time_mono() - r->asked);
     switch (verdict) {
     case AUTHZ_ALLOWED:
         dispatch(r);
         break;
     case AUTHZ_FORBIDDEN:
+    case AUTHZ_DENIED:
         respond_forbidden(r, why);
         break;
     case AUTHZ_FAILED:
@@ -311,6 +313,7 @@ static void on_authenticated(void *ctx, enum authn_verdict verdict, const struct
 {
     struct serving_request *r = ctx;
     r->authn = NULL;
+    serving_metrics_authn(r->serving->counted, verdict, user, time_mono() - r->asked);
     if (verdict == AUTHN_BUSY) {
         respond_busy(r);
         return;
@@ -323,6 +326,7 @@ static void on_authenticated(void *ctx, enum authn_verdict verdict, const struct
     if (str_is(user->username, USER_ANONYMOUS))
         limit_stranger(r);
     r->user = str_dup(user->username);
+    r->asked = time_mono();
     /* r is gone where the answer was at hand. */
     struct authz_call *call =
         authz_check(r->serving->authz, user, r->verb, r->path, on_authorized, r);
@@ -338,6 +342,7 @@ static void handle(void *ctx, struct http_exchange *x)
         dispatch(r);
         return;
     }
+    r->asked = time_mono();
     struct authn_call *call = authn_check(s->authn, x, on_authenticated, r);
     if (call)
         r->authn = call;
@@ -374,6 +379,7 @@ int serving_new(struct loop *loop, const struct serving_options *options,
     s->loop = loop;
     s->options = *options;
     s->started = time_wall();
+    s->counted = serving_metrics_of(options->metrics);
     serving_health_init(s);
     int r = make_parts(s, reterr);
     s->options.authn = NULL; /* the maker's, and of no more use */

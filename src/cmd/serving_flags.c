@@ -2,6 +2,7 @@
 #include "cmd/serving_flags.h"
 
 #include "base/log.h"
+#include "cmd/resource_metrics.h"
 #include "codec/yaml.h"
 
 /* As upstream: reviews are what users of the endpoints wait for. */
@@ -66,6 +67,7 @@ static struct authn_options authn_options(struct scheduler_serving *s)
                   .extra_prefixes = names_of(&f->extra_headers_prefix)},
         .skip_lookup = f->skip_lookup,
         .token_ttl = f->token_cache_ttl,
+        .metrics = s->parts.metrics,
         .on_lookup_failed = f->tolerate_lookup_failure ? NULL : on_lookup_failed,
         .ctx = s,
     };
@@ -83,6 +85,7 @@ static struct authz_options authz_options(struct scheduler_serving *s)
         .n_always_allow_groups = 1,
         .authorized_ttl = f->authorized_ttl,
         .unauthorized_ttl = f->unauthorized_ttl,
+        .metrics = s->parts.metrics,
     };
 }
 
@@ -113,6 +116,12 @@ static void write_config(void *ctx, struct buf *out)
     buf_release(&text);
 }
 
+static void write_resources(void *ctx, struct buf *out)
+{
+    const struct scheduler_serving *s = ctx;
+    resource_metrics_write(s->parts.world, out);
+}
+
 /* --- certificates ----------------------------------------------------------------------------- */
 
 static struct serving_tls_options tls_options(struct scheduler_serving *s)
@@ -140,6 +149,7 @@ static struct serving_tls_options tls_options(struct scheduler_serving *s)
         .curves = curves,
         .n_curves = f->curve_preferences.n,
         .min_version = str_of(f->min_version),
+        .metrics = s->parts.metrics,
     };
 }
 
@@ -164,6 +174,7 @@ static int start(struct scheduler_serving *s, struct loop *loop, struct err *ret
         .n_checks = p->n_checks,
         .ctx = p->ctx,
         .metrics = p->metrics,
+        .write_resource_metrics = write_resources,
         .write_config = write_config,
         .page_ctx = s,
         .flags = s->flags,

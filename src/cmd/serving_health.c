@@ -2,6 +2,7 @@
 /* /healthz, /livez, /readyz, and what their checks came to as metrics. */
 #include "base/log.h"
 #include "base/vec.h"
+#include "cmd/process_metrics.h"
 #include "cmd/serving_internal.h"
 #include "net/url.h"
 
@@ -40,8 +41,7 @@ void serving_health_init(struct serving *s)
     s->slis = metrics_new();
     s->sli_now = metrics_add(s->slis, &now_desc);
     s->sli_total = metrics_add(s->slis, &total_desc);
-    metric_set(metric_with(metrics_add(s->slis, &start_desc), NULL),
-               (double)s->started / (double)NSEC_PER_SEC);
+    metric_set(metric_with(metrics_add(s->slis, &start_desc), NULL), process_start_time());
 }
 
 static void observe(struct serving *s, const struct health_root *root, const char *name, bool ok)

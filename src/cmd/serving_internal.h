@@ -12,6 +12,7 @@
 #define BERTH_CMD_SERVING_INTERNAL_H
 
 #include "cmd/serving.h"
+#include "cmd/serving_metrics.h"
 
 #define PLAIN_TEXT   "text/plain; charset=utf-8"
 #define HTML_TEXT    "text/html; charset=utf-8"
@@ -30,6 +31,7 @@ struct serving {
     struct serving_request *requests;
     struct metrics *slis; /* results of health checks */
     struct metric_family *sli_now, *sli_total;
+    struct serving_metrics *counted;   /* NULL: nothing is */
     bool explaining;                   /* the world has been asked */
     struct serving_request *explained; /* by whom; NULL: it has gone meanwhile */
     int64_t started;                   /* wall clock, ns */
@@ -43,6 +45,7 @@ struct serving_request {
     struct str path; /* decoded */
     struct str verb; /* the method in lower case */
     char *user;      /* for messages; NULL: nobody yet */
+    int64_t asked;   /* when authn or authz were, time_mono */
     struct authn_call *authn;
     struct authz_call *authz;
     struct serving_profile *profile; /* is taken for this one */

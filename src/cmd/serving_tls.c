@@ -9,9 +9,11 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "kube/file.h"
+#include "kube/review_metrics.h"
 
 #define PEM_MAX  ((size_t)4 << 20)
 #define INTERVAL (2 * NSEC_PER_SEC)
+#define CHORE    "DynamicServingCertificateController" /* upstream's name for it */
 
 /* A certificate and its key in files. */
 struct cert_files {
@@ -28,6 +30,7 @@ struct serving_tls {
     VEC(struct cert_files) sni;
     struct loop_timer timer;
     int64_t interval;
+    struct metrics *metrics;
 };
 
 struct pem_pair {
@@ -66,10 +69,12 @@ static bool has_changed(struct cert_files *files)
 static int load_own(struct serving_tls *tls, struct err *reterr)
 {
     struct pem_pair pem;
+    int64_t began = time_mono();
     int r = read_pair(tls->own, &pem, reterr);
     if (r == 0)
         r = tls_config_swap_certificate(tls->config, buf_str(&pem.cert), buf_str(&pem.key), reterr);
     pem_release(&pem);
+    workqueue_metrics_done(tls->metrics, CHORE, began, r == 0);
     return r;
 }
 
@@ -78,6 +83,7 @@ static int load_sni(struct serving_tls *tls, struct err *reterr)
     size_t n = tls->sni.n;
     struct pem_pair *pems = xcalloc(n ? n : 1, sizeof(*pems));
     struct tls_sni *certs = xcalloc(n ? n : 1, sizeof(*certs));
+    int64_t began = time_mono();
     int r = 0;
     for (size_t i = 0; i < n && r == 0; i++) {
         r = read_pair(&tls->sni.v[i], &pems[i], reterr);
@@ -92,6 +98,7 @@ static int load_sni(struct serving_tls *tls, struct err *reterr)
         pem_release(&pems[i]);
     free(pems);
     free(certs);
+    workqueue_metrics_done(tls->metrics, CHORE, began, r == 0);
     return r;
 }
 
@@ -221,6 +228,8 @@ int serving_tls_new(struct loop *loop, const struct serving_tls_options *options
     struct serving_tls *tls = xnew(struct serving_tls);
     arena_init(&tls->arena, 0);
     tls->interval = options->interval ? options->interval : INTERVAL;
+    tls->metrics = options->metrics;
+    workqueue_metrics_init(tls->metrics, CHORE);
     loop_timer_init(&tls->timer, loop, on_timer);
     take_sni(tls, options);
     int r = make_config(tls, options, reterr);

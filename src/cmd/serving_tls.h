@@ -12,6 +12,7 @@
 #ifndef BERTH_CMD_SERVING_TLS_H
 #define BERTH_CMD_SERVING_TLS_H
 
+#include "base/metrics.h"
 #include "net/loop.h"
 #include "net/tls.h"
 
@@ -31,8 +32,9 @@ struct serving_tls_options {
     size_t n_cipher_suites;
     const int64_t *curves; /* Go's numbers; none: the default */
     size_t n_curves;
-    struct str min_version; /* "VersionTLS12"; empty: that one */
-    int64_t interval;       /* between two looks at the files; 0: 2 s */
+    struct str min_version;  /* "VersionTLS12"; empty: that one */
+    int64_t interval;        /* between two looks at the files; 0: 2 s */
+    struct metrics *metrics; /* NULL: nothing is counted */
 };
 
 struct serving_tls;

@@ -354,12 +354,8 @@ void binding_write(struct berth_op *op, const struct berth_pod *pod, struct str 
                           .pod = pod->object,
                           .scheduler_name = op->cycle->profile->scheduler_name,
                           .node_name = node_name};
-    if (voice_on(&e->voice, 4))
-        say(&e->voice, 3, "Attempting to bind pod to node", KV_CSTR("logger", "Bind.DefaultBinder"),
-            KV_POD(pod), KV_REF("node", STR(""), node_name));
-    else
-        say(&e->voice, 3, "Attempting to bind pod to node", KV_POD(pod),
-            KV_REF("node", STR(""), node_name));
+    say_as(&e->voice, 3, "Bind.DefaultBinder", "Attempting to bind pod to node", KV_POD(pod),
+           KV_REF("node", STR(""), node_name));
     e->ports.submit(e->ports.ctx, &write);
 }
 

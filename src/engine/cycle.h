@@ -60,6 +60,7 @@ struct post_filter {
     /* Of preemption, where there was any. */
     const struct str *victims; /* "namespace/name" */
     size_t n_victims, n_candidates;
+    size_t offset; /* of the node with which the dry runs began, among those that could be helped */
     int64_t pdb_violations;
 };
 

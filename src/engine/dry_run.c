@@ -121,7 +121,8 @@ static bool take_in_order(struct window *w, struct count *count)
             continue;
         count->all++;
         count->harmless += f->victims.pdb_violations == 0;
-        if (count->harmless && count->all >= run->enough) {
+        /* Where none is wanted none is kept, and upstream goes through all nodes for nothing. */
+        if (run->enough && count->harmless && count->all >= run->enough) {
             w->n = i + 1;
             return true;
         }

@@ -133,6 +133,12 @@ static void pod_gone(struct engine *e, struct object *before)
     }
 }
 
+static bool same_version(const struct object *a, const struct object *b)
+{
+    struct str version = object_meta(a)->resource_version;
+    return !str_empty(version) && str_eq(version, object_meta(b)->resource_version);
+}
+
 static void pod_assigned(struct engine *e, struct object *before, struct object *after)
 {
     struct berth_pod *pod = pod_info_new(after, &e->names);
@@ -147,6 +153,8 @@ static void pod_assigned(struct engine *e, struct object *before, struct object 
     pod_groups_set(&e->cluster.pod_groups, pod);
     cache_set_pod(&e->cache, pod);
     pod_info_unref(pod);
+    if (!is_new && before && same_version(before, after))
+        return; /* only in another form */
     if (is_new || !before)
         tell_changes(e, BERTH_RESOURCE_ASSIGNED_POD, BERTH_ACTION_ADD, NULL, after);
     else
@@ -154,12 +162,6 @@ static void pod_assigned(struct engine *e, struct object *before, struct object 
                      pod_changes(object_pod(before), object_pod(after)), before, after);
     if (before && !was_assigned)
         say_unscheduled(e, 3, "Delete event for unscheduled pod", before);
-}
-
-static bool same_version(const struct object *a, const struct object *b)
-{
-    struct str version = object_meta(a)->resource_version;
-    return !str_empty(version) && str_eq(version, object_meta(b)->resource_version);
 }
 
 static void queued_pod_changed(struct engine *e, struct object *before, struct object *after)
@@ -175,12 +177,21 @@ static void queued_pod_changed(struct engine *e, struct object *before, struct o
         tell_freed(e, before, &priority);
 }
 
+<<<<<<< HEAD
 /* The rest of its group may have been waiting for it. */
 static void queue_new_pod(struct engine *e, struct berth_pod *pod, struct profile *profile)
 {
     queue_add(&e->queue, pod, profile, engine_now(e));
     if (e->groups && pod->pod->spec.scheduling_group)
         tell_changes(e, BERTH_RESOURCE_UNSCHEDULED_POD, BERTH_ACTION_ADD, NULL, pod->object);
+=======
+/* The same pod once more, perhaps in another form (OBJECT_KEEP_JSON): no news for anybody. */
+static void take_form(struct engine *e, struct object *object)
+{
+    struct berth_pod *pod = pod_info_new(object, &e->names);
+    queue_update(&e->queue, pod, NULL, 0, engine_now(e));
+    pod_info_unref(pod);
+>>>>>>> main
 }
 
 static void pod_unassigned(struct engine *e, struct object *before, struct object *after)
@@ -191,8 +202,10 @@ static void pod_unassigned(struct engine *e, struct object *before, struct objec
     /* Of a profile that is no more, it may still be under way. */
     if (!profile && !queue_get(&e->queue, uid))
         return;
-    if (before && same_version(before, after))
+    if (before && same_version(before, after)) {
+        take_form(e, after);
         return;
+    }
     if (cache_pod(&e->cache, uid)) {
         /* While it is assumed on a node, the binding under way decides; unless it is to go. */
         bool leaves = body->metadata.deletion_timestamp.set &&

@@ -31,11 +31,37 @@ static bool take(struct berth_cycle *cycle, enum berth_code code)
     return last;
 }
 
+static void say_status(const struct berth_cycle *cycle)
+{
+    const struct voice *voice = &cycle->engine->voice;
+    const struct post_filter *p = &cycle->post_filter;
+    const struct berth_pod *pod = cycle->engine->attempt.pod;
+    bool broke = p->last && !code_rejects(p->code) && p->code != BERTH_SUCCESS;
+    if (!voice_on(voice, broke ? 0 : 3))
+        return;
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < p->reasons.n; i++) {
+        buf_add_cstr(&text, i ? ", " : "");
+        buf_add_str(&text, p->reasons.v[i]);
+    }
+    if (!p->last)
+        say(voice, 3, "No PostFilter plugins are registered, so no preemption will be performed");
+    else if (broke)
+        say_error(voice, "Status after running PostFilter plugins for pod",
+                  KV_CSTR("logger", "UnhandledError"), KV_POD(pod),
+                  KV_STR("status", buf_str(&text)));
+    else
+        say(voice, 5, "Status after running PostFilter plugins for pod", KV_POD(pod),
+            KV_STR("status", buf_str(&text)));
+    buf_release(&text);
+}
+
 static void end(struct berth_cycle *cycle, struct cycle_failure *failure)
 {
     const struct post_filter *p = &cycle->post_filter;
     if (p->last)
         cycle_timed(cycle, METRIC_POST_FILTER, stage_code(p->code), true);
+    say_status(cycle);
     for (size_t i = 0; i < p->reasons.n; i++) {
         buf_add_cstr(&failure->text, i ? ", " : " ");
         buf_add_str(&failure->text, p->reasons.v[i]);
@@ -124,6 +150,6 @@ void post_filter_write(const struct berth_cycle *cycle, struct buf *out)
     buf_add_cstr(out, ",\"nominatedNode\":");
     json_write_str(out, cycle->nominated ? cycle->nominated_node : STR(""));
     write_texts("victims", p->victims, p->n_victims, out);
-    buf_add_printf(out, ",\"pdbViolations\":%lld,\"candidates\":%zu}", (long long)p->pdb_violations,
-                   p->n_candidates);
+    buf_add_printf(out, ",\"pdbViolations\":%lld,\"candidates\":%zu,\"offset\":%zu}",
+                   (long long)p->pdb_violations, p->n_candidates, p->offset);
 }

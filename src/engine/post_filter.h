@@ -28,9 +28,9 @@ enum berth_code post_filter_verdict(const struct berth_cycle *cycle, const struc
 
 /*
  * Appends ,"postFilter":{"plugin":NAME,"code":CODE,"reasons":[TEXT…],"nominatedNode":NODE,
- * "victims":["NAMESPACE/NAME"…],"pdbViolations":N,"candidates":N}, or nothing where no plugin was
- * asked. The plugin is the one that had the last word; code and reasons are those of all of them,
- * joined as upstream does. Victims are in order of importance.
+ * "victims":["NAMESPACE/NAME"…],"pdbViolations":N,"candidates":N,"offset":N}, or nothing where no
+ * plugin was asked. The plugin is the one that had the last word; code and reasons are those of all
+ * of them, joined as upstream does. Victims are in order of importance.
  */
 void post_filter_write(const struct berth_cycle *cycle, struct buf *out);
 

@@ -7,6 +7,9 @@
 #include "engine/internal.h"
 #include "engine/post_filter.h"
 
+/* What its lines are told as. */
+#define SPEAKER "PostFilter.DefaultPreemption"
+
 struct preemption {
     struct berth_cycle *cycle;
     const struct berth_handle *handle;
@@ -71,6 +74,9 @@ static enum berth_code broke(const struct dry_run *run, struct berth_status *sta
 static enum berth_code not_helpful(const struct dry_run *run, struct berth_status *status)
 {
     struct buf text = BUF_INIT;
+    say_as(&run->cycle->engine->voice, 2, SPEAKER,
+           "No preemption candidate is found; preemption is not helpful for scheduling",
+           KV_POD(run->pod));
     fit_error_preemption(run->cycle, run->reasons.v, run->reasons.n, &text);
     status_add_text(status, buf_str(&text));
     buf_release(&text);
@@ -102,6 +108,9 @@ static void search(struct dry_run *run)
 {
     struct engine *e = run->cycle->engine;
     find_nodes(run);
+    if (!run->n_nodes)
+        say_as(&e->voice, 3, SPEAKER, "Preemption will not help schedule pod on any node",
+               KV_POD(run->pod));
     if (!run->n_nodes || !is_prepared(run->cycle, run->pod))
         return;
     run->offset = (size_t)rand_below(&e->rand, run->n_nodes);
@@ -139,8 +148,8 @@ static enum berth_code choose(struct preemption *p, struct berth_status *status)
     p->chosen = p->candidates.v[best];
     vec_remove(&p->candidates, best);
     note_choice(p->cycle, &p->chosen);
-    say(&p->cycle->engine->voice, 2, "the target node for the preemption is determined",
-        KV_STR("node", p->chosen.node_name), KV_POD(p->pod));
+    say_as(&p->cycle->engine->voice, 2, SPEAKER, "the target node for the preemption is determined",
+           KV_STR("node", p->chosen.node_name), KV_POD(p->pod));
     enum berth_code code = eviction_start(p->cycle, p->pod, &p->chosen, p->handle->plugin->name);
     if (code == BERTH_SUCCESS)
         nominate(p);
@@ -327,6 +336,7 @@ enum berth_code preemption_run(struct berth_cycle *cycle, const struct berth_han
     enum berth_code code;
     search(&run);
     cycle->post_filter.n_candidates = run.candidates.n;
+    cycle->post_filter.offset = run.offset;
     status_clear(status);
     if (run.candidates.n) {
         p->candidates = run.candidates;

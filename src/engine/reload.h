@@ -28,6 +28,7 @@
 struct reload_result {
     size_t moved; /* pods out of unschedulablePods */
     size_t gone;  /* pods whose profile is no more */
+    size_t come;  /* pods whose profile is new, for whoever tells of them to count */
 };
 
 /*

@@ -199,7 +199,7 @@ static struct metric_tally *make_sli(struct scheduler_metrics *m, uint32_t attem
     label[1] = (char)('0' + attempts % 10);
     s.n -= attempts < METRIC_MAX_ATTEMPTS;
     if (attempts < 10)
-        s = str_slice(s, 1, s.n - 1);
+        s = str_slice(s, 1, s.n);
     return make_tally(m, &m->sli[attempts - 1], FAMILY_POD_SCHEDULING_SLI, &s);
 }
 
@@ -337,6 +337,24 @@ void scheduler_metrics_hint(struct scheduler_metrics *m, const struct berth_hand
 
 /* --- publishing ------------------------------------------------------------------------------- */
 
+/* Work of which there is none now, but has been: that shows by what it passed through. */
+static bool has_worked(const struct scheduler_metrics *m, enum metric_work work)
+{
+    static const enum metric_point points[WORK_COUNT] = {
+        [WORK_BINDING] = METRIC_PRE_BIND_PRE_FLIGHT,
+        [WORK_PRIORITIZING_EXTENDER] = METRIC_POINT_COUNT,
+        [WORK_FILTER] = METRIC_FILTER,
+        [WORK_SCORE] = METRIC_SCORE,
+    };
+    if (points[work] == METRIC_POINT_COUNT)
+        return false;
+    for (const struct profile_metrics *p = m->profiles; p; p = p->next)
+        for (size_t code = 0; code < METRIC_CODES; code++)
+            if (p->points[points[work]][code])
+                return true;
+    return false;
+}
+
 static void set_gauges(struct scheduler_metrics *m, const struct scheduler_gauges *g)
 {
     static const char *const work[WORK_COUNT] = {"binding", "prioritizing_extender", "Filter",
@@ -348,7 +366,7 @@ static void set_gauges(struct scheduler_metrics *m, const struct scheduler_gauge
     for (size_t i = 0; i < ARRAY_LEN(cache); i++)
         metric_tally_set(&m->board, m->cache[i], (double)cache[i]);
     for (size_t i = 0; i < WORK_COUNT; i++)
-        if (g->work[i] || m->work[i])
+        if (m->work[i] || g->work[i] || has_worked(m, (enum metric_work)i))
             metric_tally_set(&m->board, TALLY(m, &m->work[i], FAMILY_GOROUTINES, str_of(work[i])),
                              (double)g->work[i]);
 }

@@ -41,6 +41,15 @@ static inline bool voice_on(const struct voice *v, int level)
 #define say(v, level, message, ...) SAY_(v, LOG_INFO, level, message, ##__VA_ARGS__)
 #define say_error(v, message, ...)  SAY_(v, LOG_ERROR, 0, message, ##__VA_ARGS__)
 
+/* Who wants to know much (level 4) is also told which plugin speaks, and where: "Bind.X". */
+#define say_as(v, level, who, message, ...)                                \
+    do {                                                                   \
+        if (voice_on(v, 4))                                                \
+            say(v, level, message, KV_CSTR("logger", who), ##__VA_ARGS__); \
+        else                                                               \
+            say(v, level, message, ##__VA_ARGS__);                         \
+    } while (0)
+
 /* A pod or node as a value. */
 #define KV_META(k, meta) KV_REF(k, (meta)->namespace, (meta)->name)
 #define KV_POD(p)        KV_META("pod", &(p)->pod->metadata)

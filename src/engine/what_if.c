@@ -57,13 +57,13 @@ void what_if_begin(struct what_if *w, const struct berth_cycle *cycle,
 
 /* --- pods come and go ------------------------------------------------------------------------- */
 
-/* What the plugin said becomes the whole text: no filter is to blame. */
-static void tell_failure(struct what_if *w, const char *doing, const struct berth_handle *h,
-                         enum berth_code code)
+/* What the plugin said becomes the whole text, its name amidst what it was asked to do. */
+static void tell_failure(struct what_if *w, enum berth_code code, const char *before,
+                         const struct berth_handle *h, const char *behind)
 {
     struct cycle_failure failure = {0};
-    cycle_failure_status(&failure, &w->cycle, w->status, code,
-                         "running %s on PreFilter plugin \"%s\"", doing, h->plugin->name);
+    cycle_failure_status(&failure, &w->cycle, w->status, code, "running %s\"%s\"%s", before,
+                         h->plugin->name, behind);
     status_clear(w->status);
     status_add_text(w->status, buf_str(&failure.text));
     cycle_failure_release(&failure);
@@ -87,7 +87,8 @@ static bool tell_plugins(struct what_if *w, const struct berth_pod *other, bool 
         enum berth_code code = change(h->self, &w->cycle, w->pod, other, &w->node, w->status);
         if (code == BERTH_SUCCESS)
             continue;
-        tell_failure(w, add ? "AddPod" : "RemovePod", h, code);
+        tell_failure(w, code,
+                     add ? "AddPod on PreFilter plugin " : "RemovePod on PreFilter plugin ", h, "");
         return false;
     }
     return true;
@@ -109,10 +110,15 @@ bool what_if_remove(struct what_if *w, struct berth_pod *other)
 
 /* --- verdicts --------------------------------------------------------------------------------- */
 
-enum berth_code what_if_filter(const struct what_if *w, const struct berth_handle **ret_plugin)
+enum berth_code what_if_filter(struct what_if *w, const struct berth_handle **ret_plugin)
 {
     *ret_plugin = NULL;
-    return cycle_run_filters(&w->cycle, w->pod, &w->node, w->status, ret_plugin);
+    enum berth_code code = cycle_run_filters(&w->cycle, w->pod, &w->node, w->status, ret_plugin);
+    if (code == BERTH_SUCCESS || code_rejects(code))
+        return code;
+    tell_failure(w, code, "", *ret_plugin, " filter plugin");
+    *ret_plugin = NULL;
+    return code;
 }
 
 /* Who has been promised the node keeps it against a pod that is not above him. */

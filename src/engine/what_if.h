@@ -38,7 +38,7 @@ bool what_if_remove(struct what_if *w, struct berth_pod *other);
 bool what_if_keep_promises(struct what_if *w);
 /* The filters' verdict on the node as it would be. *ret_plugin: who refused; NULL: nobody did, or a
  * plugin broke while it was told of nominated pods. */
-enum berth_code what_if_filter(const struct what_if *w, const struct berth_handle **ret_plugin);
+enum berth_code what_if_filter(struct what_if *w, const struct berth_handle **ret_plugin);
 /*
  * The same with nominated pods counted as upstream does: with those that the pod has to respect,
  * and if there are any once more without.

@@ -115,10 +115,21 @@ static int renew_tls(struct auth *auth, struct err *reterr)
     return 0;
 }
 
+static enum rest_ca_reload ca_outcome(bool changed, int code)
+{
+    if (!changed)
+        return REST_CA_UNCHANGED;
+    if (code == 0)
+        return REST_CA_UPDATED;
+    return code == -EINVAL ? REST_CA_BAD : REST_CA_UNREADABLE;
+}
+
 static void look_at_files(struct auth *auth, bool now)
 {
     int64_t interval = auth->options.file_interval;
+    bool ca_changed;
     struct err err;
+    int r = 0;
 
     if (!now && interval > 0 && loop_now(auth->loop) - auth->looked_at < interval)
         return;
@@ -129,13 +140,16 @@ static void look_at_files(struct auth *auth, bool now)
         else
             log_info(2, "Token file has changed", KV_CSTR("file", auth->token_file.path));
     }
-    if (has_changed(&auth->ca_file) || has_changed(&auth->cert_file) ||
-        has_changed(&auth->key_file)) {
-        if (renew_tls(auth, &err) < 0)
+    ca_changed = has_changed(&auth->ca_file);
+    if (ca_changed || has_changed(&auth->cert_file) || has_changed(&auth->key_file)) {
+        r = renew_tls(auth, &err);
+        if (r < 0)
             log_error("Unable to rotate client certificate", KV_ERR(&err));
         else
             log_info(2, "Certificate files have changed; new connections use them");
     }
+    if (auth->ca_file.path)
+        rest_metrics_ca_reload(auth->options.metrics, ca_outcome(ca_changed, r));
 }
 
 /* --- the plugin ------------------------------------------------------------------------------- */
@@ -192,6 +206,20 @@ static char *dup_or_null(struct str s)
     return str_empty(s) ? NULL : str_dup(s);
 }
 
+/* The plugin's certificate is another one than before. */
+static void count_certificate(struct auth *auth, const char *old_cert)
+{
+    struct tls_validity old, now;
+
+    if (old_cert && tls_pem_validity(str_of(old_cert), &old) == 0)
+        rest_metrics_exec_rotated(auth->options.metrics,
+                                  time_wall() - old.not_before * NSEC_PER_SEC);
+    if (auth->exec_cert && tls_pem_validity(str_of(auth->exec_cert), &now) == 0)
+        rest_metrics_exec_expiry(auth->options.metrics, auth, now.not_after);
+    else
+        rest_metrics_exec_expiry(auth->options.metrics, auth, 0);
+}
+
 static int take_credential(struct auth *auth, const struct exec_credential *credential,
                            struct err *reterr)
 {
@@ -213,6 +241,7 @@ static int take_credential(struct auth *auth, const struct exec_credential *cred
             auth->exec_key = old_key;
             return r;
         }
+        count_certificate(auth, old_cert);
         free(old_cert);
         free(old_key);
     }
@@ -267,7 +296,12 @@ static void run_plugin(struct auth *auth)
     }
     auth->run = exec_start(auth->loop, auth->config, auth->options.exec_timeout, on_exec, auth,
                            &auth->failure);
-    if (!auth->run) {
+    if (auth->run) {
+        exec_count(auth->run, auth->options.metrics);
+    } else {
+        rest_metrics_exec(auth->options.metrics,
+                          auth->failure.code == -ENOENT ? REST_EXEC_NOT_FOUND : REST_EXEC_INTERNAL,
+                          1);
         log_error("Unable to get credentials", KV_ERR(&auth->failure));
         auth->failed_at = now;
         loop_task_schedule(auth->loop, &auth->answer);
@@ -431,6 +465,7 @@ struct auth *auth_free(struct auth *auth)
     if (!auth)
         return NULL;
     exec_cancel(auth->run);
+    rest_metrics_exec_expiry(auth->options.metrics, auth, 0);
     loop_task_cancel(auth->loop, &auth->answer);
     tls_config_unref(auth->tls);
     free(auth->token);

@@ -23,8 +23,9 @@ struct auth;
 struct auth_options {
     int64_t
         file_interval; /* files are looked at no more often than this; 0: 10 s; negative: always */
-    int64_t exec_timeout; /* 0: exec.h's */
-    int64_t exec_retry;   /* after a failed plugin no other try for so long; 0: 1 s */
+    int64_t exec_timeout;    /* 0: exec.h's */
+    int64_t exec_retry;      /* after a failed plugin no other try for so long; 0: 1 s */
+    struct metrics *metrics; /* NULL: nothing is counted */
 };
 
 /* config must outlive it. Reads the files once; -errno and one line that names the file. */

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "codec/json.h"
 #include "kube/authn_internal.h"
+#include "kube/review_metrics.h"
 #include "kube/ttl_cache.h"
 
 #define CACHE_ENTRIES  4096
@@ -20,6 +21,7 @@ struct authn {
     struct ttl_cache cache; /* token → status of its review as JSON */
     struct authn_call *calls;
     size_t n_calls;
+    struct metrics *metrics;
 };
 
 struct authn_call {
@@ -28,6 +30,8 @@ struct authn_call {
     const struct http_exchange *x;
     struct rest_call *rest; /* NULL: waits for the first lookup */
     char *token;
+    int64_t asked;
+    bool good; /* the answer says so */
     authn_fn *fn;
     void *ctx;
 };
@@ -89,6 +93,11 @@ static enum outcome by_proxy(struct authn *authn, const struct http_exchange *x,
     return authn_proxy_user(&trust->proxy, &x->headers, a, user) ? SOMEBODY : NOBODY;
 }
 
+static double seconds_left(const struct tls_peer *peer)
+{
+    return (double)tls_peer_validity(peer).not_after - (double)time_wall() / (double)NSEC_PER_SEC;
+}
+
 static enum outcome by_certificate(struct authn *authn, const struct http_exchange *x,
                                    struct arena *a, struct user_info *user)
 {
@@ -97,6 +106,7 @@ static enum outcome by_certificate(struct authn *authn, const struct http_exchan
     struct err err;
     if (!peer || !authn->trust.clients)
         return NOBODY;
+    review_metrics_certificate(authn->metrics, seconds_left(peer));
     if (tls_peer_verify(peer, authn->trust.clients, &err) < 0) {
         err_prefix(&err, err.code, "verifying certificate of \"%.*s\" failed",
                    STR_ARG(peer->common_name));
@@ -148,6 +158,8 @@ static bool tell_cached(struct authn *authn, struct str token, authn_fn *fn, voi
     arena_init(&arena, 0);
     bool ok = json_decode(text, &token_review_status_type, 0, &arena, &status, NULL) == 0;
     if (ok)
+        review_metrics_token_hit(authn->metrics);
+    if (ok)
         tell_status(fn, ctx, &status, &arena);
     arena_release(&arena);
     return ok;
@@ -170,6 +182,9 @@ static void call_free(struct authn_call *call)
     if (call->next)
         call->next->prev = call->prev;
     call->authn->n_calls--;
+    if (call->token)
+        review_metrics_token_fetched(call->authn->metrics, call->good,
+                                     loop_now(call->authn->loop) - call->asked);
     free(call->token);
     free(call);
 }
@@ -183,6 +198,8 @@ static void on_review(void *ctx, const struct rest_result *result)
     authn_fn *fn = call->fn;
     void *fn_ctx = call->ctx;
     arena_init(&arena, 0);
+    review_metrics_answer(call->authn->metrics, REVIEW_AUTHN, result->status,
+                          loop_now(call->authn->loop) - call->asked);
     int r = result->code;
     if (r == 0)
         r = json_decode(result->body, &token_review_type, 0, &arena, &review, &err);
@@ -193,6 +210,7 @@ static void on_review(void *ctx, const struct rest_result *result)
                     STR_ARG(review.status.error));
     if (r < 0)
         log_refusal(&err);
+    call->good = r == 0;
     call_free(call);
     tell_status(fn, fn_ctx, &review.status, &arena);
     arena_release(&arena);
@@ -204,6 +222,8 @@ static void ask(struct authn_call *call, struct str token)
     struct token_review_spec spec = {.token = token};
     struct buf body = BUF_INIT;
     call->token = str_dup(token);
+    call->asked = loop_now(authn->loop);
+    review_metrics_token_fetch(authn->metrics);
     token_review_write(&spec, &body);
     struct rest_request request = {.verb = REST_CREATE,
                                    .path = STR(TOKEN_REVIEWS_PATH),
@@ -319,14 +339,17 @@ int authn_new(struct loop *loop, const struct authn_options *options, struct aut
               struct err *reterr)
 {
     struct authn *authn = xnew(struct authn);
+    struct rest_options rest = {.metrics = options->metrics};
     int r = 0;
     authn->loop = loop;
+    authn->metrics = options->metrics;
+    review_metrics_init(authn->metrics);
     authn->token_ttl = options->token_ttl;
     authn->timeout = options->timeout ? options->timeout : REVIEW_TIMEOUT;
     authn->trust.on_first = on_first_lookup;
     ttl_cache_init(&authn->cache, CACHE_ENTRIES, CACHE_BYTES);
     if (options->kube)
-        r = rest_client_new(loop, options->kube, NULL, &authn->client, reterr);
+        r = rest_client_new(loop, options->kube, &rest, &authn->client, reterr);
     if (r == 0)
         r = authn_trust_init(&authn->trust, loop, authn->client, options, reterr);
     if (r < 0)

@@ -15,6 +15,7 @@
 #define BERTH_KUBE_AUTHN_H
 
 #include "api/authentication.h"
+#include "base/metrics.h"
 #include "kube/client.h"
 #include "net/http_server.h"
 
@@ -43,6 +44,7 @@ struct authn_options {
     int64_t timeout;         /* of one review; 0: 10 s */
     int64_t file_interval;   /* files are looked at no more often than this; 0: 2 s */
     int64_t lookup_interval; /* 0: 60 s */
+    struct metrics *metrics; /* NULL: nothing is counted */
     /* Told once where the first lookup fails; NULL: that is tolerated. */
     void (*on_lookup_failed)(void *ctx, const struct err *err);
     void *ctx;

@@ -36,6 +36,7 @@ struct authn_trust {
     int64_t lookup_interval;
     bool looks_up, looked_up; /* there is something to look up; it has been tried */
     bool failing;             /* told already */
+    struct metrics *metrics;
     void (*on_lookup_failed)(void *ctx, const struct err *err);
     void *ctx;
     void (*on_first)(struct authn_trust *trust); /* the first lookup is over, one way or another */

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "codec/json_value.h"
 #include "kube/authn_internal.h"
+#include "kube/review_metrics.h"
 
 #define SYSTEM          "/api/v1/namespaces/kube-system"
 #define CONFIG_MAP      SYSTEM "/configmaps/extension-apiserver-authentication"
@@ -11,6 +12,12 @@
 #define LOOKUP_INTERVAL (60 * NSEC_PER_SEC)
 #define LOOKUP_AGAIN    (10 * NSEC_PER_SEC)
 #define LOOKUP_TIMEOUT  (10 * NSEC_PER_SEC)
+
+/* Upstream's names for these chores. */
+#define CHORE_MAP       "DynamicConfigMapCABundle-client-ca"
+#define CHORE_HEADERS   "RequestHeaderAuthRequestController"
+#define CHORE_CLIENT_CA "DynamicCABundle-client-ca-bundle"
+#define CHORE_PROXY_CA  "DynamicCABundle-request-header"
 
 struct config_map {
     str_map data;
@@ -46,6 +53,16 @@ static int read_ca(struct authn_ca_file *file, struct tls_trust **trust, struct 
     return 0;
 }
 
+static int refresh_ca(struct authn_trust *trust, bool proxies, struct err *reterr)
+{
+    int64_t began = time_mono();
+    int r = proxies ? read_ca(&trust->proxy_ca, &trust->proxies, reterr)
+                    : read_ca(&trust->client_ca, &trust->clients, reterr);
+    workqueue_metrics_done(trust->metrics, proxies ? CHORE_PROXY_CA : CHORE_CLIENT_CA, began,
+                           r == 0);
+    return r;
+}
+
 void authn_trust_refresh(struct authn_trust *trust)
 {
     int64_t now = loop_now(trust->loop);
@@ -53,9 +70,9 @@ void authn_trust_refresh(struct authn_trust *trust)
     if (now < trust->next_file_check)
         return;
     trust->next_file_check = now + trust->file_interval;
-    if (trust->client_ca.path && read_ca(&trust->client_ca, &trust->clients, &err) < 0)
+    if (trust->client_ca.path && refresh_ca(trust, false, &err) < 0)
         log_error("Client CA file could not be read again", KV_ERR(&err));
-    if (trust->proxy_ca.path && read_ca(&trust->proxy_ca, &trust->proxies, &err) < 0)
+    if (trust->proxy_ca.path && refresh_ca(trust, true, &err) < 0)
         log_error("Request header CA file could not be read again", KV_ERR(&err));
 }
 
@@ -158,7 +175,11 @@ static void on_config_map(void *ctx, const struct rest_result *result)
     struct authn_trust *trust = ctx;
     struct err err = result->err;
     trust->call = NULL;
+    int64_t began = time_mono();
     int r = result->code == 0 ? take_map(trust, result->body, &err) : result->code;
+    workqueue_metrics_done(trust->metrics, CHORE_MAP, began, r == 0);
+    if (!trust->proxy_ca.path)
+        workqueue_metrics_done(trust->metrics, CHORE_HEADERS, began, r == 0);
     bool first = !trust->looked_up;
     if (r < 0)
         tell_failure(trust, &err);
@@ -198,6 +219,9 @@ static void begin_lookup(struct authn_trust *trust, const struct authn_options *
                     KV_CSTR("configmap", "kube-system/extension-apiserver-authentication"));
         return;
     }
+    workqueue_metrics_init(trust->metrics, CHORE_MAP);
+    if (!trust->proxy_ca.path)
+        workqueue_metrics_init(trust->metrics, CHORE_HEADERS);
     trust->looks_up = true;
     loop_timer_set(&trust->timer, 0);
 }
@@ -208,6 +232,7 @@ int authn_trust_init(struct authn_trust *trust, struct loop *loop, struct rest_c
     int r = 0;
     trust->loop = loop;
     trust->client = client;
+    trust->metrics = o->metrics;
     trust->file_interval = o->file_interval ? o->file_interval : FILE_INTERVAL;
     trust->lookup_interval = o->lookup_interval ? o->lookup_interval : LOOKUP_INTERVAL;
     trust->next_file_check = loop_now(loop) + trust->file_interval;
@@ -217,12 +242,14 @@ int authn_trust_init(struct authn_trust *trust, struct loop *loop, struct rest_c
     loop_timer_init(&trust->timer, loop, on_timer);
     if (given(o->client_ca_file)) {
         trust->client_ca.path = xstrdup(o->client_ca_file);
-        r = read_ca(&trust->client_ca, &trust->clients, reterr);
+        workqueue_metrics_init(o->metrics, CHORE_CLIENT_CA);
+        r = refresh_ca(trust, false, reterr);
     }
     if (r == 0 && given(o->request_header_ca_file)) {
         trust->proxy_ca.path = xstrdup(o->request_header_ca_file);
         trust->proxy = authn_proxy_copy(&o->proxy, &trust->arena);
-        r = read_ca(&trust->proxy_ca, &trust->proxies, reterr);
+        workqueue_metrics_init(o->metrics, CHORE_PROXY_CA);
+        r = refresh_ca(trust, true, reterr);
     }
     if (r == 0)
         begin_lookup(trust, o);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "codec/json.h"
 #include "kube/rest.h"
+#include "kube/review_metrics.h"
 #include "kube/ttl_cache.h"
 
 #define CACHE_ENTRIES  8192
@@ -27,6 +28,7 @@ struct authz {
     struct ttl_cache cache; /* spec as JSON → status as JSON */
     struct authz_call *calls;
     size_t n_calls;
+    struct metrics *metrics;
 };
 
 struct authz_call {
@@ -35,6 +37,7 @@ struct authz_call {
     struct rest_call *rest;
     char *key;
     size_t key_n;
+    int64_t asked;
     authz_fn *fn;
     void *ctx;
 };
@@ -102,7 +105,11 @@ static void tell(authz_fn *fn, void *ctx, const struct subject_access_review_sta
         fn(ctx, AUTHZ_FAILED,
            STR("webhook subject access review returned both allow and deny response"));
     else
-        fn(ctx, status->allowed ? AUTHZ_ALLOWED : AUTHZ_FORBIDDEN, status->reason);
+        fn(ctx,
+           status->allowed  ? AUTHZ_ALLOWED
+           : status->denied ? AUTHZ_DENIED
+                            : AUTHZ_FORBIDDEN,
+           status->reason);
 }
 
 static bool tell_cached(struct authz *authz, struct str key, authz_fn *fn, void *ctx)
@@ -151,6 +158,8 @@ static void on_review(void *ctx, const struct rest_result *result)
     authz_fn *fn = call->fn;
     void *fn_ctx = call->ctx;
     arena_init(&arena, 0);
+    review_metrics_answer(call->authz->metrics, REVIEW_AUTHZ, result->status,
+                          loop_now(call->authz->loop) - call->asked);
     int r = result->code;
     if (r == 0)
         r = json_decode(result->body, &subject_access_review_type, 0, &arena, &review, &err);
@@ -173,6 +182,7 @@ static struct authz_call *ask(struct authz *authz, struct buf *key, authz_fn *fn
     call->authz = authz;
     call->fn = fn;
     call->ctx = ctx;
+    call->asked = loop_now(authz->loop);
     call->key_n = key->n;
     call->key = buf_take(key);
     call->next = authz->calls;
@@ -231,7 +241,9 @@ int authz_new(struct loop *loop, const struct authz_options *options, struct aut
               struct err *reterr)
 {
     struct authz *authz = xnew(struct authz);
+    struct rest_options rest = {.metrics = options->metrics};
     authz->loop = loop;
+    authz->metrics = options->metrics;
     authz->authorized_ttl = options->authorized_ttl;
     authz->unauthorized_ttl = options->unauthorized_ttl;
     authz->timeout = options->timeout ? options->timeout : REVIEW_TIMEOUT;
@@ -243,7 +255,7 @@ int authz_new(struct loop *loop, const struct authz_options *options, struct aut
         authz->groups[i] = arena_dup(&authz->arena, options->always_allow_groups[i]);
     int r = take_paths(authz, options, reterr);
     if (r == 0 && options->kube)
-        r = rest_client_new(loop, options->kube, NULL, &authz->client, reterr);
+        r = rest_client_new(loop, options->kube, &rest, &authz->client, reterr);
     if (r < 0)
         authz_free(authz);
     else

@@ -12,6 +12,7 @@
 #define BERTH_KUBE_AUTHZ_H
 
 #include "api/authentication.h"
+#include "base/metrics.h"
 #include "kube/client.h"
 #include "net/loop.h"
 
@@ -27,6 +28,7 @@ struct authz_options {
     size_t n_always_allow_groups;
     int64_t authorized_ttl, unauthorized_ttl; /* ns */
     int64_t timeout;                          /* of one review; 0: 10 s */
+    struct metrics *metrics;                  /* NULL: nothing is counted */
 };
 
 /* -EINVAL where a path has a '*' elsewhere than at its end. */
@@ -37,9 +39,10 @@ struct authz *authz_free(struct authz *authz);
 
 enum authz_verdict {
     AUTHZ_ALLOWED,
-    AUTHZ_FORBIDDEN,
-    AUTHZ_FAILED, /* nobody could be asked */
-    AUTHZ_BUSY,   /* too many reviews are under way */
+    AUTHZ_FORBIDDEN, /* nobody allows it */
+    AUTHZ_DENIED,    /* somebody says no */
+    AUTHZ_FAILED,    /* nobody could be asked */
+    AUTHZ_BUSY,      /* too many reviews are under way */
 };
 
 /* why: the reason of whoever forbade it, or what failed; may be empty. Lives until it returns. */

@@ -189,6 +189,7 @@ struct exec_run {
     bool grouped; /* the plugin leads a process group of its own */
     bool exited, closed;
     int status; /* of waitpid */
+    struct metrics *metrics;
 };
 
 static void run_free(struct exec_run *run)
@@ -227,6 +228,19 @@ static void finish(struct exec_run *run, int code, const struct exec_credential 
     fn(ctx, code, credential, err);
 }
 
+void exec_count(struct exec_run *run, struct metrics *metrics)
+{
+    run->metrics = metrics;
+}
+
+/* A signal's exit code is -1 to Go. */
+static void count_exit(const struct exec_run *run)
+{
+    int code = WIFSIGNALED(run->status) ? -1 : WEXITSTATUS(run->status);
+
+    rest_metrics_exec(run->metrics, code ? REST_EXEC_FAILED : REST_EXEC_OK, code);
+}
+
 static void finish_exited(struct exec_run *run)
 {
     struct exec_credential credential;
@@ -236,6 +250,7 @@ static void finish_exited(struct exec_run *run)
     int r;
 
     arena_init(&arena, 0);
+    count_exit(run);
     if (WIFSIGNALED(run->status))
         r = err_set(&err, -ECHILD, "ended by signal %d", WTERMSIG(run->status));
     else if (WEXITSTATUS(run->status) == 127 && !str_empty(hint))
@@ -297,6 +312,7 @@ static void on_timeout(struct loop_timer *timer)
     struct exec_run *run = CONTAINER_OF(timer, struct exec_run, timer);
     struct err err;
 
+    rest_metrics_exec(run->metrics, REST_EXEC_INTERNAL, 1);
     finish(run, err_set(&err, -ETIMEDOUT, "did not finish in time"), NULL, &err);
 }
 

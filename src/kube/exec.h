@@ -15,6 +15,7 @@
 
 #include "base/time.h"
 #include "kube/client.h"
+#include "kube/rest_metrics.h"
 #include "net/loop.h"
 
 #define EXEC_MAX_OUTPUT          ((size_t)1 << 20)
@@ -42,6 +43,8 @@ struct exec_run;
  */
 struct exec_run *exec_start(struct loop *loop, const struct kube_config *config, int64_t timeout,
                             exec_done_fn *fn, void *ctx, struct err *reterr);
+/* Counts how the plugin ends. NULL is fine. */
+void exec_count(struct exec_run *run, struct metrics *metrics);
 /* Kills the plugin; no callback. NULL is fine; returns NULL. */
 struct exec_run *exec_cancel(struct exec_run *run);
 

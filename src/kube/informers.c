@@ -55,7 +55,17 @@ static void on_contact(void *ctx, struct reflector *reflector)
     }
 }
 
-static const struct reflector_sink reflector_sink = {on_event, on_synced, on_contact, is_known};
+static void on_refetched(void *ctx, struct reflector *reflector)
+{
+    struct informers *in = ctx;
+
+    (void)reflector;
+    if (!informers_are_refetching(in) && in->sink->on_refetched)
+        in->sink->on_refetched(in->ctx);
+}
+
+static const struct reflector_sink reflector_sink = {on_event, on_synced, on_contact, is_known,
+                                                     on_refetched};
 
 struct informers *informers_new(struct rest_client *client, const struct informer_row *rows,
                                 size_t n, const struct reflector_options *defaults,
@@ -100,6 +110,15 @@ struct informers *informers_free(struct informers *in)
 bool informers_have_synced(const struct informers *in)
 {
     return in->n_synced == in->n;
+}
+
+bool informers_are_refetching(const struct informers *in)
+{
+    for (size_t i = 0; i < in->n; i++) {
+        if (reflector_is_refetching(in->reflectors[i]))
+            return true;
+    }
+    return false;
 }
 
 struct reflector *informers_get(const struct informers *in, enum kind_id kind)

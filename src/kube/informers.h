@@ -28,6 +28,8 @@ struct informers_sink {
     void (*on_kind_synced)(void *ctx, const struct kind *kind);
     /* Once, after the last kind. May be NULL. */
     void (*on_synced)(void *ctx);
+    /* After reflector_refetch of some, when all of these are done. May be NULL. */
+    void (*on_refetched)(void *ctx);
 };
 
 struct informers;
@@ -40,6 +42,8 @@ void informers_start(struct informers *informers);
 struct informers *informers_free(struct informers *informers); /* NULL is fine; returns NULL */
 
 bool informers_have_synced(const struct informers *informers);
+/* Is any reflector fetching once more what it knows? */
+bool informers_are_refetching(const struct informers *informers);
 /* The reflector of a kind; NULL where the table has none. */
 struct reflector *informers_get(const struct informers *informers, enum kind_id kind);
 

@@ -31,10 +31,10 @@ void reflector_removed(struct reflector *r, struct object *final)
     object_unref(old);
 }
 
-/* An object of a list: an unchanged one is no news. */
+/* An object of a list: an unchanged one is no news, unless it is wanted in another form. */
 void reflector_listed(struct reflector *r, struct object *object)
 {
-    if (!store_keep(&r->store, object_meta(object)))
+    if (r->refetching || !store_keep(&r->store, object_meta(object)))
         reflector_upsert(r, object);
 }
 
@@ -46,13 +46,18 @@ static void on_swept(void *ctx, struct object *object)
 /* The list is complete: what it did not name is gone. */
 void reflector_replaced(struct reflector *r)
 {
+    bool refetched = r->refetching, synced = r->synced;
+
     store_sweep(&r->store, on_swept, r);
-    if (r->synced)
-        return;
+    r->refetching = false;
     r->synced = true;
-    log_info(2, "Caches populated", KV_TYPE(r), KV_REFLECTOR);
-    if (r->sink->on_synced)
-        r->sink->on_synced(r->ctx, r->options.kind);
+    if (!synced) {
+        log_info(2, "Caches populated", KV_TYPE(r), KV_REFLECTOR);
+        if (r->sink->on_synced)
+            r->sink->on_synced(r->ctx, r->options.kind);
+    }
+    if (refetched && r->sink->on_refetched)
+        r->sink->on_refetched(r->ctx, r);
 }
 
 /* --- complaints --------------------------------------------------- */
@@ -297,6 +302,31 @@ size_t reflector_count(const struct reflector *r)
 struct object *reflector_get(struct reflector *r, struct str namespace, struct str name)
 {
     return store_get(&r->store, namespace, name);
+}
+
+unsigned reflector_object_flags(const struct reflector *r)
+{
+    return r->options.object_flags;
+}
+
+void reflector_set_object_flags(struct reflector *r, unsigned flags)
+{
+    r->options.object_flags = flags;
+}
+
+void reflector_refetch(struct reflector *r, unsigned flags)
+{
+    reflector_set_object_flags(r, flags);
+    if (!r->started)
+        return;
+    r->refetching = true;
+    r->call = rest_cancel(r->call);
+    reflector_try_again(r, false, 0);
+}
+
+bool reflector_is_refetching(const struct reflector *r)
+{
+    return r->refetching;
 }
 
 void reflector_kick(struct reflector *r)

@@ -38,6 +38,8 @@ struct reflector_sink {
      * it need not be an error line. May be NULL.
      */
     bool (*is_known)(void *ctx, const struct rest_result *result);
+    /* What reflector_refetch began is done. May be NULL. */
+    void (*on_refetched)(void *ctx, struct reflector *reflector);
 };
 
 /* Zero means the default. Times in ns. */
@@ -78,6 +80,16 @@ size_t reflector_count(const struct reflector *reflector);
 void reflector_each(const struct reflector *reflector, store_fn *fn, void *ctx);
 /* Lent; NULL where there is none. */
 struct object *reflector_get(struct reflector *reflector, struct str namespace, struct str name);
+
+unsigned reflector_object_flags(const struct reflector *reflector);
+/* Objects that come from now on are fetched with these flags (enum object_flags). */
+void reflector_set_object_flags(struct reflector *reflector, unsigned flags);
+/*
+ * The same, and those that are known are fetched once more: each is told as modified, be it the
+ * same version. One that has not been started only keeps the flags in mind.
+ */
+void reflector_refetch(struct reflector *reflector, unsigned flags);
+bool reflector_is_refetching(const struct reflector *reflector);
 
 /*
  * Somebody else has reached the server: a reflector that waits because it could not tries again

@@ -38,6 +38,7 @@ struct reflector {
     bool no_streaming;         /* refused by the server, or not wanted */
     bool resume;               /* the next try is a watch, not a list */
     bool synced, missing;
+    bool refetching;   /* a list under way, or to come, tells of all objects */
     bool cut_off;      /* waiting because the server could not be reached */
     int64_t kicked_at; /* out of that wait; 0: never */
 

@@ -43,7 +43,18 @@ static int make_channels(struct rest_client *client, struct err *reterr)
 
     for (size_t i = 0; i < REST_N_CHANNELS && r == 0; i++)
         r = http_client_new(client->loop, &options, &client->http[i], reterr);
+    rest_metrics_transports(client->options.metrics, REST_N_CHANNELS);
     return r;
+}
+
+/* "10.0.0.1:6443", as the URL has it, but for a password. */
+static struct str host_of(const struct rest_client *client)
+{
+    struct str host = rest_origin(client), part;
+
+    str_split(&host, ':', &part);
+    host = str_slice(host, 2, host.n);
+    return str_find(host, '@') < host.n ? str_slice(host, str_find(host, '@') + 1, host.n) : host;
 }
 
 int rest_client_new(struct loop *loop, const struct kube_config *config,
@@ -59,6 +70,7 @@ int rest_client_new(struct loop *loop, const struct kube_config *config,
     if (options)
         client->options = *options;
     set_defaults(&client->options);
+    client->options.auth.metrics = client->options.metrics;
     ratelimit_init(&client->limit, config->qps, config->burst, loop_now(loop));
     r = url_parse(config->server, &url, reterr);
     if (r == 0)
@@ -70,6 +82,7 @@ int rest_client_new(struct loop *loop, const struct kube_config *config,
         return err_prefix(reterr, r, "%.*s", STR_ARG(config->source));
     }
     client->base_path = url.path;
+    client->meter = rest_meter_new(client->options.metrics, host_of(client));
     auth_set_tls_listener(client->auth, on_tls, client);
     *ret_client = client;
     return 0;
@@ -84,6 +97,7 @@ struct rest_client *rest_client_free(struct rest_client *client)
     for (size_t i = 0; i < REST_N_CHANNELS; i++)
         http_client_free(client->http[i]);
     auth_free(client->auth);
+    rest_meter_free(client->meter);
     free(client);
     return NULL;
 }
@@ -119,24 +133,30 @@ struct str rest_origin(const struct rest_client *client)
 
 struct verb {
     const char *method;
+    enum rest_method counted;
     const char *content_type; /* NULL: that of the encoded object */
 };
 
 static const struct verb verbs[] = {
-    [REST_GET] = {"GET", NULL},
-    [REST_LIST] = {"GET", NULL},
-    [REST_CREATE] = {"POST", NULL},
-    [REST_UPDATE] = {"PUT", NULL},
-    [REST_PATCH_STRATEGIC] = {"PATCH", "application/strategic-merge-patch+json"},
-    [REST_PATCH_MERGE] = {"PATCH", "application/merge-patch+json"},
-    [REST_PATCH_JSON] = {"PATCH", "application/json-patch+json"},
-    [REST_APPLY] = {"PATCH", "application/apply-patch+yaml"},
-    [REST_DELETE] = {"DELETE", NULL},
+    [REST_GET] = {"GET", REST_M_GET, NULL},
+    [REST_LIST] = {"GET", REST_M_GET, NULL},
+    [REST_CREATE] = {"POST", REST_M_POST, NULL},
+    [REST_UPDATE] = {"PUT", REST_M_PUT, NULL},
+    [REST_PATCH_STRATEGIC] = {"PATCH", REST_M_PATCH, "application/strategic-merge-patch+json"},
+    [REST_PATCH_MERGE] = {"PATCH", REST_M_PATCH, "application/merge-patch+json"},
+    [REST_PATCH_JSON] = {"PATCH", REST_M_PATCH, "application/json-patch+json"},
+    [REST_APPLY] = {"PATCH", REST_M_PATCH, "application/apply-patch+yaml"},
+    [REST_DELETE] = {"DELETE", REST_M_DELETE, NULL},
 };
 
 const char *rest_method(enum rest_verb verb)
 {
     return verbs[verb].method;
+}
+
+enum rest_method rest_meter_method(enum rest_verb verb)
+{
+    return verbs[verb].counted;
 }
 
 struct str rest_body_type(const struct rest_call *call)

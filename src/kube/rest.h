@@ -22,6 +22,7 @@
 #include "api/watch.h"
 #include "kube/auth.h"
 #include "kube/client.h"
+#include "kube/rest_metrics.h"
 #include "net/http_client.h"
 
 #define REST_MAX_LIST    ((uint64_t)128 << 20) /* a list's page, of 500 objects */
@@ -41,9 +42,7 @@ struct rest_options {
     int64_t ping_timeout;
     uint64_t max_list, max_reply; /* REST_MAX_LIST, REST_MAX_REPLY */
     size_t max_frame;             /* REST_MAX_FRAME */
-    /* Told of every attempt's outcome, for metrics; code is the HTTP status, 0: no answer. */
-    void (*observe)(void *ctx, const char *method, int status, int64_t ns);
-    void *observe_ctx;
+    struct metrics *metrics;      /* see kube/rest_metrics.h; NULL: nothing is counted */
 };
 
 /* config must outlive the client. options may be NULL. */

@@ -118,6 +118,9 @@ void rest_call_finish(struct rest_call *call, struct rest_result *result)
                          STR_ARG(str_slice(call->target, 0, str_find(call->target, '?'))));
     result->encoding = call->encoding;
     result->object_flags = call->object_flags;
+    if (!is_watch(call))
+        rest_meter_done(call->client->meter, rest_meter_method(call->verb),
+                        loop_now(call->client->loop) - call->begun);
     detach(call);
     /* From here on the client may go at any time. */
     if (is_watch(call))
@@ -151,6 +154,17 @@ int rest_fail(struct rest_call *call, struct err *reterr, int code, const char *
 
 /* --- an attempt ------------------------------------------------------------------------------- */
 
+/* An attempt has been answered, or has failed without. */
+static void count_attempt(struct rest_call *call, int status)
+{
+    struct rest_meter *meter = call->client->meter;
+    enum rest_method method = rest_meter_method(call->verb);
+
+    rest_meter_attempt(meter, method, status, call->again);
+    if (!is_watch(call))
+        rest_meter_sent(meter, method, call->body.n);
+}
+
 static void on_head(void *ctx, int status, const struct http_headers *headers)
 {
     struct rest_call *call = ctx;
@@ -159,6 +173,7 @@ static void on_head(void *ctx, int status, const struct http_headers *headers)
     int64_t seconds;
 
     call->status = status;
+    count_attempt(call, status);
     call->retry_after = str_to_i64(str_trim(retry), &seconds) && seconds >= 0 ? seconds : -1;
     call->encoding_known = true;
     if (str_starts(type, STR(KUBE_CONTENT_PROTOBUF)))
@@ -215,7 +230,6 @@ static void send_now(struct rest_call *call)
     if (is_watch(call))
         request.max_body = 0;
     call->generation = auth_generation(client->auth);
-    call->started = loop_now(client->loop);
     call->status = 0;
     call->retry_after = -1;
     call->encoding = ENCODING_JSON;
@@ -258,16 +272,24 @@ static void on_task(struct loop_task *task)
 /* Begins an attempt after `delay`, and after the rate limit's. */
 static void begin(struct rest_call *call, int64_t delay)
 {
-    if (!is_watch(call))
-        delay = MAX(delay, ratelimit_take(&call->client->limit, loop_now(call->client->loop)));
+    struct rest_client *client = call->client;
+
+    if (!is_watch(call)) {
+        int64_t wait = ratelimit_take(&client->limit, loop_now(client->loop));
+
+        if (client->limit.interval)
+            rest_meter_limited(client->meter, rest_meter_method(call->verb), wait);
+        delay = MAX(delay, wait);
+    }
     if (delay > 0)
         loop_timer_set(&call->timer, delay);
     else
-        loop_task_schedule(call->client->loop, &call->task);
+        loop_task_schedule(client->loop, &call->task);
 }
 
 void rest_call_start(struct rest_call *call)
 {
+    call->begun = loop_now(call->client->loop);
     begin(call, 0);
 }
 
@@ -325,6 +347,7 @@ static bool retry_later(struct rest_call *call)
         call->attempts >= call->max_retries)
         return false;
     call->attempts++;
+    call->again = true;
     delay = call->retry_after >= client->options.retry_after_max / client->options.retry_unit
                 ? client->options.retry_after_max
                 : call->retry_after * client->options.retry_unit;
@@ -347,6 +370,7 @@ static bool retry_lost(struct rest_call *call, int code, bool retryable)
         !(retryable || read_only))
         return false;
     call->attempts++;
+    call->again = true;
     begin(call, retryable && call->attempts == 1 ? 0 : call->client->options.retry_unit);
     return true;
 }
@@ -410,6 +434,7 @@ static void answered(struct rest_call *call)
     if (call->status >= 300) {
         if (negotiate_again(call) || retry_later(call))
             return;
+        rest_meter_received(call->client->meter, rest_meter_method(call->verb), call->answer.n);
         fail_by_status(call, &result, &status);
     } else if (is_watch(call)) {
         result.code = call->stream.open ? rest_stream_end(call, &result.err)
@@ -419,6 +444,7 @@ static void answered(struct rest_call *call)
         result.code = rest_fail(call, &result.err, -EPROTO,
                                 "the answer is neither JSON nor Kubernetes protobuf");
     } else {
+        rest_meter_received(call->client->meter, rest_meter_method(call->verb), call->answer.n);
         result.body = buf_str(&call->answer);
     }
     rest_call_finish(call, &result);
@@ -428,13 +454,11 @@ static void answered(struct rest_call *call)
 static void on_done(void *ctx, int code, const struct err *err, bool retryable)
 {
     struct rest_call *call = ctx;
-    struct rest_client *client = call->client;
     struct rest_result result = {.status = call->status};
 
     call->http = NULL;
-    if (client->options.observe)
-        client->options.observe(client->options.observe_ctx, rest_method(call->verb), call->status,
-                                loop_now(client->loop) - call->started);
+    if (!call->status)
+        count_attempt(call, 0);
     if (code == 0) {
         answered(call);
         return;

@@ -30,7 +30,8 @@ struct rest_client {
     struct auth *auth;
     struct http_client *http[REST_N_CHANNELS];
     struct ratelimit limit;
-    struct str base_path; /* of the server's URL, without a slash at its end */
+    struct rest_meter *meter; /* NULL: nothing is counted */
+    struct str base_path;     /* of the server's URL, without a slash at its end */
     bool json_only[KIND_COUNT];
     struct rest_call *calls; /* all that are open */
 };
@@ -66,8 +67,9 @@ struct rest_call {
     struct auth_wait wait;
     struct http_call *http;
 
+    int64_t begun; /* when all this did */
+
     /* The attempt in progress. */
-    int64_t started;
     uint64_t generation; /* of the credentials it carries */
     bool asked_proto;
     int status;
@@ -77,6 +79,7 @@ struct rest_call {
     struct buf answer;
 
     int attempts;
+    bool again;     /* there has been another, which the server or the network ended */
     bool refreshed; /* after a 401 */
     bool *gone;     /* set by rest_cancel while events are handed out; NULL: none are */
 };
@@ -87,6 +90,7 @@ struct str rest_origin(const struct rest_client *client);
 struct str rest_target(struct rest_client *client, const struct rest_request *request, bool watch,
                        struct arena *a);
 const char *rest_method(enum rest_verb verb);
+enum rest_method rest_meter_method(enum rest_verb verb);
 struct str rest_body_type(const struct rest_call *call);
 
 /* rest_call.c */

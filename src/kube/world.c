@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kube/world.h"
 
-#include <unistd.h>
-
 #include "base/log.h"
 #include "kube/world_internal.h"
 
@@ -22,8 +20,8 @@ static void on_event(void *ctx, enum watch_event_type type, struct object *old,
     world_post_letter(w, &letter);
 }
 
-static const struct informers_sink informers_sink = {.on_event = on_event,
-                                                     .on_synced = world_on_synced};
+static const struct informers_sink informers_sink = {
+    .on_event = on_event, .on_synced = world_on_synced, .on_refetched = world_on_refetched};
 
 /*
  * What the engine looks at. Pods that have ended hold nothing any more. Behind nodes and pods:
@@ -43,47 +41,20 @@ static const struct informer_row informer_rows[] = {
 
 /* --- making and ending ------------------------------------------------------------------------ */
 
-/* As many threads as the configuration wants and the machine has. */
-static struct pool *make_pool(const struct scheduler_config *config)
-{
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return pool_new((size_t)MAX(1, MIN((long)*config->parallelism, cores)));
-}
-
 /* Objects that extenders are sent are kept as they came. */
 static struct informers *make_informers(struct world *w)
 {
     struct informer_row rows[ARRAY_LEN(informer_rows)];
     memcpy(rows, informer_rows, sizeof(rows));
-    for (size_t i = 0; w->extenders && i < ARRAY_LEN(rows); i++)
-        rows[i].object_flags = extenders_object_flags(w->extenders, rows[i].kind);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        rows[i].object_flags = world_object_flags(w, rows[i].kind);
     return informers_new(w->client, rows, ARRAY_LEN(rows), NULL, &informers_sink, w);
-}
-
-static void extender_done(void *ctx, struct extender_answer *answer)
-{
-    world_post_letter(ctx, &(struct letter){.kind = LETTER_EXTENDER_DONE, .answer = answer});
-}
-
-static int make_extenders(struct world *w, struct engine_options *engine, struct err *reterr)
-{
-    struct extenders_options options = {.configs = w->config->extenders.v,
-                                        .n = w->config->extenders.n};
-    if (!options.n)
-        return 0;
-    int r = extenders_new(w->loop, &options, extender_done, w, &w->extenders, reterr);
-    if (r < 0)
-        return r;
-    engine->extenders = extenders_specs(w->extenders);
-    engine->n_extenders = options.n;
-    return 0;
 }
 
 static int make_parts(struct world *w, const struct world_options *o, struct err *reterr)
 {
-    w->pool = make_pool(o->config);
+    w->pool = pool_new(world_parallelism(o->config));
     struct engine_options engine = {
-        .config = o->config,
         .registry = o->registry,
         .features = o->features,
         .metrics = o->metrics,
@@ -95,9 +66,12 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
     int r = mailbox_init(&w->letters, false);
     if (r < 0)
         return err_set(reterr, r, "mailbox: %s", strerror(-r));
-    r = make_extenders(w, &engine, reterr);
-    if (r == 0)
+    r = world_setup_new(w, o->config, o->owner, &w->setup, reterr);
+    if (r == 0) {
+        w->setups = w->setup;
+        world_setup_options(w->setup, &engine);
         r = engine_new(&engine, &w->engine, reterr);
+    }
     if (r == 0) {
         engine_set_verbosity(w->engine, log_threshold());
         engine_say_plugins(w->engine);
@@ -108,7 +82,7 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
     if (r == 0)
         r = rest_client_new(w->loop, o->kube, &rest, &w->event_client, reterr);
     if (r == 0)
-        r = world_make_elector(w, reterr);
+        r = world_make_elector(w, o, reterr);
     if (r < 0)
         return r;
     w->recorder = event_recorder_new(w->event_client, NULL);
@@ -123,6 +97,7 @@ int world_new(const struct world_options *options, const struct world_callbacks 
     w->loop = options->loop;
     w->config = options->config;
     w->metrics = options->metrics;
+    w->registry = options->registry;
     w->callbacks = callbacks;
     w->ctx = ctx;
     w->outbox_end = &w->outbox;
@@ -170,9 +145,10 @@ struct world *world_free(struct world *w)
         rest_cancel(w->open->deletion);
         world_errand_free(w->open);
     }
-    extenders_free(w->extenders);
+    world_free_setups(w);
     informers_free(w->informers);
     event_recorder_free(w->recorder);
+    lease_candidature_free(w->candidature);
     lease_elector_free(w->elector);
     rest_client_free(w->event_client);
     rest_client_free(w->client);

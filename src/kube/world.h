@@ -14,6 +14,7 @@
 
 #include "base/metrics.h"
 #include "engine/engine.h"
+#include "engine/reload.h"
 #include "kube/client.h"
 #include "net/loop.h"
 
@@ -23,8 +24,10 @@ struct world_options {
     struct loop *loop;
     const struct kube_config *kube;
     const struct scheduler_config *config;
+    void *owner; /* of config, see world_reload */
     const struct registry *registry;
     const struct features *features; /* NULL: the defaults */
+    const char *version; /* "1.36.3": what candidates for leading tell; NULL: nothing */
     uint64_t seed;
     int64_t max_in_unschedulable; /* ns; 0: the engine's default */
     struct metrics *metrics;      /* outlives the world; NULL: nothing is counted */
@@ -35,6 +38,11 @@ struct world_callbacks {
     void (*on_lost)(void *ctx);
     /* world_stop has come to its end. */
     void (*on_stopped)(void *ctx);
+    /* What became of world_reload. err not NULL: refused, nothing has changed. May be NULL. */
+    void (*on_reloaded)(void *ctx, void *owner, const struct reload_result *result,
+                        const struct err *err);
+    /* Nothing of this configuration is in use any more. Not told of what world_free ends. */
+    void (*on_retired)(void *ctx, void *owner);
 };
 
 int world_new(const struct world_options *options, const struct world_callbacks *callbacks,
@@ -68,8 +76,24 @@ void world_each_pod(const struct world *world, world_pod_fn *fn, void *ctx);
  */
 void world_dump(struct world *world);
 
+/*
+ * Another configuration, which has been checked: its extenders, profiles and settings take the
+ * place of those there are, between two attempts. What concerns the API server and the election
+ * stays as it is. Where extenders are to be sent objects in a form in which they have not been
+ * kept, these are fetched first. on_reloaded tells what came of it, before what it replaced is
+ * retired; where another reload overtakes it, it is retired without a word.
+ *
+ * config lives until on_retired is told its owner; where it is refused, here (negative) or by
+ * on_reloaded, it is the caller's again.
+ */
+int world_reload(struct world *world, const struct scheduler_config *config, void *owner,
+                 struct err *reterr) MUST_CHECK;
+
 /* For health checks. */
 bool world_has_synced(const struct world *world);
+/* Whether this instance stands for a coordinated election, and has found out if it is known. */
+bool world_is_candidate(const struct world *world);
+bool world_candidate_has_synced(const struct world *world);
 bool world_is_healthy(const struct world *world);
 
 #endif

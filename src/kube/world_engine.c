@@ -33,7 +33,8 @@ static void port_call_extender(void *ctx, const struct extender_call *call)
 {
     struct world *w = ctx;
     w->bindings += call->verb == EXTENDER_BIND;
-    extenders_call(w->extenders, call);
+    const struct world_setup *setup = call->owner;
+    extenders_call(setup->extenders, call);
 }
 
 static void port_log(void *ctx, const struct log_site *site, const char *message,
@@ -49,6 +50,7 @@ struct ports world_ports(struct world *w)
                           .now = port_now,
                           .submit = port_submit,
                           .call_extender = port_call_extender,
+                          .retired = world_retire,
                           .log = port_log,
                           .pool = w->pool};
 }
@@ -150,6 +152,9 @@ static void read_letter(struct world *w, struct letter *l)
         break;
     case LETTER_DUMP:
         world_write_dump(w->engine, l->census);
+        break;
+    case LETTER_RELOAD:
+        world_switch(w, l->setup);
         break;
     case LETTER_EXPLAIN:
         l->question->attempts = engine_explain(w->engine, str_of(l->question->namespace),

@@ -19,6 +19,7 @@
 #include "kube/extender.h"
 #include "kube/informers.h"
 #include "kube/lease.h"
+#include "kube/lease_candidate.h"
 #include "kube/pod_binding.h"
 #include "kube/pod_writes.h"
 #include "kube/world.h"
@@ -42,6 +43,7 @@ enum letter_kind {
     LETTER_CLOSE, /* no further pod is tried; bindings under way end as they will */
     LETTER_EXPLAIN,
     LETTER_DUMP,
+    LETTER_RELOAD,
 };
 
 struct letter {
@@ -56,6 +58,17 @@ struct letter {
     struct extender_answer *answer; /* LETTER_EXTENDER_DONE */
     struct question *question;      /* LETTER_EXPLAIN */
     struct census *census;          /* LETTER_DUMP */
+    struct world_setup *setup;      /* LETTER_RELOAD; the world's */
+};
+
+/* One configuration, and what belongs to it on the loop's thread. The engine's owner. */
+struct world_setup {
+    struct world *world;
+    const struct scheduler_config *config;
+    void *owner;
+    struct extenders *extenders; /* NULL: there are none */
+    struct world_setup *next;    /* in world.setups */
+    bool unused;                 /* the engine has said so, before it said what replaces it */
 };
 
 /* What the loop's thread is told to write. */
@@ -94,8 +107,11 @@ struct world {
     struct rest_client *client, *event_client;
     struct informers *informers;
     struct event_recorder *recorder;
-    struct extenders *extenders;               /* NULL: there are none */
+    struct world_setup *setups;                /* all that are in use, the newest first */
+    struct world_setup *setup;                 /* that the engine has, as far as is known */
+    struct world_setup *waiting;               /* for objects; NULL: none. Not among setups yet */
     struct lease_elector *elector;             /* NULL: no election */
+    struct lease_candidature *candidature;     /* NULL: the election is not coordinated */
     struct errand *open;                       /* writes under way */
     struct letter *letters_out, **letters_end; /* of this round, not posted yet */
     struct loop_task post_letters;
@@ -110,6 +126,7 @@ struct world {
     bool started, thread_runs;
     struct mailbox letters;
     struct pool *pool; /* helps the engine's thread to filter and score */
+    const struct registry *registry;
     struct engine *engine;
     /* Engine's thread only. */
     bool may_schedule;
@@ -120,7 +137,8 @@ struct world {
 
 /* --- world_life.c: the loop's thread ----------------------------------------------------------- */
 
-int world_make_elector(struct world *w, struct err *reterr) MUST_CHECK;
+int world_make_elector(struct world *w, const struct world_options *options,
+                       struct err *reterr) MUST_CHECK;
 void world_on_synced(void *world);
 void world_on_end_timer(struct loop_timer *timer);
 /* The engine waits for no binding any more. */
@@ -145,6 +163,25 @@ void world_post_letter(struct world *w, const struct letter *letter);
 void world_on_post_letters(struct loop_task *task);
 /* With those that travel behind it. NULL is fine. */
 void world_free_letters(struct letter *letter);
+
+/* --- world_reload.c --------------------------------------------------------------------------- */
+
+/* Fails where extenders cannot be made. */
+int world_setup_new(struct world *w, const struct scheduler_config *config, void *owner,
+                    struct world_setup **ret_setup, struct err *reterr) MUST_CHECK;
+/* Whatever is left; no thread runs any more. */
+void world_free_setups(struct world *w);
+/* What the engine wants to know of it. */
+void world_setup_options(const struct world_setup *setup, struct engine_options *options);
+/* With which flags objects of the kind have to be fetched for all setups in use. */
+unsigned world_object_flags(const struct world *w, enum kind_id kind);
+/* As many threads as the configuration wants and the machine has. */
+size_t world_parallelism(const struct scheduler_config *config);
+/* The loop's thread: objects have been fetched anew. */
+void world_on_refetched(void *world);
+/* The engine's thread. */
+void world_switch(struct world *w, struct world_setup *setup);
+void world_retire(void *world, void *setup);
 
 /* --- world_writes.c --------------------------------------------------------------------------- */
 

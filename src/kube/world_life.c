@@ -48,6 +48,8 @@ void world_start(struct world *w)
     }
     pthread_setname_np(w->thread, "berth-engine");
     w->started = w->thread_runs = true;
+    if (w->candidature)
+        lease_candidature_start(w->candidature);
     if (delays_cache(w))
         lease_elector_start(w->elector);
     else
@@ -163,8 +165,27 @@ static const struct lease_callbacks lease_callbacks = {
     .on_stopped_leading = on_stopped_leading,
 };
 
-int world_make_elector(struct world *w, struct err *reterr)
+/* Upstream names the lease by the program here, whatever it is called otherwise. */
+static void make_candidature(struct world *w, const struct world_options *o)
 {
+    const struct kube_version *emulated = &o->features->emulated;
+    struct buf version = BUF_INIT;
+    buf_add_printf(&version, "%u.%u.0", emulated->major, emulated->minor);
+    struct lease_candidate_options options = {
+        .namespace = STR("kube-system"),
+        .name = lease_elector_identity(w->elector),
+        .lease_name = STR("kube-scheduler"),
+        .binary_version = str_of(o->version),
+        .emulation_version = buf_str(&version),
+        .strategy = STR("OldestEmulationVersion"),
+    };
+    w->candidature = lease_candidature_new(w->client, &options);
+    buf_release(&version);
+}
+
+int world_make_elector(struct world *w, const struct world_options *o, struct err *reterr)
+{
+    bool coordinated = o->features && features_enabled(o->features, "CoordinatedLeaderElection");
     const struct leader_election_config *le = &w->config->leader_election;
     if (!*le->leader_elect)
         return 0;
@@ -177,8 +198,12 @@ int world_make_elector(struct world *w, struct err *reterr)
         .event_client = w->event_client,
         .component = *w->config->profiles.v[0].scheduler_name,
         .metrics = w->metrics,
+        .coordinated = coordinated,
     };
-    return lease_elector_new(w->client, &options, &lease_callbacks, w, &w->elector, reterr);
+    int r = lease_elector_new(w->client, &options, &lease_callbacks, w, &w->elector, reterr);
+    if (r == 0 && coordinated)
+        make_candidature(w, o);
+    return r;
 }
 
 /* --- for health checks ------------------------------------------------------------------------ */
@@ -186,6 +211,16 @@ int world_make_elector(struct world *w, struct err *reterr)
 bool world_has_synced(const struct world *w)
 {
     return informers_have_synced(w->informers);
+}
+
+bool world_is_candidate(const struct world *w)
+{
+    return w->candidature != NULL;
+}
+
+bool world_candidate_has_synced(const struct world *w)
+{
+    return !w->candidature || lease_candidature_has_synced(w->candidature);
 }
 
 bool world_is_healthy(const struct world *w)

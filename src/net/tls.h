@@ -131,6 +131,13 @@ struct tls_trust *tls_trust_free(struct tls_trust *trust); /* NULL is fine; retu
 /* 0, or -EKEYREJECTED and the reason: "certificate has expired", … */
 int tls_peer_verify(const struct tls_peer *peer, const struct tls_trust *trust,
                     struct err *reterr) MUST_CHECK;
+/* When a certificate holds, in seconds since 1970. */
+struct tls_validity {
+    int64_t not_before, not_after;
+};
+struct tls_validity tls_peer_validity(const struct tls_peer *peer);
+/* Of the first certificate of a PEM text; -EINVAL where there is none. */
+int tls_pem_validity(struct str cert_pem, struct tls_validity *ret_validity) MUST_CHECK;
 /* Appends the SHA-256 of the certificate in hexadecimal digits. */
 void tls_peer_fingerprint(const struct tls_peer *peer, struct buf *out);
 

@@ -71,6 +71,38 @@ out:
     return r;
 }
 
+/* --- when they hold --------------------------------------------------------------------------- */
+
+static int64_t seconds_of(const ASN1_TIME *time)
+{
+    struct tm tm = {0};
+    return ASN1_TIME_to_tm(time, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
+}
+
+static struct tls_validity validity_of(const X509 *cert)
+{
+    return (struct tls_validity){seconds_of(X509_get0_notBefore(cert)),
+                                 seconds_of(X509_get0_notAfter(cert))};
+}
+
+struct tls_validity tls_peer_validity(const struct tls_peer *peer)
+{
+    return validity_of(peer->certificate);
+}
+
+int tls_pem_validity(struct str cert_pem, struct tls_validity *ret_validity)
+{
+    BIO *bio = bio_of(cert_pem);
+    X509 *cert = PEM_read_bio_X509(bio, NULL, no_password, NULL);
+    ERR_clear_error();
+    BIO_free(bio);
+    if (!cert)
+        return -EINVAL;
+    *ret_validity = validity_of(cert);
+    X509_free(cert);
+    return 0;
+}
+
 /* --- making ----------------------------------------------------------------------------------- */
 
 static bool add_extension(X509 *cert, X509 *issuer, int nid, const char *value)

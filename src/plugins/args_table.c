@@ -3,14 +3,10 @@
 
 #include "api/scalars.h"
 #include "base/time.h"
+#include "plugins/default_preemption/args.h"
 #include "plugins/resource_args.h"
 
 /* --- DefaultPreemption ------------------------------------------------------------------------ */
-
-struct default_preemption_args {
-    struct args_meta meta;
-    int32_t *min_candidate_nodes_percentage, *min_candidate_nodes_absolute;
-};
 
 static const struct field default_preemption_fields[] = {
     ARGS_META_FIELDS(struct default_preemption_args),
@@ -59,7 +55,7 @@ static void check_default_preemption(const void *ctx, struct complaints *c)
     }
 }
 
-static const struct args_kind default_preemption_kind = {
+const struct args_kind default_preemption_args_kind = {
     .plugin = "DefaultPreemption",
     .name = "DefaultPreemptionArgs",
     .type = &default_preemption_type,
@@ -220,7 +216,7 @@ static const struct args_kind dynamic_resources_kind = {
 /* --- all of them ------------------------------------------------------------------------------ */
 
 const struct args_kind *const in_tree_args[] = {
-    &default_preemption_kind,
+    &default_preemption_args_kind,
     &dynamic_resources_kind,
     &inter_pod_affinity_args_kind,
     &node_affinity_args_kind,

@@ -12,6 +12,7 @@
 
 #include "plugins/plugin_args.h"
 
+extern const struct args_kind default_preemption_args_kind;
 extern const struct args_kind inter_pod_affinity_args_kind;
 extern const struct args_kind node_affinity_args_kind;
 extern const struct args_kind node_label_args_kind;

@@ -14,6 +14,7 @@ static const struct berth_plugin *const plugins[] = {
     &node_resources_fit_plugin,
     &pod_topology_spread_plugin,
     &inter_pod_affinity_plugin,
+    &default_preemption_plugin,
     &node_resources_balanced_allocation_plugin,
     &image_locality_plugin,
     &default_binder_plugin,

@@ -25,6 +25,7 @@ extern const struct berth_plugin node_resources_balanced_allocation_plugin;
 extern const struct berth_plugin image_locality_plugin;
 extern const struct berth_plugin pod_topology_spread_plugin;
 extern const struct berth_plugin inter_pod_affinity_plugin;
+extern const struct berth_plugin default_preemption_plugin;
 extern const struct berth_plugin default_binder_plugin;
 extern const struct berth_plugin node_declared_features_plugin;
 extern const struct berth_plugin gang_scheduling_plugin;

@@ -130,6 +130,7 @@ struct sim *sim_free(struct sim *sim)
     while (sim->writes.n)
         free_write(vec_pop(&sim->writes));
     vec_release(&sim->writes);
+    vec_release(&sim->leaving);
     vec_release(&sim->evictions);
     map_release(&sim->by_uid);
     free(sim);
@@ -285,12 +286,21 @@ static void change_pod(struct sim *sim, const struct sim_write *w, struct object
     object_unref(after);
 }
 
-/* It is gone at once: nobody is slow to terminate here. */
-static void remove_pod(struct sim *sim, const struct sim_write *w, struct object *before)
+/* Nobody is slow to terminate here, but none leaves before all are asked. */
+static void evict_pod(struct sim *sim, const struct sim_write *w, struct object *pod)
 {
-    object_unref(replace(sim, before, NULL));
+    vec_push(&sim->leaving, object_ref(pod));
     answer(sim, w, 200, "");
+}
+
+static void remove_pod(struct sim *sim, const struct object *pod)
+{
+    struct object *before = current(sim, pod);
+    if (!before)
+        return;
+    object_unref(replace(sim, before, NULL));
     engine_object_changed(sim->engine, before, NULL);
+    object_unref(before);
 }
 
 static void tell_write(struct sim *sim, const struct sim_write *w)
@@ -299,7 +309,7 @@ static void tell_write(struct sim *sim, const struct sim_write *w)
     if (!before)
         answer(sim, w, 404, "the pod is gone");
     else if (w->kind == WRITE_EVICTION)
-        remove_pod(sim, w, before);
+        evict_pod(sim, w, before);
     else
         change_pod(sim, w, before);
     object_unref(before);
@@ -314,6 +324,11 @@ static void tell_writes(struct sim *sim)
         free_write(w);
     }
     vec_clear(&sim->writes);
+    for (size_t i = 0; i < sim->leaving.n; i++) {
+        remove_pod(sim, sim->leaving.v[i]);
+        object_unref(sim->leaving.v[i]);
+    }
+    vec_clear(&sim->leaving);
 }
 
 void sim_run(struct sim *sim)

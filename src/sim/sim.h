@@ -38,6 +38,7 @@ struct sim {
     struct map by_uid;
     size_t n_open;                      /* of these: being tried, neither placed nor given up */
     VEC(struct sim_write *) writes;     /* asked for, not yet told */
+    VEC(struct object *) leaving;       /* pods that are deleted when all of that is told */
     VEC(struct sim_eviction) evictions; /* in their order */
     uint64_t next_version;
 };

@@ -70,7 +70,7 @@ func (b *berth) run(c *testCase) ([]*attempt, error) {
 		return nil, err
 	}
 	if c.attempts() > 1 {
-		return all, nil
+		return untilTooMany(all, c.attempts()), nil
 	}
 	// A pod that failed may be tried again when all others have been tried.
 	var first []*attempt
@@ -80,6 +80,17 @@ func (b *berth) run(c *testCase) ([]*attempt, error) {
 		}
 	}
 	return first, nil
+}
+
+// untilTooMany: while one pod may be tried again all are; from then on the two go separate ways.
+func untilTooMany(list []*attempt, most int) []*attempt {
+	for i, a := range list {
+		if a.Attempt > most && i > 0 {
+			list[i-1].cut = true
+			return list[:i]
+		}
+	}
+	return list
 }
 
 func (b *berth) exec(args []string, stdin []byte) ([]byte, error) {

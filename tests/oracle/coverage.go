@@ -113,7 +113,7 @@ func (c *coverage) addPreemption(tc *testCase, a *attempt) {
 		c.addPreemptionReasons(reason)
 	}
 	note("more candidates than were wanted", p.limit < p.within && p.Candidates >= p.limit)
-	note("a nomination cleared", len(p.Cleared) > 0)
+	note("a nomination cleared", len(p.cleared) > 0)
 	if p.NominatedNode == "" {
 		return
 	}

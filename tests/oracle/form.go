@@ -34,6 +34,8 @@ type attempt struct {
 
 	// Only upstream has this: it walks a map, so that the order of nodes means nothing.
 	anyOrder bool
+	// There are more attempts, which do not count.
+	cut bool
 }
 
 type pluginVerdict struct {
@@ -70,14 +72,14 @@ type postFilter struct {
 	Victims       []string `json:"victims"` // the most important first
 	PDBViolations int64    `json:"pdbViolations"`
 	Candidates    int      `json:"candidates"`
-	Offset        int      `json:"offset"`  // the node, of those that may become free, with which it began
-	Cleared       []string `json:"cleared"` // pods that lost what they were promised
+	Offset        int      `json:"offset"` // the node, of those that may become free, with which it began
 
 	// Only upstream has these.
-	rule    string // which left one candidate
-	within  int    // nodes that may become free
-	limit   int    // candidates wanted
-	deleted int    // victims that did not terminate anyway
+	cleared []string // pods that lost what they were promised
+	rule    string   // which left one candidate
+	within  int      // nodes that may become free
+	limit   int      // candidates wanted
+	deleted int      // victims that did not terminate anyway
 }
 
 func (a *attempt) preemption() *postFilter {

@@ -133,9 +133,8 @@ func fullName(pod *corev1.Pod) string { return pod.Namespace + "/" + pod.Name }
 
 func (s *preemptionSpy) report(result *fwk.PostFilterResult, status *fwk.Status) *postFilter {
 	p := &postFilter{Plugin: defaultpreemption.Name, Code: status.Code().String(), Reasons: reasonsOf(status),
-		Candidates: s.candidates(), Offset: s.offset, Cleared: s.cleared, rule: s.rule, within: s.within, limit: s.limit,
+		Candidates: s.candidates(), Offset: s.offset, cleared: s.cleared, rule: s.rule, within: s.within, limit: s.limit,
 		deleted: len(s.deleted)}
-	sort.Strings(p.Cleared)
 	if result == nil || result.NominatingInfo == nil || result.NominatedNodeName == "" {
 		return p
 	}

@@ -492,7 +492,7 @@ func (r *run) tryAgain(list, script []*attempt) ([]*attempt, error) {
 				next = pod
 			}
 		}
-		if next == nil {
+		if next == nil || len(list) > 0 && len(list) == len(script) && script[len(list)-1].cut {
 			return list, nil
 		}
 		a, err := r.schedule(r.queue.PopSpecificPod(r.logger, next))

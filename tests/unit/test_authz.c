@@ -168,7 +168,7 @@ static void test_answers(void **state)
     assert_int_equal(v.verdict, AUTHZ_FORBIDDEN);
     assert_string_equal(v.why, "not today");
     answer("{\"allowed\":false,\"denied\":true}", false);
-    assert_int_equal(ask(&jane, "/metrics").verdict, AUTHZ_FORBIDDEN);
+    assert_int_equal(ask(&jane, "/metrics").verdict, AUTHZ_DENIED);
     answer("{\"allowed\":true,\"denied\":true}", false);
     assert_int_equal(ask(&jane, "/metrics").verdict, AUTHZ_FAILED);
     answer("7", false);

@@ -33,6 +33,12 @@ static void assert_waits(struct fixture *f, const char *pod, const char *message
     assert_string_equal(condition->message, message);
 }
 
+/* What preemption adds to it. */
+#define NOBODY_BELOW \
+    " preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+#define NOT_HELPFUL \
+    " preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+
 /* --- placing ---------------------------------------------------------------------------------- */
 
 static void binds_to_the_emptier_node(void **state)
@@ -64,7 +70,7 @@ static void an_assumed_pod_counts_before_it_is_confirmed(void **state)
     fixture_schedule(&f);
     assert_non_null(fixture_binding(&f, "p"));
     assert_null(fixture_binding(&f, "q"));
-    assert_waits(&f, "q", "0/1 nodes are available: 1 Insufficient cpu.");
+    assert_waits(&f, "q", "0/1 nodes are available: 1 Insufficient cpu." NOBODY_BELOW);
     fixture_release(&f);
 }
 
@@ -121,7 +127,7 @@ static void profiles_serve_their_own_pods(void **state)
                                    "\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]}}"));
     fixture_settle(&f);
     assert_placed(&f, "bold", "a");
-    assert_waits(&f, "big", "0/1 nodes are available: 1 Insufficient cpu.");
+    assert_waits(&f, "big", "0/1 nodes are available: 1 Insufficient cpu." NOT_HELPFUL);
     fixture_release(&f);
 }
 
@@ -145,7 +151,9 @@ static void reasons_are_counted_and_sorted(void **state)
     fixture_settle(&f);
     assert_waits(&f, "p",
                  "0/4 nodes are available: 1 Insufficient memory, 1 Too many pods, 1 node(s) were "
-                 "unschedulable, 2 Insufficient cpu.");
+                 "unschedulable, 2 Insufficient cpu. preemption: 0/4 nodes are available: 1 No "
+                 "preemption victims found for incoming pod, 3 Preemption is not helpful for "
+                 "scheduling.");
     assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "p")->reason, "Unschedulable");
     fixture_release(&f);
 }
@@ -227,7 +235,7 @@ static void uncordoning_helps(void **state)
     fixture_add(&f, cordoned("a", true));
     fixture_add(&f, fixture_pod("p", "1", "1Gi"));
     fixture_settle(&f);
-    assert_waits(&f, "p", "0/1 nodes are available: 1 node(s) were unschedulable.");
+    assert_waits(&f, "p", "0/1 nodes are available: 1 node(s) were unschedulable." NOT_HELPFUL);
     fixture_update(&f, cordoned("a", true), cordoned("a", false));
     fixture_settle(&f);
     assert_placed(&f, "p", "a");
@@ -342,7 +350,7 @@ static void a_pod_that_somebody_else_binds_leaves_the_queue(void **state)
     fixture_add(&f, fixture_pod("q", "800m", "1Gi"));
     fixture_settle(&f);
     assert_null(fixture_last(&f, WRITE_BINDING, "p"));
-    assert_waits(&f, "q", "0/1 nodes are available: 1 Insufficient cpu.");
+    assert_waits(&f, "q", "0/1 nodes are available: 1 Insufficient cpu." NOBODY_BELOW);
     fixture_release(&f);
 }
 
@@ -410,7 +418,7 @@ static void pods_may_come_before_their_node(void **state)
     fixture_add(&f, fixture_node("a", "1", "8Gi"));
     fixture_add(&f, fixture_pod("p", "800m", "1Gi"));
     fixture_settle(&f);
-    assert_waits(&f, "p", "0/1 nodes are available: 1 Insufficient cpu.");
+    assert_waits(&f, "p", "0/1 nodes are available: 1 Insufficient cpu." NOBODY_BELOW);
     fixture_release(&f);
 }
 

@@ -616,22 +616,23 @@ static bool same_what_if(struct stream *s, struct trial *t, struct affinity_mode
     struct what_if w;
     if (n)
         memcpy(all, node->pods.v, n * sizeof(*all));
-    what_if_init(&w, t->cycle, t->pod, node, &e->status);
+    what_if_init(&w, t->pod, &e->status);
+    what_if_begin(&w, t->cycle, node);
     for (size_t i = 0; i < n; i++)
         if (rand_below(s->r, 2)) {
-            h->plugin->remove_pod(h->self, w.cycle, t->pod, all[i], w.node, &e->status);
+            h->plugin->remove_pod(h->self, &w.cycle, t->pod, all[i], &w.node, &e->status);
             affinity_model_move(m, all[i]->pod, node->node, -1);
         }
     if (rand_below(s->r, 2)) {
         struct object *o = random_pod(s, 9999, "");
         guest = pod_info_new(o, &e->names);
-        h->plugin->add_pod(h->self, w.cycle, t->pod, guest, w.node, &e->status);
+        h->plugin->add_pod(h->self, &w.cycle, t->pod, guest, &w.node, &e->status);
         affinity_model_move(m, guest->pod, node->node, 1);
         object_unref(o);
     }
     struct buf text = BUF_INIT;
     status_clear(&e->status);
-    h->plugin->filter(h->self, w.cycle, t->pod, w.node, &e->status);
+    h->plugin->filter(h->self, &w.cycle, t->pod, &w.node, &e->status);
     status_write(&e->status, &e->reasons, &text);
     bool same = strcmp(buf_cstr(&text), affinity_model_filter(m, node->node)) == 0;
     buf_release(&text);

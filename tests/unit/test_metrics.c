@@ -390,7 +390,8 @@ static void part_on_write(void *state)
 static void a_part_is_made_once_and_told_of_pages(void **state)
 {
     (void)state;
-    static const struct metrics_part part = {sizeof(struct part_state), part_init, part_on_write};
+    static const struct metrics_part part = {
+        .size = sizeof(struct part_state), .init = part_init, .on_write = part_on_write};
     struct metrics *m = metrics_new();
     struct part_state *s = metrics_part(m, &part);
     assert_ptr_equal(metrics_part(m, &part), s);

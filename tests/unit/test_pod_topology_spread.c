@@ -237,7 +237,8 @@ static bool what_if_comes_true(struct rand *r, size_t size, void *ctx)
     const struct cache *cache = &f.engine->cache;
     const struct berth_node *node = cache->order.v[rand_below(r, cache->order.n)];
     trial_begin(&t, &f, PLUGIN, object_ref(waiting));
-    what_if_init(&w, t.cycle, t.pod, node, &f.engine->status);
+    what_if_init(&w, t.pod, &f.engine->status);
+    what_if_begin(&w, t.cycle, node);
     for (size_t i = 0; i < OTHERS; i++) {
         char name[16];
         snprintf(name, sizeof(name), "other%zu", i);
@@ -246,7 +247,7 @@ static bool what_if_comes_true(struct rand *r, size_t size, void *ctx)
         /* Terminating pods are counted here and not there, as upstream has it; so is what an
          * empty selector takes. Neither is asked about. */
         if (t.pre_filter == BERTH_SUCCESS && !pod->pod->metadata.deletion_timestamp.set)
-            ok = ok && t.handle->plugin->add_pod(t.handle->self, w.cycle, t.pod, pod, node,
+            ok = ok && t.handle->plugin->add_pod(t.handle->self, &w.cycle, t.pod, pod, node,
                                                  &f.engine->status) == BERTH_SUCCESS;
         pod_info_unref(pod);
     }
@@ -257,7 +258,7 @@ static bool what_if_comes_true(struct rand *r, size_t size, void *ctx)
         judged &= !s || s->match_labels.n || s->match_expressions.n;
     }
     for (size_t i = 0; judged && i < cache->order.n; i++)
-        codes[i] = t.handle->plugin->filter(t.handle->self, w.cycle, t.pod, cache->order.v[i],
+        codes[i] = t.handle->plugin->filter(t.handle->self, &w.cycle, t.pod, cache->order.v[i],
                                             &f.engine->status);
     /* The attempt's own state is as it was. */
     ok = ok && verdicts_agree(&t);

@@ -666,7 +666,9 @@ static void a_pod_that_goes_while_it_is_bound_frees_its_room(void **state)
             fixture_add(&f, fixture_pod("p", "800m", "1Gi"));
             fixture_add(&f, fixture_pod("q", "800m", "1Gi"));
             fixture_schedule(&f);
-            assert_told(&f, "q", "Unschedulable", "0/1 nodes are available: 1 Insufficient cpu.");
+            assert_told(&f, "q", "Unschedulable",
+                        "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are "
+                        "available: 1 No preemption victims found for incoming pod.");
             fixture_binding(&f, "p")->answered = true; /* below */
             uint64_t id = fixture_last(&f, WRITE_BINDING, "p")->id;
             if (deleted) {

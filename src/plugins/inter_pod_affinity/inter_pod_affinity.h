@@ -46,6 +46,7 @@ struct filter_plan {
     size_t n_slots;
     uint64_t *refused[REFUSALS]; /* sets of slots; of nodes that are not there they say nothing */
     bool counted;                /* counts are made when the first "what if" is asked */
+    const str_map *namespace_labels; /* of the waiting pod's namespace; with the counts */
     struct pair_counts counts[REFUSALS];
 };
 

@@ -3,6 +3,8 @@
  * What if pods came to a node, or left it? The sets that PreFilter painted cannot say when the last
  * pod of a domain is gone: here pods are counted by topology key and value, as upstream does from
  * the start. What has come and gone is a short list beside the counts, which all clones share.
+ * The first question is asked on the engine's thread and makes the counts; those that follow, about
+ * pods that run, look nothing up that would have to be made.
  */
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
@@ -116,6 +118,7 @@ static void make_counts(struct inter_pod_affinity *self, const struct berth_pod 
         vec_clear(&plan->counts[i].keys);
         plan->counts[i].n_pairs = 0;
     }
+    plan->namespace_labels = namespace_labels(self, pod->pod);
     count_existing(self, pod);
     if (plan->required.terms.n)
         count_own(self, REFUSAL_AFFINITY, &plan->required, 0, plan->required.terms.n);
@@ -152,15 +155,26 @@ static void change_count(const struct move *m, enum refusal which, const struct 
     vec_push(&state->changes, (struct count_change){which, t, domain, m->by});
 }
 
+/* Known from counting, unless the term is of a pod that does not run yet. */
+static const struct topology *topology_counted(const struct inter_pod_affinity *self,
+                                               struct str key)
+{
+    const struct pair_counts *p = &self->filter.counts[REFUSAL_EXISTING];
+    for (size_t i = 0; i < p->keys.n; i++)
+        if (str_eq(p->keys.v[i].topology->key, key))
+            return p->keys.v[i].topology;
+    return topology_of(self, key);
+}
+
 static void change_existing(const struct move *m, const struct berth_pod *pod)
 {
     const struct inter_pod_affinity *self = m->state->self;
-    const str_map *labels = namespace_labels(self, pod->pod);
+    const str_map *labels = self->filter.namespace_labels;
     const struct affinity_set *set = m->other->affinity;
     for (size_t i = 0; set && i < set->of[AFFINITY_REQUIRED_ANTI].n; i++) {
         const struct affinity_term *term = &set->of[AFFINITY_REQUIRED_ANTI].v[i];
         if (affinity_term_matches(term, &pod->pod->metadata, labels))
-            change_count(m, REFUSAL_EXISTING, topology_of(self, term->topology_key));
+            change_count(m, REFUSAL_EXISTING, topology_counted(self, term->topology_key));
     }
 }
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * args.h - DefaultPreemptionArgs.
+ *
+ * Purpose:   how many candidates preemption looks for.
+ * Ownership: a decoded value lives in the caller's arena.
+ * Threading: any.
+ */
+#ifndef BERTH_PLUGINS_DEFAULT_PREEMPTION_ARGS_H
+#define BERTH_PLUGINS_DEFAULT_PREEMPTION_ARGS_H
+
+#include "plugins/args_table.h"
+
+struct default_preemption_args {
+    struct args_meta meta;
+    int32_t *min_candidate_nodes_percentage, *min_candidate_nodes_absolute;
+};
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DefaultPreemption: where a pod fits nowhere, pods of lower priority make room for it. The search
+ * and the eviction are the engine's (engine/preemption.h); here is who may preempt, how many nodes
+ * are looked at and, in victims.c, who is spared.
+ */
+#include "engine/preemption.h"
+#include "engine/scheduler_metrics.h"
+#include "plugins/default_preemption/args.h"
+#include "plugins/default_preemption/victims.h"
+#include "plugins/plugin_base.h"
+#include "plugins/registry.h"
+
+struct default_preemption {
+    const struct berth_host *host;
+    struct berth_handle *handle;
+    struct cluster *cluster;
+    int64_t percentage, absolute; /* of nodes that could be helped: as many candidates, at least */
+    bool async;
+    berth_reason no_victims, waiting;
+    struct budgets budgets;
+};
+
+/* --- lifecycle -------------------------------------------------------------------------------- */
+
+static int read_args(struct default_preemption *self, struct berth_str text,
+                     struct berth_error *error)
+{
+    struct default_preemption_args args;
+    struct arena arena;
+    arena_init(&arena, 0);
+    int r = plugin_args_read(&default_preemption_args_kind, text, &arena, &args, error);
+    if (r == 0) {
+        self->percentage = *args.min_candidate_nodes_percentage;
+        self->absolute = *args.min_candidate_nodes_absolute;
+    }
+    arena_release(&arena);
+    return r;
+}
+
+static void destroy(void *ctx)
+{
+    struct default_preemption *self = ctx;
+    budgets_release(&self->budgets);
+    free(self);
+}
+
+static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str args,
+                  void **ret_self, struct berth_error *error)
+{
+    struct default_preemption *self = xnew(struct default_preemption);
+    self->host = host;
+    self->handle = h;
+    self->cluster = handle_cluster(h);
+    self->async = handle_feature(h, FEATURE_SCHEDULER_ASYNC_PREEMPTION);
+    self->no_victims = host->reason(h, BERTH_STR("No preemption victims found for incoming pod"));
+    self->waiting =
+        host->reason(h, BERTH_STR("waiting for the preemption for this pod to be finished"));
+    budgets_init(&self->budgets);
+    int r = read_args(self, args, error);
+    if (r < 0)
+        destroy(self);
+    else
+        *ret_self = self;
+    return r;
+}
+
+/* --- the queue -------------------------------------------------------------------------------- */
+
+static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,
+                                   struct berth_status *status)
+{
+    const struct default_preemption *self = ctx;
+    if (!self->async || !preemption_blocks(self->handle, pod))
+        return BERTH_SUCCESS;
+    self->host->status_reason(status, self->waiting);
+    return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+}
+
+/* Whether it can be scheduled then is for those plugins to say that turned the pod down. */
+static enum berth_hint after_pod_deleted(void *ctx, const struct berth_pod *pod,
+                                         const struct berth_object *before,
+                                         const struct berth_object *after)
+{
+    (void)ctx;
+    (void)pod;
+    (void)before;
+    (void)after;
+    return BERTH_QUEUE_SKIP;
+}
+
+static void events(void *ctx, struct berth_registrar *r)
+{
+    const struct default_preemption *self = ctx;
+    if (self->async)
+        self->host->register_event(r, BERTH_RESOURCE_POD, BERTH_ACTION_DELETE, after_pod_deleted);
+}
+
+/* --- who may preempt -------------------------------------------------------------------------- */
+
+static bool leaves_by_preemption(const struct pod *pod)
+{
+    if (!pod->metadata.deletion_timestamp.set)
+        return false;
+    for (size_t i = 0; i < pod->status.conditions.n; i++) {
+        const struct pod_condition *c = &pod->status.conditions.v[i];
+        if (str_is(c->type, POD_DISRUPTION_TARGET))
+            return str_is(c->status, "True") &&
+                   str_is(c->reason, POD_REASON_PREEMPTION_BY_SCHEDULER);
+    }
+    return false;
+}
+
+/* Has the pod preempted others before, and one of them takes its time to go? */
+static bool waits_for_victims(const struct default_preemption *self,
+                              const struct berth_cycle *cycle, const struct berth_pod *pod)
+{
+    struct str name = pod->pod->status.nominated_node_name;
+    const struct berth_node *node = str_empty(name) ? NULL : preemption_node(cycle, name);
+    /* Where the victims' leaving would not help any more, others may have to go. */
+    if (!node || self->host->node_verdict(cycle, node) == BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE)
+        return false;
+    for (size_t i = 0; i < node->pods.n; i++)
+        if (node->pods.v[i]->priority < pod->priority && leaves_by_preemption(node->pods.v[i]->pod))
+            return true;
+    return false;
+}
+
+/* NULL: it may. */
+static const char *why_not(const struct default_preemption *self, const struct berth_cycle *cycle,
+                           const struct berth_pod *pod)
+{
+    if (str_is(pod->pod->spec.preemption_policy, PREEMPT_NEVER))
+        return "preemption: not eligible due to preemptionPolicy=Never.";
+    if (waits_for_victims(self, cycle, pod))
+        return "preemption: not eligible due to a terminating pod on the nominated node.";
+    return NULL;
+}
+
+/* --- the preemption --------------------------------------------------------------------------- */
+
+static size_t enough(const void *ctx, size_t n_nodes)
+{
+    const struct default_preemption *self = ctx;
+    int64_t n = (int64_t)n_nodes, wanted = n * self->percentage / 100;
+    return (size_t)MIN(n, MAX(wanted, self->absolute));
+}
+
+/* What a preemption is asked with. */
+struct asking {
+    const struct default_preemption *self;
+    struct victim_rules rules;
+};
+
+static size_t asked_enough(const void *ctx, size_t n_nodes)
+{
+    return enough(((const struct asking *)ctx)->self, n_nodes);
+}
+
+static enum berth_code asked_select(const void *ctx, struct what_if *what_if,
+                                    const struct berth_cycle *cycle, const struct berth_node *node,
+                                    struct victims *ret_victims)
+{
+    return victims_select(&((const struct asking *)ctx)->rules, what_if, cycle, node, ret_victims);
+}
+
+static enum berth_code post_filter(void *ctx, struct berth_cycle *cycle,
+                                   const struct berth_pod *pod, struct berth_status *status)
+{
+    (void)pod; /* an older version */
+    struct default_preemption *self = ctx;
+    const struct berth_pod *newest = preemption_pod(cycle);
+    const char *refusal = why_not(self, cycle, newest);
+    scheduler_metrics_preemption_attempt(handle_metrics(self->handle));
+    if (refusal) {
+        self->host->status_text(status, abi_str(str_of(refusal)));
+        return BERTH_UNSCHEDULABLE;
+    }
+    budgets_refresh(&self->budgets, &self->cluster->objects);
+    struct asking asking = {self, {newest, &self->budgets, self->no_victims}};
+    struct preemption_policy policy = {&asking, asked_enough, asked_select};
+    return preemption_run(cycle, self->handle, &policy, status);
+}
+
+const struct berth_plugin default_preemption_plugin = {
+    PLUGIN_HEAD("DefaultPreemption"),
+    .create = create,
+    .destroy = destroy,
+    .events = events,
+    .pre_enqueue = pre_enqueue,
+    .post_filter = post_filter,
+};

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plugins/default_preemption/victims.h"
+
+#include "base/go_sort.h"
+
+static void sort(pod_list *pods)
+{
+    go_sort((void **)pods->v, pods->n, pod_more_important);
+}
+
+static void find_lower(const struct berth_pod *pod, const struct berth_node *node, pod_list *ret)
+{
+    for (size_t i = 0; i < node->pods.n; i++)
+        if (node->pods.v[i]->priority < pod->priority)
+            vec_push(ret, node->pods.v[i]);
+}
+
+static bool remove_all(struct what_if *w, const pod_list *pods)
+{
+    for (size_t i = 0; i < pods->n; i++)
+        if (!what_if_remove(w, pods->v[i]))
+            return false;
+    return true;
+}
+
+static bool fits(struct what_if *w)
+{
+    const struct berth_handle *plugin;
+    return what_if_filter_promised(w, &plugin) == BERTH_SUCCESS;
+}
+
+/* Those that may come back do; the others are victims. False: a plugin broke. */
+static bool reprieve(struct what_if *w, const pod_list *potential, size_t n_violating,
+                     struct victims *ret)
+{
+    for (size_t i = 0; i < potential->n; i++) {
+        struct berth_pod *pod = potential->v[i];
+        if (!what_if_add(w, pod))
+            return false;
+        if (fits(w))
+            continue;
+        if (!what_if_remove(w, pod))
+            return false;
+        vec_push(&ret->pods, pod);
+        ret->pdb_violations += i < n_violating;
+    }
+    return true;
+}
+
+static enum berth_code pick(const struct victim_rules *rules, struct what_if *w,
+                            pod_list *potential, struct victims *ret)
+{
+    const struct berth_handle *plugin;
+    if (!remove_all(w, potential))
+        return BERTH_ERROR;
+    enum berth_code code = what_if_filter_promised(w, &plugin);
+    if (code != BERTH_SUCCESS)
+        return code;
+    sort(potential);
+    size_t n_violating = budgets_split(rules->budgets, potential);
+    if (!reprieve(w, potential, n_violating, ret)) {
+        vec_clear(&ret->pods);
+        return BERTH_ERROR;
+    }
+    if (n_violating && n_violating < potential->n)
+        sort(&ret->pods);
+    return BERTH_SUCCESS;
+}
+
+enum berth_code victims_select(const void *ctx, struct what_if *w, const struct berth_cycle *cycle,
+                               const struct berth_node *node, struct victims *ret)
+{
+    const struct victim_rules *rules = ctx;
+    pod_list potential = {0};
+    find_lower(rules->pod, node, &potential);
+    if (!potential.n) {
+        status_add_reason(w->status, rules->none);
+        return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+    }
+    what_if_begin(w, cycle, node);
+    enum berth_code code = pick(rules, w, &potential, ret);
+    vec_release(&potential);
+    return code;
+}
