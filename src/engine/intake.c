@@ -177,21 +177,21 @@ static void queued_pod_changed(struct engine *e, struct object *before, struct o
         tell_freed(e, before, &priority);
 }
 
-<<<<<<< HEAD
 /* The rest of its group may have been waiting for it. */
 static void queue_new_pod(struct engine *e, struct berth_pod *pod, struct profile *profile)
 {
     queue_add(&e->queue, pod, profile, engine_now(e));
     if (e->groups && pod->pod->spec.scheduling_group)
         tell_changes(e, BERTH_RESOURCE_UNSCHEDULED_POD, BERTH_ACTION_ADD, NULL, pod->object);
-=======
+}
+
 /* The same pod once more, perhaps in another form (OBJECT_KEEP_JSON): no news for anybody. */
 static void take_form(struct engine *e, struct object *object)
 {
     struct berth_pod *pod = pod_info_new(object, &e->names);
+    pod_groups_set(&e->cluster.pod_groups, pod);
     queue_update(&e->queue, pod, NULL, 0, engine_now(e));
     pod_info_unref(pod);
->>>>>>> main
 }
 
 static void pod_unassigned(struct engine *e, struct object *before, struct object *after)
