@@ -132,6 +132,11 @@ void log_write(const struct log_site *site, const char *message, const struct lo
             log_write(&site_, (text), NULL, 0);                                    \
         }                                                                          \
     } while (0)
+#define log_plain_warning(text)                                             \
+    do {                                                                    \
+        struct log_site site_ = {LOG_WARNING, 0, __FILE__, __LINE__, true}; \
+        log_write(&site_, (text), NULL, 0);                                 \
+    } while (0)
 #define log_warning(message, ...) LOG_WRITE_(LOG_WARNING, 0, message, ##__VA_ARGS__)
 #define log_error(message, ...)   LOG_WRITE_(LOG_ERROR, 0, message, ##__VA_ARGS__)
 

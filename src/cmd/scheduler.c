@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "cmd/cmd.h"
+#include "cmd/config_file.h"
 #include "cmd/metrics_flags.h"
 #include "cmd/out_of_tree.h"
 #include "cmd/scheduler.h"
@@ -83,39 +84,43 @@ static void apply_deprecated_flags(const struct scheduler_options *o,
 static int load_config(struct scheduler *s, struct err *reterr)
 {
     const struct scheduler_options *o = s->options;
-    int r;
+    int r = 0;
     if (*o->config_file) {
-        struct str text;
-        r = cmd_read_file(o->config_file, &s->arena, &text, reterr);
-        if (r == 0)
-            r = config_load(o->config_file, text, &s->arena, &s->config, reterr);
+        r = config_file_load(o->config_file, &s->arena, &s->config, reterr);
     } else {
-        r = retired_load_config(o, &s->arena, &s->config, reterr);
-        if (r == 0)
-            apply_deprecated_flags(o, &s->config);
+        config_default(&s->config, &s->arena);
+        apply_deprecated_flags(o, &s->config);
     }
+    if (r == 0)
+        r = retired_apply(o, &s->arena, &s->config, reterr);
     if (r == 0)
         apply_leader_flags(o, &s->config.leader_election);
     return r;
 }
 
-/* All that is wrong with it, in one line, which may be a long one. */
-static bool config_is_good(const struct scheduler *s)
+/* As upstream says it: all that is wrong in one line, which may be a long one. */
+static void tell_as_upstream(const struct scheduler *s)
 {
     struct complaints complaints = {0};
     struct buf text = BUF_INIT;
+    if (s->config.file)
+        buf_add_printf(&text, "%s: ", s->config.file);
     config_complain(&s->config, &s->registry, &s->features, &complaints);
-    bool good = complaints.n == 0;
     complaints_write(&complaints, &text);
-    if (!good) {
-        struct buf why = BUF_INIT;
-        const char *file = s->config.file ? s->config.file : "";
-        buf_add_printf(&why, "%s%s%s", file, *file ? ": " : "", buf_cstr(&text));
-        scheduler_fail(s->options, buf_cstr(&why));
-        buf_release(&why);
-    }
+    scheduler_fail(s->options, buf_cstr(&text));
     buf_release(&text);
     complaints_release(&complaints);
+}
+
+static bool config_is_good(const struct scheduler *s)
+{
+    struct buf lines = BUF_INIT;
+    bool good = config_file_check(&s->config, &s->registry, &s->features, &lines);
+    if (!good && s->options->as_upstream)
+        tell_as_upstream(s);
+    else
+        config_file_tell(&lines);
+    buf_release(&lines);
     return good;
 }
 

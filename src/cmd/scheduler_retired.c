@@ -2,6 +2,7 @@
 #include "cmd/scheduler_retired.h"
 
 #include "base/log.h"
+#include "cmd/cmd.h"
 #include "cmd/config_file.h"
 #include "codec/json.h"
 #include "kube/rest.h"
@@ -55,26 +56,87 @@ static int get_configmap(const struct kube_config *kube, struct str path, struct
     return r;
 }
 
-static int fetch_policy(const struct scheduler_options *o, struct arena *a, struct str *ret_text,
-                        struct err *reterr)
+static int fetch_policy(const struct scheduler_options *o, const struct scheduler_config *config,
+                        struct arena *a, struct str *ret_text, struct err *reterr)
 {
+    const char *namespace = o->retired.policy_configmap_namespace;
     struct kube_config kube;
-    struct kube_config_options options = {.kubeconfig = o->deprecated.kubeconfig,
-                                          .master = o->master};
+    struct kube_config_options options = {
+        .kubeconfig = arena_dup(a, config->client_connection.kubeconfig).p, .master = o->master};
     struct fetch fetch = {.arena = a, .reterr = reterr};
     int r = kube_config_load(&kube, &options, reterr);
     if (r < 0)
         return r;
-    struct str path =
-        arena_printf(a, "/api/v1/namespaces/%s/configmaps/%s",
-                     o->retired.policy_configmap_namespace, o->retired.policy_configmap);
+    namespace = *namespace ? namespace : "kube-system";
+    struct str path = arena_printf(a, "/api/v1/namespaces/%s/configmaps/%s", namespace,
+                                   o->retired.policy_configmap);
     r = get_configmap(&kube, path, &fetch);
     kube_config_release(&kube);
     if (r == 0)
         *ret_text = fetch.policy;
-    return r < 0 ? err_prefix(reterr, r, "couldn't get policy config map %s/%s",
-                              o->retired.policy_configmap_namespace, o->retired.policy_configmap)
+    return r < 0 ? err_prefix(reterr, r, "couldn't get policy config map %s/%s", namespace,
+                              o->retired.policy_configmap)
                  : 0;
+}
+
+/* --- a Policy in place of profiles ------------------------------------------------------------ */
+
+static int load_policy(const char *path, struct str text, struct arena *a,
+                       struct scheduler_config *ret_policy, struct err *reterr)
+{
+    int r = config_text_load(path, text, a, ret_policy, reterr);
+    if (r == 0 && !str_is(ret_policy->version, "v1"))
+        r = err_set(reterr, -EINVAL, "%s: expected kind: Policy of apiVersion: v1, got %.*s", path,
+                    STR_ARG(ret_policy->version));
+    return r < 0 ? err_prefix(reterr, r, "invalid policy") : 0;
+}
+
+/* What a --config says about plugins and what a Policy says cannot both hold. */
+static bool names_plugins(const struct scheduler_config *config)
+{
+    const struct profile_config *p = config->profiles.v;
+    return config->profiles.n != 1 || p->plugins || p->plugin_config.n;
+}
+
+static int take_policy(const struct scheduler_options *o, const char *path, struct str text,
+                       struct arena *a, struct scheduler_config *config, struct err *reterr)
+{
+    struct scheduler_config policy;
+    if (*o->config_file && names_plugins(config))
+        return err_set(reterr, -EINVAL,
+                       "%s and %s: cannot set a Plugin config and Policy config: leave one of "
+                       "them out",
+                       o->config_file, path);
+    int r = load_policy(path, text, a, &policy, reterr);
+    if (r < 0)
+        return r;
+    policy.profiles.v[0].scheduler_name = config->profiles.v[0].scheduler_name;
+    config->profiles.v = policy.profiles.v;
+    config->extenders.v = policy.extenders.v;
+    config->extenders.n = policy.extenders.n;
+    config->file = *o->config_file ? NULL : policy.file;
+    config->source = *o->config_file ? NULL : policy.source;
+    return 0;
+}
+
+static int apply_policy(const struct scheduler_options *o, struct arena *a,
+                        struct scheduler_config *config, struct err *reterr)
+{
+    const struct retired_flags *flags = &o->retired;
+    struct str text;
+    bool from_file = flags->use_legacy_policy_config || !*flags->policy_configmap;
+    if (flags->use_legacy_policy_config && !*flags->policy_config_file)
+        return err_set(reterr, -EINVAL,
+                       "policyConfigFile: Required value: required when "
+                       "--use-legacy-policy-config is true");
+    if (from_file && !*flags->policy_config_file)
+        return 0;
+    int r = from_file ? cmd_read_file(flags->policy_config_file, a, &text, reterr)
+                      : fetch_policy(o, config, a, &text, reterr);
+    if (r < 0)
+        return from_file ? err_prefix(reterr, r, "couldn't read policy config") : r;
+    return take_policy(o, from_file ? flags->policy_config_file : flags->policy_configmap, text, a,
+                       config, reterr);
 }
 
 /* --- what else they say ----------------------------------------------------------------------- */
@@ -124,20 +186,9 @@ static int apply(const struct scheduler_options *o, struct scheduler_config *con
     return apply_provider(o->retired.algorithm_provider, profile, a, reterr);
 }
 
-int retired_load_config(const struct scheduler_options *o, struct arena *a,
-                        struct scheduler_config *ret, struct err *reterr)
+int retired_apply(const struct scheduler_options *o, struct arena *a,
+                  struct scheduler_config *config, struct err *reterr)
 {
-    const struct retired_flags *flags = &o->retired;
-    bool from_map = *flags->policy_configmap && !flags->use_legacy_policy_config;
-    struct str text;
-    int r = 0;
-    config_default(ret, a);
-    if (from_map) {
-        r = fetch_policy(o, a, &text, reterr);
-        if (r == 0)
-            r = config_text_load(flags->policy_configmap, text, a, ret, reterr);
-    } else if (*flags->policy_config_file) {
-        r = config_file_load(flags->policy_config_file, a, ret, reterr);
-    }
-    return r < 0 ? r : apply(o, ret, a, reterr);
+    int r = apply_policy(o, a, config, reterr);
+    return r < 0 || *o->config_file ? r : apply(o, config, a, reterr);
 }

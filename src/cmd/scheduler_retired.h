@@ -2,8 +2,10 @@
 /*
  * scheduler_retired.h - flags that kube-scheduler had once and manifests still carry.
  *
- * Purpose:   what they say about the configuration, where no --config is given: a Policy from a
- *            file or a ConfigMap, the name of the scheduler, weights.
+ * Purpose:   what they say about the configuration, as 1.22 meant it. A Policy from a file or a
+ *            ConfigMap takes the place of the profiles, also of those of a --config that says
+ *            nothing about plugins; the name of the scheduler, a provider and weights count where
+ *            there is no --config.
  * Ownership: the configuration lives in the arena that is given.
  * Threading: one thread, at start; a ConfigMap is waited for.
  */
@@ -13,8 +15,8 @@
 #include "cmd/scheduler_flags.h"
 #include "engine/config.h"
 
-/* The configuration that retired flags ask for: that of a Policy, or the default one. */
-int retired_load_config(const struct scheduler_options *o, struct arena *a,
-                        struct scheduler_config *ret, struct err *reterr) MUST_CHECK;
+/* config: that of --config or the default one, with the address of the API server. */
+int retired_apply(const struct scheduler_options *o, struct arena *a,
+                  struct scheduler_config *config, struct err *reterr) MUST_CHECK;
 
 #endif

@@ -202,8 +202,8 @@ int scheduler_serving_new(struct loop *loop, const struct serving_parts *parts,
         r = load_kube(o->authorization.kubeconfig, "authorization", &s->authz_kube,
                       &s->has_authz_kube, reterr);
     if (r == 0 && !s->has_authz_kube)
-        log_warning("No authorization-kubeconfig provided, so SubjectAccessReview of authorization "
-                    "tokens won't work.");
+        log_plain_warning("No authorization-kubeconfig provided, so SubjectAccessReview of "
+                          "authorization tokens won't work.");
     if (r == 0)
         r = start(s, loop, reterr);
     if (r < 0)

@@ -36,8 +36,31 @@ static const struct metric_desc start_desc = {
     .stability = "ALPHA",
     .kind = METRIC_GAUGE};
 
+static void tell_checks(const struct serving *s, const struct health_root *root)
+{
+    struct buf names = BUF_INIT, line = BUF_INIT;
+    size_t n = 0;
+    bool ping = false;
+    for (size_t i = 0; i < s->options.n_checks; i++) {
+        const struct health_check *c = &s->options.checks[i];
+        if (!(c->paths & root->which))
+            continue;
+        ping = strcmp(c->name, "ping") == 0;
+        buf_add_printf(&names, "%s\"%s\"", n++ ? "," : "", c->name);
+    }
+    if (n == 1 && ping)
+        log_plain(5, "No default health checks specified. Installing the ping handler.");
+    buf_add_printf(&line, "Installing health checkers for (%.*s): %s", STR_ARG(root->path),
+                   buf_cstr(&names));
+    log_plain(5, buf_cstr(&line));
+    buf_release(&names);
+    buf_release(&line);
+}
+
 void serving_health_init(struct serving *s)
 {
+    for (size_t i = 0; log_on(5) && i < ARRAY_LEN(roots); i++)
+        tell_checks(s, &roots[i]);
     s->slis = metrics_new();
     s->sli_now = metrics_add(s->slis, &now_desc);
     s->sli_total = metrics_add(s->slis, &total_desc);

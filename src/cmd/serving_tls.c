@@ -149,6 +149,12 @@ static int make_missing(const struct cert_files *files, const char *dir, struct 
     if (r == 0)
         r = write_new(files->key, buf_str(&pem.key), 0600, reterr);
     pem_release(&pem);
+    if (r == 0) {
+        struct buf line = BUF_INIT;
+        buf_add_printf(&line, "Generated self-signed cert (%s, %s)", files->cert, files->key);
+        log_plain(0, buf_cstr(&line));
+        buf_release(&line);
+    }
     return r;
 }
 
@@ -174,8 +180,10 @@ static int find_own(struct serving_tls *tls, const struct serving_tls_options *o
         tls->own = own;
         return 0;
     }
-    if (!given(o->cert_dir))
+    if (!given(o->cert_dir)) {
+        log_plain(0, "Generated self-signed cert in-memory");
         return 0;
+    }
     const char *pair = o->pair_name ? o->pair_name : "kube-scheduler";
     own->cert = (char *)(uintptr_t)arena_printf(&tls->arena, "%s/%s.crt", o->cert_dir, pair).p;
     own->key = (char *)(uintptr_t)arena_printf(&tls->arena, "%s/%s.key", o->cert_dir, pair).p;

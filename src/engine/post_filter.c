@@ -45,7 +45,8 @@ static void say_status(const struct berth_cycle *cycle)
         buf_add_str(&text, p->reasons.v[i]);
     }
     if (!p->last)
-        say(voice, 3, "No PostFilter plugins are registered, so no preemption will be performed");
+        say(voice, 3, "No PostFilter plugins are registered, so no preemption will be performed",
+            KV_POD(pod));
     else if (broke)
         say_error(voice, "Status after running PostFilter plugins for pod",
                   KV_CSTR("logger", "UnhandledError"), KV_POD(pod),

@@ -189,6 +189,14 @@ static void call_free(struct authn_call *call)
     free(call);
 }
 
+/* As upstream adds the two up. */
+static int refusal(struct str why, struct err *reterr)
+{
+    if (str_empty(why) || str_is(why, "invalid bearer token"))
+        return err_set(reterr, -EACCES, "invalid bearer token");
+    return err_set(reterr, -EACCES, "[invalid bearer token, %.*s]", STR_ARG(why));
+}
+
 static void on_review(void *ctx, const struct rest_result *result)
 {
     struct authn_call *call = ctx;
@@ -206,8 +214,7 @@ static void on_review(void *ctx, const struct rest_result *result)
     if (r == 0)
         keep(call->authn, str_of(call->token), &review.status);
     if (r == 0 && !review.status.authenticated)
-        r = err_set(&err, -EACCES, "invalid bearer token%s%.*s", review.status.error.n ? ": " : "",
-                    STR_ARG(review.status.error));
+        r = refusal(review.status.error, &err);
     if (r < 0)
         log_refusal(&err);
     call->good = r == 0;

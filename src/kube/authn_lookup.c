@@ -209,14 +209,25 @@ static bool given(const char *path)
     return path && *path;
 }
 
+static void tell_no_client(const struct authn_trust *trust)
+{
+    if (!trust->client_ca.path)
+        log_plain_warning("No authentication-kubeconfig provided in order to lookup "
+                          "client-ca-file in configmap/extension-apiserver-authentication in "
+                          "kube-system, so client certificate authentication won't work.");
+    if (!trust->proxy_ca.path)
+        log_plain_warning("No authentication-kubeconfig provided in order to lookup "
+                          "requestheader-client-ca-file in "
+                          "configmap/extension-apiserver-authentication in kube-system, so "
+                          "request-header client certificate authentication won't work.");
+}
+
 static void begin_lookup(struct authn_trust *trust, const struct authn_options *o)
 {
     if (o->skip_lookup || (trust->client_ca.path && trust->proxy_ca.path))
         return;
     if (!trust->client) {
-        log_warning("No authentication-kubeconfig provided in order to look up CAs in the cluster, "
-                    "so client certificate authentication won't work",
-                    KV_CSTR("configmap", "kube-system/extension-apiserver-authentication"));
+        tell_no_client(trust);
         return;
     }
     workqueue_metrics_init(trust->metrics, CHORE_MAP);

@@ -13,6 +13,7 @@ struct lease_candidature {
     struct arena arena; /* texts of options */
     struct reflector *reflector;
     struct rest_call *call;
+    bool creating; /* by that call */
     struct loop_timer again;
     struct backoff backoff;
 };
@@ -33,6 +34,8 @@ static void on_written(void *ctx, const struct rest_result *result)
         loop_timer_set(&c->again, backoff_next(&c->backoff, loop_now(loop)));
         return;
     }
+    if (c->creating)
+        log_info(2, "Created lease candidate", logger);
     backoff_reset(&c->backoff);
     loop_timer_set(&c->again, RENEW_EVERY);
 }
@@ -70,6 +73,7 @@ static void ensure(struct lease_candidature *c)
                                    .body_kind = kind,
                                    .body = &candidate};
     rest_cancel(c->call);
+    c->creating = !known;
     c->call = rest_send(c->client, &request, on_written, c);
 }
 

@@ -203,11 +203,12 @@ void *world_engine_main(void *arg)
     struct world *w = arg;
     bool idle = true;
     while (!mailbox_closed(&w->letters)) {
-        /* Somebody may have changed it meanwhile. */
-        engine_set_verbosity(w->engine, log_threshold());
         int64_t until = w->may_schedule ? engine_next_wake(w->engine) : INT64_MAX;
         until = MIN(until, engine_publish_metrics(w->engine));
-        read_letters(w, idle ? mailbox_wait(&w->letters, until) : mailbox_take(&w->letters));
+        struct mail *mail = idle ? mailbox_wait(&w->letters, until) : mailbox_take(&w->letters);
+        /* Somebody may have changed it meanwhile. */
+        engine_set_verbosity(w->engine, log_threshold());
+        read_letters(w, mail);
         idle = schedule_some(w);
         flush_outbox(w);
         if (w->closed && !w->told_drained && is_drained(w)) {

@@ -23,8 +23,8 @@ struct errand *world_errand_new(struct world *w, const struct write *write)
     e->world = w;
     e->write = *write;
     e->write.pod = object_ref(write->pod);
-    if (write->related)
-        object_ref(write->related);
+    /* Upstream names no second object in any event: it cannot tell the kind of a preemptor. */
+    e->write.related = NULL;
     move_text(&e->write.scheduler_name, &at);
     move_text(&e->write.node_name, &at);
     move_text(&e->write.reason, &at);
@@ -41,7 +41,6 @@ void world_errand_free(struct errand *e)
             e->next_open->prev_open = e->prev_open;
     }
     object_unref(e->write.pod);
-    object_unref(e->write.related);
     free(e);
 }
 
@@ -183,12 +182,8 @@ static struct object_reference reference_to(const struct object *pod)
 
 static void write_event(struct world *w, struct errand *e)
 {
-    struct object_reference related = {0};
-    if (e->write.related)
-        related = reference_to(e->write.related);
     struct event_info info = {
         .regarding = reference_to(e->write.pod),
-        .related = e->write.related ? &related : NULL,
         .type = e->write.warning ? STR("Warning") : STR("Normal"),
         .reason = e->write.reason,
         .action = e->write.action,

@@ -50,5 +50,12 @@ extern const struct berth_plugin test_node_label_plugin;
 extern const struct berth_plugin test_gates_plugin;
 extern const struct berth_plugin test_only_plugin;
 extern const struct berth_plugin test_pause_plugin;
+extern const struct berth_plugin test_look_plugin;
+extern const struct berth_plugin test_through_plugin;
+extern const struct berth_plugin test_favourite_plugin;
+extern const struct berth_plugin test_cpu_label_plugin;
+extern const struct berth_plugin test_left_plugin;
+extern const struct berth_plugin test_right_plugin;
+extern const struct berth_plugin test_together_plugin;
 
 #endif

@@ -36,13 +36,24 @@ static void on_new_leader(void *ctx, struct str identity)
     buf_add_printf(&seen, "leader=%.*s ", STR_ARG(identity));
 }
 
-static const struct lease_callbacks callbacks = {on_started, on_stopped, on_new_leader};
+static void on_lost(void *ctx)
+{
+    (void)ctx;
+    buf_add_cstr(&seen, "losing ");
+}
+
+static const struct lease_callbacks callbacks = {.on_started_leading = on_started,
+                                                 .on_lost = on_lost,
+                                                 .on_stopped_leading = on_stopped,
+                                                 .on_new_leader = on_new_leader};
+static bool coordinated, events;
 
 static int set_up(void **state)
 {
     (void)state;
     fake_kube_begin(&k, NULL);
     seen = (struct buf)BUF_INIT;
+    coordinated = events = false;
     return 0;
 }
 
@@ -93,6 +104,9 @@ static void start(void)
         .lease_duration = 15 * NSEC_PER_SEC,
         .renew_deadline = 40 * NSEC_PER_MSEC,
         .retry_period = 2 * NSEC_PER_MSEC,
+        .coordinated = coordinated,
+        .event_client = events ? k.client : NULL,
+        .component = STR_INIT("default-scheduler"),
     };
     struct err err;
 
@@ -252,7 +266,7 @@ static void test_lost_when_it_cannot_be_renewed(void **state)
                                      .status = 500,
                                      .body = fake_status(&k, 500, "InternalError", "etcd is gone"),
                                      .forever = true});
-    expect("lost ");
+    expect("losing lost ");
     assert_holds(fake_log_text(), "Failed to renew lease");
     assert_holds(fake_log_text(), "etcd is gone");
 }
@@ -270,19 +284,143 @@ static void test_lost_when_another_has_taken_it(void **state)
                                                  .path = LEASE,
                                                  .body = lease("other", 3600, 1, 5),
                                                  .forever = true});
-    expect("leader=other lost ");
+    expect("leader=other losing lost ");
 }
 
+static void answer_always(const char *method, const char *path, struct str body)
+{
+    fake_api_answer(k.api, &(struct fake_answer){
+                               .method = method, .path = path, .body = body, .forever = true});
+}
+
+/* Of the last PUT. */
+static const char *last_put(void)
+{
+    for (size_t i = fake_api_count(k.api); i-- > 0;)
+        if (strcmp(fake_api_request(k.api, i)->method, "PUT") == 0)
+            return body_json(i);
+    fail_msg("nothing was put");
+    return "";
+}
+
+/* The lease is looked at first: a renewal may have come through without our knowing. */
 static void test_stop_gives_the_lease_back(void **state)
 {
     (void)state;
+    answer_always("PUT", LEASE, lease("me", 15, 3, 2));
     acquire();
-    answer("PUT", LEASE, 200, lease("", 1, 0, 2));
+    answer("GET", LEASE, 200, lease("me", 15, 3, 77));
     lease_elector_stop(elector);
     expect("stop ");
-    assert_holds(body_json(2), "\"holderIdentity\":\"\"");
-    assert_holds(body_json(2), "\"leaseDurationSeconds\":1");
-    assert_holds(body_json(2), "\"leaseTransitions\":0");
+    assert_holds(last_put(), "\"holderIdentity\":\"\"");
+    assert_holds(last_put(), "\"leaseDurationSeconds\":1");
+    assert_holds(last_put(), "\"leaseTransitions\":3");
+    assert_holds(last_put(), "\"resourceVersion\":\"77\"");
+}
+
+static void test_stop_leaves_the_lease_of_another_alone(void **state)
+{
+    (void)state;
+    answer_always("PUT", LEASE, lease("me", 15, 0, 2));
+    acquire();
+    answer("GET", LEASE, 200, lease("other", 15, 1, 3));
+    lease_elector_stop(elector);
+    expect("stop ");
+    assert_null(strstr(last_put(), "\"holderIdentity\":\"\""));
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+#define EVENTS "/api/v1/namespaces/kube-system/events"
+
+static size_t count_events(const char *part)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < fake_api_count(k.api); i++) {
+        const struct fake_request *r = fake_api_request(k.api, i);
+        for (size_t at = 0; strcmp(r->path, EVENTS) == 0 && at + strlen(part) <= r->body_n; at++)
+            if (memcmp(r->body + at, part, strlen(part)) == 0) {
+                n++;
+                break;
+            }
+    }
+    return n;
+}
+
+static void test_who_leads_is_told_by_events(void **state)
+{
+    (void)state;
+    events = true;
+    answer_always("PUT", LEASE, lease("me", 15, 0, 2));
+    answer_always("GET", LEASE, lease("me", 15, 0, 2));
+    answer_always("POST", LEASES, lease("me", 15, 0, 2));
+    fake_api_answer(
+        k.api,
+        &(struct fake_answer){
+            .method = "POST", .path = EVENTS, .status = 201, .body = STR("{}"), .forever = true});
+    start();
+    expect("leader=me start ");
+    lease_elector_stop(elector);
+    expect("stop ");
+    assert_int_equal(count_events("me stopped leading"), 1);
+    assert_int_equal(count_events("LeaderElection"), count_events("default-scheduler"));
+}
+
+/* Nobody takes the event: the end does not wait for ever. */
+static void test_an_event_that_hangs_holds_nobody_up(void **state)
+{
+    (void)state;
+    events = true;
+    answer_always("PUT", LEASE, lease("me", 15, 0, 2));
+    answer_always("GET", LEASE, lease("me", 15, 0, 2));
+    fake_api_answer(k.api,
+                    &(struct fake_answer){.path = EVENTS, .manner = FAKE_HANG, .forever = true});
+    start();
+    expect("leader=me start ");
+    lease_elector_stop(elector);
+    expect("stop ");
+}
+
+/* --- where the server decides ----------------------------------------------------------------- */
+
+static struct str granted(const char *holder, const char *preferred)
+{
+    return arena_printf(
+        &k.arena,
+        "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{\"name\":"
+        "\"kube-scheduler\",\"namespace\":\"kube-system\",\"resourceVersion\":\"5\"},\"spec\":{"
+        "\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":15,\"strategy\":"
+        "\"OldestEmulationVersion\"%s%s}}",
+        holder, *preferred ? ",\"preferredHolder\":" : "", preferred);
+}
+
+static void test_a_coordinated_lease_is_waited_for(void **state)
+{
+    (void)state;
+    coordinated = true;
+    not_found();
+    answer("GET", LEASE, 200, granted("other", ""));
+    answer_always("GET", LEASE, granted("me", ""));
+    answer_always("PUT", LEASE, granted("me", ""));
+    start();
+    expect("leader=other leader=me start ");
+    assert_holds(last_put(), "\"strategy\":\"OldestEmulationVersion\"");
+    /* It is never made by a candidate, and looked at before each renewal. */
+    wait_requests(7);
+    for (size_t i = 0; i < 7; i++)
+        assert_string_equal(fake_api_request(k.api, i)->method, i > 2 && i % 2 ? "PUT" : "GET");
+}
+
+static void test_a_coordinated_lease_ends_with_its_term(void **state)
+{
+    (void)state;
+    coordinated = true;
+    answer("GET", LEASE, 200, granted("me", ""));
+    answer("PUT", LEASE, 200, granted("me", ""));
+    answer_always("GET", LEASE, granted("me", "\"better\""));
+    start();
+    expect("leader=me start ");
+    expect("losing lost ");
 }
 
 static void test_stop_without_lease_stops(void **state)
@@ -330,6 +468,11 @@ int main(void)
         TEST(test_lost_when_it_cannot_be_renewed),
         TEST(test_lost_when_another_has_taken_it),
         TEST(test_stop_gives_the_lease_back),
+        TEST(test_stop_leaves_the_lease_of_another_alone),
+        TEST(test_who_leads_is_told_by_events),
+        TEST(test_an_event_that_hangs_holds_nobody_up),
+        TEST(test_a_coordinated_lease_is_waited_for),
+        TEST(test_a_coordinated_lease_ends_with_its_term),
         TEST(test_stop_without_lease_stops),
         TEST(test_times_must_fit),
     };
