@@ -13,6 +13,9 @@ static void forget_answers(struct berth_op *op)
     for (size_t i = 0; op->ready && i < e->ready_ops.n; i++)
         if (e->ready_ops.v[i] == op)
             e->ready_ops.v[i] = NULL;
+    for (size_t i = 0; i < e->newly_held.n; i++)
+        if (e->newly_held.v[i] == op)
+            e->newly_held.v[i] = NULL;
     op->ready = op->answered = false;
     if (op->write_id)
         map_del(&e->ops_by_write, write_key(&op->write_id));
@@ -427,6 +430,29 @@ static void go_on(struct berth_op *op)
         advance(op);
 }
 
+/* Others learn where the pod is going while it is not yet bound. */
+static void tell_nomination(struct berth_op *op)
+{
+    struct engine *e = op->engine;
+    struct write write = {.kind = WRITE_POD_STATUS,
+                          .pod = op->queued->pod->object,
+                          .scheduler_name = op->cycle->profile->scheduler_name,
+                          .sets_nomination = true,
+                          .node_name = op->node_name};
+    say(&e->voice, 3, "Updating pod condition and nominated node name", KV_POD(op->pod),
+        KV_STR("nominatedNodeName", op->node_name), KV_INT("nominatingMode", 1));
+    e->ports.submit(e->ports.ctx, &write);
+}
+
+/* Who was let go at once, as the last of a gang lets the others go, has nothing to tell. */
+static void tell_held(struct engine *e)
+{
+    for (size_t i = 0; i < e->newly_held.n; i++)
+        if (e->newly_held.v[i] && e->newly_held.v[i]->holds)
+            tell_nomination(e->newly_held.v[i]);
+    vec_clear(&e->newly_held);
+}
+
 void binding_run_ready(struct engine *e)
 {
     /* What goes on may make others ready, and may end some that are: see free_op. */
@@ -434,6 +460,7 @@ void binding_run_ready(struct engine *e)
         if (e->ready_ops.v[i])
             go_on(e->ready_ops.v[i]);
     vec_clear(&e->ready_ops);
+    tell_held(e);
     if (e->replaced)
         reload_reap(e);
 }
@@ -559,20 +586,6 @@ static bool run_pre_flight(struct berth_op *op, bool *ret_work)
     return true;
 }
 
-/* Others learn where the pod is going while it is not yet bound. */
-static void tell_nomination(struct berth_op *op)
-{
-    struct engine *e = op->engine;
-    struct write write = {.kind = WRITE_POD_STATUS,
-                          .pod = op->queued->pod->object,
-                          .scheduler_name = op->cycle->profile->scheduler_name,
-                          .sets_nomination = true,
-                          .node_name = op->node_name};
-    say(&e->voice, 3, "Updating pod condition and nominated node name", KV_POD(op->pod),
-        KV_STR("nominatedNodeName", op->node_name), KV_INT("nominatingMode", 1));
-    e->ports.submit(e->ports.ctx, &write);
-}
-
 /* --- the beginning ---------------------------------------------------------------------------- */
 
 /* True where Reserve and Permit agreed, be it with a wait; else the binding has ended. */
@@ -624,9 +637,11 @@ void binding_start(struct engine *e, struct berth_queued_pod *queued, struct ber
     if (!run_pre_flight(op, &work))
         return;
     op->holds = op->waiting.waits.n > 0;
-    if (work || op->holds)
+    if (work)
         tell_nomination(op);
     if (op->holds) {
+        if (!work)
+            vec_push(&e->newly_held, op);
         cycle_mark(op->cycle);
         say(&e->voice, 4, "Pod waiting on permit", KV_POD(op->pod));
         return;

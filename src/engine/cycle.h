@@ -125,6 +125,7 @@ struct cycle_failure {
     bool error;      /* something broke */
     struct buf text; /* for the event and the condition */
     struct plugin_set rejectors, pending;
+    bool of_group;        /* it is its group that could not be placed */
     bool keep_nomination; /* what the pod was promised stands */
     struct str
         nominated_node; /* else this is its promise now; may be empty. In the cycle's arena */

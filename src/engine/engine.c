@@ -94,6 +94,7 @@ struct engine *engine_free(struct engine *e)
         binding_abandon(vec_last(&e->ops));
     vec_release(&e->ops);
     vec_release(&e->ready_ops);
+    vec_release(&e->newly_held);
     map_release(&e->ops_by_write);
     map_release(&e->ops_by_pod);
     explain_release(&e->explain);
@@ -149,6 +150,9 @@ static void say_failed(const struct engine *e, const struct berth_queued_pod *qu
     if (!failure->error && cycle->n_all == 0)
         say(&e->voice, 2, "Unable to schedule pod; no nodes are registered to the cluster; waiting",
             KV_POD(queued->pod));
+    else if (failure->of_group && !failure->error)
+        say(&e->voice, 2, "Unable to schedule pod belonging to a pod group; waiting",
+            KV_POD(queued->pod), KV_STR("err", why));
     else if (failure->error || nobody)
         say_error(&e->voice, "Error scheduling pod; retrying", KV_STR("err", why),
                   KV_CSTR("logger", "UnhandledError"), KV_POD(queued->pod));

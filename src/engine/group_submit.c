@@ -22,6 +22,7 @@ static void put_back(struct engine *e, struct group_try *t, const struct cycle_f
 static void put_back_saying(struct engine *e, struct group_try *t, struct cycle_failure failure,
                             struct str text)
 {
+    failure.of_group = true;
     buf_add_str(&failure.text, text);
     put_back(e, t, &failure);
     cycle_failure_release(&failure);

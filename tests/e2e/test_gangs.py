@@ -64,52 +64,52 @@ def done(c):
 @test
 def a_gang_runs_as_soon_as_its_last_member_comes(c):
     have(c, make_node("n0", cpu=2), make_node("n1", cpu=2))
-    apply(c, gang("g", 3), *members("g", 2, cpu=1))
+    apply(c, gang("late", 3), *members("late", 2, cpu=1))
     apply(c, make_pod("other"))
     wait_for(lambda: c.pod("other")["spec"].get("nodeName"), LATE, what="the other has a node")
-    equal(running(c, "g"), 0, "members that run before the quorum is there")
-    apply(c, *members("g", 1, start=2, cpu=1))
-    wait_running(c, "g", 3)
-    wait_condition(c, "g", ("True", "Scheduled", ""))
+    equal(running(c, "late"), 0, "members that run before the quorum is there")
+    apply(c, *members("late", 1, start=2, cpu=1))
+    wait_running(c, "late", 3)
+    wait_condition(c, "late", ("True", "Scheduled", ""))
 
 
 @test
 def without_its_group_nobody_is_tried(c):
     have(c, make_node("n0", cpu=4))
-    apply(c, *members("g", 2, cpu=1))
+    apply(c, *members("orphan", 2, cpu=1))
     apply(c, make_pod("other"))
     wait_for(lambda: c.pod("other")["spec"].get("nodeName"), LATE, what="the other has a node")
-    equal(running(c, "g"), 0, "members that run without a group")
-    apply(c, gang("g", 2))
-    wait_running(c, "g", 2)
+    equal(running(c, "orphan"), 0, "members that run without a group")
+    apply(c, gang("orphan", 2))
+    wait_running(c, "orphan", 2)
 
 
 @test
 def a_gang_that_does_not_fit_is_told_so_and_takes_nothing(c):
     have(c, make_node("n0", cpu=2))
-    apply(c, gang("g", 3), *members("g", 3, cpu=1))
-    pends(c, "g-0", WAITS)
-    wait_condition(c, "g", ("False", "Unschedulable", "pod group is unschedulable"))
-    equal(running(c, "g"), 0, "members that run")
+    apply(c, gang("big", 3), *members("big", 3, cpu=1))
+    pends(c, "big-0", WAITS)
+    wait_condition(c, "big", ("False", "Unschedulable", "pod group is unschedulable"))
+    equal(running(c, "big"), 0, "members that run")
     apply(c, make_pod("alone", cpu=2))
     wait_for(lambda: c.pod("alone")["spec"].get("nodeName"), LATE, what="the pod alone has a node")
     apply(c, make_node("n1", cpu=4))
-    wait_running(c, "g", 3)
-    wait_condition(c, "g", ("True", "Scheduled", ""))
+    wait_running(c, "big", 3)
+    wait_condition(c, "big", ("True", "Scheduled", ""))
 
 
 @test
 def a_member_deleted_on_the_way_is_missed(c):
     have(c, make_node("n0", cpu=2))
-    apply(c, gang("g", 3), *members("g", 3, cpu=1))
-    pends(c, "g-0", WAITS)
-    delete_pod(c, "g-1")
+    apply(c, gang("missed", 3), *members("missed", 3, cpu=1))
+    pends(c, "missed-0", WAITS)
+    delete_pod(c, "missed-1")
     apply(c, make_node("n1", cpu=4))
     apply(c, make_pod("other"))
     wait_for(lambda: c.pod("other")["spec"].get("nodeName"), LATE, what="the other has a node")
-    equal(running(c, "g"), 0, "members that run, one being gone")
-    apply(c, *members("g", 1, start=3, cpu=1))
-    wait_running(c, "g", 3)
+    equal(running(c, "missed"), 0, "members that run, one being gone")
+    apply(c, *members("missed", 1, start=3, cpu=1))
+    wait_running(c, "missed", 3)
 
 
 @test
