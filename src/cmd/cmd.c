@@ -29,6 +29,15 @@ int cmd_help(const char *usage, const struct flag *flags, size_t n)
     return EXIT_DONE;
 }
 
+int cmd_file_error(const char *call, const char *path, int code, struct err *reterr)
+{
+    char why[128];
+    snprintf(why, sizeof(why), "%s", strerror(-code));
+    if (why[0] >= 'A' && why[0] <= 'Z')
+        why[0] = (char)(why[0] - 'A' + 'a');
+    return err_set(reterr, code, "%s %s: %s", call, path, why);
+}
+
 static int read_all(int fd, const char *path, struct buf *out, struct err *reterr)
 {
     for (;;) {

@@ -52,6 +52,8 @@ void cmd_simulate_flags(cmd_flags_fn *fn, void *ctx);
 #define CMD_MAX_FILE ((size_t)256 << 20)
 int cmd_read_file(const char *path, struct arena *a, struct str *ret_text,
                   struct err *reterr) MUST_CHECK;
+/* "open PATH: no such file or directory", as upstream says it; code: negative errno. */
+int cmd_file_error(const char *call, const char *path, int code, struct err *reterr);
 /* A command's help on standard output; gives the exit code back. */
 int cmd_help(const char *usage, const struct flag *flags, size_t n);
 /* "berth: MESSAGE" on standard error; gives the exit code back. */

@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/config_diff.h"
-
-#include "base/vec.h"
+#include "cmd/config_diff_internal.h"
 #include "codec/json_value.h"
 #include "engine/profile_plan.h"
-
-/* One change: where, what, before and after; absent texts have p NULL. */
-struct change {
-    struct str profile; /* p NULL: of all */
-    const char *point;  /* NULL: not of a point */
-    struct str what;    /* a plugin or a setting */
-    const char *kind;   /* "added", "removed", "weight", "order", "arguments", "setting" */
-    struct str before, after;
-};
 
 struct diff {
     struct arena arena;
     const struct registry *registry;
     const struct features *features;
-    VEC(struct change) changes;
+    change_list changes;
 };
-
-static const struct str nothing;
 
 static struct str number(struct diff *d, int64_t value)
 {
@@ -43,6 +30,20 @@ static bool weighs(int point)
     return point == POINT_SCORE || point == POINT_PLACEMENT_SCORE;
 }
 
+static void push_plugin(struct diff *d, enum change_kind kind, struct str profile, int point,
+                        const struct planned_plugin *plugin)
+{
+    struct change c = {.kind = kind,
+                       .profile = profile,
+                       .point = point_table[point].section,
+                       .what = plugin->name};
+    if (weighs(point) && kind == CHANGE_REMOVED)
+        c.before = number(d, plugin->weight);
+    else if (weighs(point))
+        c.after = number(d, plugin->weight);
+    vec_push(&d->changes, c);
+}
+
 /* The names in a that are in b too, in their order. */
 static struct str common_order(struct diff *d, const plan_list *a, const plan_list *b)
 {
@@ -55,29 +56,106 @@ static struct str common_order(struct diff *d, const plan_list *a, const plan_li
     return copy;
 }
 
+/* Scores are added up: their order is nothing that a pod could notice. */
+static void diff_order(struct diff *d, struct str profile, int point, const plan_list *a,
+                       const plan_list *b)
+{
+    if (weighs(point) || point == POINT_PRE_SCORE)
+        return;
+    struct str before = common_order(d, a, b), after = common_order(d, b, a);
+    if (!str_eq(before, after))
+        vec_push(&d->changes, (struct change){.kind = CHANGE_ORDER,
+                                              .profile = profile,
+                                              .point = point_table[point].section,
+                                              .before = before,
+                                              .after = after});
+}
+
 static void diff_point(struct diff *d, struct str profile, int point, const plan_list *a,
                        const plan_list *b)
 {
-    const char *section = point_table[point].section;
     for (size_t i = 0; i < a->n; i++)
         if (!find(b, a->v[i].name))
-            vec_push(&d->changes,
-                     (struct change){profile, section, a->v[i].name, "removed",
-                                     weighs(point) ? number(d, a->v[i].weight) : nothing, nothing});
+            push_plugin(d, CHANGE_REMOVED, profile, point, &a->v[i]);
     for (size_t i = 0; i < b->n; i++) {
         const struct planned_plugin *before = find(a, b->v[i].name);
-        if (!before)
-            vec_push(&d->changes,
-                     (struct change){profile, section, b->v[i].name, "added", nothing,
-                                     weighs(point) ? number(d, b->v[i].weight) : nothing});
-        else if (weighs(point) && before->weight != b->v[i].weight)
-            vec_push(&d->changes,
-                     (struct change){profile, section, b->v[i].name, "weight",
-                                     number(d, before->weight), number(d, b->v[i].weight)});
+        if (!before) {
+            push_plugin(d, CHANGE_ADDED, profile, point, &b->v[i]);
+        } else if (weighs(point) && before->weight != b->v[i].weight) {
+            push_plugin(d, CHANGE_WEIGHT, profile, point, &b->v[i]);
+            d->changes.v[d->changes.n - 1].before = number(d, before->weight);
+        }
     }
-    struct str before = common_order(d, a, b), after = common_order(d, b, a);
-    if (!str_eq(before, after))
-        vec_push(&d->changes, (struct change){profile, section, nothing, "order", before, after});
+    diff_order(d, profile, point, a, b);
+}
+
+/* --- trees ------------------------------------------------------------------------------------ */
+
+static struct str value_text(struct diff *d, const struct json_value *v)
+{
+    struct buf text = BUF_INIT;
+    if (v->kind == JSON_STRING)
+        return v->text.p ? v->text : STR("");
+    json_write(v, &text);
+    struct str copy = arena_dup(&d->arena, buf_str(&text));
+    buf_release(&text);
+    return copy;
+}
+
+static void diff_tree(struct diff *d, struct change at, const struct json_value *a,
+                      const struct json_value *b);
+
+static void diff_member(struct diff *d, const struct change *at, struct str key,
+                        const struct json_value *a, const struct json_value *b)
+{
+    struct change below = *at;
+    below.path = arena_printf(&d->arena, "%.*s%s%.*s", STR_ARG(at->path), at->path.n ? "." : "",
+                              STR_ARG(key));
+    diff_tree(d, below, a, b);
+}
+
+static void diff_objects(struct diff *d, const struct change *at, const struct json_value *a,
+                         const struct json_value *b)
+{
+    for (size_t i = 0; i < a->n_members; i++)
+        diff_member(d, at, a->members[i].key, &a->members[i].value, json_get(b, a->members[i].key));
+    for (size_t i = 0; i < b->n_members; i++)
+        if (!json_get(a, b->members[i].key))
+            diff_member(d, at, b->members[i].key, NULL, &b->members[i].value);
+}
+
+static void diff_arrays(struct diff *d, const struct change *at, const struct json_value *a,
+                        const struct json_value *b)
+{
+    for (size_t i = 0; i < MAX(a->n, b->n); i++) {
+        struct change below = *at;
+        below.path = arena_printf(&d->arena, "%.*s[%zu]", STR_ARG(at->path), i);
+        diff_tree(d, below, i < a->n ? &a->items[i] : NULL, i < b->n ? &b->items[i] : NULL);
+    }
+}
+
+/* The leaves in which two trees differ, each as a change with its path. NULL: there is none. */
+static void diff_tree(struct diff *d, struct change at, const struct json_value *a,
+                      const struct json_value *b)
+{
+    if (a && b && json_value_equal(a, b))
+        return;
+    if (a && b && a->kind == JSON_OBJECT && b->kind == JSON_OBJECT) {
+        diff_objects(d, &at, a, b);
+    } else if (a && b && a->kind == JSON_ARRAY && b->kind == JSON_ARRAY) {
+        diff_arrays(d, &at, a, b);
+    } else {
+        at.before = a ? value_text(d, a) : (struct str){0};
+        at.after = b ? value_text(d, b) : (struct str){0};
+        vec_push(&d->changes, at);
+    }
+}
+
+static const struct json_value *parse(struct diff *d, struct str text)
+{
+    struct json_value *v = arena_new(&d->arena, struct json_value);
+    struct err err;
+    return text.n && json_parse(text, 0, &d->arena, v, &err) == 0 ? v : NULL;
 }
 
 /* --- arguments -------------------------------------------------------------------------------- */
@@ -86,7 +164,7 @@ static void diff_point(struct diff *d, struct str profile, int point, const plan
 static struct str arguments(struct diff *d, const struct profile_config *p, struct str plugin)
 {
     const struct args_kind *kind = args_kind_of(d->registry->args, plugin);
-    struct str given = nothing;
+    struct str given = {0};
     struct err err;
     for (size_t i = 0; i < p->plugin_config.n; i++)
         if (str_eq(p->plugin_config.v[i].name, plugin))
@@ -99,25 +177,21 @@ static struct str arguments(struct diff *d, const struct profile_config *p, stru
     return args_write(kind, args, &d->arena);
 }
 
-static bool same_json(struct diff *d, struct str a, struct str b)
-{
-    struct json_value x, y;
-    struct err err;
-    if (str_eq(a, b))
-        return true;
-    return json_parse(a, 0, &d->arena, &x, &err) == 0 &&
-           json_parse(b, 0, &d->arena, &y, &err) == 0 && json_value_equal(&x, &y);
-}
-
 static void diff_arguments(struct diff *d, const struct profile_config *a,
-                           const struct profile_config *b, const struct profile_plan *plan)
+                           const struct profile_config *b, const struct profile_plan *before,
+                           const struct profile_plan *after)
 {
-    for (size_t i = 0; i < plan->needed.n; i++) {
-        struct str plugin = plan->needed.v[i], before = arguments(d, a, plugin),
-                   after = arguments(d, b, plugin);
-        if (!same_json(d, before, after))
-            vec_push(&d->changes,
-                     (struct change){*b->scheduler_name, NULL, plugin, "arguments", before, after});
+    for (size_t i = 0; i < after->needed.n; i++) {
+        struct str plugin = after->needed.v[i];
+        bool was_there = false;
+        for (size_t k = 0; k < before->needed.n && !was_there; k++)
+            was_there = str_eq(before->needed.v[k], plugin);
+        const struct json_value *x = parse(d, arguments(d, a, plugin)),
+                                *y = parse(d, arguments(d, b, plugin));
+        struct change at = {
+            .kind = CHANGE_ARGUMENTS, .profile = *b->scheduler_name, .what = plugin};
+        if (was_there && (x || y))
+            diff_tree(d, at, x, y);
     }
 }
 
@@ -134,8 +208,11 @@ static const struct profile_config *profile_of(const struct scheduler_config *c,
 static void diff_setting(struct diff *d, struct str profile, const char *name, int64_t a, int64_t b)
 {
     if (a != b)
-        vec_push(&d->changes, (struct change){profile, NULL, str_of(name), "setting", number(d, a),
-                                              number(d, b)});
+        vec_push(&d->changes, (struct change){.kind = CHANGE_SETTING,
+                                              .profile = profile,
+                                              .what = str_of(name),
+                                              .before = number(d, a),
+                                              .after = number(d, b)});
 }
 
 static int64_t percentage(const struct scheduler_config *c, const struct profile_config *p)
@@ -157,100 +234,54 @@ static void diff_profile(struct diff *d, const struct scheduler_config *ca,
         diff_setting(d, name, "percentageOfNodesToScore", percentage(ca, a), percentage(cb, b));
         for (int i = 0; i < POINT_COUNT; i++)
             diff_point(d, name, i, &before.at[i], &after.at[i]);
-        diff_arguments(d, a, b, &after);
+        diff_arguments(d, a, b, &before, &after);
         profile_plan_release(&after);
     }
     profile_plan_release(&before);
 }
 
-static struct str extenders_text(struct diff *d, const struct scheduler_config *c)
+/* --- what holds for all profiles -------------------------------------------------------------- */
+
+/* An array of them, with the timeout that they have. */
+static const struct json_value *extenders_tree(struct diff *d, const struct scheduler_config *c)
 {
     struct buf text = BUF_INIT;
+    buf_add_char(&text, '[');
     for (size_t i = 0; i < c->extenders.n; i++) {
-        buf_add_cstr(&text, i ? "," : "[");
-        json_encode(&extender_config_type, &c->extenders.v[i], &text);
+        struct extender_config e = c->extenders.v[i];
+        e.http_timeout = e.http_timeout ? e.http_timeout : EXTENDER_DEFAULT_TIMEOUT;
+        buf_add_cstr(&text, i ? "," : "");
+        json_encode(&extender_config_type, &e, &text);
     }
-    buf_add_cstr(&text, c->extenders.n ? "]" : "[]");
-    struct str copy = arena_dup(&d->arena, buf_str(&text));
+    buf_add_char(&text, ']');
+    const struct json_value *v = parse(d, arena_dup(&d->arena, buf_str(&text)));
     buf_release(&text);
-    return copy;
+    return v;
+}
+
+/* The paths of what differs are made names of settings: "extenders[0].weight". */
+static void diff_extenders(struct diff *d, const struct scheduler_config *a,
+                           const struct scheduler_config *b)
+{
+    size_t first = d->changes.n;
+    struct change at = {.kind = CHANGE_SETTING};
+    diff_tree(d, at, extenders_tree(d, a), extenders_tree(d, b));
+    for (size_t i = first; i < d->changes.n; i++) {
+        struct change *c = &d->changes.v[i];
+        c->what = arena_printf(&d->arena, "extenders%.*s", STR_ARG(c->path));
+        c->path = (struct str){0};
+    }
 }
 
 static void diff_settings(struct diff *d, const struct scheduler_config *a,
                           const struct scheduler_config *b)
 {
-    diff_setting(d, nothing, "podInitialBackoffSeconds", *a->pod_initial_backoff_seconds,
+    struct str all = {0};
+    diff_setting(d, all, "podInitialBackoffSeconds", *a->pod_initial_backoff_seconds,
                  *b->pod_initial_backoff_seconds);
-    diff_setting(d, nothing, "podMaxBackoffSeconds", *a->pod_max_backoff_seconds,
+    diff_setting(d, all, "podMaxBackoffSeconds", *a->pod_max_backoff_seconds,
                  *b->pod_max_backoff_seconds);
-    struct str before = extenders_text(d, a), after = extenders_text(d, b);
-    if (!str_eq(before, after))
-        vec_push(&d->changes,
-                 (struct change){nothing, NULL, STR("extenders"), "setting", before, after});
-}
-
-/* --- output ----------------------------------------------------------------------------------- */
-
-static void write_line(const struct change *c, struct buf *out)
-{
-    buf_add_str(out, STR("  "));
-    if (c->point)
-        buf_add_printf(out, "%s: ", c->point);
-    if (strcmp(c->kind, "added") == 0)
-        buf_add_printf(out, "+ %.*s", STR_ARG(c->what));
-    else if (strcmp(c->kind, "removed") == 0)
-        buf_add_printf(out, "- %.*s", STR_ARG(c->what));
-    else if (strcmp(c->kind, "order") == 0)
-        buf_add_printf(out, "order: %.*s -> %.*s", STR_ARG(c->before), STR_ARG(c->after));
-    else
-        buf_add_printf(out, "%.*s%s%s: %.*s -> %.*s", STR_ARG(c->what),
-                       strcmp(c->kind, "setting") == 0 ? "" : " ",
-                       strcmp(c->kind, "setting") == 0 ? "" : c->kind, STR_ARG(c->before),
-                       STR_ARG(c->after));
-    struct str weight = c->after.p ? c->after : c->before;
-    bool comes_or_goes = strcmp(c->kind, "added") == 0 || strcmp(c->kind, "removed") == 0;
-    if (comes_or_goes && weight.p)
-        buf_add_printf(out, " (weight %.*s)", STR_ARG(weight));
-    buf_add_char(out, '\n');
-}
-
-static void write_text(const struct diff *d, struct buf *out)
-{
-    if (d->changes.n == 0)
-        buf_add_cstr(out, "Nothing changes for pods.\n");
-    for (size_t i = 0; i < d->changes.n; i++) {
-        const struct change *c = &d->changes.v[i];
-        bool starts = i == 0 || !str_eq(c->profile, d->changes.v[i - 1].profile);
-        if (starts && c->profile.p)
-            buf_add_printf(out, "profile %.*s:\n", STR_ARG(c->profile));
-        else if (starts)
-            buf_add_cstr(out, "all profiles:\n");
-        write_line(c, out);
-    }
-}
-
-static void write_member(struct buf *out, const char *key, struct str value)
-{
-    if (!value.p)
-        return;
-    buf_add_printf(out, ",\"%s\":", key);
-    json_write_str(out, value);
-}
-
-static void write_json(const struct diff *d, struct buf *out)
-{
-    buf_add_cstr(out, "{\"changes\":[");
-    for (size_t i = 0; i < d->changes.n; i++) {
-        const struct change *c = &d->changes.v[i];
-        buf_add_printf(out, "%s\n {\"change\":\"%s\"", i ? "," : "", c->kind);
-        write_member(out, "profile", c->profile);
-        write_member(out, "point", str_of(c->point));
-        write_member(out, strcmp(c->kind, "setting") == 0 ? "setting" : "plugin", c->what);
-        write_member(out, "before", c->before);
-        write_member(out, "after", c->after);
-        buf_add_char(out, '}');
-    }
-    buf_add_cstr(out, d->changes.n ? "\n]}\n" : "]}\n");
+    diff_extenders(d, a, b);
 }
 
 void config_diff(const struct scheduler_config *a, const struct scheduler_config *b,
@@ -266,18 +297,17 @@ void config_diff(const struct scheduler_config *a, const struct scheduler_config
         if (other)
             diff_profile(&d, a, &a->profiles.v[i], b, other);
         else
-            vec_push(&d.changes, (struct change){name, NULL, STR("the whole profile"), "removed",
-                                                 nothing, nothing});
+            vec_push(&d.changes, (struct change){.kind = CHANGE_REMOVED, .profile = name});
     }
-    for (size_t i = 0; i < b->profiles.n; i++)
-        if (!profile_of(a, *b->profiles.v[i].scheduler_name))
-            vec_push(&d.changes,
-                     (struct change){*b->profiles.v[i].scheduler_name, NULL,
-                                     STR("the whole profile"), "added", nothing, nothing});
+    for (size_t i = 0; i < b->profiles.n; i++) {
+        struct str name = *b->profiles.v[i].scheduler_name;
+        if (!profile_of(a, name))
+            vec_push(&d.changes, (struct change){.kind = CHANGE_ADDED, .profile = name});
+    }
     if (json)
-        write_json(&d, out);
+        changes_write_json(&d.changes, out);
     else
-        write_text(&d, out);
+        changes_write_text(&d.changes, out);
     vec_release(&d.changes);
     arena_release(&d.arena);
 }

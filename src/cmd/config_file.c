@@ -22,16 +22,6 @@ static int put_line_first(const char *path, struct err *reterr)
                    STR_ARG(str_trim(str_slice(rest, colon + 1, rest.n))));
 }
 
-/* In upstream's words. */
-static int tell_unread(const char *path, int code, struct err *reterr)
-{
-    char why[128];
-    snprintf(why, sizeof(why), "%s", strerror(-code));
-    if (why[0] >= 'A' && why[0] <= 'Z')
-        why[0] = (char)(why[0] - 'A' + 'a');
-    return err_set(reterr, code, "%s %s: %s", code == -EISDIR ? "read" : "open", path, why);
-}
-
 int config_text_load(const char *path, struct str text, struct arena *a,
                      struct scheduler_config *ret_config, struct err *reterr)
 {
@@ -45,7 +35,7 @@ int config_file_load(const char *path, struct arena *a, struct scheduler_config 
     struct str text;
     int r = cmd_read_file(path, a, &text, reterr);
     if (r < 0)
-        return r == -EFBIG ? r : tell_unread(path, r, reterr);
+        return r == -EFBIG ? r : cmd_file_error(r == -EISDIR ? "read" : "open", path, r, reterr);
     return config_text_load(path, text, a, ret_config, reterr);
 }
 

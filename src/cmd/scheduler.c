@@ -148,7 +148,7 @@ static int write_config(const struct scheduler *s, struct str text, struct err *
     int error = errno;
     ok = file && fclose(file) == 0 && ok;
     if (!ok)
-        return err_set(reterr, -EIO, "%s: %s", s->options->write_config_to, strerror(error));
+        return cmd_file_error(file ? "write" : "open", s->options->write_config_to, -error, reterr);
     log_info(0, "Wrote configuration", KV_CSTR("file", s->options->write_config_to));
     return 0;
 }

@@ -112,11 +112,6 @@ static void tell_flags(const struct scheduler_options *o, const struct features 
     features_write_alpha(features, &text);
     if (text.n)
         log_warning("Alpha features are enabled", KV_STR("features", buf_str(&text)));
-    buf_clear(&text);
-    scheduler_options_write_idle(o, &text);
-    if (text.n)
-        log_warning("Flags that this version does not act upon yet",
-                    KV_STR("flags", buf_str(&text)));
     buf_release(&text);
 }
 

@@ -121,7 +121,7 @@ static const struct row rows[] = {
      AT(authorization.unauthorized_ttl), NULL, "How long a no holds.", NULL},
 
     {"Deprecated", "contention-profiling", 0, FLAG_BOOL, AT(deprecated.contention_profiling), NULL,
-     FILE_WINS "profile waiting for locks, where --profiling is on.", NULL},
+     FILE_WINS "shown in the configuration; berth has no locks to wait for.", NULL},
     {NULL, "kube-api-burst", 0, FLAG_INT32, AT(deprecated.burst), NULL,
      FILE_WINS "requests to the API server that may go beyond --kube-api-qps at once.", NULL},
     {NULL, "kube-api-content-type", 0, FLAG_STR, AT(deprecated.content_type), NULL,

@@ -151,7 +151,5 @@ void scheduler_options_check(const struct scheduler_options *o, const struct fea
                              struct complaints *out);
 /* Names of ciphers, curves and versions; only where something is served. */
 int scheduler_options_check_tls(const struct scheduler_options *o, struct err *reterr) MUST_CHECK;
-/* Flags that were given and whose work berth does not do yet: "--a, --b". */
-void scheduler_options_write_idle(const struct scheduler_options *o, struct buf *out);
 
 #endif

@@ -361,19 +361,3 @@ int scheduler_options_check_tls(const struct scheduler_options *o, struct err *r
         return err_set(reterr, -EINVAL, "unknown tls version \"%s\"", s->min_version);
     return 0;
 }
-
-/* --- what is still missing -------------------------------------------------------------------- */
-
-/* A row goes when the flag is acted upon. */
-static const char *const idle[] = {
-    "contention-profiling",
-};
-
-void scheduler_options_write_idle(const struct scheduler_options *o, struct buf *out)
-{
-    for (size_t i = 0; i < ARRAY_LEN(idle); i++)
-        if (scheduler_options_given(o, idle[i]))
-            buf_add_printf(out, "%s--%s", out->n ? ", " : "", idle[i]);
-    if (o->retired.port != 0)
-        buf_add_printf(out, "%s--port", out->n ? ", " : "");
-}

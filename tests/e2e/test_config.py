@@ -6,6 +6,7 @@ values. Older versions and Policy are compared with what their last releases did
 
 import json
 import re
+import subprocess
 
 import berth
 from berth import check, equal
@@ -288,6 +289,50 @@ def forms_that_kube_scheduler_refuses_are_refused_with_their_place(both):
         check(re.match(rf"berth: {config}:\d+: ", error), f"no line in {error!r}")
 
 
+def dump(done):
+    """What "Using component config" shows, without where and when it was said."""
+    found = re.search(r'"Using component config" (config=<\n(?:\t.*\n)* >)', done)
+    return found and found.group(1)
+
+
+@test
+def the_log_shows_the_configuration_as_upstream_shows_it(both):
+    for text in GOOD[::9]:
+        flags = both.arguments(both.config(text))
+        want, got, quiet = (subprocess.run(
+            argv + flags, stderr=subprocess.PIPE, text=True, timeout=berth.TIMEOUT,
+            env=berth.environment()).stderr for argv in (
+                [both.kube, "-v=2"], berth.command() + ["scheduler", "-v=2"],
+                berth.command() + ["scheduler", "-v=1"]))
+        check(dump(want), f"kube-scheduler shows none: {want}")
+        equal(dump(got), dump(want), f"dump for {text!r}")
+        equal(dump(quiet), None, "dump at level 1")
+
+
+@test
+def files_that_cannot_be_read_or_written_are_told_as_upstream_tells_it(both):
+    good, folder = both.config(""), both.dir.name
+    for flags, why in ((["--config=nosuch"], "open nosuch: no such file or directory"),
+                       ([f"--config={folder}"], f"read {folder}: is a directory"),
+                       ([f"--config={good}", "--write-config-to=/no/such"],
+                        "open /no/such: no such file or directory")):
+        theirs = subprocess.run([both.kube, "--secure-port=0"] + flags, stderr=subprocess.PIPE,
+                                text=True, timeout=berth.TIMEOUT)
+        ours = berth.run("scheduler", "--secure-port=0", *flags)
+        contains(theirs.stderr, f'err="{why}"')
+        equal((ours.code, ours.err), (1, f"berth: {why}\n"), f"berth with {flags}")
+
+
+@test
+def a_second_document_is_not_read_and_told(both):
+    """Upstream passes over it without a word."""
+    config = both.write("two.yaml", HEAD + "parallelism: 3\n---\n" + HEAD + "parallelism: 4\n")
+    contains(berth.run("config", "convert", config).out, "parallelism: 3\n")
+    done = berth.run("config", "validate", config)
+    equal((done.code, done.out), (0, ""), "exit code and output")
+    contains(done.err, f"{config}:5: a second document")
+
+
 @test
 def validate_says_the_same_without_a_cluster(both):
     for text in GOOD:
@@ -463,19 +508,46 @@ def diff_says_what_changes_for_pods(both):
     a = both.write("a.yaml", HEAD)
     b = both.write("b.yaml", HEAD + "podMaxBackoffSeconds: 20\n" + plugins(
         "multiPoint: {disabled: [{name: ImageLocality}]}, score: {enabled: [{name: NodeAffinity, "
-        "weight: 9}]}") + "\n  pluginConfig: [{name: NodeResourcesFit, args: {ignoredResources: "
-        "[a.com/b]}}]\n- schedulerName: other\n")
+        "weight: 9}]}, filter: {enabled: [{name: NodeLabel}]}") + "\n  pluginConfig: [{name: "
+        "NodeResourcesFit, args: {ignoredResources: [a.com/b], scoringStrategy: {type: "
+        "MostAllocated}}}]\n- schedulerName: other\n")
     b = both.write("b.yaml", HEAD + open(b).read()[len(HEAD):].replace(
         "- plugins", "- schedulerName: default-scheduler\n  plugins", 1))
     done = berth.run("config", "diff", a, b)
     equal(done.code, 0, done.err)
-    contains(done.out, "podMaxBackoffSeconds: 10 -> 20", "score: - ImageLocality (weight 1)",
-             "score: NodeAffinity weight: 2 -> 9", "NodeResourcesFit arguments: ",
-             "profile other:\n  + the whole profile")
-    kinds = {c["change"] for c in json.loads(berth.run("config", "diff", "-o=json", a, b).out)[
-        "changes"]}
-    equal(kinds, {"setting", "removed", "weight", "arguments", "added", "order"}, "kinds")
+    contains(done.out, "all profiles:\n  podMaxBackoffSeconds: 10 -> 20\n",
+             "  - ImageLocality (score with weight 1): prefers nodes that have the pod's images already\n",
+             "  NodeAffinity: score weight: 2 -> 9\n",
+             "  NodeResourcesFit: ignoredResources: (none) -> [\"a.com/b\"]\n",
+             "  NodeResourcesFit: scoringStrategy.type: LeastAllocated -> MostAllocated\n",
+             "  + NodeLabel (filter): nodes are taken or left by labels that they have\n",
+             "profile other:\n  + the whole profile: pods with schedulerName other are scheduled\n")
+    changes = json.loads(berth.run("config", "diff", "-o=json", a, b).out)["changes"]
+    equal({c["change"] for c in changes}, {"setting", "removed", "weight", "arguments", "added"},
+          "kinds")
+    check({"change": "weight", "profile": "default-scheduler", "point": "score",
+           "plugin": "NodeAffinity", "before": "2", "after": "9"} in changes, f"{changes}")
     equal(berth.run("config", "diff", a, a).out, "Nothing changes for pods.\n", "diff with itself")
+
+
+@test
+def diff_compares_extenders_member_by_member(both):
+    a = both.write("a.yaml", HEAD + "extenders: [{urlPrefix: 'http://a', filterVerb: f}]\n")
+    b = both.write("b.yaml", HEAD + "extenders: [{urlPrefix: 'http://a', filterVerb: f, httpTimeout: "
+                   "5s, ignorable: true}, {urlPrefix: 'http://b', bindVerb: b}]\n")
+    equal(berth.run("config", "diff", a, b).out.splitlines(), [
+        "all profiles:", "  extenders[0].ignorable: (none) -> true",
+        '  extenders[1]: (none) -> {"urlPrefix":"http://b","bindVerb":"b","httpTimeout":"5s"}'],
+          "output")
+
+
+@test
+def diff_tells_an_order_only_where_it_matters(both):
+    a = both.write("a.yaml", HEAD + plugins("score: {enabled: [{name: NodeAffinity, weight: 2}]}"))
+    b = both.write("b.yaml", HEAD + plugins("filter: {enabled: [{name: NodePorts}]}"))
+    out = berth.run("config", "diff", a, b).out
+    contains(out, "  filter runs in another order: NodePorts, ")
+    equal(out.count("\n"), 2, f"lines in {out!r}")
 
 
 @test

@@ -235,9 +235,9 @@ def a_lease_of_another_name_and_namespace_can_be_used(c):
 
 @test
 def a_lease_that_may_not_be_read_is_tried_again(c):
-    p = start(c, *QUICK, kubeconfig=c.kubeconfig("nobody", "nobody"))
+    p = start(c, *QUICK, "--leader-elect-resource-name=of-others")
     wait_for(lambda: p.text().count("is forbidden") >= 2, TIMEOUT, what="two complaints")
-    matches(p.text(), r'Error retrieving lease lock.*leases.*kube-scheduler.*is forbidden')
+    matches(p.text(), r'Error retrieving lease lock.*leases.*of-others.*is forbidden')
     check(p.running(), "it gave up")
     stop(p)
 

@@ -54,7 +54,6 @@ ONLY_OURS = {
     "Scheduling begins": "that it leads and knows the cluster",
     "Shutting down": "the signal",
     "Plugins that this version does not have do nothing": "what is missing",
-    "Flags that this version does not act upon yet": "the same",
 }
 
 

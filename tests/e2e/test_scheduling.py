@@ -7,22 +7,14 @@ API server's audit log tells who bound which pod and how often.
 """
 
 import collections
-import json
-import os
 import time
 
 import berth
 from berth import PODS, add_nodes, check, equal, make_node, make_pod, overcommitted, wait_for
-from cluster import Cluster
+from bindings import USER, attempts, cluster, reset
 from tap import main, note, test
 
 N_NODES, N_PODS = 100, 1000
-USER = "system:kube-scheduler"
-
-
-def cluster():
-    policy = os.path.join(berth.HERE, "audit-policy.yaml")
-    return Cluster(apiserver_args=[f"--audit-policy-file={policy}", "--audit-log-path=audit.log"])
 
 
 def fill(c):
@@ -39,28 +31,6 @@ def unhurried(c):
     """Many bindings at once, and seconds for all of them: it can be caught in the act."""
     return berth.scheduler_config(c, "unhurried", clientConnection={
         "kubeconfig": c.scheduler_kubeconfig, "qps": 200, "burst": 300})
-
-
-def attempts(c):
-    """Every request for a binding since the last reset: (pod, user, HTTP code)."""
-    found = []
-    with open(os.path.join(c.dir, "audit.log")) as f:
-        for line in f:
-            try:
-                entry = json.loads(line)
-            except ValueError:
-                continue        # cut off by kill -9
-            found.append((entry["objectRef"]["name"], entry["user"]["username"],
-                          entry["responseStatus"]["code"]))
-    return found
-
-
-def reset(c):
-    try:
-        berth.reset(c)
-    finally:
-        with open(os.path.join(c.dir, "audit.log"), "r+") as f:
-            f.truncate()
 
 
 def wait_count(c, count, timeout=berth.TIMEOUT):

@@ -88,6 +88,12 @@ static void port_log(void *ctx, const struct log_site *site, const char *message
     vec_push(&f->logs, buf_take(&line));
 }
 
+static void port_retired(void *ctx, void *owner)
+{
+    struct fixture *f = ctx;
+    vec_push(&f->retired, owner);
+}
+
 struct fixture_parts {
     const char *config;
     const struct registry *registry;
@@ -122,6 +128,7 @@ static void init(struct fixture *f, const struct fixture_parts *parts)
                   .submit = port_submit,
                   .call_extender = port_call_extender,
                   .decided = port_decided,
+                  .retired = port_retired,
                   .log = port_log,
                   .pool = parts->pool},
     };
@@ -176,6 +183,7 @@ void fixture_release(struct fixture *f)
     for (size_t i = 0; i < f->decisions.n; i++)
         free(f->decisions.v[i]);
     vec_release(&f->decisions);
+    vec_release(&f->retired);
     arena_release(&f->arena);
 }
 
@@ -333,6 +341,25 @@ void fixture_extender_done(struct fixture *f, struct fixture_call *call,
     call->answered = true;
     engine_extender_done(f->engine, call->id, result);
     f->now++;
+}
+
+int fixture_reload(struct fixture *f, const struct fixture_reload *reload,
+                   struct reload_result *ret_result, struct err *reterr)
+{
+    struct scheduler_config *config = arena_new(&f->arena, struct scheduler_config);
+    struct err err = {0};
+    config_default(config, &f->arena);
+    if (reload->config && config_read("test", str_of(reload->config), &f->arena, config, &err) < 0)
+        fail_msg("%s", err.msg);
+    struct engine_options options = {
+        .config = config,
+        .registry = reload->registry ? reload->registry : &in_tree_registry,
+        .extenders = reload->extenders,
+        .n_extenders = reload->n_extenders,
+        .owner = reload->owner,
+        .ports = {.call_extender = port_call_extender, .pool = reload->pool},
+    };
+    return engine_reload(f->engine, &options, ret_result, reterr);
 }
 
 void fixture_settle(struct fixture *f)

@@ -13,6 +13,7 @@
 
 #include "base/vec.h"
 #include "engine/engine.h"
+#include "engine/reload.h"
 
 struct fixture_write {
     enum write_kind kind;
@@ -44,6 +45,7 @@ struct fixture {
     VEC(struct fixture_call) calls;
     VEC(char *) logs;      /* "3 Message key=value", "E Message key=value" */
     VEC(char *) decisions; /* "ns/pod -> node" or "ns/pod: message" */
+    VEC(void *) retired;   /* owners of configurations that are in use no more */
 };
 
 /* config: YAML text of a KubeSchedulerConfiguration, or NULL for the defaults. Fails the test on
@@ -89,6 +91,18 @@ void fixture_answer(struct fixture *f, struct fixture_write *w, int status, cons
 struct fixture_call *fixture_call(struct fixture *f);
 void fixture_extender_done(struct fixture *f, struct fixture_call *call,
                            const struct extender_result *result);
+/* Another configuration for the engine. */
+struct fixture_reload {
+    const char *config; /* YAML; NULL: the defaults */
+    const struct registry *registry;
+    struct pool *pool;
+    const struct extender *extenders;
+    size_t n_extenders;
+    void *owner;
+};
+/* As engine_reload. A config that cannot be read fails the test. */
+int fixture_reload(struct fixture *f, const struct fixture_reload *reload,
+                   struct reload_result *ret_result, struct err *reterr) MUST_CHECK;
 /* Schedules, and answers all bindings with 201, until nothing happens any more. */
 void fixture_settle(struct fixture *f);
 /* The node of the last successful binding of the pod; NULL: none. */

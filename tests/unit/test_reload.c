@@ -1,0 +1,946 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Another configuration for an engine that runs: what changes, what stays, what is under way. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/pool.h"
+#include "base/time.h"
+#include "engine/internal.h"
+#include "engine_fixture.h"
+#include "plugins/registry.h"
+#include "prop.h"
+
+/* --- a plugin that knows which instance it is ------------------------------------------------- */
+
+struct probe {
+    int number; /* in the order of making */
+    const struct berth_host *host;
+    struct berth_handle *handle;
+    char args[64];
+};
+
+static int n_created, n_destroyed;
+static struct probe *newest;
+static struct buf calls; /* "filter#1 permit#1 …" */
+
+static bool told(const struct probe *p, const char *what)
+{
+    return strstr(p->args, what) != NULL;
+}
+
+static void note(const void *self, const char *what)
+{
+    buf_add_printf(&calls, "%s%s#%d", calls.n ? " " : "", what,
+                   ((const struct probe *)self)->number);
+}
+
+static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str args,
+                  void **ret_self, struct berth_error *error)
+{
+    struct probe *p = xnew(struct probe);
+    *p = (struct probe){.number = ++n_created, .host = host, .handle = h};
+    snprintf(p->args, sizeof(p->args), "%.*s", (int)args.n, args.p);
+    if (told(p, "fail")) {
+        snprintf(error->text, sizeof(error->text), "told to fail");
+        n_created--;
+        free(p);
+        return -1;
+    }
+    *ret_self = newest = p;
+    return 0;
+}
+
+static void destroy(void *self)
+{
+    n_destroyed++;
+    free(self);
+}
+
+static void events(void *self, struct berth_registrar *r)
+{
+    const struct probe *p = self;
+    p->host->register_event(r, BERTH_RESOURCE_NODE, BERTH_ACTION_UPDATE_NODE_LABEL, NULL);
+}
+
+static enum berth_code pre_enqueue(void *self, const struct berth_pod *pod,
+                                   struct berth_status *status)
+{
+    (void)pod, (void)status;
+    return told(self, "gate") ? BERTH_UNSCHEDULABLE : BERTH_SUCCESS;
+}
+
+static enum berth_code filter(void *self, const struct berth_cycle *cycle,
+                              const struct berth_pod *pod, const struct berth_node *node,
+                              struct berth_status *status)
+{
+    (void)cycle, (void)pod, (void)node;
+    const struct probe *p = self;
+    note(self, "filter");
+    if (!told(self, "refuse"))
+        return BERTH_SUCCESS;
+    p->host->status_text(status, BERTH_STR("told to refuse"));
+    return BERTH_UNSCHEDULABLE;
+}
+
+static enum berth_code permit(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
+                              struct berth_str node_name, int64_t *ret_timeout_ns,
+                              struct berth_status *status)
+{
+    (void)cycle, (void)pod, (void)node_name, (void)status;
+    note(self, "permit");
+    *ret_timeout_ns = 60 * NSEC_PER_SEC;
+    return told(self, "hold") ? BERTH_WAIT : BERTH_SUCCESS;
+}
+
+static enum berth_code pre_bind(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
+                                struct berth_str node_name, struct berth_op *op,
+                                struct berth_status *status)
+{
+    (void)cycle, (void)pod, (void)node_name, (void)op, (void)status;
+    note(self, "pre_bind");
+    return BERTH_SUCCESS;
+}
+
+static void post_bind(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
+                      struct berth_str node_name)
+{
+    (void)cycle, (void)pod, (void)node_name;
+    note(self, "post_bind");
+}
+
+static void unreserve(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
+                      struct berth_str node_name)
+{
+    (void)cycle, (void)pod, (void)node_name;
+    note(self, "unreserve");
+}
+
+static enum berth_code reserve(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
+                               struct berth_str node_name, struct berth_status *status)
+{
+    (void)self, (void)cycle, (void)pod, (void)node_name, (void)status;
+    return BERTH_SUCCESS;
+}
+
+static const struct berth_plugin probe_plugin = {
+    .abi = BERTH_ABI,
+    .struct_size = sizeof(struct berth_plugin),
+    .name = "Probe",
+    .create = create,
+    .destroy = destroy,
+    .events = events,
+    .pre_enqueue = pre_enqueue,
+    .filter = filter,
+    .reserve = reserve,
+    .unreserve = unreserve,
+    .permit = permit,
+    .pre_bind = pre_bind,
+    .post_bind = post_bind,
+};
+
+/* The youngest first. */
+static bool lifo_less(void *self, const struct berth_queued_pod *a,
+                      const struct berth_queued_pod *b)
+{
+    const struct probe *p = self;
+    return p->host->queued_since(a) > p->host->queued_since(b);
+}
+
+static const struct berth_plugin lifo_plugin = {
+    .abi = BERTH_ABI,
+    .struct_size = sizeof(struct berth_plugin),
+    .name = "Lifo",
+    .create = create,
+    .destroy = destroy,
+    .less = lifo_less,
+};
+
+static const struct berth_plugin *const plugins[] = {
+    &priority_sort_plugin,      &lifo_plugin,           &probe_plugin, &node_name_plugin,
+    &node_resources_fit_plugin, &default_binder_plugin, NULL};
+static const struct plugin_ref defaults[] = {
+    {STR_INIT("PrioritySort"), NULL},
+    {STR_INIT("Probe"), NULL},
+    {STR_INIT("NodeResourcesFit"), NULL},
+    {STR_INIT("DefaultBinder"), NULL},
+};
+static const struct registry registry = {
+    .plugins = plugins, .defaults = defaults, .n_defaults = ARRAY_LEN(defaults)};
+
+/* --- scenes ----------------------------------------------------------------------------------- */
+
+#define CONFIG                                     \
+    "apiVersion: kubescheduler.config.k8s.io/v1\n" \
+    "kind: KubeSchedulerConfiguration\n"
+#define PROFILE(name, args)       \
+    "- schedulerName: " name "\n" \
+    "  pluginConfig:\n"           \
+    "  - name: Probe\n"           \
+    "    args: {does: \"" args "\"}\n"
+#define DEFAULT(args) CONFIG "profiles:\n" PROFILE("default-scheduler", args)
+
+static void begin(struct fixture *f, const char *config)
+{
+    n_created = n_destroyed = 0;
+    buf_clear(&calls);
+    fixture_init(f, config, &registry);
+    fixture_add(f, fixture_node("n0", "8", "8Gi"));
+}
+
+static void end(struct fixture *f)
+{
+    fixture_release(f);
+    assert_int_equal(n_created, n_destroyed);
+    buf_release(&calls);
+}
+
+static struct reload_result reload(struct fixture *f, const char *config, void *owner)
+{
+    struct reload_result result = {0};
+    struct err err = {0};
+    struct fixture_reload options = {.config = config, .registry = &registry, .owner = owner};
+    if (fixture_reload(f, &options, &result, &err) < 0)
+        fail_msg("%s", err.msg);
+    return result;
+}
+
+static struct object *pod_of(const char *name, const char *scheduler)
+{
+    return fixture_object(KIND_POD,
+                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"}"
+                          ",\"spec\":{\"schedulerName\":\"%s\",\"containers\":[{\"name\":\"c\"}]}}",
+                          name, name, scheduler);
+}
+
+static void add(struct fixture *f, const char *name)
+{
+    fixture_add(f, fixture_pod(name, "1", "1Gi"));
+}
+
+static struct engine_stats stats(const struct fixture *f)
+{
+    return engine_get_stats(f->engine);
+}
+
+static void assert_calls(const char *expected)
+{
+    assert_string_equal(buf_cstr(&calls), expected);
+    buf_clear(&calls);
+}
+
+/* --- what takes effect ------------------------------------------------------------------------ */
+
+static void next_cycle_has_new_instances(void **state)
+{
+    (void)state;
+    struct fixture f;
+    int first, second;
+    begin(&f, DEFAULT("nothing"));
+    add(&f, "a");
+    fixture_settle(&f);
+    assert_calls("filter#1 permit#1 pre_bind#1 post_bind#1");
+    reload(&f, DEFAULT("nothing"), &first);
+    assert_int_equal(n_destroyed, 1);
+    assert_int_equal(f.retired.n, 1);
+    assert_null(f.retired.v[0]); /* who had the first configuration is not known */
+    add(&f, "b");
+    fixture_settle(&f);
+    assert_calls("filter#2 permit#2 pre_bind#2 post_bind#2");
+    reload(&f, DEFAULT("nothing"), &second);
+    assert_ptr_equal(f.retired.v[1], &first);
+    assert_string_equal(fixture_node_of(&f, "b"), "n0");
+    end(&f);
+}
+
+static const char *strategy(const char *type)
+{
+    static char text[512];
+    snprintf(text, sizeof(text),
+             CONFIG "profiles:\n- schedulerName: default-scheduler\n  plugins:\n"
+                    "    multiPoint: {disabled: [{name: NodeResourcesBalancedAllocation},"
+                    "{name: PodTopologySpread}]}\n"
+                    "  pluginConfig:\n  - name: NodeResourcesFit\n    args:\n"
+                    "      scoringStrategy: {type: %s, resources: [{name: cpu, weight: 1}]}\n",
+             type);
+    return text;
+}
+
+static void scores_change_with_the_next_cycle(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reload_result result;
+    struct err err;
+    fixture_init(&f, strategy("LeastAllocated"), NULL);
+    fixture_add(&f, fixture_node("n0", "8", "8Gi"));
+    fixture_add(&f, fixture_node("n1", "8", "8Gi"));
+    fixture_add(&f, fixture_pod_on("full", "4", "1Gi", "n1"));
+    add(&f, "a");
+    fixture_settle(&f);
+    assert_string_equal(fixture_node_of(&f, "a"), "n0");
+    assert_int_equal(fixture_reload(&f,
+                                    &(struct fixture_reload){.config = strategy("MostAllocated")},
+                                    &result, &err),
+                     0);
+    add(&f, "b");
+    fixture_settle(&f);
+    assert_string_equal(fixture_node_of(&f, "b"), "n1");
+    fixture_release(&f);
+}
+
+static void order_of_the_queue_follows(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, DEFAULT("nothing"));
+    for (char i = 'a'; i < 'h'; i++)
+        add(&f, (char[]){i, '\0'});
+    reload(&f,
+           CONFIG "profiles:\n- schedulerName: default-scheduler\n  plugins:\n    queueSort:\n"
+                  "      enabled: [{name: Lifo}]\n      disabled: [{name: PrioritySort}]\n",
+           NULL);
+    fixture_settle(&f);
+    for (size_t i = 0; i < 7; i++)
+        assert_int_equal(f.decisions.v[i][0], 'g' - (int)i);
+    end(&f);
+}
+
+static void backoff_follows(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, DEFAULT("refuse"));
+    reload(&f,
+           CONFIG "podInitialBackoffSeconds: 7\npodMaxBackoffSeconds: 9\nprofiles:\n" PROFILE(
+               "default-scheduler", "refuse"),
+           NULL);
+    assert_int_equal(f.engine->queue.options.initial_backoff, 7 * NSEC_PER_SEC);
+    assert_int_equal(f.engine->queue.options.max_backoff, 9 * NSEC_PER_SEC);
+    end(&f);
+}
+
+static void threads_follow(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reload_result result;
+    struct err err;
+    begin(&f, DEFAULT("nothing"));
+    for (size_t n = 1; n < 4; n++) {
+        struct pool *pool = pool_new(n);
+        struct fixture_reload options = {
+            .config = DEFAULT("nothing"), .registry = &registry, .pool = pool};
+        assert_int_equal(fixture_reload(&f, &options, &result, &err), 0);
+        assert_int_equal(f.engine->workers.n, n);
+        add(&f, (char[]){(char)('a' + n), '\0'});
+        fixture_settle(&f);
+        reload(&f, DEFAULT("nothing"), NULL);
+        pool_free(pool);
+    }
+    assert_int_equal(f.decisions.n, 3);
+    end(&f);
+}
+
+/* --- what is under way ------------------------------------------------------------------------ */
+
+static void allow_all(void *ctx, struct berth_waiting_pod *w)
+{
+    const struct probe *p = ctx;
+    p->host->waiting_allow(p->handle, w);
+}
+
+/* allow_by 1: the instance that holds it; 2: the one that came after it. */
+static void held_pod_ends_with_its_instance(int allow_by)
+{
+    struct fixture f;
+    begin(&f, DEFAULT("hold"));
+    add(&f, "a");
+    fixture_schedule(&f);
+    struct probe *old = newest;
+    reload(&f, DEFAULT("nothing"), NULL);
+    assert_int_equal(n_destroyed, 0);
+    assert_int_equal(f.retired.n, 0);
+    assert_int_equal(stats(&f).binding, 1);
+    buf_clear(&calls);
+    const struct probe *by = allow_by == 1 ? old : newest;
+    by->host->waiting_pods(by->handle, allow_all, (void *)(uintptr_t)by);
+    fixture_pass(&f, 1);
+    fixture_settle(&f);
+    assert_calls("pre_bind#1 post_bind#1");
+    assert_string_equal(fixture_node_of(&f, "a"), "n0");
+    assert_int_equal(n_destroyed, 1);
+    assert_int_equal(f.retired.n, 1);
+    end(&f);
+}
+
+static void old_instance_allows(void **state)
+{
+    (void)state;
+    held_pod_ends_with_its_instance(1);
+}
+
+static void new_instance_allows(void **state)
+{
+    (void)state;
+    held_pod_ends_with_its_instance(2);
+}
+
+static void held_pod_times_out_after_reload(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, DEFAULT("hold"));
+    add(&f, "a");
+    fixture_schedule(&f);
+    reload(&f, DEFAULT("nothing"), NULL);
+    buf_clear(&calls);
+    fixture_pass(&f, 61 * NSEC_PER_SEC);
+    assert_int_equal(n_destroyed, 1);
+    /* What turned it down is no more: it does not wait for that, but for its backoff. */
+    assert_int_equal(stats(&f).unschedulable, 0);
+    fixture_settle(&f);
+    assert_calls("unreserve#1 filter#2 permit#2 pre_bind#2 post_bind#2");
+    end(&f);
+}
+
+static void held_pod_times_out_after_the_same(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, DEFAULT("hold"));
+    add(&f, "a");
+    fixture_schedule(&f);
+    reload(&f, DEFAULT("hold"), NULL);
+    fixture_pass(&f, 61 * NSEC_PER_SEC);
+    /* As if nothing had happened: it waits for news that concern the plugin. */
+    assert_int_equal(stats(&f).unschedulable, 1);
+    end(&f);
+}
+
+static void many_generations_at_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, DEFAULT("hold"));
+    for (char i = 'a'; i < 'f'; i++) {
+        add(&f, (char[]){i, '\0'});
+        fixture_schedule(&f);
+        reload(&f, DEFAULT("hold"), NULL);
+    }
+    assert_int_equal(n_created, 6);
+    assert_int_equal(n_destroyed, 0);
+    fixture_delete(&f, fixture_pod("c", "1", "1Gi"));
+    assert_int_equal(n_destroyed, 1);
+    newest->host->waiting_pods(newest->handle, allow_all, newest);
+    fixture_pass(&f, 1);
+    fixture_settle(&f);
+    assert_int_equal(n_destroyed, 5);
+    assert_int_equal(f.retired.n, 5);
+    end(&f);
+}
+
+/* --- bad ones --------------------------------------------------------------------------------- */
+
+static void bad_one_changes_nothing(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        DEFAULT("fail"),
+        CONFIG "profiles:\n" PROFILE("default-scheduler", "x") PROFILE("second", "fail"),
+        CONFIG "profiles:\n- schedulerName: default-scheduler\n  plugins:\n    multiPoint:\n"
+               "      enabled: [{name: Nobody}]\n",
+    };
+    struct fixture f;
+    begin(&f, DEFAULT("nothing"));
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct reload_result result;
+        struct err err = {0};
+        struct fixture_reload options = {.config = bad[i], .registry = &registry};
+        const struct setup *before = f.engine->setup;
+        assert_true(fixture_reload(&f, &options, &result, &err) < 0);
+        assert_true(strlen(err.msg) > 10);
+        assert_ptr_equal(f.engine->setup, before);
+        assert_int_equal(n_created - n_destroyed, 1);
+        buf_clear(&calls);
+        add(&f, (char[]){(char)('a' + i), '\0'});
+        fixture_settle(&f);
+        assert_calls("filter#1 permit#1 pre_bind#1 post_bind#1");
+    }
+    assert_int_equal(f.retired.n, 0);
+    end(&f);
+}
+
+/* --- the queue -------------------------------------------------------------------------------- */
+
+static void rejected_pods_are_tried_again_where_that_may_help(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, DEFAULT("refuse"));
+    add(&f, "a");
+    fixture_schedule(&f);
+    assert_int_equal(stats(&f).unschedulable, 1);
+    /* The same once more: it has nothing to hope for. */
+    assert_int_equal(reload(&f, DEFAULT("refuse"), NULL).moved, 0);
+    assert_int_equal(stats(&f).unschedulable, 1);
+    /* Other weights do not help it either. */
+    assert_int_equal(
+        reload(&f,
+               CONFIG "profiles:\n- schedulerName: default-scheduler\n  plugins:\n    score:\n"
+                      "      disabled: [{name: NodeResourcesFit}]\n"
+                      "      enabled: [{name: NodeResourcesFit, weight: 5}]\n"
+                      "  pluginConfig:\n  - {name: Probe, args: {does: refuse}}\n",
+               NULL)
+            .moved,
+        0);
+    assert_int_equal(reload(&f, DEFAULT("nothing"), NULL).moved, 1);
+    fixture_settle(&f);
+    assert_string_equal(fixture_node_of(&f, "a"), "n0");
+    end(&f);
+}
+
+static void hints_are_those_of_new_instances(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, DEFAULT("refuse"));
+    add(&f, "a");
+    fixture_schedule(&f);
+    reload(&f, DEFAULT("refuse"), NULL);
+    fixture_update(&f, fixture_node("n0", "8", "8Gi"),
+                   fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"n0\",\"uid\":\"n0\","
+                                             "\"labels\":{\"a\":\"b\"}},\"status\":{"
+                                             "\"allocatable\":{\"cpu\":\"8\",\"memory\":\"8Gi\","
+                                             "\"pods\":\"110\"}}}"));
+    assert_int_equal(stats(&f).unschedulable, 0);
+    buf_clear(&calls);
+    fixture_schedule(&f);
+    assert_calls("filter#2");
+    end(&f);
+}
+
+static void gates_are_asked_anew(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, DEFAULT("gate"));
+    add(&f, "a");
+    assert_int_equal(stats(&f).gated, 1);
+    assert_int_equal(reload(&f, DEFAULT("gate"), NULL).moved, 0);
+    assert_int_equal(stats(&f).gated, 1);
+    assert_int_equal(reload(&f, DEFAULT("nothing"), NULL).moved, 1);
+    assert_int_equal(stats(&f).gated, 0);
+    assert_int_equal(stats(&f).active, 1);
+    /* And one that was let in is held by a new gate. */
+    reload(&f, DEFAULT("gate"), NULL);
+    assert_int_equal(stats(&f).gated, 1);
+    assert_int_equal(stats(&f).active, 0);
+    /* The gate is gone altogether. */
+    assert_int_equal(reload(&f,
+                            CONFIG "profiles:\n- schedulerName: default-scheduler\n  plugins:\n"
+                                   "    multiPoint: {disabled: [{name: Probe}]}\n",
+                            NULL)
+                         .moved,
+                     1);
+    fixture_settle(&f);
+    assert_string_equal(fixture_node_of(&f, "a"), "n0");
+    end(&f);
+}
+
+static void pods_of_a_profile_that_goes(void **state)
+{
+    (void)state;
+    static const char two[] =
+        CONFIG "profiles:\n" PROFILE("default-scheduler", "nothing") PROFILE("second", "hold");
+    struct fixture f;
+    begin(&f, two);
+    fixture_add(&f, pod_of("held", "second"));
+    fixture_add(&f, pod_of("lost", "second"));
+    fixture_schedule(&f);
+    assert_int_equal(stats(&f).binding, 2);
+    fixture_add(&f, pod_of("waits", "second"));
+    fixture_add(&f, fixture_pod("stays", "1", "1Gi"));
+    assert_int_equal(reload(&f, DEFAULT("nothing"), NULL).gone, 3);
+    assert_int_equal(stats(&f).active, 1);
+    assert_null(queue_get(&f.engine->queue, STR("waits")));
+    /* Those on their way arrive, or are given up. */
+    fixture_delete(&f, pod_of("lost", "second"));
+    newest->host->waiting_pods(newest->handle, allow_all, newest);
+    fixture_pass(&f, 1);
+    fixture_settle(&f);
+    assert_string_equal(fixture_node_of(&f, "held"), "n0");
+    assert_string_equal(fixture_node_of(&f, "stays"), "n0");
+    assert_null(fixture_node_of(&f, "waits"));
+    /* It comes back, and so does the pod when it is told of again. */
+    reload(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"), NULL);
+    fixture_add(&f, pod_of("waits", "second"));
+    fixture_settle(&f);
+    assert_string_equal(fixture_node_of(&f, "waits"), "n0");
+    end(&f);
+}
+
+static void a_binding_that_fails_after_its_profile_has_gone(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"));
+    fixture_add(&f, pod_of("a", "second"));
+    fixture_schedule(&f);
+    reload(&f, DEFAULT("nothing"), NULL);
+    fixture_answer(&f, fixture_binding(&f, "a"), 409, "no");
+    assert_null(queue_get(&f.engine->queue, STR("a")));
+    assert_int_equal(stats(&f).backoff + stats(&f).active + stats(&f).unschedulable, 0);
+    assert_int_equal(f.retired.n, 1);
+    /* Its profile comes back while it is under way: so does the pod. */
+    reload(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"), NULL);
+    fixture_add(&f, pod_of("a", "second"));
+    fixture_schedule(&f);
+    reload(&f, DEFAULT("nothing"), NULL);
+    reload(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"), NULL);
+    fixture_answer(&f, fixture_binding(&f, "a"), 409, "no");
+    assert_non_null(queue_get(&f.engine->queue, STR("a")));
+    fixture_settle(&f);
+    end(&f);
+}
+
+/* --- extenders -------------------------------------------------------------------------------- */
+
+static void attempt_at_an_extender_ends_with_it(void **state)
+{
+    (void)state;
+    static const struct extender old = {.name = STR_INIT("http://old"), .filters = true};
+    static const struct extender new = {
+        .name = STR_INIT("http://new"), .prioritizes = true, .weight = 1};
+    static const struct str kept[] = {STR_INIT("n0"), STR_INIT("n1")};
+    struct extender_result both = {.kept = kept, .n_kept = 2}, none = {0};
+    struct fixture f;
+    struct reload_result result;
+    struct err err;
+    n_created = n_destroyed = 0;
+    fixture_init_extenders(&f, &registry, &old, 1);
+    fixture_add(&f, fixture_node("n0", "8", "8Gi"));
+    fixture_add(&f, fixture_node("n1", "8", "8Gi"));
+    add(&f, "a");
+    fixture_schedule(&f);
+    struct fixture_call *call = fixture_call(&f);
+    assert_int_equal(call->verb, EXTENDER_FILTER);
+    struct fixture_reload options = {.registry = &registry, .extenders = &new, .n_extenders = 1};
+    assert_int_equal(fixture_reload(&f, &options, &result, &err), 0);
+    assert_int_equal(f.retired.n, 0);
+    fixture_extender_done(&f, call, &both);
+    /* The new one has no say in it. */
+    assert_int_equal(f.calls.n, 1);
+    fixture_settle(&f);
+    assert_int_equal(f.retired.n, 1);
+    assert_non_null(fixture_node_of(&f, "a"));
+    /* Of an attempt under way that fails, the pod is tried again under what is there now. */
+    add(&f, "b");
+    fixture_schedule(&f);
+    assert_int_equal(fixture_call(&f)->verb, EXTENDER_PRIORITIZE);
+    fixture_extender_done(&f, fixture_call(&f), &none);
+    fixture_settle(&f);
+    assert_non_null(fixture_node_of(&f, "b"));
+    fixture_release(&f);
+    assert_int_equal(n_created, n_destroyed);
+}
+
+static void refused_by_an_extender_that_goes(void **state)
+{
+    (void)state;
+    static const struct extender old = {.name = STR_INIT("http://old"), .filters = true};
+    struct extender_result nothing = {0};
+    struct fixture f;
+    struct reload_result result;
+    struct err err;
+    n_created = n_destroyed = 0;
+    fixture_init_extenders(&f, &registry, &old, 1);
+    fixture_add(&f, fixture_node("n0", "8", "8Gi"));
+    add(&f, "waits");
+    fixture_schedule(&f);
+    fixture_extender_done(&f, fixture_call(&f), &nothing);
+    assert_int_equal(stats(&f).unschedulable, 1);
+    add(&f, "asks");
+    fixture_schedule(&f);
+    struct fixture_call *call = fixture_call(&f);
+    struct fixture_reload options = {.registry = &registry};
+    assert_int_equal(fixture_reload(&f, &options, &result, &err), 0);
+    assert_int_equal(result.moved, 1);
+    fixture_extender_done(&f, call, &nothing);
+    assert_int_equal(stats(&f).unschedulable, 0);
+    fixture_settle(&f);
+    assert_non_null(fixture_node_of(&f, "waits"));
+    assert_non_null(fixture_node_of(&f, "asks"));
+    fixture_release(&f);
+    assert_int_equal(n_created, n_destroyed);
+}
+
+/* There are numbers for so many names only, and every extender has one. */
+static void any_number_of_reloads(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct extender_result none = {0};
+    begin(&f, DEFAULT("nothing"));
+    for (int i = 0; i < 300; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "http://e%d", i);
+        struct extender x = {.name = arena_dup(&f.arena, str_of(name)), .filters = true};
+        struct fixture_reload options = {.registry = &registry, .extenders = &x, .n_extenders = 1};
+        struct reload_result result;
+        struct err err = {0};
+        if (fixture_reload(&f, &options, &result, &err) < 0)
+            fail_msg("%s", err.msg);
+        add(&f, "a");
+        fixture_schedule(&f);
+        struct fixture_call *call = fixture_call(&f);
+        if (call)
+            fixture_extender_done(&f, call, &none);
+        fixture_delete(&f, fixture_pod("a", "1", "1Gi"));
+    }
+    assert_int_equal(f.retired.n, 300);
+    struct buf explained = BUF_INIT;
+    assert_true(engine_explain(f.engine, STR(""), STR(""), &explained) > 0);
+    buf_release(&explained);
+    end(&f);
+}
+
+/* --- the same configuration at random moments ------------------------------------------------- */
+
+#define MAX_NODES 40
+#define MAX_PODS  600
+
+struct life {
+    struct fixture f;
+    struct rand r;
+    int node_state[MAX_NODES]; /* 0: not there; else the number of its shape */
+    size_t n_pods;
+    uint64_t shape[MAX_PODS];
+    char node_of[MAX_PODS][8]; /* as answered; empty: none */
+    bool gone[MAX_PODS], opened[MAX_PODS];
+};
+
+static struct object *node_object(size_t i, int shape)
+{
+    return fixture_object(
+        KIND_NODE,
+        "{\"metadata\":{\"name\":\"n%zu\",\"labels\":{\"s\":\"%d\",\"kubernetes.io/hostname\":"
+        "\"n%zu\",\"topology.kubernetes.io/zone\":\"z%zu\"}},\"spec\":{\"unschedulable\":%s%s},"
+        "\"status\":{\"allocatable\":{\"cpu\":\"%d\",\"memory\":\"64Gi\",\"pods\":\"20\"}}}",
+        i, shape % 3, i, i % 3, shape % 7 == 0 ? "true" : "false",
+        shape % 4 ? "" : ",\"taints\":[{\"key\":\"t\",\"effect\":\"NoSchedule\"}]", 1 + shape % 4);
+}
+
+static struct object *pod_object(const struct life *l, size_t i)
+{
+    static const char *const affinity[] = {
+        "",
+        ",\"nodeSelector\":{\"s\":\"1\"}",
+        ",\"tolerations\":[{\"key\":\"t\",\"operator\":\"Exists\"}]",
+        ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":"
+        "[{\"topologyKey\":\"kubernetes.io/hostname\",\"labelSelector\":{\"matchLabels\":"
+        "{\"app\":\"1\"}}}]}}",
+        ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":"
+        "\"topology.kubernetes.io/zone\",\"whenUnsatisfiable\":\"DoNotSchedule\","
+        "\"labelSelector\":{\"matchLabels\":{\"app\":\"2\"}}}]",
+    };
+    uint64_t s = l->shape[i];
+    return fixture_object(
+        KIND_POD,
+        "{\"metadata\":{\"name\":\"p%zu\",\"namespace\":\"default\",\"uid\":\"u%zu\",\"labels\":"
+        "{\"app\":\"%u\"}},\"spec\":{\"schedulerName\":\"%s\",\"nodeName\":\"%s\",\"priority\":%u%s"
+        "%s,\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%um\"}}}]}}",
+        i, i, (unsigned)(s % 3), s % 4 ? "default-scheduler" : "second", l->node_of[i],
+        (unsigned)(s / 7 % 3),
+        s % 11 || l->opened[i] ? "" : ",\"schedulingGates\":[{\"name\":\"g\"}]",
+        affinity[s / 13 % ARRAY_LEN(affinity)], 50 + (unsigned)(s / 29 % 900));
+}
+
+static void change_node(struct life *l)
+{
+    size_t i = (size_t)rand_below(&l->r, MAX_NODES);
+    int old = l->node_state[i], new = 1 + (int)rand_below(&l->r, 28);
+    if (!old) {
+        fixture_add(&l->f, node_object(i, new));
+    } else if (rand_below(&l->r, 4)) {
+        fixture_update(&l->f, node_object(i, old), node_object(i, new));
+    } else {
+        fixture_delete(&l->f, node_object(i, old));
+        new = 0;
+    }
+    l->node_state[i] = new;
+}
+
+static void add_pod(struct life *l)
+{
+    if (l->n_pods == MAX_PODS)
+        return;
+    l->shape[l->n_pods] = rand_u64(&l->r) >> 8;
+    fixture_add(&l->f, pod_object(l, l->n_pods++));
+}
+
+static void change_pod(struct life *l)
+{
+    size_t i = l->n_pods ? (size_t)rand_below(&l->r, l->n_pods) : 0;
+    if (!l->n_pods || l->gone[i])
+        return;
+    struct object *before = pod_object(l, i);
+    if (!l->node_of[i][0] && rand_below(&l->r, 2)) {
+        l->opened[i] = true;
+        fixture_update(&l->f, before, pod_object(l, i));
+        return;
+    }
+    l->gone[i] = true;
+    fixture_delete(&l->f, before);
+}
+
+/* Answers a write in flight, now and then with a failure. */
+static void answer(struct life *l)
+{
+    for (size_t i = 0; i < l->f.writes.n; i++) {
+        struct fixture_write *w = &l->f.writes.v[i];
+        int64_t pod = 0;
+        if (w->kind != WRITE_BINDING || w->answered || rand_below(&l->r, 3) == 0)
+            continue;
+        assert_true(str_to_i64(str_slice(object_meta(w->pod)->name, 1, SIZE_MAX), &pod));
+        int status = l->gone[pod] ? 404 : rand_below(&l->r, 8) ? 201 : 409;
+        if (status == 201)
+            snprintf(l->node_of[pod], sizeof(l->node_of[pod]), "%s", w->node);
+        fixture_answer(&l->f, w, status, "conflict");
+        return;
+    }
+}
+
+static void step(struct life *l)
+{
+    switch (rand_below(&l->r, 16)) {
+    case 0:
+        change_node(l);
+        break;
+    case 1:
+    case 2:
+    case 3:
+        add_pod(l);
+        break;
+    case 4:
+        change_pod(l);
+        break;
+    case 5:
+        fixture_pass(&l->f, (int64_t)rand_below(&l->r, 10000) * NSEC_PER_MSEC);
+        break;
+    case 6:
+    case 7:
+    case 8:
+    case 9:
+        answer(l);
+        break;
+    default:
+        engine_schedule_one(l->f.engine);
+        l->f.now++;
+        break;
+    }
+}
+
+/* Everything that came out, in the order in which it did. */
+static void write_output(const struct life *l, struct buf *out)
+{
+    const struct fixture *f = &l->f;
+    for (size_t i = 0; i < f->decisions.n; i++)
+        buf_add_printf(out, "%s\n", f->decisions.v[i]);
+    for (size_t i = 0; i < f->writes.n; i++) {
+        const struct fixture_write *w = &f->writes.v[i];
+        struct str pod = object_meta(w->pod)->name;
+        buf_add_printf(out, "%d %llu %.*s %s %s %s\n", (int)w->kind, (unsigned long long)w->id,
+                       STR_ARG(pod), w->node, w->reason, w->message);
+    }
+    engine_explain(f->engine, STR(""), STR(""), out);
+}
+
+static const char two_profiles[] =
+    CONFIG "profiles:\n- schedulerName: default-scheduler\n- schedulerName: second\n"
+           "  plugins:\n    multiPoint: {disabled: [{name: NodeResourcesBalancedAllocation}]}\n";
+
+/* reload_one_in 0: never. */
+static void run_life(uint64_t seed, size_t steps, uint64_t reload_one_in, struct buf *out)
+{
+    struct life *l = xnew(struct life);
+    struct rand dice;
+    fixture_init(&l->f, two_profiles, NULL);
+    rand_seed(&l->r, seed);
+    rand_seed(&dice, ~seed);
+    for (size_t i = 0; i < MAX_NODES / 2; i++) {
+        l->node_state[i] = 1 + (int)(i % 28);
+        fixture_add(&l->f, node_object(i, l->node_state[i]));
+    }
+    for (size_t i = 0; i < steps; i++) {
+        struct reload_result result;
+        struct err err = {0};
+        if (reload_one_in && rand_below(&dice, reload_one_in) == 0 &&
+            fixture_reload(&l->f, &(struct fixture_reload){.config = two_profiles}, &result, &err) <
+                0)
+            fail_msg("%s", err.msg);
+        step(l);
+    }
+    write_output(l, out);
+    fixture_release(&l->f);
+    free(l);
+}
+
+static bool reloading_decides_nothing(struct rand *r, size_t size, void *ctx)
+{
+    (void)ctx;
+    uint64_t seed = rand_u64(r);
+    struct buf plain = BUF_INIT, reloaded = BUF_INIT;
+    run_life(seed, size * 25, 0, &plain);
+    run_life(seed, size * 25, 1 + rand_below(r, 20), &reloaded);
+    bool same = str_eq(buf_str(&plain), buf_str(&reloaded));
+    if (!same) {
+        size_t at = 0;
+        while (at < plain.n && at < reloaded.n && plain.p[at] == reloaded.p[at])
+            at++;
+        size_t from = at > 200 ? at - 200 : 0;
+        print_error("without: %.*s\nwith: %.*s\n", (int)MIN(plain.n - from, (size_t)400),
+                    plain.p + from, (int)MIN(reloaded.n - from, (size_t)400), reloaded.p + from);
+    }
+    buf_release(&plain);
+    buf_release(&reloaded);
+    return same;
+}
+
+static void the_same_configuration_decides_the_same(void **state)
+{
+    (void)state;
+    assert_true(prop_run("reload", 40, reloading_decides_nothing, NULL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(next_cycle_has_new_instances),
+        cmocka_unit_test(scores_change_with_the_next_cycle),
+        cmocka_unit_test(order_of_the_queue_follows),
+        cmocka_unit_test(backoff_follows),
+        cmocka_unit_test(threads_follow),
+        cmocka_unit_test(old_instance_allows),
+        cmocka_unit_test(new_instance_allows),
+        cmocka_unit_test(held_pod_times_out_after_reload),
+        cmocka_unit_test(held_pod_times_out_after_the_same),
+        cmocka_unit_test(many_generations_at_once),
+        cmocka_unit_test(bad_one_changes_nothing),
+        cmocka_unit_test(rejected_pods_are_tried_again_where_that_may_help),
+        cmocka_unit_test(hints_are_those_of_new_instances),
+        cmocka_unit_test(gates_are_asked_anew),
+        cmocka_unit_test(pods_of_a_profile_that_goes),
+        cmocka_unit_test(a_binding_that_fails_after_its_profile_has_gone),
+        cmocka_unit_test(attempt_at_an_extender_ends_with_it),
+        cmocka_unit_test(refused_by_an_extender_that_goes),
+        cmocka_unit_test(any_number_of_reloads),
+        cmocka_unit_test(the_same_configuration_decides_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
