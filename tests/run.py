@@ -374,6 +374,8 @@ def phase_e2e(tally, options):
         tally.fail(f"tests/kube/build.sh: {done.how()}; tests/e2e was not run")
         return
     tally.ok(f"tests/kube/build.sh ({done.seconds:.1f} s)")
+    # Where Helm cannot be built, its tests are skipped.
+    run(["tests/helm/build.sh"], "tests/helm/build.sh", BUILD_TIMEOUT)
     for script in scripts:
         say(f"        {script}")
         show_tap(tally, [script], script, E2E_TIMEOUT)

@@ -32,13 +32,12 @@ int quantity_sign(const struct quantity *q)
     return (v > 0) - (v < 0);
 }
 
-/* As Go's math.Pow10 has it: exact up to 22 digits. */
+/* As Go's math.Pow10 has it: the nearest to 10^n, and one by it below zero. */
 static double power_of_ten(int64_t n)
 {
-    double power = 1;
-    for (int64_t i = 0; i < (n < 0 ? -n : n) && power < 1e300; i++)
-        power *= 10;
-    return n < 0 ? 1 / power : power;
+    char text[32];
+    snprintf(text, sizeof(text), "1e%lld", (long long)(n < 0 ? -n : n));
+    return n < 0 ? 1 / strtod(text, NULL) : strtod(text, NULL);
 }
 
 double quantity_approximate(const struct quantity *q)

@@ -291,7 +291,7 @@ double metric_value(const struct metric *s)
     return (double)count;
 }
 
-/* --- buckets ----------------------------------------------------------------------------------- */
+/* --- buckets ---------------------------------------------------------------------------------- */
 
 /* Step by step, not by powers and products: the bounds are to be the same doubles as upstream's. */
 

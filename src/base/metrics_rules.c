@@ -46,9 +46,10 @@ static bool is_disabled(const struct metrics_rules *rules, const char *name)
 /* A stable family is shown for three more versions, a beta one for one, others not at all. */
 static bool is_past(const struct metric_desc *desc, unsigned minor)
 {
-    struct str rest = str_of(desc->deprecated ? desc->deprecated : ""), part;
+    struct str rest = str_of(desc->deprecated ? desc->deprecated : ""), major, of_major;
     uint64_t since;
-    if (!str_split(&rest, '.', &part) || !str_split(&rest, '.', &part) || !str_to_u64(part, &since))
+    if (!str_split(&rest, '.', &major) || !str_split(&rest, '.', &of_major) ||
+        !str_to_u64(of_major, &since))
         return false;
     unsigned grace = !strcmp(desc->stability, "STABLE") ? 3 : !strcmp(desc->stability, "BETA");
     return since + grace <= minor;

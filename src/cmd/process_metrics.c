@@ -8,13 +8,20 @@
 
 /* --- /proc ------------------------------------------------------------------------------------ */
 
-/* What /proc/self/stat says that is of interest here; see proc(5). */
-struct stat_line {
-    double utime, stime, threads, started, virtual_bytes, resident_pages;
+/* Fields of /proc/self/stat by their numbers in proc(5). */
+enum stat_field {
+    STAT_STATE = 3,
+    STAT_UTIME = 14,
+    STAT_STIME = 15,
+    STAT_THREADS = 20,
+    STAT_STARTED = 22,
+    STAT_VSIZE = 23,
+    STAT_RSS = 24,
+    STAT_FIELDS,
 };
 
-/* The nth number behind the name of the program, which may hold blanks and parentheses. */
-static bool read_stat(struct stat_line *ret_line)
+/* False where it is not there, or is too short. */
+static bool read_stat(double fields[STAT_FIELDS])
 {
     FILE *file = fopen("/proc/self/stat", "re");
     char text[1024];
@@ -22,12 +29,15 @@ static bool read_stat(struct stat_line *ret_line)
     if (file)
         fclose(file);
     text[n] = '\0';
+    /* The second is the name of the program, which may hold blanks and parentheses. */
     const char *at = strrchr(text, ')');
-    return at && sscanf(at,
-                        ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lf %lf %*d %*d %*d %*d "
-                        "%lf %*d %lf %lf %lf",
-                        &ret_line->utime, &ret_line->stime, &ret_line->threads, &ret_line->started,
-                        &ret_line->virtual_bytes, &ret_line->resident_pages) == 6;
+    if (!at || !at[1])
+        return false;
+    struct str rest = str_of(at + 2), one;
+    int i = STAT_STATE;
+    for (; i < STAT_FIELDS && str_split(&rest, ' ', &one); i++)
+        fields[i] = strtod(one.p, NULL);
+    return i == STAT_FIELDS;
 }
 
 static double ticks(void)
@@ -42,8 +52,8 @@ static double boot_time(void)
     size_t room = 0;
     double at = 0;
     while (file && at == 0 && getline(&line, &room, file) > 0)
-        if (sscanf(line, "btime %lf", &at) != 1)
-            at = 0;
+        if (!strncmp(line, "btime ", 6))
+            at = strtod(line + 6, NULL);
     free(line);
     if (file)
         fclose(file);
@@ -52,9 +62,8 @@ static double boot_time(void)
 
 double process_start_time(void)
 {
-    struct stat_line line;
-    double boot = boot_time();
-    return boot > 0 && read_stat(&line) ? boot + line.started / ticks() : 0;
+    double stat[STAT_FIELDS], boot = boot_time();
+    return boot > 0 && read_stat(stat) ? boot + stat[STAT_STARTED] / ticks() : 0;
 }
 
 static double count_fds(void)
@@ -188,14 +197,13 @@ static void write_heap(struct state *s)
 static void on_write(void *state)
 {
     struct state *s = state;
-    struct stat_line line;
-    double received, sent;
-    if (read_stat(&line)) {
-        set(s, CPU, (line.utime + line.stime) / ticks());
-        set(s, THREADS, line.threads);
-        set(s, GOROUTINES, line.threads);
-        set(s, VIRTUAL, line.virtual_bytes);
-        set(s, RESIDENT, line.resident_pages * (double)sysconf(_SC_PAGESIZE));
+    double stat[STAT_FIELDS], received, sent;
+    if (read_stat(stat)) {
+        set(s, CPU, (stat[STAT_UTIME] + stat[STAT_STIME]) / ticks());
+        set(s, THREADS, stat[STAT_THREADS]);
+        set(s, GOROUTINES, stat[STAT_THREADS]);
+        set(s, VIRTUAL, stat[STAT_VSIZE]);
+        set(s, RESIDENT, stat[STAT_RSS] * (double)sysconf(_SC_PAGESIZE));
     }
     read_network(&received, &sent);
     set(s, RECEIVED, received);

@@ -11,8 +11,8 @@
 #include "cmd/config_file.h"
 #include "cmd/metrics_flags.h"
 #include "cmd/out_of_tree.h"
+#include "cmd/reload.h"
 #include "cmd/scheduler.h"
-#include "cmd/scheduler_retired.h"
 #include "cmd/serving_flags.h"
 #include "engine/complaints.h"
 #include "engine/config.h"
@@ -23,8 +23,7 @@ struct scheduler {
     const struct scheduler_options *options;
     struct features features;
 
-    struct arena arena;
-    struct scheduler_config config;
+    const struct scheduler_config *config; /* in use */
     struct registry registry;
     struct kube_config kube;
     struct metrics *metrics; /* of the whole process: /metrics */
@@ -32,6 +31,7 @@ struct scheduler {
     struct loop_io signals;
     struct scheduler_serving *serving;
     struct world *world;
+    struct reloader *reloader;
     struct loop_timer flush; /* of the log */
     int exit_code;
     bool stopping, lost;
@@ -39,73 +39,14 @@ struct scheduler {
 
 /* --- configuration ---------------------------------------------------------------------------- */
 
-/* Flags given on the command line win over the file. */
-static void apply_leader_flags(const struct scheduler_options *o, struct leader_election_config *le)
-{
-    const struct leader_election_flags *flags = &o->leader;
-    if (scheduler_options_given(o, "leader-elect"))
-        *le->leader_elect = flags->elect;
-    if (scheduler_options_given(o, "leader-elect-lease-duration"))
-        le->lease_duration = flags->lease_duration;
-    if (scheduler_options_given(o, "leader-elect-renew-deadline"))
-        le->renew_deadline = flags->renew_deadline;
-    if (scheduler_options_given(o, "leader-elect-retry-period"))
-        le->retry_period = flags->retry_period;
-    if (scheduler_options_given(o, "leader-elect-resource-lock"))
-        le->resource_lock = str_of(flags->lock);
-    if (scheduler_options_given(o, "leader-elect-resource-name") ||
-        scheduler_options_given(o, "lock-object-name"))
-        le->resource_name = str_of(flags->name);
-    if (scheduler_options_given(o, "leader-elect-resource-namespace") ||
-        scheduler_options_given(o, "lock-object-namespace"))
-        le->resource_namespace = str_of(flags->namespace);
-}
-
-/* These count only where there is no file. */
-static void apply_deprecated_flags(const struct scheduler_options *o,
-                                   struct scheduler_config *config)
-{
-    const struct deprecated_flags *flags = &o->deprecated;
-    struct client_connection_config *connection = &config->client_connection;
-    if (scheduler_options_given(o, "profiling"))
-        *config->enable_profiling = flags->profiling;
-    if (scheduler_options_given(o, "contention-profiling"))
-        *config->enable_contention_profiling = flags->contention_profiling;
-    if (scheduler_options_given(o, "kubeconfig"))
-        connection->kubeconfig = str_of(flags->kubeconfig);
-    if (scheduler_options_given(o, "kube-api-content-type"))
-        connection->content_type = str_of(flags->content_type);
-    if (scheduler_options_given(o, "kube-api-qps"))
-        connection->qps = (double)flags->qps;
-    if (scheduler_options_given(o, "kube-api-burst"))
-        connection->burst = flags->burst;
-}
-
-static int load_config(struct scheduler *s, struct err *reterr)
-{
-    const struct scheduler_options *o = s->options;
-    int r = 0;
-    if (*o->config_file) {
-        r = config_file_load(o->config_file, &s->arena, &s->config, reterr);
-    } else {
-        config_default(&s->config, &s->arena);
-        apply_deprecated_flags(o, &s->config);
-    }
-    if (r == 0)
-        r = retired_apply(o, &s->arena, &s->config, reterr);
-    if (r == 0)
-        apply_leader_flags(o, &s->config.leader_election);
-    return r;
-}
-
 /* As upstream says it: all that is wrong in one line, which may be a long one. */
 static void tell_as_upstream(const struct scheduler *s)
 {
     struct complaints complaints = {0};
     struct buf text = BUF_INIT;
-    if (s->config.file)
-        buf_add_printf(&text, "%s: ", s->config.file);
-    config_complain(&s->config, &s->registry, &s->features, &complaints);
+    if (s->config->file)
+        buf_add_printf(&text, "%s: ", s->config->file);
+    config_complain(s->config, &s->registry, &s->features, &complaints);
     complaints_write(&complaints, &text);
     scheduler_fail(s->options, buf_cstr(&text));
     buf_release(&text);
@@ -115,30 +56,13 @@ static void tell_as_upstream(const struct scheduler *s)
 static bool config_is_good(const struct scheduler *s)
 {
     struct buf lines = BUF_INIT;
-    bool good = config_file_check(&s->config, &s->registry, &s->features, &lines);
+    bool good = config_file_check(s->config, &s->registry, &s->features, &lines);
     if (!good && s->options->as_upstream)
         tell_as_upstream(s);
     else
         config_file_tell(&lines);
     buf_release(&lines);
     return good;
-}
-
-static void on_absent(void *ctx, const char *name, const char *noticed_by)
-{
-    struct buf *text = ctx;
-    buf_add_printf(text, "%s%s (%s)", text->n ? "; " : "", name, noticed_by);
-}
-
-/* A configuration is good though it names what berth does not have yet; who runs it must know. */
-static void tell_absent(const struct scheduler *s)
-{
-    struct buf text = BUF_INIT;
-    config_each_absent(&s->config, &s->registry, &s->features, on_absent, &text);
-    if (text.n)
-        log_warning("Plugins that this version does not have do nothing",
-                    KV_CSTR("plugins", buf_cstr(&text)));
-    buf_release(&text);
 }
 
 static int write_config(const struct scheduler *s, struct str text, struct err *reterr)
@@ -158,19 +82,19 @@ static int show_config(const struct scheduler *s, struct err *reterr)
 {
     int r = 0;
     struct buf text = BUF_INIT;
-    config_write(&s->config, &s->registry, &s->features, &text);
+    config_write(s->config, &s->registry, &s->features, &text);
     log_info(2, "Using component config", KV_STR("config", buf_str(&text)));
     if (*s->options->write_config_to)
         r = write_config(s, buf_str(&text), reterr);
     else
-        tell_absent(s);
+        loaded_config_tell_absent(s->config, &s->registry, &s->features);
     buf_release(&text);
     return r;
 }
 
 static int load_kube(struct scheduler *s, struct err *reterr)
 {
-    const struct client_connection_config *c = &s->config.client_connection;
+    const struct client_connection_config *c = &s->config->client_connection;
     char *kubeconfig = str_dup(c->kubeconfig);
     struct kube_config_options options = {
         .kubeconfig = kubeconfig,
@@ -220,7 +144,7 @@ static void part(struct scheduler *s)
     if (s->lost) {
         log_error("Leaderelection lost");
         finish(s, EXIT_FAILED);
-    } else if (*s->config.leader_election.leader_elect) {
+    } else if (*s->config->leader_election.leader_elect) {
         log_info(0, "Requested to terminate, exiting");
         finish(s, EXIT_DONE);
     } else {
@@ -261,8 +185,33 @@ static void on_stopped(void *ctx)
     end_serving(ctx);
 }
 
-static const struct world_callbacks world_callbacks = {.on_lost = on_lost,
-                                                       .on_stopped = on_stopped};
+static void on_reloaded(void *ctx, void *owner, const struct reload_result *result,
+                        const struct err *err)
+{
+    struct scheduler *s = ctx;
+    reloader_on_reloaded(s->reloader, owner, result, err);
+}
+
+static void on_retired(void *ctx, void *owner)
+{
+    struct scheduler *s = ctx;
+    reloader_on_retired(s->reloader, owner);
+}
+
+static const struct world_callbacks world_callbacks = {
+    .on_lost = on_lost,
+    .on_stopped = on_stopped,
+    .on_reloaded = on_reloaded,
+    .on_retired = on_retired,
+};
+
+static void on_config(void *ctx, const struct scheduler_config *config)
+{
+    struct scheduler *s = ctx;
+    s->config = config;
+    if (s->serving)
+        scheduler_serving_set_config(s->serving, config);
+}
 
 /* The file appears whole or not at all, and only its owner may read it. */
 static int write_file(const char *path, struct str text, struct err *reterr)
@@ -316,6 +265,10 @@ static void on_signal(struct loop_io *io, unsigned events)
             world_dump(s->world);
             continue;
         }
+        if (info.ssi_signo == SIGHUP) {
+            reloader_now(s->reloader);
+            continue;
+        }
         /* The second signal means it. */
         if (s->stopping) {
             log_flush();
@@ -323,6 +276,7 @@ static void on_signal(struct loop_io *io, unsigned events)
         }
         log_info(1, "Shutting down", KV_INT("signal", info.ssi_signo));
         s->stopping = true;
+        reloader_stop(s->reloader);
         world_stop(s->world);
     }
 }
@@ -335,6 +289,7 @@ static int watch_signals(struct scheduler *s, struct err *reterr)
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGUSR1);
     sigaddset(&set, SIGUSR2);
+    sigaddset(&set, SIGHUP);
     /* Blocked before any thread starts, so that all inherit it. */
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
@@ -395,11 +350,11 @@ static int start_serving(struct scheduler *s, struct err *reterr)
 {
     if (s->options->serving.port == 0)
         return 0;
-    bool elects = *s->config.leader_election.leader_elect;
+    bool elects = *s->config->leader_election.leader_elect;
     struct serving_parts parts = {
         .options = s->options,
         .features = &s->features,
-        .config = &s->config,
+        .config = s->config,
         .registry = &s->registry,
         .world = s->world,
         .metrics = s->metrics,
@@ -415,7 +370,24 @@ static int start_serving(struct scheduler *s, struct err *reterr)
     return r;
 }
 
-static int start(struct scheduler *s, struct err *reterr)
+static void start_reloader(struct scheduler *s, struct loaded_config *loaded)
+{
+    struct reload_parts parts = {
+        .loop = s->loop,
+        .options = s->options,
+        .features = &s->features,
+        .registry = &s->registry,
+        .metrics = s->metrics,
+        .world = s->world,
+        .on_config = on_config,
+        .ctx = s,
+    };
+    s->reloader = reloader_new(&parts, loaded);
+    reloader_start(s->reloader);
+}
+
+/* Where there is a reloader afterwards, it has the configuration. */
+static int start(struct scheduler *s, struct loaded_config *loaded, struct err *reterr)
 {
     s->metrics = metrics_of_flags(s->options, &s->features);
     int r = loop_new(&s->loop);
@@ -427,7 +399,8 @@ static int start(struct scheduler *s, struct err *reterr)
     struct world_options world = {
         .loop = s->loop,
         .kube = &s->kube,
-        .config = &s->config,
+        .config = s->config,
+        .owner = loaded,
         .registry = &s->registry,
         .features = &s->features,
         .version = &KUBE_GIT_VERSION[1], /* without its v */
@@ -438,6 +411,7 @@ static int start(struct scheduler *s, struct err *reterr)
     r = world_new(&world, &world_callbacks, s, &s->world, reterr);
     if (r < 0)
         return r;
+    start_reloader(s, loaded);
     struct str version = s->options->version.reported;
     log_info(0, "Starting Kubernetes Scheduler",
              KV_STR("version", version.n ? version : STR(KUBE_GIT_VERSION)));
@@ -455,6 +429,8 @@ static void end(struct scheduler *s)
 {
     scheduler_serving_free(s->serving);
     world_free(s->world);
+    if (s->reloader)
+        reloader_stop(s->reloader);
     if (s->flush.loop)
         loop_timer_stop(&s->flush);
     if (s->signals.loop) {
@@ -465,7 +441,7 @@ static void end(struct scheduler *s)
     metrics_free(s->metrics);
 }
 
-static int run(struct scheduler *s)
+static int run(struct scheduler *s, struct loaded_config *loaded)
 {
     struct err err;
     registry_init(&s->registry, &in_tree_registry);
@@ -478,7 +454,7 @@ static int run(struct scheduler *s)
     if (r == 0 && good)
         r = show_config(s, &err);
     if (r == 0 && good && !*s->options->write_config_to) {
-        r = start(s, &err);
+        r = start(s, loaded, &err);
         if (r == 0)
             loop_run(s->loop);
         end(s);
@@ -493,9 +469,15 @@ static int run(struct scheduler *s)
 int scheduler_run(const struct scheduler_options *options, const struct features *features)
 {
     struct scheduler s = {.options = options, .features = *features};
+    struct loaded_config *loaded;
     struct err err;
-    arena_init(&s.arena, 4096);
-    int code = load_config(&s, &err) < 0 ? scheduler_fail(options, err.msg) : run(&s);
-    arena_release(&s.arena);
+    if (loaded_config_new(options, &loaded, &err) < 0)
+        return scheduler_fail(options, err.msg);
+    s.config = &loaded->config;
+    int code = run(&s, loaded);
+    if (s.reloader)
+        reloader_free(s.reloader);
+    else
+        loaded_config_free(loaded);
     return code;
 }

@@ -213,6 +213,12 @@ int scheduler_serving_new(struct loop *loop, const struct serving_parts *parts,
     return r;
 }
 
+void scheduler_serving_set_config(struct scheduler_serving *s,
+                                  const struct scheduler_config *config)
+{
+    s->parts.config = config;
+}
+
 uint16_t scheduler_serving_port(const struct scheduler_serving *s)
 {
     return serving_port(s->serving);

@@ -34,6 +34,9 @@ struct serving_parts {
 /* --secure-port=0 is not for this. */
 int scheduler_serving_new(struct loop *loop, const struct serving_parts *parts,
                           struct scheduler_serving **ret_serving, struct err *reterr) MUST_CHECK;
+/* /configz shows this one from now on. */
+void scheduler_serving_set_config(struct scheduler_serving *serving,
+                                  const struct scheduler_config *config);
 uint16_t scheduler_serving_port(const struct scheduler_serving *serving);
 /* See serving_shutdown. */
 void scheduler_serving_shutdown(struct scheduler_serving *serving, int64_t patience,

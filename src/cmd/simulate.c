@@ -91,10 +91,28 @@ static int load(struct simulate *s, char **files, int n, struct err *reterr)
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-static struct str full_name(const struct sim_pod *pod, struct arena *a)
+static struct str full_name(const struct object *pod, struct arena *a)
 {
-    const struct object_meta *meta = object_meta(pod->object);
+    const struct object_meta *meta = object_meta(pod);
     return arena_printf(a, "%.*s/%.*s", STR_ARG(meta->namespace), STR_ARG(meta->name));
+}
+
+/* Who had to make room for whom. */
+static void print_evictions(const struct sim *sim, struct arena *a)
+{
+    int width = 9, node_width = 4;
+    for (size_t i = 0; i < sim->evictions.n; i++) {
+        const struct object *victim = sim->evictions.v[i].victim;
+        width = MAX(width, (int)full_name(victim, a).n);
+        node_width = MAX(node_width, (int)object_pod(victim)->spec.node_name.n);
+    }
+    if (sim->evictions.n)
+        printf("\n%-*s  %-*s  %s\n", width, "PREEMPTED", node_width, "NODE", "BY");
+    for (size_t i = 0; i < sim->evictions.n; i++) {
+        const struct sim_eviction *e = &sim->evictions.v[i];
+        printf("%-*.*s  %-*.*s  %.*s\n", width, STR_ARG(full_name(e->victim, a)), node_width,
+               STR_ARG(object_pod(e->victim)->spec.node_name), STR_ARG(full_name(e->preemptor, a)));
+    }
 }
 
 static void print_table(const struct sim *sim)
@@ -104,28 +122,50 @@ static void print_table(const struct sim *sim)
     size_t placed = 0;
     arena_init(&a, 4096);
     for (size_t i = 0; i < sim->pods.n; i++) {
-        pod_width = MAX(pod_width, (int)full_name(sim->pods.v[i], &a).n);
+        pod_width = MAX(pod_width, (int)full_name(sim->pods.v[i]->object, &a).n);
         if (sim->pods.v[i]->node)
             node_width = MAX(node_width, (int)strlen(sim->pods.v[i]->node));
     }
     printf("%-*s  %-*s  %s\n", pod_width, "POD", node_width, "NODE", "WHY NOT");
     for (size_t i = 0; i < sim->pods.n; i++) {
         const struct sim_pod *pod = sim->pods.v[i];
-        struct str name = full_name(pod, &a);
-        placed += pod->node != NULL;
+        struct str name = full_name(pod->object, &a);
+        placed += pod->node != NULL && !pod->preempted;
         if (pod->node)
-            printf("%-*.*s  %s\n", pod_width, STR_ARG(name), pod->node);
+            printf("%-*.*s  %-*s%s\n", pod_width, STR_ARG(name),
+                   pod->preempted ? node_width + 2 : 0, pod->node,
+                   pod->preempted ? "preempted" : "");
         else
             printf("%-*.*s  %-*s  %s\n", pod_width, STR_ARG(name), node_width, "-",
                    pod->message ? pod->message : "no profile has its schedulerName");
     }
+    print_evictions(sim, &a);
     printf("\n%zu of %zu pods placed\n", placed, sim->pods.n);
     arena_release(&a);
+}
+
+/* The victims of one pod. */
+static void write_victims(const struct sim *sim, const struct object *pod, struct arena *a,
+                          struct buf *out)
+{
+    bool first = true;
+    buf_add_cstr(out, ",\"victims\":[");
+    for (size_t i = 0; i < sim->evictions.n; i++) {
+        const struct sim_eviction *e = &sim->evictions.v[i];
+        if (!str_eq(object_meta(e->preemptor)->uid, object_meta(pod)->uid))
+            continue;
+        buf_add_cstr(out, first ? "" : ",");
+        json_write_str(out, full_name(e->victim, a));
+        first = false;
+    }
+    buf_add_char(out, ']');
 }
 
 static void print_json(const struct sim *sim)
 {
     struct buf out = BUF_INIT;
+    struct arena a;
+    arena_init(&a, 0);
     buf_add_cstr(&out, "[");
     for (size_t i = 0; i < sim->pods.n; i++) {
         const struct sim_pod *pod = sim->pods.v[i];
@@ -138,11 +178,15 @@ static void print_json(const struct sim *sim)
         json_write_str(&out, str_of(pod->node ? pod->node : ""));
         buf_add_cstr(&out, ",\"message\":");
         json_write_str(&out, str_of(pod->message ? pod->message : ""));
-        buf_add_printf(&out, ",\"attempts\":%u}", pod->attempts);
+        buf_add_printf(&out, ",\"attempts\":%u,\"preempted\":%s", pod->attempts,
+                       pod->preempted ? "true" : "false");
+        write_victims(sim, pod->object, &a, &out);
+        buf_add_char(&out, '}');
     }
     buf_add_cstr(&out, "\n]\n");
     fwrite(out.p, 1, out.n, stdout);
     buf_release(&out);
+    arena_release(&a);
 }
 
 static void print_explanations(const struct sim *sim)

@@ -402,7 +402,7 @@ static struct scheduler_gauges take_gauges(const struct engine *e)
         .backoff = s.backoff,
         .unschedulable = s.unschedulable,
         .gated = s.gated,
-        .nodes = s.nodes,
+        .nodes = e->cache.nodes.n, /* also those that are gone and whose pods are not */
         .pods = s.pods,
         .assumed_pods = s.assumed_pods,
         .work[WORK_BINDING] = s.binding,

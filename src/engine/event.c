@@ -106,7 +106,7 @@ size_t event_number(const struct cluster_event *e)
         return (size_t)BERTH_RESOURCE_COUNT * EVENT_ACTIONS + label_number(e->label);
     size_t action = e->action & (e->action - 1) ? EVENT_ACTIONS - 1 /* an update of any kind */
                                                 : (size_t)__builtin_ctz(e->action);
-    return e->resource * EVENT_ACTIONS + action;
+    return (size_t)e->resource * EVENT_ACTIONS + action;
 }
 
 void event_write_label(const struct cluster_event *e, struct buf *out)

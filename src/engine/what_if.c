@@ -18,6 +18,10 @@ static void drop_state(struct what_if *w)
             item->free(item->data);
     }
     vec_clear(&w->cycle.state);
+    /* Nobody is activated by what did not happen. */
+    for (size_t i = 0; i < w->cycle.to_activate.n; i++)
+        pod_info_unref(w->cycle.to_activate.v[i]);
+    vec_release(&w->cycle.to_activate);
 }
 
 void what_if_release(struct what_if *w)

@@ -97,9 +97,9 @@ static struct metric *token_series(struct metrics *m, enum token family, const c
 /* In whole milliseconds, as upstream has it. */
 static void count_token(struct metrics *m, const char *status, int64_t ns)
 {
+    int64_t milliseconds = ns / NSEC_PER_MSEC;
     metric_add(token_series(m, TOKEN_REQUESTS, status), 1);
-    metric_observe(token_series(m, TOKEN_DURATION, status),
-                   (double)(ns / NSEC_PER_MSEC) / (double)(NSEC_PER_SEC / NSEC_PER_MSEC));
+    metric_observe(token_series(m, TOKEN_DURATION, status), (double)milliseconds / 1000);
 }
 
 void review_metrics_token_hit(struct metrics *m)

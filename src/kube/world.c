@@ -97,6 +97,7 @@ int world_new(const struct world_options *options, const struct world_callbacks 
     w->loop = options->loop;
     w->config = options->config;
     w->metrics = options->metrics;
+    write_metrics_init(&w->write_metrics, options->metrics, options->features);
     w->registry = options->registry;
     w->callbacks = callbacks;
     w->ctx = ctx;

@@ -23,6 +23,7 @@
 #include "kube/pod_binding.h"
 #include "kube/pod_writes.h"
 #include "kube/world.h"
+#include "kube/write_metrics.h"
 
 /* Somebody wants to know why; goes to the engine's thread and comes back with the answer. */
 struct question {
@@ -81,6 +82,7 @@ struct errand {
     struct rest_call *deletion; /* of a victim whose condition has been written */
     struct errand **prev_open;  /* in world.open */
     struct errand *next_open;
+    int64_t began;
     char text[];
 };
 
@@ -102,6 +104,7 @@ struct world {
     struct loop *loop;
     const struct scheduler_config *config;
     struct metrics *metrics; /* NULL: nothing is counted */
+    struct write_metrics write_metrics;
     const struct world_callbacks *callbacks;
     void *ctx;
     struct rest_client *client, *event_client;
@@ -135,7 +138,7 @@ struct world {
     struct errand *outbox, **outbox_end;
 };
 
-/* --- world_life.c: the loop's thread ----------------------------------------------------------- */
+/* --- world_life.c: the loop's thread ---------------------------------------------------------- */
 
 int world_make_elector(struct world *w, const struct world_options *options,
                        struct err *reterr) MUST_CHECK;

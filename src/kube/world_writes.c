@@ -30,6 +30,7 @@ struct errand *world_errand_new(struct world *w, const struct write *write)
     move_text(&e->write.reason, &at);
     move_text(&e->write.message, &at);
     move_text(&e->write.action, &at);
+    write_metrics_pending(&w->write_metrics, write->kind, 1);
     return e;
 }
 
@@ -53,6 +54,14 @@ struct str world_pod_name(const struct object *pod, struct buf *out)
 
 /* --- what came of them ------------------------------------------------------------------------ */
 
+static void count(const struct errand *e, const struct rest_result *result)
+{
+    bool written = result->code || result->status; /* else there was nothing to change */
+    if (written)
+        write_metrics_done(&e->world->write_metrics, e->write.kind, result->code == 0,
+                           time_mono() - e->began);
+}
+
 /* Tells the engine what came of it, and is done. */
 static void tell_outcome(struct errand *e, const struct rest_result *result)
 {
@@ -73,12 +82,14 @@ static void tell_outcome(struct errand *e, const struct rest_result *result)
 
 static void binding_done(void *ctx, const struct rest_result *result)
 {
+    count(ctx, result);
     tell_outcome(ctx, result);
 }
 
 static void status_done(void *ctx, const struct rest_result *result)
 {
     struct errand *e = ctx;
+    count(e, result);
     if (result->code && result->status != 404) {
         struct buf name = BUF_INIT;
         log_error("Error updating pod", KV_STR("pod", world_pod_name(e->write.pod, &name)),
@@ -205,6 +216,7 @@ static void run_errand(struct world *w, struct errand *e)
     if (w->open)
         w->open->prev_open = &e->next_open;
     w->open = e;
+    e->began = time_mono();
     if (e->write.kind == WRITE_BINDING)
         e->binding = pod_binding_start(w->client, object_meta(e->write.pod), e->write.node_name,
                                        binding_done, e);
@@ -224,6 +236,7 @@ void world_run_errands(void *ctx)
     free(batch);
     while (e) {
         struct errand *next = e->next;
+        write_metrics_pending(&w->write_metrics, e->write.kind, -1);
         /* A leader that is no more writes nothing. */
         if (w->ending >= ENDING_RELEASES)
             world_errand_free(e);

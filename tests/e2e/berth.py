@@ -28,7 +28,7 @@ SANITIZER_FOUND = re.compile(r"(AddressSanitizer|LeakSanitizer|ThreadSanitizer|r
 # Upstream's default plugins that berth does not have. They are switched off where the two are
 # compared: some of them would add a word of their own to what is said about pods that fit nowhere.
 NOT_IN_BERTH = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
-                "DynamicResources", "DefaultPreemption")
+                "DynamicResources")
 PLUGINS = {"multiPoint": {"disabled": [{"name": n} for n in NOT_IN_BERTH]}}
 PROFILES = [{"schedulerName": "default-scheduler", "percentageOfNodesToScore": 100,
              "plugins": PLUGINS}]

@@ -57,14 +57,15 @@ def container(o):
 
 # ---- Helm ----------------------------------------------------------------------------------------
 
-def helm(*args, ok=True):
+def helm(*args, ok=True, cluster=None):
     """Helm's output; of a call that must fail, what it complains of."""
     built = subprocess.run([os.path.join(berth.ROOT, "tests/helm/build.sh")], text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if built.returncode != 0:
         skip("Helm cannot be built here: " + built.stderr.strip().split("\n")[-1])
     done = subprocess.run([built.stdout.strip(), *args], text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=berth.TIMEOUT)
+                          stderr=subprocess.PIPE, timeout=berth.TIMEOUT, cwd=berth.ROOT,
+                          env=cluster.environment() if cluster else None)
     check((done.returncode == 0) == ok, f"helm {args}: exit code {done.returncode}\n{done.stderr}")
     return done.stdout if ok else done.stderr
 

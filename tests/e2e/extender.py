@@ -12,6 +12,8 @@ A verb's path may begin with a manner, as in "slow/filter":
     slow      answers after SLOW seconds
     error     tells an error in its answer
     unknown   keeps a node that it was not asked about
+    stranger  would preempt a pod that nobody knows
+    empty     would preempt nobody, on one of the nodes
     huge      answers with more bytes than anybody should read
 """
 
@@ -108,7 +110,47 @@ class Extender:
             self.on_bind(args["PodNamespace"], args["PodName"], args["PodUID"], args["Node"])
         return {"Error": ""}
 
+    def most(self, args):
+        """A filter to which some nodes will never do."""
+        name = own_name(args["Pod"]["metadata"]["name"])
+        kept = [n for n in args["NodeNames"] if draw(name, own_name(n), "most").random() < 0.8]
+        return {"NodeNames": kept, "FailedAndUnresolvableNodes": {
+            n: "never" for n in args["NodeNames"] if n not in kept}}
+
+    def by_name(self, args):
+        return [{"host": n, "score": int(own_name(n)[1:])} for n in args["NodeNames"]]
+
+    def preempt(self, args):
+        """Of some nodes it thinks nothing; on others not all victims have to go."""
+        given, name = args["NodeNameToVictims"], own_name(args["Pod"]["metadata"]["name"])
+        uids = {n: [p["metadata"]["uid"] for p in v["Pods"]] for n, v in (given or {}).items()}
+        if given is None:
+            given = args["NodeNameToMetaVictims"]
+            uids = {n: [p["UID"] for p in v["Pods"]] for n, v in given.items()}
+        answer = {}
+        for node, victims in uids.items():
+            rng = draw(name, own_name(node), str(len(victims)))
+            if rng.random() < 0.3:
+                continue
+            kept = [v for v in victims if rng.random() < 0.7] or victims[:1]
+            broken = given[node]["NumPDBViolations"] + rng.choice((0, 0, 1))
+            answer[node] = {"Pods": [{"UID": v} for v in kept], "NumPDBViolations": broken}
+        return {"NodeNameToMetaVictims": answer}
+
+    @staticmethod
+    def preempt_badly(manner, args):
+        given = args["NodeNameToMetaVictims"] or args["NodeNameToVictims"]
+        node = "nowhere" if manner == "unknown" else min(given)
+        pods = {"stranger": [{"UID": "no-such-uid"}]}.get(manner, [])
+        return {"NodeNameToMetaVictims": {node: {"Pods": pods}}}
+
     # -- for tests --
+
+    def all_asked(self, verb, name):
+        """The bodies of all calls about this pod, in order."""
+        with self.lock:
+            return [body for path, body in self.calls if path.endswith("/" + verb)
+                    and (body.get("PodName") or body["Pod"]["metadata"]["name"]) == name]
 
     def asked(self, verb, prefix=""):
         """The bodies of calls about pods whose names begin so, by pod."""
@@ -168,6 +210,8 @@ def _handler(extender):
                 return 200, b'{"NodeNames": ['
             if manner == "error":
                 return 200, json.dumps({"Error": "the extender is unwell"}).encode()
+            if verb == "preempt" and manner in ("unknown", "stranger", "empty"):
+                return 200, json.dumps(extender.preempt_badly(manner, args)).encode()
             if manner == "unknown":
                 return 200, json.dumps({"NodeNames": ["nowhere"]}).encode()
             if manner == "huge":

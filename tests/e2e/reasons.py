@@ -21,3 +21,8 @@ NO_LABELS = "node(s) didn't have the requested labels"
 def nodes_left(total, *reasons):
     """The whole text; reasons, each with its count, are sorted as text, so that 10 is before 2."""
     return f"0/{total} nodes are available: {', '.join(sorted(reasons))}."
+
+
+def before_preemption(text):
+    """What the filters say; preemption adds what it can do about it."""
+    return text.partition(" preemption: ")[0]

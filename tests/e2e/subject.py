@@ -19,6 +19,7 @@ import sys
 import berth
 from berth import NODES, PODS, condition_of, events_of, make_pod, wait_bound, wait_for
 from cluster import Cluster
+from reasons import before_preemption
 from tap import check, equal, show_log
 
 SUBJECT = os.environ.get("BERTH_SUBJECT", "berth")
@@ -140,13 +141,19 @@ def lands(c, name, *nodes, ns="default"):
 
 
 def pends(c, name, text):
-    """The pod gets no node, and users are told why in these words."""
+    """The pod gets no node, and users are told why in these words. Where they do not speak of
+    preemption, it does not matter what that adds."""
+    def part(said):
+        return said if " preemption: " in text else before_preemption(said)
+
+    def told():
+        return part((condition_of(c, name) or {}).get("message", ""))
     try:
-        wait_for(lambda: (condition_of(c, name) or {}).get("message") == text, LATE)
+        wait_for(lambda: told() == text, LATE)
     except TimeoutError:
-        equal((condition_of(c, name) or {}).get("message"), text, f"condition of {name}")
-    wait_for(lambda: text in [e["note"] for e in events_of(c, name, "FailedScheduling")], LATE,
-             what=f"the event of {name} that says: {text}")
+        equal(told(), text, f"condition of {name}")
+    wait_for(lambda: text in [part(e["note"]) for e in events_of(c, name, "FailedScheduling")],
+             LATE, what=f"the event of {name} that says: {text}")
     equal(c.pod(name)["spec"].get("nodeName"), None, f"node of {name}")
 
 

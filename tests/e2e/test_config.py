@@ -346,6 +346,33 @@ def validate_says_the_same_without_a_cluster(both):
 
 
 @test
+def every_command_tells_the_same_faults_in_the_same_lines(both):
+    nothing = both.write("nothing.yaml", "")
+    plain = both.write("plain.yaml", HEAD)
+    for text in BAD_VALUES[::3] + [text for text, _ in BAD_FORM[::3]]:
+        config = both.config(text)
+        want = berth.run("config", "validate", config).out.splitlines()
+        check(want, f"validate says nothing of {text!r}")
+        for command in (["scheduler", f"--config={config}", "--secure-port=0"],
+                        ["simulate", f"--config={config}", nothing],
+                        ["bench", "engine", f"--config={config}"],
+                        ["config", "convert", config], ["config", "diff", plain, config]):
+            done = berth.run(*command)
+            equal((done.code, done.out), (1, ""), f"{command[:2]} with {text!r}")
+            equal(done.err.splitlines(), ["berth: " + line for line in want], f"{command[:2]}")
+
+
+@test
+def what_asks_nobody_says_so_of_extenders(both):
+    config = both.config("extenders: [{urlPrefix: 'http://a', filterVerb: f}]")
+    for command in (["simulate", f"--config={config}", both.write("nothing.yaml", "")],
+                    ["bench", "engine", f"--config={config}"]):
+        done = berth.run(*command)
+        equal(done.code, 1, "exit code")
+        contains(done.err, f"berth: {config}: extenders: ", "leave them out")
+
+
+@test
 def validate_tells_the_line(both):
     config = both.write("lines.yaml", HEAD + "parallelism: 0\nprofiles:\n- schedulerName: a\n"
                         "- schedulerName: b\n  pluginConfig:\n  - name: InterPodAffinity\n"

@@ -282,6 +282,11 @@ def schedule_some(c):
     berth.wait_events(c, "large", "FailedScheduling")
     berth.wait_events(c, "p0", "Scheduled")
     equal(berth.node_of(c, "theirs"), None)
+    # One that others must make room for.
+    c.kubectl("create", "priorityclass", "first", "--value=1000")
+    berth.add_pods(c, make_pod("vip", cpu="1900m", scheduler_name="berth", priority_class="first"))
+    wait_for(lambda: c.pod("vip")["status"].get("nominatedNodeName"), berth.TIMEOUT,
+             what="vip is promised a node")
 
 
 @test
@@ -318,7 +323,8 @@ def compare_with_audit(c, found):
     equal(sorted(r for r, code in requests if code in (401, 403)), [], "refused")
     equal(sorted(r for r, _ in requests if not allowed(r, may)), [], "not in the roles")
     used = {right for right in may for r, _ in requests if r in (right, right._replace(name=r.name))}
-    check(Right("", "pods/binding", "create", "") in used, "the audit log has bindings")
+    for needed in (("pods/binding", "create"), ("pods/status", "patch"), ("pods", "delete")):
+        check(Right("", *needed, "") in used, f"the audit log has no {needed}")
     note("allowed, and not asked for in this test: " +
          ", ".join(f"{r.verb} {r.resource}" for r in sorted(may - used)))
 
@@ -340,7 +346,7 @@ def every_configuration_is_valid(c):
 @test
 def helm_lints_the_chart(c):
     contains(deploy.helm("lint", "--strict", deploy.path("helm/berth")), "0 chart(s) failed")
-    contains(deploy.helm("template", "berth", deploy.path("helm/berth"), "--kube-version=1.27.0",
+    contains(deploy.helm("template", "berth", deploy.path("helm/berth"), "--kube-version=1.20.0",
                          ok=False), "incompatible")
 
 
@@ -370,6 +376,10 @@ def the_chart_installs_what_the_files_do(c):
 @test
 def the_chart_follows_its_values(c):
     c.kubectl("create", "namespace", "elsewhere")
+    candidates = rights(objects(c, deploy.template(
+        "--set", "featureGates.CoordinatedLeaderElection=true"))["Role", "berth-leader-election"])
+    equal(sorted(r.verb for r in candidates if r.resource == "leasecandidates"),
+          ["create", "list", "update", "watch"])
     text = deploy.template(
         "--set", "schedulerName=packer", "--set", "replicaCount=3",
         "--set", "featureGates.GenericWorkload=true", "--set", "logFormat=json",
@@ -405,6 +415,25 @@ def the_chart_follows_its_values(c):
 
 
 @test
+def helm_installs_upgrades_and_takes_away(c):
+    chart = deploy.path("helm/berth")
+    place = ("--namespace", "berth-system")
+    deploy.helm("install", "b", chart, "--create-namespace", *place, cluster=c)
+    account = "system:serviceaccount:berth-system:b-berth"
+    lease_of = "leases.coordination.k8s.io/b-berth"
+    check(can_i(c, "create", "pods", "--subresource=binding", "-A", user=account), "may bind")
+    check(can_i(c, "update", lease_of, "-n", "berth-system", user=account), "may lead")
+    check(not can_i(c, "update", lease_of, "-n", NAMESPACE, user=account), "may lead elsewhere")
+    deploy.helm("upgrade", "b", chart, "--set", "schedulerName=other", *place, cluster=c)
+    contains(c.kubectl("-n", "berth-system", "get", "configmap", "b-berth", "-o", "yaml"),
+             "schedulerName: other")
+    deploy.helm("uninstall", "b", *place, cluster=c)
+    left = c.kubectl("get", "clusterrole,clusterrolebinding,role,rolebinding,deployment,configmap,sa",
+                     "-A", "-l", "app.kubernetes.io/instance=b", "-o", "name")
+    equal(left, "")
+
+
+@test
 def the_chart_refuses_values_that_make_no_sense(c):
     for value in ("replicaCount=two", "replicaCount=-1", "image.pullPolicy=Sometimes", "imagee.tag=1",
                   "logFormat=xml", "featureGates.X=maybe", "verbosity=loud", "schedulerName=",
@@ -435,7 +464,7 @@ def the_unit_starts_what_it_says(c):
 
 
 # What the text tells people to type: run, or why not here.
-NOT_HERE = ("docker buildx ", "helm install ", "mv /etc/", "cp /etc/", "make install", "systemctl ",
+NOT_HERE = ("docker buildx ", "mv /etc/", "cp /etc/", "make install", "systemctl ",
             "kubectl -n kube-system rollout status ")
 
 
@@ -451,17 +480,21 @@ def what_the_readme_tells_to_type_works(c):
              {"metadata": {"name": "kube-scheduler"}, "spec": {"holderIdentity": "somebody"}})
     c.create(f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases",
              {"metadata": {"name": "berth"}})
+    os.chdir(berth.ROOT)
     commands = re.findall(r"^ {4,}([a-z]+ .*)$", text, re.M)
     commands += [m for m in re.findall(r"`([a-z]+ [^`]*)`", text)
                  if m.startswith(("kubectl ", "berth config validate new"))]
     check(len(commands) > 15, commands)
+    # Before the other way to the same objects, which Helm would not take over.
+    commands.sort(key=lambda line: not line.startswith("helm "))
     for line in commands:
         words = shlex.split(line)
         if line.startswith(NOT_HERE):
             continue
-        if words[0] == "kubectl":
+        if words[0] == "helm":
+            deploy.helm(*words[1:], "--dry-run=server", cluster=c)
+        elif words[0] == "kubectl":
             note(line)
-            os.chdir(berth.ROOT)
             c.kubectl(*words[1:])
         else:
             equal(words[:2], ["berth", "config"], line)
@@ -480,7 +513,7 @@ def after(c):
     finally:
         c.kubectl("delete", "--ignore-not-found", "--wait=false", "-f",
                   deploy.path("second-scheduler/berth.yaml"))
-        for kind, names in (("clusterrole", "metrics-reader"), ("serviceaccount", "monitor,nobody"),
+        for kind, names in (("priorityclass", "first"), ("clusterrole", "metrics-reader"), ("serviceaccount", "monitor,nobody"),
                             ("clusterrolebinding", "monitor,prometheus-reads-metrics")):
             c.kubectl("delete", kind, *names.split(","), "--ignore-not-found")
 

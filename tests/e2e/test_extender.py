@@ -25,6 +25,7 @@ from tap import check, contains, equal, main, note, show_log, test
 
 N_NODES = 11
 GPU = "example.com/gpu"
+BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 ROUNDS = int(os.environ.get("BERTH_PODS", "60"))
 
 
@@ -360,6 +361,194 @@ def a_binder_that_fails_fails_the_pod_unless_it_may(c):
                          subject.LATE, what="the schedulers bind the pods")
 
 
+# ---- preemption ----------------------------------------------------------------------------------
+
+class Crowd:
+    """A full cluster for either scheduler: nodes and pods of its own, alike but for their names.
+
+    Every pod has a start time of its own, so that there is always one best candidate. Pods that are
+    deleted terminate until `until_decided` ends them. After each pod the cluster is full again."""
+
+    def __init__(self, c, nodes=6):
+        self.c, self.names, self.rng = c, [f"n{i}" for i in range(nodes)], random.Random(11)
+        subject.apply(c, *[{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+                            "metadata": {"name": f"at-{v}"}, "value": v} for v in range(0, 60, 10)])
+        self.residents = {}
+        for node in self.names:
+            for i in range(4):
+                self.residents[f"{node}-r{i}"] = (node, make_pod(
+                    "p", cpu="1", memory="1Gi", priority_class=f"at-{10 * self.rng.randrange(3)}",
+                    labels={"app": self.rng.choice("abc")}), f"2026-01-01T{len(self.residents):02}:00:00Z")
+        for who in BOTH:
+            for node in self.names:
+                c.create(NODES, make_node(f"{who}-{node}", cpu="4", memory="4Gi",
+                                          labels={"who": who}))
+            for app, allowed in (("a", 0), ("b", 1)):
+                self.guard(who, app, allowed)
+            self.fill(who)
+
+    def guard(self, who, app, allowed):
+        name = f"{who}-{app}"
+        self.c.create(BUDGETS, {
+            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name},
+            "spec": {"selector": {"matchLabels": {"app": app, "who": who}}}})
+        self.c.patch(f"{BUDGETS}/{name}/status", {"status": {
+            "disruptionsAllowed": allowed, "currentHealthy": 1, "desiredHealthy": 1,
+            "expectedPods": 1, "observedGeneration": 1}})
+
+    def fill(self, who):
+        there = {p["metadata"]["name"] for p in self.c.pods()}
+        for name, (node, pod, start) in self.residents.items():
+            if f"{who}-{name}" in there:
+                continue
+            own = copy_for(who, pod, name)
+            own["spec"]["nodeName"] = f"{who}-{node}"
+            own["metadata"]["labels"]["who"] = who
+            self.c.create(PODS, own)
+            self.c.patch(f"{PODS}/{who}-{name}/status", {"status": {"startTime": start}})
+
+    def until_decided(self, who, name):
+        """Where the pod goes, or what it is told; and who had to go."""
+        gone = []
+
+        def decided():
+            pod = self.c.pod(f"{who}-{name}")
+            leaving = sorted(p["metadata"]["name"] for p in self.c.pods()
+                             if p["metadata"].get("deletionTimestamp"))
+            for victim in leaving:
+                gone.append(victim.partition("-")[2])
+                self.c.delete(f"{PODS}/{victim}?gracePeriodSeconds=0")
+            said = outcome(pod)
+            waits = pod["status"].get("nominatedNodeName") and "preemption: " not in (said or "")
+            if leaving or not said or waits or "a terminating pod" in said:
+                return None
+            return said.removeprefix(f"{who}-"), sorted(gone)
+        return wait_for(decided, subject.LATE, what=f"{who}-{name} is decided")
+
+    def play(self, name, pod):
+        """One scheduler after the other; gives what became of it, which must be the same."""
+        seen = {}
+        for who in BOTH:
+            own = copy_for(who, pod, name)
+            own["spec"]["nodeSelector"] = {"who": who}
+            self.c.create(PODS, own)
+            seen[who] = self.until_decided(who, name)
+            self.c.delete(f"{PODS}/{who}-{name}?gracePeriodSeconds=0")
+            self.fill(who)
+        equal(seen["berth"], seen["kube"], f"what became of {name} and who had to go")
+        return seen["kube"]
+
+    def pods(self, n):
+        return {f"p{i}": make_pod("p", cpu="1", memory=f"{self.rng.randint(1, 3)}Gi",
+                                  priority_class=f"at-{10 * self.rng.randint(1, 5)}")
+                for i in range(n)}
+
+
+def without_names(value, who):
+    """What is sent, alike for both: names without whose they are, no uids, times and versions; and
+    without conditions, since which of two came last is a matter of luck."""
+    if isinstance(value, list):
+        return [without_names(v, who) for v in value]
+    if isinstance(value, dict):
+        return {without_names(k, who): without_names(v, who) for k, v in value.items()
+                if k not in ("uid", "UID", "resourceVersion", "creationTimestamp", "schedulerName",
+                             "managedFields", "volumes", "volumeMounts", "conditions")}
+    if isinstance(value, str) and (value == who or value.startswith(who + "-")):
+        return "WHO" + value[len(who):]
+    return value
+
+
+def bodies_about(x, who, name):
+    """What was asked about the pod. How often it is tried in vain is a matter of luck: two victims
+    may be gone before it is tried again, or one."""
+    bodies = [without_names(b, who) for b in x.all_asked("preempt", f"{who}-{name}")]
+    return [b for i, b in enumerate(bodies) if i == 0 or b != bodies[i - 1]]
+
+
+def preempts(c, full, **verbs):
+    crowd = Crowd(c)
+    with Extender(on_bind=binder(c)) as x, schedulers(c, {
+            "urlPrefix": x.url, "preemptVerb": "preempt", "nodeCacheCapable": not full, **verbs}):
+        outcomes_seen, victims, asked = set(), 0, 0
+        for name, pod in crowd.pods(ROUNDS // 2).items():
+            place, gone = crowd.play(name, pod)
+            outcomes_seen.add(place)
+            victims += len(gone)
+            bodies = {who: bodies_about(x, who, name) for who in BOTH}
+            equal(*[[{n: v["NumPDBViolations"] for n, v in sorted((
+                b["NodeNameToVictims"] or b["NodeNameToMetaVictims"]).items())}
+                for b in bodies[who]] for who in BOTH], f"nodes asked for {name}")
+            equal(bodies["berth"], bodies["kube"], f"what was asked about {name}")
+            asked += bool(bodies["kube"])
+        note(f"{ROUNDS // 2} pods, {asked} asked about, {victims} victims, "
+             f"{len(outcomes_seen)} different outcomes")
+        check(victims > ROUNDS // 4 and asked > ROUNDS // 4, "too few victims")
+
+
+@test
+def an_extender_has_a_say_in_preemption(c):
+    preempts(c, True)
+
+
+@test
+def an_extender_that_knows_nodes_has_a_say_in_preemption(c):
+    preempts(c, False)
+
+
+@test
+def an_extender_has_a_say_in_all(c):
+    preempts(c, False, filterVerb="most", prioritizeVerb="by_name", weight=1, bindVerb="bind")
+
+
+@test
+def several_extenders_preempt_one_after_the_other(c):
+    crowd = Crowd(c)
+    with Extender() as x, schedulers(
+            c, {"urlPrefix": x.url, "preemptVerb": "preempt"},
+            {"urlPrefix": x.url + "/two", "preemptVerb": "preempt", "nodeCacheCapable": True},
+            {"urlPrefix": x.url + "/500", "preemptVerb": "preempt", "ignorable": True},
+            {"urlPrefix": x.url + "/three", "preemptVerb": "preempt", "managedResources": [
+                {"name": GPU}]}):
+        for name, pod in crowd.pods(ROUNDS // 6).items():
+            crowd.play(name, pod)
+            paths = {who: [p for p, b in x.calls if b["Pod"]["metadata"]["name"] == f"{who}-{name}"]
+                     for who in BOTH}
+            equal(paths["berth"], paths["kube"], f"who was asked about {name}")
+
+
+PREEMPT_MANNERS = ("500", "rubbish", "cut", "slow", "error", "unknown", "stranger", "empty")
+
+
+@test
+def an_extender_that_fails_in_preemption_is_passed_over_or_fails_it(c):
+    crowd = Crowd(c)
+    for manner in PREEMPT_MANNERS:
+        for ignorable in (True, False):
+            with Extender() as x, schedulers(c, {
+                    "urlPrefix": f"{x.url}/{manner}", "preemptVerb": "preempt",
+                    "httpTimeout": "0.5s", "ignorable": ignorable, "nodeCacheCapable": True}):
+                name = f"{manner}-{'may' if ignorable else 'must-not'}"
+                pod = make_pod("p", cpu="1", memory="1Gi", priority_class="at-50")
+                said = {}
+                for who in BOTH:
+                    own = copy_for(who, pod, name)
+                    own["spec"]["nodeSelector"] = {"who": who}
+                    c.create(PODS, own)
+                    said[who] = crowd.until_decided(who, name)
+                    c.delete(f"{PODS}/{who}-{name}?gracePeriodSeconds=0")
+                    crowd.fill(who)
+                words = {who: (text.replace(f"{who}-", "WHO-"), gone)
+                         for who, (text, gone) in said.items()}
+                note(f"{name}: {words['kube'][0][:200]}")
+                if manner in ("rubbish", "cut", "slow") and not ignorable:
+                    # Each has its own words for what is wrong with an answer.
+                    for text, gone in words.values():
+                        contains(text, "Insufficient", " preemption: ")
+                        equal(gone, [], "victims")
+                else:
+                    equal(words["berth"], words["kube"], f"what became of {name}")
+
+
 # ---- TLS -----------------------------------------------------------------------------------------
 
 def tls_of(c, verify=False):
@@ -406,5 +595,10 @@ def a_server_that_is_not_who_it_should_be_is_not_trusted(c):
             equal(compare(c, pods)["yes"], "n2", "node")
 
 
+def after(c):
+    subject.tidy(c)
+    c.delete(BUDGETS)
+
+
 if __name__ == "__main__":
-    main(fixture=Cluster, after=subject.tidy)
+    main(fixture=Cluster, after=after)

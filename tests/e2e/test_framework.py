@@ -11,6 +11,7 @@ from berth import (NODES, PODS, TIMEOUT, add_nodes, add_pods, check, condition_o
                    make_node, make_pod, node_of, wait_bound, wait_events, wait_for,
                    wait_unschedulable)
 from cluster import ApiError, Cluster
+from reasons import before_preemption
 from tap import contains, main, note, test
 
 OWN = ("TestPair", "TestNodeLabel", "TestGates", "TestPause")
@@ -97,12 +98,13 @@ def pair(name, of, **more):
 
 def check_failed_text(c, name, text):
     """Condition and event tell it, in these words."""
-    wait_for(lambda: (condition_of(c, name) or {}).get("message") == text, TIMEOUT,
-             what=f"the condition of {name} says: {text}")
+    wait_for(lambda: before_preemption((condition_of(c, name) or {}).get("message", "")) == text,
+             TIMEOUT, what=f"the condition of {name} says: {text}")
     condition = condition_of(c, name)
     equal((condition["status"], condition["reason"]), ("False", "Unschedulable"), "condition")
     event = wait_events(c, name, "FailedScheduling")[-1]
-    equal((event["note"], event["type"], event["action"]), (text, "Warning", "Scheduling"), "event")
+    equal((before_preemption(event["note"]), event["type"], event["action"]),
+          (text, "Warning", "Scheduling"), "event")
 
 
 # ---- the registry --------------------------------------------------------------------------------

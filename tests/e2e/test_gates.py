@@ -97,7 +97,7 @@ def validate_convert_and_diff_go_by_the_same_gates(both):
         contains(done.out + done.err, "turn on the feature gate StorageCapacityScoring")
         done = berth.run("config", *command, scoring)
         equal(done.code, 0, f"exit code of {command} with the gate; it said {done.err!r}")
-    contains(done.out, "VolumeBinding arguments: ", '"score":10', '"score":3')
+    contains(done.out, "VolumeBinding: shape[0].score: 10 -> 3")
 
 
 if __name__ == "__main__":

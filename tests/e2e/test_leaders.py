@@ -206,7 +206,7 @@ def who_does_not_know_the_cluster_does_not_apply(c):
     c.kubectl("create", "role", "-n", "kube-system", "leases", "--verb=*", "--resource=leases")
     c.kubectl("create", "rolebinding", "-n", "kube-system", "leases", "--role=leases",
               "--user=blind")
-    blind = start(c, "blind", clientConnection={"kubeconfig": c.kubeconfig("blind", "nobody")})
+    blind = start(c, "blind", clientConnection={"kubeconfig": c.kubeconfig("blind", "blind")})
     says(blind, "Failed to watch")
     other = start(c, "other")
     says(other, ACQUIRED)

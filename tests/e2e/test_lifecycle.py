@@ -30,6 +30,10 @@ def ask(p, path, *options):
     return version, int(status), body
 
 
+# Who asks without a name may ask for anything.
+EVERYWHERE = "--authorization-always-allow-paths=/*"
+
+
 def wait_status(p, path, status):
     wait_for(lambda: ask(p, path)[1] == status, TIMEOUT, what=f"{path} answers {status}")
 
@@ -45,7 +49,7 @@ def health_is_served_over_http_2_and_http_1(c):
 
 @test
 def health_tells_its_checks_when_asked(c):
-    p = start(c)
+    p = start(c, EVERYWHERE)
     wait_status(p, "/readyz", 200)
     real = c.start_scheduler()
     wait_status(real, "/readyz", 200)
@@ -60,11 +64,14 @@ def health_tells_its_checks_when_asked(c):
 
 @test
 def other_paths_and_methods_are_refused(c):
-    p = start(c)
+    p = start(c, EVERYWHERE)
     wait_status(p, "/healthz", 200)
     for path in ("/", "/nothing", "/healthz/nothing", "/healthzz", "/" + "x" * 4000):
         equal(ask(p, path)[1], 404, path)
-    equal(ask(p, "/healthz", "-X", "POST", "-d", "x")[1], 405, "POST")
+    real = c.start_scheduler(EVERYWHERE)
+    wait_status(real, "/healthz", 200)
+    post = ("/healthz", "-X", "POST", "-d", "x")
+    equal(ask(p, *post)[1], ask(real, *post)[1], "POST")
     equal(ask(p, "/healthz")[1], 200, "after all that")
 
 
@@ -235,9 +242,14 @@ def a_lease_of_another_name_and_namespace_can_be_used(c):
 
 @test
 def a_lease_that_may_not_be_read_is_tried_again(c):
-    p = start(c, *QUICK, "--leader-elect-resource-name=of-others")
+    rbac = "/apis/rbac.authorization.k8s.io/v1"
+    c.create(f"{rbac}/clusterroles", {"metadata": {"name": "watcher"}, "rules": [
+        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["list", "watch"]}]})
+    c.kubectl("create", "clusterrolebinding", "watcher", "--clusterrole=watcher",
+              "--user=watcher")
+    p = start(c, *QUICK, kubeconfig=c.kubeconfig("watcher", "watcher"))
     wait_for(lambda: p.text().count("is forbidden") >= 2, TIMEOUT, what="two complaints")
-    matches(p.text(), r'Error retrieving lease lock.*leases.*of-others.*is forbidden')
+    matches(p.text(), r'Error retrieving lease lock.*leases.*kube-scheduler.*is forbidden')
     check(p.running(), "it gave up")
     stop(p)
 

@@ -285,7 +285,8 @@ def zsh_completes(i):
         type_into(["zsh", "-i"],
                   [("ready> ", "berth sche\t"), ("duler ", "--feature-g\t"),
                    ("ates=", "GenericW\t"), ("orkload=", "t\t"), ("rue", " --logging-f\t"),
-                   ("ormat=", "j\t"), ("son", "\x15exit\n")], "exit",
+                   ("ormat=", "j\t"), ("son", "\x15berth bench engine --row=plain,anti\t"),
+                   ("-affinity", "\x15exit\n")], "exit",
                   env={"ZDOTDIR": home, "HOME": home})
 
 

@@ -13,7 +13,8 @@ import berth
 import side_by_side
 from berth import check, condition_of, events_of, make_node, make_pod, visible, wait_for
 from reasons import (CORDONED, NO_AFFINITY, NO_FEATURE, NO_LABEL, NO_PORT, NOT_ENFORCED, NOT_NEAR,
-                     OUTSIDE, REPELLED, REPELLED_BY_OTHERS, TAINTED, UNEVEN, nodes_left)
+                     OUTSIDE, REPELLED, REPELLED_BY_OTHERS, TAINTED, UNEVEN, before_preemption,
+                     nodes_left)
 from side_by_side import BOTH, after, have, make_twice
 from subject import LATE, profile
 from tap import equal, main, note, test
@@ -72,8 +73,10 @@ def compare(c, kinds, reason="Unschedulable"):
         ours, theirs = told(c, "berth", name), told(c, "kube", name)
         if ours != theirs:
             trouble.append(f"{name}\n  berth {ours}\n  kube  {theirs}")
-        elif (theirs["condition"]["message"], theirs["condition"]["reason"],
-              theirs["events"][0]["note"]) != (want, reason, shown(want)):
+            continue
+        message = theirs["condition"]["message"]
+        if (before_preemption(message), theirs["condition"]["reason"],
+                theirs["events"][0]["note"]) != (want, reason, shown(message)):
             trouble.append(f"{name}\n  both  {theirs}\n  want  {want}")
     note(f"{len(kinds)} kinds")
     check(not trouble, "\n".join(trouble))

@@ -14,6 +14,7 @@ from berth import (NODES, add_nodes, add_pods, check, condition_of, equal, event
                    make_pod, remove_all, visible, wait_bound, wait_events, wait_for,
                    wait_unschedulable)
 from cluster import Cluster
+from reasons import before_preemption
 from tap import main, show_log, test
 
 SOON = 20       # seconds; the flush of what nothing has helped comes after five minutes
@@ -64,11 +65,13 @@ def failed_scene(nodes, pod, before=()):
 
 def check_failed(c, text, nodes, pod, before=()):
     seen = both_show(c, failed_scene(nodes, pod, before))
+    message = seen["condition"]["message"]
     equal(seen["condition"], {"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
-                              "message": text, "observedGeneration": 1}, "condition")
+                              "message": message, "observedGeneration": 1}, "condition")
+    equal(before_preemption(message), text, "message")
     equal(len(seen["events"]), 1, "number of events")
     event = seen["events"][0]
-    for key, want in (("reason", "FailedScheduling"), ("note", text), ("action", "Scheduling"),
+    for key, want in (("reason", "FailedScheduling"), ("note", message), ("action", "Scheduling"),
                       ("type", "Warning"), ("reportingController", "default-scheduler"),
                       ("reportingInstance", f"default-scheduler-{socket.gethostname()}")):
         equal(event[key], want, key)

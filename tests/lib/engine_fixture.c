@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine_fixture.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -8,11 +9,13 @@
 
 #include "api/pod.h"
 #include "base/time.h"
+#include "engine/internal.h"
 #include "plugins/registry.h"
 
 static int64_t port_now(void *ctx)
 {
-    return ((struct fixture *)ctx)->now;
+    struct fixture *f = ctx;
+    return f->now += f->step;
 }
 
 static void port_submit(void *ctx, const struct write *write)
@@ -101,6 +104,7 @@ struct fixture_parts {
     const struct extender *extenders;
     size_t n_extenders;
     const char *gates;
+    bool uncounted;
 };
 
 static void init(struct fixture *f, const struct fixture_parts *parts)
@@ -112,6 +116,7 @@ static void init(struct fixture *f, const struct fixture_parts *parts)
     if (parts->config &&
         config_read("test", str_of(parts->config), &f->arena, &f->config, &err) < 0)
         fail_msg("%s", err.msg);
+    f->metrics = parts->uncounted ? NULL : metrics_new();
     struct features features;
     features_default(&features);
     if (parts->gates && features_parse(&features, str_of(parts->gates), &err) < 0)
@@ -120,6 +125,7 @@ static void init(struct fixture *f, const struct fixture_parts *parts)
         .config = &f->config,
         .features = &features,
         .registry = parts->registry ? parts->registry : &in_tree_registry,
+        .metrics = f->metrics,
         .seed = 7,
         .extenders = parts->extenders,
         .n_extenders = parts->n_extenders,
@@ -159,9 +165,30 @@ void fixture_init_features(struct fixture *f, const char *config, const char *ga
     init(f, &(struct fixture_parts){.config = config, .gates = gates});
 }
 
+void fixture_init_uncounted(struct fixture *f, const char *config, const struct registry *registry)
+{
+    init(f, &(struct fixture_parts){.config = config, .registry = registry, .uncounted = true});
+}
+
+double fixture_metric(struct fixture *f, const char *series)
+{
+    struct buf page = BUF_INIT;
+    size_t n = strlen(series);
+    double value = NAN;
+    f->engine->metrics->published = 0; /* at once, however short ago it was */
+    engine_publish_metrics(f->engine);
+    metrics_write(f->metrics, &page);
+    for (const char *line = buf_cstr(&page); *line; line = strchr(line, '\n') + 1)
+        if (strncmp(line, series, n) == 0 && line[n] == ' ')
+            value = strtod(line + n, NULL);
+    buf_release(&page);
+    return value;
+}
+
 void fixture_release(struct fixture *f)
 {
     engine_free(f->engine);
+    metrics_free(f->metrics);
     for (size_t i = 0; i < f->writes.n; i++) {
         struct fixture_write *w = &f->writes.v[i];
         object_unref(w->pod);

@@ -38,9 +38,11 @@ struct fixture_call {
 
 struct fixture {
     struct engine *engine;
+    struct metrics *metrics; /* what the engine counts */
     struct arena arena;
     struct scheduler_config config;
     int64_t now;
+    int64_t step; /* by which the clock moves when it is looked at; mostly it stands still */
     VEC(struct fixture_write) writes;
     VEC(struct fixture_call) calls;
     VEC(char *) logs;      /* "3 Message key=value", "E Message key=value" */
@@ -59,6 +61,8 @@ void fixture_init_extenders(struct fixture *f, const struct registry *registry,
                             const struct extender *extenders, size_t n);
 /* The same with feature gates, as --feature-gates has them. */
 void fixture_init_features(struct fixture *f, const char *config, const char *gates);
+/* The same without metrics. */
+void fixture_init_uncounted(struct fixture *f, const char *config, const struct registry *registry);
 void fixture_release(struct fixture *f);
 
 /* Objects by printf of JSON; kind and apiVersion may be left out. One reference for the caller. */
@@ -68,6 +72,9 @@ struct object *fixture_pod(const char *name, const char *cpu, const char *memory
 struct object *fixture_pod_on(const char *name, const char *cpu, const char *memory,
                               const char *node);
 struct object *fixture_node(const char *name, const char *cpu, const char *memory);
+
+/* The value of a series by the text that a scrape has of it; NAN: there is none. */
+double fixture_metric(struct fixture *f, const char *series);
 
 /* Tells the engine and drops the test's references. */
 void fixture_add(struct fixture *f, struct object *o);

@@ -234,7 +234,7 @@ static void test_bad_tokens(void **state)
         .kube = &k.config, .skip_lookup = true, .token_ttl = 10 * NSEC_PER_SEC});
     answer_token("{\"error\":\"expired\"}", false);
     assert_int_equal(ask_token("Bearer x").verdict, AUTHN_REFUSED);
-    assert_non_null(strstr(fake_log_text(), "invalid bearer token: expired"));
+    assert_non_null(strstr(fake_log_text(), "[invalid bearer token, expired]"));
     /* With an error nothing is kept, without one the refusal is. */
     answer_token("{\"authenticated\":false}", false);
     assert_int_equal(ask_token("Bearer x").verdict, AUTHN_REFUSED);

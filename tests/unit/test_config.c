@@ -73,7 +73,7 @@ static void what_is_wrong_is_refused_with_its_place(void **state)
     static const struct {
         const char *text, *contains;
     } cases[] = {
-        {"", "f: expected one document, found 0"},
+        {"", "f: the file is empty: expected kind: KubeSchedulerConfiguration"},
         {"apiVersion: v1\nkind: Pod\n", "expected apiVersion: kubescheduler.config.k8s.io/v1"},
         {HEAD "parallelism: [\n", "f: line"},
         {HEAD "parallelizm: 4\n", "parallelizm"},

@@ -502,8 +502,19 @@ static void test_certificate_files_are_read_again(void **state)
     auth_free(auth);
 }
 
+static void assert_counted(struct metrics *metrics, const char *part)
+{
+    struct buf text = BUF_INIT;
+
+    metrics_write(metrics, &text);
+    if (!strstr(buf_cstr(&text), part))
+        fail_msg("%s is not in\n%s", part, buf_cstr(&text));
+    buf_release(&text);
+}
+
 static void test_plugin_brings_a_certificate(void **state)
 {
+    struct auth_options options = eager;
     struct kubeconfig_exec plugin;
     struct kube_config config = {.tls = true};
     struct tls_seen seen = {0};
@@ -518,7 +529,8 @@ static void test_plugin_brings_a_certificate(void **state)
                               "\"status\":{\"clientCertificateData\":\"'\"$(escape cert)\"'\","
                               "\"clientKeyData\":\"'\"$(escape key)\"'\"}}'\n"));
     config.exec = &plugin;
-    if (auth_new(loop, &config, &eager, &auth, &err) < 0)
+    options.metrics = metrics_new();
+    if (auth_new(loop, &config, &options, &auth, &err) < 0)
         fail_msg("%s", err.msg);
     auth_set_tls_listener(auth, on_tls, &seen);
     assert_false(auth_ready(auth, &w.wait, on_told));
@@ -526,13 +538,27 @@ static void test_plugin_brings_a_certificate(void **state)
     if (w.code < 0)
         fail_msg("%s", fake_log_text());
     assert_int_equal(seen.n, 1);
+    assert_counted(options.metrics, "_ttl_seconds 3.15");
+    assert_counted(options.metrics, "rotation_age_count 0\n");
     /* The same certificate again is no reason for new connections. */
     assert_true(auth_reject(auth, auth_generation(auth)));
     w.told = false;
     assert_false(auth_ready(auth, &w.wait, on_told));
     assert_true(fake_run_until(loop, is_told, &w));
     assert_int_equal(seen.n, 1);
+    assert_counted(options.metrics, "call_total{call_status=\"no_error\",code=\"0\"} 2\n");
+    /* Another one is an hour old when it comes: see tls_make_certificate. */
+    make_certificate("by-plugin-again");
+    assert_true(auth_reject(auth, auth_generation(auth)));
+    w.told = false;
+    assert_false(auth_ready(auth, &w.wait, on_told));
+    assert_true(fake_run_until(loop, is_told, &w));
+    assert_int_equal(seen.n, 2);
+    assert_counted(options.metrics, "rotation_age_bucket{le=\"1800\"} 0\n");
+    assert_counted(options.metrics, "rotation_age_bucket{le=\"14400\"} 1\n");
     auth_free(auth);
+    assert_counted(options.metrics, "_ttl_seconds +Inf\n");
+    metrics_free(options.metrics);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

@@ -484,6 +484,39 @@ static void test_raise(void **state)
     assert_int_not_equal(quantity_milli_value(&large), quantity_milli_value(&q));
 }
 
+/* What AsApproximateFloat64 gives, to the bit where it is held in 128 bits. */
+static void test_approximate(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *text;
+        double want;
+    } rows[] = {
+        {"0", 0},
+        {"100m", 0.1},
+        {"1.5", 1.5},
+        {"123456789n", 0.12345678900000001},
+        {"1536Mi", 1.610612736e+09},
+        {"3Ei", 3.458764513820541e+18},
+        {"-2k", -2000},
+        {"7u", 7e-06},
+        {"333333333333333333333333333", 3.333333333333333e+26},
+        {"1e30", 1e+30},
+        {"0.000000001", 1e-09},
+        {"999m", 0.999},
+        {"1.1Gi", 1.1811160064e+09},
+        {"-1500m", -1.5},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct quantity q = parse(str_of(rows[i].text), &f->a);
+        if (quantity_approximate(&q) != rows[i].want)
+            fail_msg("%s: %.17g", rows[i].text, quantity_approximate(&q));
+    }
+    struct quantity big = parse(STR("12345678901234567890123456789012345678901234567890"), &f->a);
+    double ratio = quantity_approximate(&big) / 1.234567890123457e+49;
+    assert_true(ratio > 1 - 1e-15 && ratio < 1 + 1e-15);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -492,7 +525,7 @@ int main(void)
         cmocka_unit_test(test_bad_protobuf), cmocka_unit_test(test_properties),
         cmocka_unit_test(test_raise),        cmocka_unit_test(test_map),
         cmocka_unit_test(test_long),         cmocka_unit_test(test_oddities),
-        cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_bound),        cmocka_unit_test(test_approximate),
     };
     return cmocka_run_group_tests_name("quantity", tests, set_up, tear_down);
 }

@@ -58,11 +58,13 @@ struct row {
     struct pod pod;
     struct expected requests;
     struct info info;
+    str_map limits;
 };
 static const struct field row_fields[] = {
     F_MSG(struct row, pod, "pod", 1, struct pod, &pod_type),
     F_MSG(struct row, requests, "requests", 2, struct expected, &expected_type),
     F_MSG(struct row, info, "info", 3, struct info, &info_type),
+    F_STR_MAP(struct row, limits, "limits", 4),
 };
 static const struct type row_type = TYPE("row", struct row, row_fields);
 
@@ -288,12 +290,29 @@ static void test_names(void **state)
     free(long_domain);
 }
 
+static void test_pod_limits(void **state)
+{
+    struct fixture *f = *state;
+    size_t limited = 0;
+    for (size_t i = 0; i < f->table.pods.n; i++) {
+        const struct row *row = &f->table.pods.v[i];
+        struct arena a;
+        quantity_map got;
+        arena_init(&a, 0);
+        pod_limits(&row->pod, &a, &got);
+        check_map(&row->pod, "limits", &row->limits, &got);
+        limited += got.n > 0;
+        arena_release(&a);
+    }
+    assert_true(limited >= 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pod_requests),      cmocka_unit_test(test_pod_resource),
         cmocka_unit_test(test_by_hand),           cmocka_unit_test(test_names),
-        cmocka_unit_test(test_pod_is_left_alone),
+        cmocka_unit_test(test_pod_is_left_alone), cmocka_unit_test(test_pod_limits),
     };
     return cmocka_run_group_tests_name("requests", tests, set_up, tear_down);
 }

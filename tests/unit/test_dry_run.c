@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a dry run says of a node is what would be true if its pods were gone for real. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "base/pool.h"
+#include "engine/internal.h"
+#include "engine/what_if.h"
+#include "engine_fixture.h"
+#include "prop.h"
+
+#define MAX_NODES 8
+#define MAX_PODS  40
+
+/* --- random clusters -------------------------------------------------------------------------- */
+
+static const char *const apps[] = {"a", "b", "c"};
+static const char *const keys[] = {"zone", "kubernetes.io/hostname"};
+
+static const char *draw(struct rand *r, const char *const *list, size_t n)
+{
+    return list[rand_below(r, n)];
+}
+#define DRAW(r, list) draw((r), (list), ARRAY_LEN(list))
+
+static void add_terms(struct rand *r, const char *kind, struct buf *out)
+{
+    buf_add_printf(
+        out,
+        "%s\"%s\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"labelSelector\":"
+        "{\"matchLabels\":{\"app\":\"%s\"}},\"topologyKey\":\"%s\"}]}",
+        out->n ? "," : "", kind, DRAW(r, apps), DRAW(r, keys));
+}
+
+static void add_constraint(struct rand *r, struct buf *out)
+{
+    buf_add_printf(out,
+                   "{\"maxSkew\":%d,\"topologyKey\":\"%s\",\"whenUnsatisfiable\":\"DoNotSchedule\","
+                   "\"labelSelector\":{\"matchLabels\":{\"app\":\"%s\"}}}",
+                   1 + (int)rand_below(r, 2), DRAW(r, keys), DRAW(r, apps));
+}
+
+/* choosy: the pod that waits wants more of where it goes. */
+static struct object *random_pod(struct rand *r, const char *name, const char *node, bool choosy)
+{
+    struct buf affinity = BUF_INIT, spread = BUF_INIT, ports = BUF_INIT;
+    if (rand_below(r, choosy ? 2 : 4) == 0)
+        add_terms(r, "podAntiAffinity", &affinity);
+    if (choosy && rand_below(r, 3) == 0)
+        add_terms(r, "podAffinity", &affinity);
+    if (choosy && rand_below(r, 2))
+        add_constraint(r, &spread);
+    if (rand_below(r, 3) == 0)
+        buf_add_printf(&ports, "{\"containerPort\":1,\"hostPort\":%d}", 80 + (int)rand_below(r, 2));
+    struct object *pod = fixture_object(
+        KIND_POD,
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\",\"labels\":"
+        "{\"app\":\"%s\"}},\"spec\":{\"nodeName\":\"%s\",\"schedulerName\":\"default-scheduler\","
+        "\"priority\":%d,\"affinity\":{%s},\"topologySpreadConstraints\":[%s],\"containers\":[{"
+        "\"name\":\"c\",\"ports\":[%s],\"resources\":{\"requests\":{\"cpu\":\"%d\",\"x.y/gpu\":"
+        "\"%d\"}}}]},\"status\":{\"startTime\":\"2026-01-01T00:00:%02dZ\"}}",
+        name, name, DRAW(r, apps), node, choosy ? 5 : (int)rand_below(r, 4),
+        affinity.n ? buf_cstr(&affinity) : "", spread.n ? buf_cstr(&spread) : "",
+        ports.n ? buf_cstr(&ports) : "", (int)rand_below(r, 3), (int)rand_below(r, 2),
+        (int)rand_below(r, 5));
+    buf_release(&affinity);
+    buf_release(&spread);
+    buf_release(&ports);
+    return pod;
+}
+
+static struct object *random_node(struct rand *r, size_t i)
+{
+    return fixture_object(
+        KIND_NODE,
+        "{\"metadata\":{\"name\":\"n%zu\",\"labels\":{\"kubernetes.io/hostname\":\"n%zu\",\"zone\":"
+        "\"z%d\"}},\"status\":{\"allocatable\":{\"cpu\":\"%d\",\"memory\":\"8Gi\",\"x.y/gpu\":"
+        "\"2\",\"pods\":\"%d\"}}}",
+        i, i, (int)rand_below(r, 3), 3 + (int)rand_below(r, 4), 3 + (int)rand_below(r, 8));
+}
+
+struct cluster_case {
+    size_t n_nodes, n_pods;
+    struct object *nodes[MAX_NODES], *pods[MAX_PODS], *waiting;
+};
+
+static void make_case(struct cluster_case *c, struct rand *r, size_t size)
+{
+    c->n_nodes = 1 + rand_below(r, MIN(size / 8 + 1, (size_t)MAX_NODES));
+    c->n_pods = rand_below(r, MIN(size, (size_t)MAX_PODS) + 1);
+    for (size_t i = 0; i < c->n_nodes; i++)
+        c->nodes[i] = random_node(r, i);
+    for (size_t i = 0; i < c->n_pods; i++) {
+        char name[32], node[32];
+        snprintf(name, sizeof(name), "p%zu", i);
+        snprintf(node, sizeof(node), "n%zu", (size_t)rand_below(r, c->n_nodes));
+        c->pods[i] = random_pod(r, name, node, false);
+    }
+    c->waiting = random_pod(r, "high", "", true);
+}
+
+static void end_case(struct cluster_case *c)
+{
+    for (size_t i = 0; i < c->n_nodes; i++)
+        object_unref(c->nodes[i]);
+    for (size_t i = 0; i < c->n_pods; i++)
+        object_unref(c->pods[i]);
+    object_unref(c->waiting);
+}
+
+/* gone: by pod; NULL: none is. */
+static void fill(struct fixture *f, const struct cluster_case *c, const bool *gone)
+{
+    for (size_t i = 0; i < c->n_nodes; i++)
+        fixture_add(f, object_ref(c->nodes[i]));
+    for (size_t i = 0; i < c->n_pods; i++)
+        if (!gone || !gone[i])
+            fixture_add(f, object_ref(c->pods[i]));
+}
+
+/* --- one attempt's filters -------------------------------------------------------------------- */
+
+struct asking {
+    struct berth_cycle *cycle;
+    struct berth_pod *pod;
+    struct what_if w;
+};
+
+static void begin(struct asking *a, struct fixture *f, struct object *waiting)
+{
+    struct engine *e = f->engine;
+    cache_refresh(&e->cache);
+    a->cycle = cycle_new(e, e->setup->profiles.v[0]);
+    a->pod = pod_info_new(waiting, &e->names);
+    cache_get_columns(&e->cache, &a->cycle->columns);
+    assert_true(cycle_prepare_again(a->cycle, a->pod));
+    what_if_init(&a->w, a->pod, &e->status);
+}
+
+static void end(struct asking *a)
+{
+    what_if_release(&a->w);
+    pod_info_unref(a->pod);
+    cycle_free(a->cycle);
+}
+
+/* The verdict as text. */
+static void ask(struct asking *a, struct fixture *f, struct buf *out)
+{
+    const struct berth_handle *plugin;
+    buf_clear(out);
+    status_clear(&f->engine->status);
+    enum berth_code code = what_if_filter(&a->w, &plugin);
+    buf_add_printf(out, "%s %s ", code_name(code), plugin ? plugin->plugin->name : "");
+    status_write(&f->engine->status, &f->engine->reasons, out);
+}
+
+static struct berth_pod *pod_of(const struct fixture *f, const struct object *o)
+{
+    return cache_pod(&f->engine->cache, object_meta(o)->uid)->pod;
+}
+
+/* All pods of the node leave, some come back; then that is compared with a cluster that is so. */
+static bool removal_comes_true(struct rand *r, size_t size, void *ctx)
+{
+    (void)ctx;
+    struct cluster_case c;
+    struct fixture before, after;
+    struct asking a;
+    struct buf said = BUF_INIT, is = BUF_INIT;
+    bool gone[MAX_PODS] = {0};
+    make_case(&c, r, size);
+    size_t node = rand_below(r, c.n_nodes);
+    struct str name = object_meta(c.nodes[node])->name;
+    fixture_init(&before, NULL, NULL);
+    fill(&before, &c, NULL);
+    begin(&a, &before, c.waiting);
+    what_if_begin(&a.w, a.cycle, cache_node(&before.engine->cache, name));
+    for (size_t i = 0; i < c.n_pods; i++) {
+        gone[i] = str_eq(object_pod(c.pods[i])->spec.node_name, name);
+        if (gone[i])
+            assert_true(what_if_remove(&a.w, pod_of(&before, c.pods[i])));
+    }
+    for (size_t i = 0; i < c.n_pods; i++)
+        if (gone[i] && rand_below(r, 2)) {
+            gone[i] = false;
+            assert_true(what_if_add(&a.w, pod_of(&before, c.pods[i])));
+        }
+    ask(&a, &before, &said);
+    end(&a);
+    fixture_init(&after, NULL, NULL);
+    fill(&after, &c, gone);
+    begin(&a, &after, c.waiting);
+    what_if_begin(&a.w, a.cycle, cache_node(&after.engine->cache, name));
+    ask(&a, &after, &is);
+    end(&a);
+    bool same = str_eq(buf_str(&said), buf_str(&is));
+    if (!same)
+        print_error("dry run: %s\nfor real: %s\n", buf_cstr(&said), buf_cstr(&is));
+    buf_release(&said);
+    buf_release(&is);
+    fixture_release(&before);
+    fixture_release(&after);
+    end_case(&c);
+    return same;
+}
+
+static void dry_runs_come_true(void **state)
+{
+    (void)state;
+    assert_true(prop_run("dry runs come true", 400, removal_comes_true, NULL));
+}
+
+/* --- the whole preemption --------------------------------------------------------------------- */
+
+/* All that an engine of so many threads says about the pod. */
+static void play(const struct cluster_case *c, struct pool *pool, struct buf *out)
+{
+    struct fixture f;
+    fixture_init_pool(&f, NULL, NULL, pool);
+    fill(&f, c, NULL);
+    fixture_add(&f, object_ref(c->waiting));
+    fixture_schedule(&f);
+    engine_explain(f.engine, STR("default"), STR("high"), out);
+    for (size_t i = 0; i < f.writes.n; i++)
+        buf_add_printf(out, "%d %.*s %s %s\n", (int)f.writes.v[i].kind,
+                       STR_ARG(object_meta(f.writes.v[i].pod)->name), f.writes.v[i].node,
+                       f.writes.v[i].message);
+    fixture_release(&f);
+}
+
+/* Many nodes of one kind each, so that the pool has something to do. */
+#define MANY_NODES 300
+
+static void threads_make_no_difference(void **state)
+{
+    (void)state;
+    struct rand r;
+    struct buf alone = BUF_INIT;
+    struct object *nodes[MANY_NODES], *pods[MANY_NODES * 3];
+    rand_seed(&r, 5);
+    for (size_t i = 0; i < MANY_NODES; i++)
+        nodes[i] = random_node(&r, i);
+    for (size_t i = 0; i < ARRAY_LEN(pods); i++) {
+        char name[32], node[32];
+        snprintf(name, sizeof(name), "p%zu", i);
+        snprintf(node, sizeof(node), "n%zu", i % MANY_NODES);
+        pods[i] = random_pod(&r, name, node, false);
+    }
+    for (int round = 0; round < 6; round++) {
+        struct object *waiting = random_pod(&r, "high", "", true);
+        for (size_t threads = 0; threads <= 3; threads++) {
+            struct pool *pool = threads ? pool_new(threads) : NULL;
+            struct fixture f;
+            struct buf said = BUF_INIT;
+            fixture_init_pool(&f, NULL, NULL, pool);
+            for (size_t i = 0; i < MANY_NODES; i++)
+                fixture_add(&f, object_ref(nodes[i]));
+            for (size_t i = 0; i < ARRAY_LEN(pods); i++)
+                fixture_add(&f, object_ref(pods[i]));
+            fixture_add(&f, object_ref(waiting));
+            fixture_schedule(&f);
+            engine_explain(f.engine, STR("default"), STR("high"), &said);
+            if (threads == 0) {
+                buf_clear(&alone);
+                buf_add_str(&alone, buf_str(&said));
+            }
+            assert_string_equal(buf_cstr(&said), buf_cstr(&alone));
+            buf_release(&said);
+            fixture_release(&f);
+            pool_free(pool);
+        }
+        object_unref(waiting);
+    }
+    for (size_t i = 0; i < MANY_NODES; i++)
+        object_unref(nodes[i]);
+    for (size_t i = 0; i < ARRAY_LEN(pods); i++)
+        object_unref(pods[i]);
+    buf_release(&alone);
+}
+
+/* Whoever is chosen to leave: without them the pod is placed where it was promised. */
+static bool victims_are_enough(struct rand *r, size_t size, void *ctx)
+{
+    (void)ctx;
+    struct cluster_case c;
+    struct buf first = BUF_INIT, again = BUF_INIT;
+    struct fixture f;
+    bool ok = true;
+    make_case(&c, r, size);
+    fixture_init(&f, NULL, NULL);
+    fill(&f, &c, NULL);
+    fixture_add(&f, object_ref(c.waiting));
+    fixture_schedule(&f);
+    const struct fixture_write *told = fixture_last(&f, WRITE_POD_STATUS, "high");
+    char *node = told && told->sets_nomination && *told->node ? xstrdup(told->node) : NULL;
+    /* All are asked to leave before the first is gone, as it is where there are kubelets. */
+    for (size_t i = 0; i < f.writes.n; i++)
+        if (f.writes.v[i].kind == WRITE_EVICTION)
+            fixture_answer(&f, &f.writes.v[i], 202, "");
+    for (size_t i = 0; i < f.writes.n; i++)
+        if (f.writes.v[i].kind == WRITE_EVICTION)
+            fixture_delete(&f, object_ref(f.writes.v[i].pod));
+    if (node) {
+        fixture_pass(&f, (int64_t)60 * 1000000000);
+        fixture_settle(&f);
+        const char *got = fixture_node_of(&f, "high");
+        ok = got != NULL;
+        if (!ok)
+            print_error("promised %s: %s\n", node,
+                        fixture_last(&f, WRITE_POD_STATUS, "high")->message);
+    }
+    free(node);
+    fixture_release(&f);
+    /* Same seed, same words. */
+    play(&c, NULL, &first);
+    play(&c, NULL, &again);
+    ok = ok && str_eq(buf_str(&first), buf_str(&again));
+    buf_release(&first);
+    buf_release(&again);
+    end_case(&c);
+    return ok;
+}
+
+static void preempted_pods_make_room(void **state)
+{
+    (void)state;
+    assert_true(prop_run("preempted pods make room", 400, victims_are_enough, NULL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dry_runs_come_true),
+        cmocka_unit_test(threads_make_no_difference),
+        cmocka_unit_test(preempted_pods_make_room),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
