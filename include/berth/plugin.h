@@ -277,6 +277,10 @@ struct berth_host {
                           const struct berth_str *node_names, size_t n);
     size_t (*placement_nodes)(const struct berth_placement *p);
     const struct berth_node *(*placement_node)(const struct berth_placement *p, size_t i);
+    /* score_placement: the members that would get a node there, and which one. */
+    size_t (*placement_pods)(const struct berth_placement *p);
+    const struct berth_pod *(*placement_pod)(const struct berth_placement *p, size_t i,
+                                             struct berth_str *ret_node_name);
 };
 
 /* --- the plugin ------------------------------------------------------------------------------- */

@@ -71,6 +71,9 @@ struct pod_group_resource_claim_status {
     struct str resource_claim_name;
 };
 
+/* The type of its condition. */
+#define POD_GROUP_SCHEDULED "PodGroupScheduled"
+
 struct pod_group_status {
     LIST(struct condition) conditions;
     LIST(struct pod_group_resource_claim_status) resource_claim_statuses;

@@ -38,7 +38,8 @@ void attempt_drop(struct engine *e)
         return;
     eviction_forget_attempt(e);
     cycle_free(a->cycle);
-    queue_done(&e->queue, a->queued);
+    if (!e->group.active)
+        queue_done(&e->queue, a->queued);
     forget(a);
 }
 
@@ -55,12 +56,24 @@ bool attempt_is_suspended(struct engine *e)
     return e->attempt.queued != NULL;
 }
 
+static struct berth_cycle *new_cycle(struct engine *e, struct profile *profile)
+{
+    struct berth_cycle *cycle = cycle_new(e, profile);
+    cycle->in_group = e->group.active;
+    cycle->placement = group_placement(e);
+    return cycle;
+}
+
 static void give_up(struct engine *e)
 {
     struct attempt *a = &e->attempt;
     cycle_end_attempt(a->cycle);
-    engine_attempt_failed(e, a->queued, &a->failure, a->started, a->cycle);
-    cycle_free(a->cycle);
+    if (e->group.active) {
+        group_take_failure(e, a->cycle, &a->failure);
+    } else {
+        engine_attempt_failed(e, a->queued, &a->failure, a->started, a->cycle);
+        cycle_free(a->cycle);
+    }
     forget(a);
 }
 
@@ -126,7 +139,10 @@ static void choose(struct engine *e)
     struct berth_node *node = cycle_choose(a->cycle);
     decided(a);
     cycle_end_attempt(a->cycle);
-    binding_start(e, a->queued, a->cycle, node, a->started);
+    if (e->group.active)
+        group_take_node(e, a->cycle, node);
+    else
+        binding_start(e, a->queued, a->cycle, node, a->started);
     forget(a);
 }
 
@@ -376,7 +392,7 @@ static void filter_all(struct engine *e)
     cycle_count_filters(a->cycle);
     cycle_free(a->cycle);
     cycle_failure_clear(&a->failure);
-    a->cycle = cycle_new(e, profile);
+    a->cycle = new_cycle(e, profile);
     a->promise_failed = true;
     filter(e);
 }
@@ -483,7 +499,7 @@ void attempt_start(struct engine *e, struct berth_queued_pod *queued, int64_t st
     struct attempt *a = &e->attempt;
     a->queued = queued;
     a->pod = pod_info_ref(queued->pod);
-    a->cycle = cycle_new(e, queued->profile);
+    a->cycle = new_cycle(e, queued->profile);
     a->failure = (struct cycle_failure){0};
     a->started = started;
     a->promise_failed = false;

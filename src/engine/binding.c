@@ -3,24 +3,8 @@
 
 #include "base/time.h"
 #include "engine/cycle_timing.h"
-#include "engine/fit_error.h"
 #include "engine/internal.h"
 #include "engine/reload.h"
-
-static void run_unreserve(struct berth_op *op)
-{
-    const handle_list *list = &op->cycle->profile->at[POINT_RESERVE];
-    cycle_mark(op->cycle);
-    for (size_t i = list->n; i-- > 0;) {
-        const struct berth_handle *h = list->v[i];
-        if (!h->plugin->unreserve)
-            continue;
-        int64_t began = plugin_begin(op->cycle);
-        h->plugin->unreserve(h->self, op->cycle, op->pod, abi_str(op->node_name));
-        plugin_end(op->cycle, h, METRIC_UNRESERVE, BERTH_SUCCESS, began);
-    }
-    cycle_timed(op->cycle, METRIC_UNRESERVE, BERTH_SUCCESS, list->n > 0);
-}
 
 /* No answer to what was asked before counts from now on. */
 static void forget_answers(struct berth_op *op)
@@ -29,6 +13,9 @@ static void forget_answers(struct berth_op *op)
     for (size_t i = 0; op->ready && i < e->ready_ops.n; i++)
         if (e->ready_ops.v[i] == op)
             e->ready_ops.v[i] = NULL;
+    for (size_t i = 0; i < e->newly_held.n; i++)
+        if (e->newly_held.v[i] == op)
+            e->newly_held.v[i] = NULL;
     op->ready = op->answered = false;
     if (op->write_id)
         map_del(&e->ops_by_write, write_key(&op->write_id));
@@ -148,7 +135,7 @@ static void failed(struct berth_op *op, const struct cycle_failure *failure)
     struct cluster_event event = {.resource = BERTH_RESOURCE_ASSIGNED_POD,
                                   .action = BERTH_ACTION_DELETE,
                                   .before = op->pod->object};
-    run_unreserve(op);
+    reserve_undo(op->cycle, op->pod);
     /* What failed within the scheduling cycle itself was seen by nobody. */
     bool forgotten = cache_forget(&e->cache, pod_info_key(op->pod)) && op->after_cycle;
     if (forgotten && failure->error)
@@ -202,16 +189,10 @@ static void failed_at(struct berth_op *op, enum point point, const struct berth_
     struct engine *e = op->engine;
     struct cycle_failure failure = {0};
     say_refused(op, point, by, code);
-    if (!code_rejects(code)) {
-        cycle_failure_status(&failure, op->cycle, &e->status, code, "running %s plugin \"%s\"",
-                             point_table[point].name, by->plugin->name);
-    } else if (point == POINT_PRE_BIND || point == POINT_BIND) {
+    if (code_rejects(code) && (point == POINT_PRE_BIND || point == POINT_BIND))
         status_write(&e->status, &e->reasons, &failure.text);
-    } else {
-        if (by)
-            cycle_failure_blame(&failure, by, code);
-        fit_error_one_node(&e->status, &e->reasons, &failure.text);
-    }
+    else
+        reserve_failure(&failure, op->cycle, point, by, code);
     failed(op, &failure);
     cycle_failure_release(&failure);
 }
@@ -449,6 +430,29 @@ static void go_on(struct berth_op *op)
         advance(op);
 }
 
+/* Others learn where the pod is going while it is not yet bound. */
+static void tell_nomination(struct berth_op *op)
+{
+    struct engine *e = op->engine;
+    struct write write = {.kind = WRITE_POD_STATUS,
+                          .pod = op->queued->pod->object,
+                          .scheduler_name = op->cycle->profile->scheduler_name,
+                          .sets_nomination = true,
+                          .node_name = op->node_name};
+    say(&e->voice, 3, "Updating pod condition and nominated node name", KV_POD(op->pod),
+        KV_STR("nominatedNodeName", op->node_name), KV_INT("nominatingMode", 1));
+    e->ports.submit(e->ports.ctx, &write);
+}
+
+/* Who was let go at once, as the last of a gang lets the others go, has nothing to tell. */
+static void tell_held(struct engine *e)
+{
+    for (size_t i = 0; i < e->newly_held.n; i++)
+        if (e->newly_held.v[i] && e->newly_held.v[i]->holds)
+            tell_nomination(e->newly_held.v[i]);
+    vec_clear(&e->newly_held);
+}
+
 void binding_run_ready(struct engine *e)
 {
     /* What goes on may make others ready, and may end some that are: see free_op. */
@@ -456,6 +460,7 @@ void binding_run_ready(struct engine *e)
         if (e->ready_ops.v[i])
             go_on(e->ready_ops.v[i]);
     vec_clear(&e->ready_ops);
+    tell_held(e);
     if (e->replaced)
         reload_reap(e);
 }
@@ -536,37 +541,6 @@ int64_t binding_expire(struct engine *e, int64_t now)
     return binding_next_deadline(e);
 }
 
-/* False: the binding has ended. */
-static bool run_permit(struct berth_op *op)
-{
-    struct engine *e = op->engine;
-    const handle_list *list = &op->cycle->profile->at[POINT_PERMIT];
-    for (size_t i = 0; i < list->n; i++) {
-        const struct berth_handle *h = list->v[i];
-        int64_t timeout = 0;
-        status_clear(&e->status);
-        int64_t began = plugin_begin(op->cycle);
-        enum berth_code code = h->plugin->permit(h->self, op->cycle, op->pod,
-                                                 abi_str(op->node_name), &timeout, &e->status);
-        plugin_end(op->cycle, h, METRIC_PERMIT, code, began);
-        if (code == BERTH_SUCCESS)
-            continue;
-        if (code != BERTH_WAIT) {
-            cycle_timed(op->cycle, METRIC_PERMIT, stage_code(code), true);
-            failed_at(op, POINT_PERMIT, h, code);
-            return false;
-        }
-        timeout = MAX((int64_t)0, MIN(timeout, PERMIT_MAX_WAIT));
-        vec_push(&op->waiting.waits, (struct permit_wait){h, timeout, engine_now(e) + timeout});
-    }
-    cycle_timed(op->cycle, METRIC_PERMIT, op->waiting.waits.n ? BERTH_WAIT : BERTH_SUCCESS,
-                list->n > 0);
-    if (op->waiting.waits.n)
-        say(&e->voice, 4, "One or more plugins asked to wait and no plugin rejected pod",
-            KV_POD(op->pod));
-    return true;
-}
-
 static void failed_pre_flight(struct berth_op *op, const struct berth_handle *h,
                               enum berth_code code)
 {
@@ -612,44 +586,22 @@ static bool run_pre_flight(struct berth_op *op, bool *ret_work)
     return true;
 }
 
-/* Others learn where the pod is going while it is not yet bound. */
-static void tell_nomination(struct berth_op *op)
-{
-    struct engine *e = op->engine;
-    struct write write = {.kind = WRITE_POD_STATUS,
-                          .pod = op->queued->pod->object,
-                          .scheduler_name = op->cycle->profile->scheduler_name,
-                          .sets_nomination = true,
-                          .node_name = op->node_name};
-    say(&e->voice, 3, "Updating pod condition and nominated node name", KV_POD(op->pod),
-        KV_STR("nominatedNodeName", op->node_name), KV_INT("nominatingMode", 1));
-    e->ports.submit(e->ports.ctx, &write);
-}
-
 /* --- the beginning ---------------------------------------------------------------------------- */
 
-/* True where all agreed; else the binding has ended. */
-static bool run_reserve(struct berth_op *op)
+/* True where Reserve and Permit agreed, be it with a wait; else the binding has ended. */
+static bool reserve_and_permit(struct berth_op *op)
 {
-    struct engine *e = op->engine;
-    const handle_list *list = &op->cycle->profile->at[POINT_RESERVE];
-    for (size_t i = 0; i < list->n; i++) {
-        const struct berth_handle *h = list->v[i];
-        if (!h->plugin->reserve)
-            continue;
-        status_clear(&e->status);
-        int64_t began = plugin_begin(op->cycle);
-        enum berth_code code =
-            h->plugin->reserve(h->self, op->cycle, op->pod, abi_str(op->node_name), &e->status);
-        plugin_end(op->cycle, h, METRIC_RESERVE, code, began);
-        if (code == BERTH_SUCCESS)
-            continue;
-        cycle_timed(op->cycle, METRIC_RESERVE, stage_code(code), true);
-        failed_at(op, POINT_RESERVE, h, code);
-        return false;
+    const struct berth_handle *by = NULL;
+    enum point point = POINT_RESERVE;
+    enum berth_code code = reserve_run(op->cycle, op->pod, &by);
+    if (code == BERTH_SUCCESS) {
+        point = POINT_PERMIT;
+        code = permit_run(op->cycle, op->pod, &op->waiting.waits, NULL, &by);
     }
-    cycle_timed(op->cycle, METRIC_RESERVE, BERTH_SUCCESS, list->n > 0);
-    return true;
+    if (code == BERTH_SUCCESS || (code == BERTH_WAIT && point == POINT_PERMIT))
+        return true;
+    failed_at(op, point, by, code);
+    return false;
 }
 
 static struct berth_op *new_op(struct engine *e, struct berth_queued_pod *queued,
@@ -678,16 +630,18 @@ void binding_start(struct engine *e, struct berth_queued_pod *queued, struct ber
     cache_assume(&e->cache, op->pod);
     /* The room is taken for real: the promise has been kept. */
     nominator_remove(&e->queue.nominator, pod_info_key(op->pod));
-    if (!run_reserve(op) || !run_permit(op))
+    if (!reserve_and_permit(op))
         return;
     activate_pods(op);
     op->after_cycle = true;
     if (!run_pre_flight(op, &work))
         return;
     op->holds = op->waiting.waits.n > 0;
-    if (work || op->holds)
+    if (work)
         tell_nomination(op);
     if (op->holds) {
+        if (!work)
+            vec_push(&e->newly_held, op);
         cycle_mark(op->cycle);
         say(&e->voice, 4, "Pod waiting on permit", KV_POD(op->pod));
         return;

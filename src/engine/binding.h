@@ -17,17 +17,12 @@
 
 #include "engine/cycle.h"
 #include "engine/ports.h"
-
-/* A plugin that holds the pod in Permit. */
-struct permit_wait {
-    const struct berth_handle *handle;
-    int64_t timeout, deadline; /* ns: as granted; when it ends */
-};
+#include "engine/reserve.h"
 
 /* What a plugin sees of a pod that is held. */
 struct berth_waiting_pod {
     struct berth_op *op;
-    VEC(struct permit_wait) waits;
+    permit_waits waits;
 };
 
 struct berth_op {

@@ -9,6 +9,7 @@ static void pod_moved(void *ctx, const struct berth_pod *pod, const struct berth
     struct cluster *cluster = ctx;
     pod_counts_moved(&cluster->pod_counts, pod, node, sign);
     affinity_terms_moved(&cluster->affinity_terms, pod, node, sign);
+    pod_groups_moved(&cluster->pod_groups, pod, sign);
 }
 
 void cluster_init(struct cluster *cluster, struct cache *cache)
@@ -20,12 +21,14 @@ void cluster_init(struct cluster *cluster, struct cache *cache)
     pod_counts_init(&cluster->pod_counts);
     affinity_terms_init(&cluster->affinity_terms);
     namespace_sets_init(&cluster->namespace_sets, &cluster->objects);
+    pod_groups_init(&cluster->pod_groups);
     cache->watcher = (struct cache_watcher){cluster, pod_moved};
 }
 
 void cluster_release(struct cluster *cluster)
 {
     cluster->cache->watcher = (struct cache_watcher){0};
+    pod_groups_release(&cluster->pod_groups);
     namespace_sets_release(&cluster->namespace_sets);
     affinity_terms_release(&cluster->affinity_terms);
     pod_counts_release(&cluster->pod_counts);

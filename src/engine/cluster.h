@@ -19,6 +19,7 @@
 #include "engine/node_memo.h"
 #include "engine/objects.h"
 #include "engine/pod_counts.h"
+#include "engine/pod_groups.h"
 
 struct cluster {
     struct cache *cache;
@@ -28,6 +29,7 @@ struct cluster {
     struct pod_counts pod_counts;
     struct affinity_terms affinity_terms; /* of the pods that run */
     struct namespace_sets namespace_sets;
+    struct pod_groups pod_groups;
 };
 
 void cluster_init(struct cluster *cluster, struct cache *cache);

@@ -265,6 +265,19 @@ bool cycle_prepare_again(struct berth_cycle *cycle, const struct berth_pod *pod)
 
 /* --- the stages ------------------------------------------------------------------------------- */
 
+/* The nodes of the placement, as if there were no others. */
+static void only_placement(struct berth_cycle *cycle)
+{
+    struct berth_placement *p = cycle->placement;
+    placement_find_nodes(p, &cycle->engine->cache);
+    uint32_t *candidates = arena_array(&cycle->arena, uint32_t, 2 * p->n);
+    for (size_t i = 0; i < p->n; i++)
+        candidates[i] = candidates[p->n + i] = p->nodes[i]->slot;
+    cycle->candidates = candidates;
+    cycle->only_some = true;
+    cycle->n_nodes = cycle->n_all = p->n;
+}
+
 static void make_room(struct berth_cycle *cycle)
 {
     struct engine *e = cycle->engine;
@@ -274,6 +287,8 @@ static void make_room(struct berth_cycle *cycle)
     cycle->names = explain_current_nodes(&e->explain, &e->cache);
     cycle->candidates = cycle->names->order;
     cycle->n_nodes = cycle->n_all = e->cache.order.n;
+    if (cycle->placement)
+        only_placement(cycle);
 }
 
 /* Narrows the candidates to what PreFilter allows. */

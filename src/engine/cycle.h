@@ -17,6 +17,7 @@
 #include "engine/scratchpad.h"
 #include "engine/status.h"
 
+struct berth_placement;
 struct explain_nodes;
 struct preemption;
 struct survey;
@@ -70,6 +71,9 @@ struct berth_cycle {
     VEC(struct cycle_item) state;              /* by key - 1 */
     struct plugin_set skip_filter, skip_score; /* coupled points of plugins that said Skip */
 
+    bool in_group; /* one of a group's members is being tried: all of it will be taken back */
+    struct berth_placement *placement; /* the only nodes that count; NULL: all */
+
     /* The node-subset results of PreFilter, intersected. */
     struct node_limit limit;
     VEC(const struct berth_handle *) limiters;
@@ -121,6 +125,7 @@ struct cycle_failure {
     bool error;      /* something broke */
     struct buf text; /* for the event and the condition */
     struct plugin_set rejectors, pending;
+    bool of_group;        /* it is its group that could not be placed */
     bool keep_nomination; /* what the pod was promised stands */
     struct str
         nominated_node; /* else this is its promise now; may be empty. In the cycle's arena */

@@ -59,11 +59,13 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     struct queue_options queue = {
         .max_in_unschedulable = options->max_in_unschedulable ? options->max_in_unschedulable
                                                               : DEFAULT_MAX_IN_UNSCHEDULABLE,
+        .groups = features_group_pods(&e->features),
         .voice = &e->voice,
         .reasons = &e->reasons,
     };
     e->metrics = make_metrics(e, options);
     queue_init(&e->queue, &queue, &e->status);
+    e->groups = e->features.on[FEATURE_GANG_SCHEDULING] = queue.groups;
     e->queue.metrics = e->metrics;
     workers_init(&e->workers, e->ports.pool);
     e->surveys = options->surveys;
@@ -86,11 +88,13 @@ struct engine *engine_free(struct engine *e)
     if (!e)
         return NULL;
     attempt_release(e);
+    group_drop(e);
     eviction_abandon_all(e);
     while (e->ops.n)
         binding_abandon(vec_last(&e->ops));
     vec_release(&e->ops);
     vec_release(&e->ready_ops);
+    vec_release(&e->newly_held);
     map_release(&e->ops_by_write);
     map_release(&e->ops_by_pod);
     explain_release(&e->explain);
@@ -146,6 +150,9 @@ static void say_failed(const struct engine *e, const struct berth_queued_pod *qu
     if (!failure->error && cycle->n_all == 0)
         say(&e->voice, 2, "Unable to schedule pod; no nodes are registered to the cluster; waiting",
             KV_POD(queued->pod));
+    else if (failure->of_group && !failure->error)
+        say(&e->voice, 2, "Unable to schedule pod belonging to a pod group; waiting",
+            KV_POD(queued->pod), KV_STR("err", why));
     else if (failure->error || nobody)
         say_error(&e->voice, "Error scheduling pod; retrying", KV_STR("err", why),
                   KV_CSTR("logger", "UnhandledError"), KV_POD(queued->pod));
@@ -197,6 +204,7 @@ void engine_write_done(struct engine *e, uint64_t id, const struct write_result 
     } else {
         eviction_write_done(e, id, result);
     }
+    group_continue(e);
     binding_run_ready(e);
 }
 
@@ -204,6 +212,7 @@ void engine_extender_done(struct engine *e, uint64_t id, const struct extender_r
 {
     if (!attempt_answer(e, id, result))
         binding_extender_done(e, id, result);
+    group_continue(e);
     binding_run_ready(e);
 }
 
@@ -338,7 +347,7 @@ void engine_attempt_failed(struct engine *e, struct berth_queued_pod *queued,
 }
 
 /* A pod on its way out needs no node; the deletion will take it off the books. */
-static void skip_deleting(struct engine *e, struct berth_queued_pod *queued)
+static void tell_deleting(struct engine *e, const struct berth_queued_pod *queued)
 {
     const struct object_meta *meta = &queued->pod->pod->metadata;
     struct buf note = BUF_INIT;
@@ -348,7 +357,15 @@ static void skip_deleting(struct engine *e, struct berth_queued_pod *queued)
     engine_submit_event(e, queued->pod, queued->profile, true, "FailedScheduling", "Scheduling",
                         buf_str(&note));
     buf_release(&note);
+}
+
+bool engine_skips(struct engine *e, struct berth_queued_pod *queued)
+{
+    if (!queued->pod->pod->metadata.deletion_timestamp.set)
+        return false;
+    tell_deleting(e, queued);
     queue_done(&e->queue, queued);
+    return true;
 }
 
 bool engine_schedule_one(struct engine *e)
@@ -356,16 +373,21 @@ bool engine_schedule_one(struct engine *e)
     int64_t started = engine_now(e);
     if (attempt_is_suspended(e))
         return false;
+    if (e->group.active) {
+        group_continue(e); /* the member that it waited for is gone */
+        binding_run_ready(e);
+        return true;
+    }
     struct berth_queued_pod *queued = queue_pop(&e->queue, started);
     if (!queued)
         return false;
     say(&e->voice, 4, "About to try and schedule pod", KV_POD(queued->pod));
-    if (queued->pod->pod->metadata.deletion_timestamp.set) {
-        skip_deleting(e, queued);
-        return true;
+    if (e->groups && !str_empty(pod_group_of(queued->pod->pod))) {
+        group_start(e, queued, started);
+    } else if (!engine_skips(e, queued)) {
+        say(&e->voice, 3, "Attempting to schedule pod", KV_POD(queued->pod));
+        attempt_start(e, queued, started);
     }
-    say(&e->voice, 3, "Attempting to schedule pod", KV_POD(queued->pod));
-    attempt_start(e, queued, started);
     binding_run_ready(e);
     return true;
 }

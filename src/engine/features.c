@@ -95,6 +95,12 @@ bool features_enabled(const struct features *f, const char *name)
     return enabled(f, (size_t)gate);
 }
 
+bool features_group_pods(const struct features *f)
+{
+    return f->given[find(STR("GenericWorkload"))] >= 0 &&
+           f->given[find(STR("GangScheduling"))] >= 0;
+}
+
 static void resolve(struct features *f)
 {
     for (size_t i = 0; i < FEATURE_COUNT; i++)

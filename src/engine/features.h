@@ -66,6 +66,13 @@ int features_parse(struct features *f, struct str text, struct err *reterr) MUST
 /* A gate by its name, which must be in the table. */
 bool features_enabled(const struct features *f, const char *name);
 
+/*
+ * Are pods that name a PodGroup scheduled together? Upstream wants GenericWorkload and
+ * GangScheduling for that; here nobody has to ask for it, since only an API server that has the
+ * gates lets a pod name a group. Who says GenericWorkload=false or GangScheduling=false has it off.
+ */
+bool features_group_pods(const struct features *f);
+
 /* For --help, one line a gate: "kube:Name=true|false (BETA - default=true)". */
 void features_write_help(struct buf *out);
 /* The same of those that berth reads. */

@@ -321,13 +321,13 @@ static void host_sign(struct berth_signature *s, struct berth_str part)
 
 static struct berth_str host_pod_group_name(const struct berth_pod_group *g)
 {
-    return abi_str(object_meta(g->object)->name);
+    return abi_str(g->name);
 }
 
 static struct berth_value host_pod_group_field(const struct berth_pod_group *g,
                                                struct berth_str path)
 {
-    return read_path(g->object, path);
+    return g->object ? read_path(g->object, path) : (struct berth_value){0};
 }
 
 static void host_placement_add(struct berth_placements *out, struct berth_str name,
@@ -344,6 +344,20 @@ static size_t host_placement_nodes(const struct berth_placement *p)
 static const struct berth_node *host_placement_node(const struct berth_placement *p, size_t i)
 {
     return i < p->n ? p->nodes[i] : NULL;
+}
+
+static size_t host_placement_pods(const struct berth_placement *p)
+{
+    return p->n_pods;
+}
+
+static const struct berth_pod *host_placement_pod(const struct berth_placement *p, size_t i,
+                                                  struct berth_str *ret_node_name)
+{
+    if (i >= p->n_pods)
+        return NULL;
+    *ret_node_name = abi_str(p->pods[i].node_name);
+    return p->pods[i].pod;
 }
 
 const struct berth_host engine_host = {
@@ -395,4 +409,6 @@ const struct berth_host engine_host = {
     .placement_add = host_placement_add,
     .placement_nodes = host_placement_nodes,
     .placement_node = host_placement_node,
+    .placement_pods = host_placement_pods,
+    .placement_pod = host_placement_pod,
 };

@@ -121,6 +121,7 @@ static void pod_gone(struct engine *e, struct object *before)
     else
         say(&e->voice, 3, "Delete event for scheduled pod", KV_META("pod", &pod->metadata));
     queue_delete(&e->queue, uid);
+    pod_groups_remove(&e->cluster.pod_groups, uid);
     const struct cache_pod *cp = cache_pod(&e->cache, uid);
     if (cp && cp->assumed && end_binding(e, uid))
         return;
@@ -149,6 +150,7 @@ static void pod_assigned(struct engine *e, struct object *before, struct object 
     else
         say(&e->voice, 3, "Add event for scheduled pod", KV_POD(pod));
     queue_delete(&e->queue, pod_info_key(pod));
+    pod_groups_set(&e->cluster.pod_groups, pod);
     cache_set_pod(&e->cache, pod);
     pod_info_unref(pod);
     if (!is_new && before && same_version(before, after))
@@ -168,16 +170,26 @@ static void queued_pod_changed(struct engine *e, struct object *before, struct o
     struct str promised = old->status.nominated_node_name;
     int32_t priority = priority_of(old);
     struct berth_pod *pod = pod_info_new(after, &e->names);
+    pod_groups_set(&e->cluster.pod_groups, pod);
     queue_update(&e->queue, pod, before, pod_changes(old, new), engine_now(e));
     pod_info_unref(pod);
     if (!str_empty(promised) && !str_eq(promised, new->status.nominated_node_name))
         tell_freed(e, before, &priority);
 }
 
+/* The rest of its group may have been waiting for it. */
+static void queue_new_pod(struct engine *e, struct berth_pod *pod, struct profile *profile)
+{
+    queue_add(&e->queue, pod, profile, engine_now(e));
+    if (e->groups && pod->pod->spec.scheduling_group)
+        tell_changes(e, BERTH_RESOURCE_UNSCHEDULED_POD, BERTH_ACTION_ADD, NULL, pod->object);
+}
+
 /* The same pod once more, perhaps in another form (OBJECT_KEEP_JSON): no news for anybody. */
 static void take_form(struct engine *e, struct object *object)
 {
     struct berth_pod *pod = pod_info_new(object, &e->names);
+    pod_groups_set(&e->cluster.pod_groups, pod);
     queue_update(&e->queue, pod, NULL, 0, engine_now(e));
     pod_info_unref(pod);
 }
@@ -201,6 +213,7 @@ static void pod_unassigned(struct engine *e, struct object *before, struct objec
         if (leaves)
             end_binding(e, uid);
         struct berth_pod *pod = pod_info_new(after, &e->names);
+        pod_groups_set(&e->cluster.pod_groups, pod);
         queue_update(&e->queue, pod, before, 0, engine_now(e));
         /* Its room is counted on the node; a promise would count it once more. */
         nominator_remove(&e->queue.nominator, uid);
@@ -215,8 +228,9 @@ static void pod_unassigned(struct engine *e, struct object *before, struct objec
         return;
     }
     struct berth_pod *pod = pod_info_new(after, &e->names);
+    pod_groups_set(&e->cluster.pod_groups, pod);
     if (!queue_get(&e->queue, uid))
-        queue_add(&e->queue, pod, profile, engine_now(e));
+        queue_new_pod(e, pod, profile);
     else
         queue_update(&e->queue, pod, NULL, BERTH_ACTION_UPDATE_OTHER, engine_now(e));
     pod_info_unref(pod);
@@ -246,6 +260,14 @@ void engine_object_changed(struct engine *e, struct object *before, struct objec
         break;
     case KIND_POD:
         pod_changed(e, before, after);
+        break;
+    case KIND_POD_GROUP:
+        objects_changed(&e->cluster.objects, before, after);
+        tell_changes(e, BERTH_RESOURCE_POD_GROUP,
+                     !before  ? BERTH_ACTION_ADD
+                     : !after ? BERTH_ACTION_DELETE
+                              : BERTH_ACTION_UPDATE_OTHER,
+                     before, after);
         break;
     default:
         objects_changed(&e->cluster.objects, before, after);

@@ -17,6 +17,7 @@
 #include "engine/cycle.h"
 #include "engine/engine.h"
 #include "engine/explain.h"
+#include "engine/group_cycle.h"
 #include "engine/queue.h"
 #include "engine/scheduler_metrics.h"
 #include "engine/scratchpad.h"
@@ -40,12 +41,15 @@ struct engine {
     VEC(struct str) plugin_names; /* index: plugin id */
     VEC(struct str) state_keys;   /* index: key - 1; texts owned */
     struct attempt attempt;
+    struct group_cycle group;
+    bool groups; /* pods that name a PodGroup are scheduled together */
     VEC(struct berth_op *) ops;       /* bindings under way */
     struct map ops_by_write;          /* those that wait for a write or an extender, by its id */
     struct map ops_by_pod;            /* by UID */
     VEC(struct berth_op *) ready_ops; /* answered, to go on; NULL: ended meanwhile */
     struct map evictions;             /* victims leave for a pod, by its UID: eviction.h */
     struct map eviction_writes;       /* of these, by id */
+    VEC(struct berth_op *) newly_held; /* by Permit, since ready_ops were last run; NULL: ended */
     uint64_t next_write_id;           /* of extender calls, too */
     size_t next_start_node;           /* where the next cycle begins to look */
 
@@ -75,6 +79,8 @@ static inline int64_t engine_now(const struct engine *engine)
     return engine->ports.now(engine->ports.ctx);
 }
 
+/* A pod that was popped and needs no node after all: the queue has forgotten it then. */
+bool engine_skips(struct engine *engine, struct berth_queued_pod *queued);
 /* Asks an extender about these nodes, under the id given. */
 void engine_call_extender(const struct setup *setup, const struct engine_extender *extender,
                           struct extender_call *call);

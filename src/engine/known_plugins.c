@@ -17,9 +17,6 @@ static const struct known_plugin known_plugins[] = {
      "pods with resource claims"},
     {"DefaultPreemption", AT(PRE_ENQUEUE) | AT(POST_FILTER),
      "pods of high priority that fit only where others are evicted"},
-    {"GangScheduling", AT(PRE_ENQUEUE) | AT(PERMIT), "pods of pod groups"},
-    {"TopologyPlacementGenerator", AT(PLACEMENT_GENERATE), "pods of pod groups"},
-    {"PodGroupPodsCount", AT(PLACEMENT_SCORE), "pods of pod groups"},
 };
 
 _Static_assert(ARRAY_LEN(known_plugins) <= KNOWN_PLUGINS_MAX, "more room");

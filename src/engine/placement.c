@@ -5,16 +5,44 @@
 
 #define MAX_SCORE 100
 
+static struct berth_placement new_placement(struct arena *arena, struct str name, size_t n)
+{
+    return (struct berth_placement){.name = arena_dup(arena, name),
+                                    .node_names = arena_array(arena, struct str, n),
+                                    .nodes = arena_array(arena, struct berth_node *, n),
+                                    .n = n};
+}
+
+void placement_find_nodes(struct berth_placement *p, const struct cache *cache)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        struct berth_node *node = cache_node(cache, p->node_names[i]);
+        if (!node || !node->object)
+            continue;
+        p->node_names[n] = p->node_names[i];
+        p->nodes[n++] = node;
+    }
+    p->n = n;
+}
+
 void placement_add(struct berth_placements *out, struct str name, const struct berth_str *nodes,
                    size_t n)
 {
-    struct berth_node **found = arena_array(out->arena, struct berth_node *, n);
-    struct berth_placement p = {.name = arena_dup(out->arena, name), .nodes = found};
-    for (size_t i = 0; i < n; i++) {
-        struct berth_node *node = cache_node(&out->engine->cache, str_abi(nodes[i]));
-        if (node && node->object)
-            found[p.n++] = node;
-    }
+    struct berth_placement p = new_placement(out->arena, name, n);
+    for (size_t i = 0; i < n; i++)
+        p.node_names[i] = arena_dup(out->arena, str_abi(nodes[i]));
+    placement_find_nodes(&p, &out->engine->cache);
+    vec_push(&out->list, p);
+}
+
+static void add_all_nodes(struct berth_placements *out)
+{
+    const struct cache *cache = &out->engine->cache;
+    struct berth_placement p = new_placement(out->arena, STR(""), cache->order.n);
+    for (size_t i = 0; i < p.n; i++)
+        p.node_names[i] = arena_dup(out->arena, str_of(cache->order.v[i]->name));
+    placement_find_nodes(&p, cache);
     vec_push(&out->list, p);
 }
 
@@ -25,9 +53,7 @@ bool placement_generate(struct berth_cycle *cycle, const struct berth_pod_group 
     const handle_list *list = &cycle->profile->at[POINT_PLACEMENT_GENERATE];
     cache_refresh(&e->cache);
     if (list->n == 0) {
-        vec_push(&out->list, (struct berth_placement){.name = STR(""),
-                                                      .nodes = e->cache.order.v,
-                                                      .n = e->cache.order.n});
+        add_all_nodes(out);
         return true;
     }
     const struct berth_handle *h = list->v[0];

@@ -11,16 +11,30 @@
 #ifndef BERTH_ENGINE_PLACEMENT_H
 #define BERTH_ENGINE_PLACEMENT_H
 
+#include "engine/cache.h"
 #include "engine/cycle.h"
 
+struct pod_group_state;
+
 struct berth_pod_group {
-    struct object *object; /* a PodGroup */
+    struct str namespace, name;
+    struct object *object;               /* a PodGroup; NULL: there is none of that name */
+    const struct pod_group_state *state; /* its pods */
+};
+
+/* A member and the node that it would get. */
+struct placement_pod {
+    const struct berth_pod *pod;
+    struct str node_name;
 };
 
 struct berth_placement {
     struct str name;
-    struct berth_node *const *nodes;
+    struct str *node_names;
+    struct berth_node **nodes; /* as long as nothing changes; see placement_find_nodes */
     size_t n;
+    const struct placement_pod *pods; /* once the group was tried on it */
+    size_t n_pods;
 };
 
 struct berth_placements {
@@ -36,6 +50,9 @@ bool placement_generate(struct berth_cycle *cycle, const struct berth_pod_group 
 bool placement_score(struct berth_cycle *cycle, const struct berth_pod_group *group,
                      const struct berth_placements *placements, int64_t *totals,
                      struct cycle_failure *failure);
+
+/* Nodes may have gone since the placement was made: finds those that are left. */
+void placement_find_nodes(struct berth_placement *placement, const struct cache *cache);
 
 /* For the host: names that are unknown are left out. */
 void placement_add(struct berth_placements *out, struct str name, const struct berth_str *nodes,

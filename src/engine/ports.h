@@ -26,12 +26,13 @@ enum write_kind {
     /* pods/status: the DisruptionTarget condition; then, once it is written, DELETE of the pod.
      * The outcome is that of the first of the two that fails. */
     WRITE_EVICTION,
+    WRITE_POD_GROUP_STATUS, /* podgroups/status: the PodGroupScheduled condition */
 };
 
 struct write {
     enum write_kind kind;
     uint64_t id;            /* comes back in engine_write_done; 0: nobody waits for the outcome */
-    struct object *pod;     /* what it is about */
+    struct object *pod;     /* what it is about; WRITE_POD_GROUP_STATUS: a PodGroup */
     struct object *related; /* event: another pod that it is about as well, for those who wish to
                              * know: the API server is not told; NULL: none */
     struct str scheduler_name;
@@ -42,6 +43,7 @@ struct write {
     struct str message;   /* condition: whole; event: note */
     struct str action;    /* event: "Binding", "Scheduling", "Preempting" */
     bool warning;         /* event: type Warning, else Normal */
+    bool scheduled;       /* WRITE_POD_GROUP_STATUS: the condition's status */
 };
 
 /* What became of a write. */

@@ -224,11 +224,12 @@ void queue_place(struct queue *q, struct berth_queued_pod *qp, enum queue_strate
                  const struct cluster_event *event, int64_t now)
 {
     enum queue_place to = QUEUE_UNSCHEDULABLE;
-    bool error = broke(qp);
+    /* Members of a group keep their backoff, too: upstream tries a gang again without a pause. */
+    bool keeps = broke(qp) || (q->options.groups && qp->pod->pod->spec.scheduling_group);
     if (strategy != QUEUE_SKIP && admitted(q, qp)) {
         to = QUEUE_ACTIVE;
         if (strategy == QUEUE_AFTER_BACKOFF && backing_off(qp, now))
-            to = error ? QUEUE_ERROR_BACKOFF : QUEUE_BACKOFF;
+            to = keeps ? QUEUE_ERROR_BACKOFF : QUEUE_BACKOFF;
     }
     qp->moved_by = (struct cluster_event){
         .resource = event->resource, .action = event->action, .label = event->label};
@@ -327,6 +328,18 @@ void queue_delete(struct queue *q, struct str key)
 
 /* --- attempts --------------------------------------------------------------------------------- */
 
+static struct berth_queued_pod *take_out(struct queue *q, struct berth_queued_pod *qp, int64_t now)
+{
+    if (!qp->first_attempt)
+        qp->first_attempt = now;
+    move_to(q, qp, QUEUE_IN_FLIGHT, now);
+    if (q->metrics)
+        queue_count_rejectors(q, qp, -1);
+    qp->attempts++;
+    q->cycles++;
+    return qp;
+}
+
 struct berth_queued_pod *queue_pop(struct queue *q, int64_t now)
 {
     struct heap_node *node = heap_peek(&q->active);
@@ -339,14 +352,14 @@ struct berth_queued_pod *queue_pop(struct queue *q, int64_t now)
     struct berth_queued_pod *qp = of_node(node);
     if (early)
         qp->moved_by = labelled(EVENT_POP_FROM_BACKOFF);
-    if (!qp->first_attempt)
-        qp->first_attempt = now;
-    move_to(q, qp, QUEUE_IN_FLIGHT, now);
-    if (q->metrics)
-        queue_count_rejectors(q, qp, -1);
-    qp->attempts++;
-    q->cycles++;
-    return qp;
+    return take_out(q, qp, now);
+}
+
+struct berth_queued_pod *queue_pop_pod(struct queue *q, struct str key, int64_t now)
+{
+    queue_activate(q, key, now);
+    struct berth_queued_pod *qp = queue_get(q, key);
+    return qp && qp->place == QUEUE_ACTIVE ? take_out(q, qp, now) : NULL;
 }
 
 bool queue_ready(const struct queue *q)

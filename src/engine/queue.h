@@ -75,6 +75,7 @@ struct hint_count {
 
 struct queue_options {
     int64_t initial_backoff, max_backoff, max_in_unschedulable; /* ns */
+    bool groups; /* pods that name a PodGroup come back by backoff alone: no hint is about all */
     /* For what the queue says of its work; both NULL: nothing. */
     const struct voice *voice;
     const struct reasons *reasons;
@@ -137,6 +138,8 @@ struct berth_queued_pod *queue_get(const struct queue *q, struct str key);
 
 /* The next pod to try, in flight from now on; NULL where none is ready. */
 struct berth_queued_pod *queue_pop(struct queue *q, int64_t now);
+/* That very pod, from wherever it waits; NULL where a gate holds it, or it is under way. */
+struct berth_queued_pod *queue_pop_pod(struct queue *q, struct str key, int64_t now);
 /* Its node is decided and it waits for nobody: events are no longer kept for it. */
 void queue_begin_binding(struct queue *q, struct berth_queued_pod *qp);
 /* It is bound: the queue forgets it. */

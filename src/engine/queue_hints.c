@@ -79,6 +79,8 @@ enum queue_strategy queue_strategy_in_flight(struct queue *q, const struct berth
     /* No longer in flight: what happened since then is not known, so it is tried again. */
     if (nobody_to_blame(qp) || qp->place != QUEUE_IN_FLIGHT)
         return QUEUE_AFTER_BACKOFF;
+    if (q->options.groups && qp->pod->pod->spec.scheduling_group)
+        return QUEUE_AFTER_BACKOFF;
     enum queue_strategy strategy = QUEUE_SKIP;
     if (queue_says(q, 5))
         queue_say_in_flight(q, qp, NULL);

@@ -165,6 +165,7 @@ bool pod_status_patch(const struct pod_status_change *change, struct timestamp n
 
 struct pod_status_write {
     struct rest_client *client;
+    const struct kind *kind;
     rest_done_fn *fn;
     void *ctx;
     struct arena arena;
@@ -217,7 +218,7 @@ static void on_timer(struct loop_timer *timer)
     struct pod_status_write *w = CONTAINER_OF(timer, struct pod_status_write, timer);
     struct rest_request request = {
         .verb = REST_PATCH_STRATEGIC,
-        .kind = kind_get(KIND_POD),
+        .kind = w->kind,
         .namespace = w->namespace,
         .name = w->name,
         .subresource = STR_INIT("status"),
@@ -225,28 +226,68 @@ static void on_timer(struct loop_timer *timer)
     };
 
     if (w->patch.n == 0)
-        finish(w, &(struct rest_result){.kind = kind_get(KIND_POD)});
+        finish(w, &(struct rest_result){.kind = w->kind});
     else
         w->call = rest_send(w->client, &request, on_patched, w);
 }
 
-struct pod_status_write *pod_status_write(struct rest_client *client,
-                                          const struct pod_status_change *change, rest_done_fn *fn,
+/* Its patch is still to be filled; an empty one is not sent. */
+static struct pod_status_write *new_write(struct rest_client *client, enum kind_id kind,
+                                          const struct object_meta *meta, rest_done_fn *fn,
                                           void *ctx)
 {
     static const struct backoff_options tries = {10 * NSEC_PER_MSEC, NSEC_PER_SEC, 5, 0.1, 0};
     struct pod_status_write *w = xnew(struct pod_status_write);
 
     w->client = client;
+    w->kind = kind_get(kind);
     w->fn = fn;
     w->ctx = ctx;
     arena_init(&w->arena, 0);
-    w->namespace = arena_dup(&w->arena, change->pod->metadata.namespace);
-    w->name = arena_dup(&w->arena, change->pod->metadata.name);
+    w->namespace = arena_dup(&w->arena, meta->namespace);
+    w->name = arena_dup(&w->arena, meta->name);
     backoff_init(&w->backoff, &tries, str_hash(w->name));
     loop_timer_init(&w->timer, rest_client_loop(client), on_timer);
+    loop_timer_set(&w->timer, 0);
+    return w;
+}
+
+struct pod_status_write *pod_status_write(struct rest_client *client,
+                                          const struct pod_status_change *change, rest_done_fn *fn,
+                                          void *ctx)
+{
+    struct pod_status_write *w = new_write(client, KIND_POD, &change->pod->metadata, fn, ctx);
+
     if (!pod_status_patch(change, timestamp_of(time_wall()), &w->patch))
         buf_clear(&w->patch);
-    loop_timer_set(&w->timer, 0);
+    return w;
+}
+
+/* --- pod groups ------------------------------------------------------------------------------- */
+
+static struct timestamp transition_time(const struct pod_group *group, const struct condition *new)
+{
+    for (size_t i = 0; i < group->status.conditions.n; i++) {
+        const struct condition *old = &group->status.conditions.v[i];
+
+        if (str_eq(old->type, new->type) && str_eq(old->status, new->status))
+            return old->last_transition_time;
+    }
+    return timestamp_of(time_wall());
+}
+
+struct pod_status_write *pod_group_status_write(struct rest_client *client,
+                                                const struct pod_group *group,
+                                                const struct condition *condition, rest_done_fn *fn,
+                                                void *ctx)
+{
+    struct pod_status_write *w = new_write(client, KIND_POD_GROUP, &group->metadata, fn, ctx);
+    struct condition full = *condition;
+
+    full.observed_generation = group->metadata.generation;
+    full.last_transition_time = transition_time(group, condition);
+    buf_add_cstr(&w->patch, "{\"status\":{\"conditions\":[");
+    json_encode(&condition_type, &full, &w->patch);
+    buf_add_cstr(&w->patch, "]}}");
     return w;
 }

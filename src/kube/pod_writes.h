@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pod_writes.h - what a scheduler writes about a pod.
+ * pod_writes.h - what a scheduler writes about a pod, or a group of them.
  *
  * Purpose:   the binding, the patch of its status, its deletion. Patches hold nothing but what
  *            changes, so that no field which berth does not model is ever lost.
@@ -11,6 +11,7 @@
 #define BERTH_KUBE_POD_WRITES_H
 
 #include "api/pod.h"
+#include "api/scheduling.h"
 #include "kube/rest.h"
 
 /* POST pods/NAME/binding. uid guards against a pod of the same name made meanwhile. */
@@ -43,6 +44,14 @@ struct pod_status_write;
 struct pod_status_write *pod_status_write(struct rest_client *client,
                                           const struct pod_status_change *change, rest_done_fn *fn,
                                           void *ctx);
+/*
+ * The same for a PodGroup's condition, of which type, status, reason and message are given. A
+ * condition of that type is replaced.
+ */
+struct pod_status_write *pod_group_status_write(struct rest_client *client,
+                                                const struct pod_group *group,
+                                                const struct condition *condition,
+                                                rest_done_fn *fn, void *ctx);
 /* No callback. NULL is fine; returns NULL. */
 struct pod_status_write *pod_status_write_cancel(struct pod_status_write *write);
 

@@ -36,6 +36,7 @@ static const struct informer_row informer_rows[] = {
     {.kind = KIND_REPLICA_SET},
     {.kind = KIND_STATEFUL_SET},
     {.kind = KIND_POD_DISRUPTION_BUDGET},
+    {.kind = KIND_POD_GROUP, .optional = true},
 };
 
 /* --- making and ending ------------------------------------------------------------------------ */

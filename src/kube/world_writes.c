@@ -122,6 +122,18 @@ static void condition_done(void *ctx, const struct rest_result *result)
         e->deletion = pod_delete(e->world->client, object_meta(e->write.pod), deleted, e);
 }
 
+static void group_status_done(void *ctx, const struct rest_result *result)
+{
+    struct errand *e = ctx;
+    if (result->code && result->status != 404) {
+        struct buf name = BUF_INIT;
+        log_error("Failed to update PodGroup status",
+                  KV_STR("podGroup", world_pod_name(e->write.pod, &name)), KV_ERR(&result->err));
+        buf_release(&name);
+    }
+    world_errand_free(e);
+}
+
 /* --- carrying them out ------------------------------------------------------------------------ */
 
 static void write_status(struct world *w, struct errand *e)
@@ -154,6 +166,18 @@ static void write_eviction(struct world *w, struct errand *e)
     };
     struct pod_status_change change = {.pod = pod, .condition = &condition};
     e->status_write = pod_status_write(w->client, &change, condition_done, e);
+}
+
+static void write_group_status(struct world *w, struct errand *e)
+{
+    struct condition condition = {
+        .type = STR(POD_GROUP_SCHEDULED),
+        .status = e->write.scheduled ? STR("True") : STR("False"),
+        .reason = e->write.reason,
+        .message = e->write.message,
+    };
+    e->status_write = pod_group_status_write(w->client, object_pod_group(e->write.pod), &condition,
+                                             group_status_done, e);
 }
 
 static struct object_reference reference_to(const struct object *pod)
@@ -198,6 +222,8 @@ static void run_errand(struct world *w, struct errand *e)
                                        binding_done, e);
     else if (e->write.kind == WRITE_EVICTION)
         write_eviction(w, e);
+    else if (e->write.kind == WRITE_POD_GROUP_STATUS)
+        write_group_status(w, e);
     else
         write_status(w, e);
 }

@@ -29,6 +29,7 @@ static struct str call_type(enum write_kind kind)
         return STR("pod_status_patch");
     case WRITE_EVENT:
     case WRITE_EVICTION:
+    case WRITE_POD_GROUP_STATUS:
         break;
     }
     return STR("");

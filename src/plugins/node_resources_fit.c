@@ -322,7 +322,7 @@ static enum berth_code score_placement(void *ctx, const struct berth_cycle *cycl
 {
     (void)cycle, (void)group, (void)status;
     const struct node_resources_fit *self = ctx;
-    *ret_score = resource_scorer_score_sum(&self->placement_scorer, self->host, placement);
+    *ret_score = resource_scorer_score_sum(&self->placement_scorer, placement);
     return BERTH_SUCCESS;
 }
 

@@ -28,6 +28,9 @@ extern const struct berth_plugin inter_pod_affinity_plugin;
 extern const struct berth_plugin default_preemption_plugin;
 extern const struct berth_plugin default_binder_plugin;
 extern const struct berth_plugin node_declared_features_plugin;
+extern const struct berth_plugin gang_scheduling_plugin;
+extern const struct berth_plugin topology_placement_generator_plugin;
+extern const struct berth_plugin pod_group_pods_count_plugin;
 /* Only configurations of older releases name these. */
 extern const struct berth_plugin node_resources_least_allocated_plugin;
 extern const struct berth_plugin node_resources_most_allocated_plugin;

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "engine/placement.h"
 #include "plugins/plugin_base.h"
 
 /* Shapes score from 0 to 10. */
@@ -215,19 +216,37 @@ void resource_scorer_score_many(const struct resource_scorer *s, const struct sc
     }
 }
 
-int64_t resource_scorer_score_sum(const struct resource_scorer *s, const struct berth_host *host,
+/* What the pods that would go there ask for, of one resource. */
+static int64_t proposed(const struct resource_scorer *s, const struct berth_placement *placement,
+                        const struct score_term *term)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < placement->n_pods; i++) {
+        struct score_terms *terms = score_terms_new(&s->resources, placement->pods[i].pod);
+        for (size_t k = 0; k < terms->n; k++)
+            if (terms->v[k].source == term->source &&
+                (term->source != TERM_SCALAR || terms->v[k].name == term->name))
+                sum = go_add(sum, terms->v[k].request);
+        free(terms);
+    }
+    return sum;
+}
+
+int64_t resource_scorer_score_sum(const struct resource_scorer *s,
                                   const struct berth_placement *placement)
 {
     struct tally tally = {0};
-    size_t n = host->placement_nodes(placement);
-    for (size_t i = 0; n && i < s->resources.list.n; i++) {
+    for (size_t i = 0; placement->n && i < s->resources.list.n; i++) {
         struct score_term term;
         struct term_amounts sum = {0};
-        if (!score_term_init(&term, &s->resources, i, host->placement_node(placement, 0)->names) ||
-            term.source == TERM_SCALAR)
+        if (!score_term_init(&term, &s->resources, i, placement->nodes[0]->names))
             continue;
-        for (size_t k = 0; k < n; k++) {
-            struct term_amounts one = node_amounts(&term, host->placement_node(placement, k));
+        term.request = proposed(s, placement, &term);
+        /* What nobody asks for is not looked at, but for the resources that every node has. */
+        if (term.source == TERM_SCALAR && term.request == 0)
+            continue;
+        for (size_t k = 0; k < placement->n; k++) {
+            struct term_amounts one = node_amounts(&term, placement->nodes[k]);
             if (one.allocatable == 0)
                 continue;
             sum.allocatable = go_add(sum.allocatable, one.allocatable);

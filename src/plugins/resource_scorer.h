@@ -36,8 +36,8 @@ int64_t resource_scorer_score(const struct resource_scorer *s, const struct scor
                               const struct berth_node *node);
 void resource_scorer_score_many(const struct resource_scorer *s, const struct score_terms *terms,
                                 struct berth_score_batch *batch);
-/* The nodes as if they were one. Scalar resources do not count: nobody asks for them. */
-int64_t resource_scorer_score_sum(const struct resource_scorer *s, const struct berth_host *host,
+/* The nodes as if they were one, and the pods proposed for them as if they were one. */
+int64_t resource_scorer_score_sum(const struct resource_scorer *s,
                                   const struct berth_placement *placement);
 
 #endif

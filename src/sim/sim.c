@@ -41,7 +41,7 @@ static void port_submit(void *ctx, const struct write *write)
     struct sim *sim = ctx;
     if (write->kind == WRITE_EVENT && write->related)
         note_eviction(sim, write);
-    if (write->kind == WRITE_EVENT ||
+    if (write->kind == WRITE_EVENT || write->kind == WRITE_POD_GROUP_STATUS ||
         (write->kind == WRITE_POD_STATUS && !write->sets_nomination && !write->id))
         return;
     struct sim_write *w = xnew(struct sim_write);

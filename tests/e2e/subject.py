@@ -45,11 +45,12 @@ def profile(name="default-scheduler", score=None, **args):
 FLAGS = ("-v=2", "--pod-max-in-unschedulable-pods-duration=1h")
 
 
-def start(c, profiles, name="subject"):
+def start(c, profiles, name="subject", flags=()):
+    flags = FLAGS + tuple(flags)
     if SUBJECT == "berth":
         config = berth.scheduler_config(c, name, profiles=profiles)
-        return berth.start(c, *FLAGS, name=name, config=config)
-    p = c.start_scheduler(*FLAGS, name=name, config={"profiles": profiles}, qps=5000)
+        return berth.start(c, *flags, name=name, config=config)
+    p = c.start_scheduler(*flags, name=name, config={"profiles": profiles}, qps=5000)
     show_log(p.log)
     return p
 
@@ -62,8 +63,10 @@ def stop(c, p):
         p.kill()
 
 
-def cluster(profiles, before=(), **options):
-    """A fixture for tap.main: a cluster with these objects, and then the scheduler."""
+def cluster(profiles, before=(), flags=(), **options):
+    """A fixture for tap.main: a cluster with these objects, and then the scheduler.
+
+    flags: the scheduler's, options: the cluster's."""
     @contextlib.contextmanager
     def made():
         if SUBJECT not in ("berth", "kube-scheduler"):
@@ -71,8 +74,8 @@ def cluster(profiles, before=(), **options):
         with Cluster(**options) as c:
             if before:
                 apply(c, *before)
-            c.profiles = profiles
-            c.scheduler = start(c, profiles)
+            c.profiles, c.flags = profiles, flags
+            c.scheduler = start(c, profiles, flags=flags)
             yield c
             stop(c, c.scheduler)
     return made
@@ -85,7 +88,7 @@ def after(c):
     if not c.scheduler.running():
         code = c.scheduler.popen.returncode
         c.children.remove(c.scheduler)
-        c.scheduler = start(c, c.profiles)
+        c.scheduler = start(c, c.profiles, flags=c.flags)
         check(False, f"the scheduler has ended with {code}")
 
 

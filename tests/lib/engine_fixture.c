@@ -31,6 +31,7 @@ static void port_submit(void *ctx, const struct write *write)
                                     .reason = str_dup(write->reason),
                                     .message = str_dup(write->message),
                                     .warning = write->warning,
+                                    .scheduled = write->scheduled,
                                     .sets_nomination = write->sets_nomination,
                                     .sets_condition = write->sets_condition});
 }

@@ -22,6 +22,7 @@ struct fixture_write {
     char *node, *reason, *message, *action;
     bool warning;
     bool sets_nomination, sets_condition;
+    bool scheduled;
     bool answered;
 };
 

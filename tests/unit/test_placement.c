@@ -171,6 +171,7 @@ static void begin_trial(struct trial *t)
     *t = (struct trial){0};
     begin(&t->f);
     t->cycle = cycle_new(t->f.engine, t->f.engine->setup->profiles.v[0]);
+    t->group.name = STR("g");
     t->group.object = fixture_object(KIND_POD_GROUP, "{\"metadata\":{\"name\":\"g\"}}");
     t->placements = (struct berth_placements){.engine = t->f.engine, .arena = &t->cycle->arena};
 }

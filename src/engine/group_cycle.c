@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/group_cycle.h"
+
+#include "engine/group_submit.h"
+#include "engine/internal.h"
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+static void release_try(struct group_try *t)
+{
+    cycle_failure_release(&t->failure);
+    buf_release(&t->permit);
+    cycle_free(t->cycle);
+    t->cycle = NULL;
+}
+
+static void release_run(struct group_run *run)
+{
+    for (size_t i = 0; i < run->tries.n; i++)
+        release_try(&run->tries.v[i]);
+    vec_release(&run->tries);
+    buf_release(&run->text);
+    *run = (struct group_run){0};
+}
+
+static void release(struct group_cycle *g)
+{
+    release_run(&g->run);
+    release_run(&g->first);
+    for (size_t i = 0; i < g->workable.n; i++)
+        release_run(&g->workable.v[i]);
+    vec_release(&g->workable);
+    vec_release(&g->workable_on);
+    vec_release(&g->placements.list);
+    vec_release(&g->members);
+    cycle_free(g->cycle);
+    free((char *)g->namespace.p);
+    free((char *)g->name.p);
+    *g = (struct group_cycle){0};
+}
+
+/* --- one member ------------------------------------------------------------------------------- */
+
+static struct group_try *current(struct engine *e)
+{
+    return &vec_last(&e->group.run.tries);
+}
+
+/* The member leaves the node that it was assumed on. */
+static void take_back(struct engine *e, struct group_try *t)
+{
+    if (!t->assumed)
+        return;
+    struct str promised = t->queued->pod->pod->status.nominated_node_name;
+    reserve_undo(t->cycle, t->assumed);
+    cache_forget(&e->cache, pod_info_key(t->assumed));
+    pod_info_unref(t->assumed);
+    t->assumed = NULL;
+    if (!str_empty(promised) && !t->queued->deleted)
+        nominator_set(&e->queue.nominator, t->queued->pod, promised);
+}
+
+/* Reserve or Permit will not have it: as if it had found no node. */
+static void refused(struct engine *e, struct group_try *t, enum point point,
+                    const struct berth_handle *by, enum berth_code code)
+{
+    cycle_failure_clear(&t->failure);
+    reserve_failure(&t->failure, t->cycle, point, by, code);
+    t->failure.keep_nomination = false;
+    t->failure.nominated_node = STR("");
+    t->fits = t->preempts = false;
+    t->node_name = STR("");
+    buf_clear(&t->permit);
+    take_back(e, t);
+}
+
+/* From now on others see it on its node. True: Permit does not hold it. */
+static bool assume(struct engine *e, struct group_try *t)
+{
+    const struct berth_handle *by = NULL;
+    permit_waits waits = {0};
+    t->assumed = pod_info_assume(t->queued->pod, t->node_name);
+    cache_assume(&e->cache, t->assumed);
+    nominator_remove(&e->queue.nominator, pod_info_key(t->assumed));
+    enum berth_code code = reserve_run(t->cycle, t->assumed, &by);
+    if (code != BERTH_SUCCESS) {
+        refused(e, t, POINT_RESERVE, by, code);
+        return false;
+    }
+    code = permit_run(t->cycle, t->assumed, &waits, &t->permit, &by);
+    vec_release(&waits);
+    if (code == BERTH_WAIT)
+        buf_add_printf(&t->permit, "%sone or more plugins asked to wait and no plugin rejected pod",
+                       t->permit.n ? ", " : "");
+    else if (code != BERTH_SUCCESS)
+        refused(e, t, POINT_PERMIT, by, code);
+    return code == BERTH_SUCCESS;
+}
+
+/* What the member came to is what the group comes to, unless a later one changes that. */
+static void count(struct group_run *run, struct group_try *t, bool permitted)
+{
+    if (!t->fits && !t->preempts) {
+        if (!t->failure.error)
+            return; /* others may still make the quorum */
+        buf_clear(&run->text);
+        buf_add_printf(&run->text, "failed to schedule other pod from a pod group: %s",
+                       buf_cstr(&t->failure.text));
+        run->outcome = GROUP_BROKE;
+        return;
+    }
+    run->preempts |= t->preempts;
+    if (!permitted)
+        return;
+    buf_clear(&run->text);
+    run->outcome = run->preempts ? GROUP_PREEMPTS : GROUP_SCHEDULABLE;
+    if (run->preempts)
+        buf_add_cstr(&run->text,
+                     GROUP_UNSCHEDULABLE_TEXT ", pod group is waiting for preemption to complete");
+}
+
+static void end_try(struct engine *e, struct group_try *t)
+{
+    bool permitted = (t->fits || t->preempts) && assume(e, t);
+    t->lasted = engine_now(e) - t->began;
+    count(&e->group.run, t, permitted);
+}
+
+void group_take_failure(struct engine *e, struct berth_cycle *cycle, struct cycle_failure *failure)
+{
+    struct group_try *t = current(e);
+    t->cycle = cycle;
+    cycle_failure_move(&t->failure, failure);
+    t->preempts = !t->failure.keep_nomination && !str_empty(t->failure.nominated_node);
+    if (t->preempts)
+        t->node_name = t->failure.nominated_node;
+    end_try(e, t);
+}
+
+void group_take_node(struct engine *e, struct berth_cycle *cycle, const struct berth_node *node)
+{
+    struct group_try *t = current(e);
+    t->cycle = cycle;
+    t->fits = true;
+    t->node_name = arena_dup(&cycle->arena, str_of(node->name));
+    end_try(e, t);
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static void begin_run(struct group_cycle *g)
+{
+    g->run = (struct group_run){.outcome = GROUP_UNSCHEDULABLE};
+    buf_add_cstr(&g->run.text, GROUP_UNSCHEDULABLE_TEXT);
+}
+
+static void try_next(struct engine *e)
+{
+    struct group_cycle *g = &e->group;
+    struct berth_queued_pod *queued = g->members.v[g->run.tries.n];
+    int64_t now = engine_now(e);
+    vec_push(&g->run.tries, (struct group_try){.queued = queued, .began = now});
+    if (!queued->deleted)
+        attempt_start(e, queued, now);
+}
+
+/* The last that came is the first to go. */
+static void take_all_back(struct engine *e)
+{
+    struct group_run *run = &e->group.run;
+    for (size_t i = run->tries.n; i-- > 0;)
+        take_back(e, &run->tries.v[i]);
+}
+
+static void submit(struct engine *e)
+{
+    group_submit(e, &e->group);
+    release(&e->group);
+}
+
+static void broke(struct engine *e, const struct cycle_failure *failure)
+{
+    struct group_cycle *g = &e->group;
+    release_run(&g->run);
+    g->run.outcome = failure->error ? GROUP_BROKE : GROUP_UNSCHEDULABLE;
+    buf_add_str(&g->run.text, buf_str(&failure->text));
+    submit(e);
+}
+
+/* --- placements ------------------------------------------------------------------------------- */
+
+struct berth_placement *group_placement(struct engine *e)
+{
+    struct group_cycle *g = &e->group;
+    struct berth_placement *p = g->by_placement ? &g->placements.list.v[g->placement] : NULL;
+    return p && p->n < e->cache.order.n ? p : NULL;
+}
+
+/* True where there are some to try, or none are asked for. */
+static bool propose(struct engine *e)
+{
+    struct group_cycle *g = &e->group;
+    struct cycle_failure failure = {0};
+    if (!e->features.on[FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING])
+        return true;
+    g->by_placement = true;
+    g->placements = (struct berth_placements){.engine = e, .arena = &g->cycle->arena};
+    struct berth_pod_group group = group_abi(e, g);
+    bool ok = placement_generate(g->cycle, &group, &g->placements, &failure);
+    if (!ok)
+        broke(e, &failure);
+    cycle_failure_release(&failure);
+    return ok;
+}
+
+static bool works(const struct group_run *run)
+{
+    return run->outcome == GROUP_SCHEDULABLE || run->outcome == GROUP_PREEMPTS;
+}
+
+/* Where no placement works, what was said on the first one is what is told. */
+static void tell_none_works(struct group_cycle *g)
+{
+    struct buf text = BUF_INIT;
+    buf_add_printf(&text, "0/%zu placements are available, first placement status: %s",
+                   g->placements.list.n, GROUP_UNSCHEDULABLE_TEXT);
+    g->run = g->first;
+    g->first = (struct group_run){0};
+    buf_release(&g->run.text);
+    g->run.text = text;
+}
+
+/* The index of the best among those that work; negative: a plugin broke. */
+static ssize_t choose(struct engine *e, struct cycle_failure *failure)
+{
+    struct group_cycle *g = &e->group;
+    struct berth_placements workable = {.engine = e, .arena = &g->cycle->arena};
+    struct berth_pod_group group = group_abi(e, g);
+    size_t n = g->workable.n, best = 0;
+    if (n == 1)
+        return 0;
+    int64_t *totals = arena_array(&g->cycle->arena, int64_t, n);
+    for (size_t i = 0; i < n; i++) {
+        placement_find_nodes(&g->workable_on.v[i], &e->cache);
+        group_propose(&g->workable.v[i], &g->cycle->arena, &g->workable_on.v[i]);
+        vec_push(&workable.list, g->workable_on.v[i]);
+    }
+    bool ok = placement_score(g->cycle, &group, &workable, totals, failure);
+    uint64_t lot = rand_u64(&e->rand);
+    for (size_t i = 1; ok && i < n; i++) {
+        uint64_t other = rand_u64(&e->rand);
+        if (totals[i] > totals[best] || (totals[i] == totals[best] && other > lot)) {
+            best = i;
+            lot = other;
+        }
+    }
+    vec_release(&workable.list);
+    return ok ? (ssize_t)best : -1;
+}
+
+static void take_best(struct engine *e)
+{
+    struct group_cycle *g = &e->group;
+    struct cycle_failure failure = {0};
+    if (!g->workable.n) {
+        tell_none_works(g);
+        submit(e);
+        return;
+    }
+    ssize_t best = choose(e, &failure);
+    if (best < 0) {
+        broke(e, &failure);
+    } else {
+        g->run = g->workable.v[best];
+        g->workable.v[best] = (struct group_run){0};
+        submit(e);
+    }
+    cycle_failure_release(&failure);
+}
+
+/* One placement has been tried: on to the next, or to the choice. */
+static void end_placement(struct engine *e)
+{
+    struct group_cycle *g = &e->group;
+    if (g->run.outcome == GROUP_BROKE) {
+        submit(e);
+        return;
+    }
+    if (works(&g->run)) {
+        vec_push(&g->workable, g->run);
+        vec_push(&g->workable_on, g->placements.list.v[g->placement]);
+    } else if (g->placement == 0) {
+        g->first = g->run;
+    } else {
+        release_run(&g->run);
+    }
+    g->run = (struct group_run){0};
+    if (++g->placement < g->placements.list.n)
+        begin_run(g);
+    else
+        take_best(e);
+}
+
+/* --- from the beginning to the end ------------------------------------------------------------ */
+
+static void end_run(struct engine *e)
+{
+    take_all_back(e);
+    if (e->group.by_placement)
+        end_placement(e);
+    else
+        submit(e);
+}
+
+void group_continue(struct engine *e)
+{
+    struct group_cycle *g = &e->group;
+    while (g->active && !e->attempt.queued)
+        if (g->run.tries.n < g->members.n && g->run.outcome != GROUP_BROKE)
+            try_next(e);
+        else
+            end_run(e);
+}
+
+void group_drop(struct engine *e)
+{
+    struct group_cycle *g = &e->group;
+    if (!g->active)
+        return;
+    take_all_back(e);
+    for (size_t i = 0; i < g->members.n; i++)
+        queue_done(&e->queue, g->members.v[i]);
+    release(g);
+}
+
+/* Higher priority first, then who has been waiting longer. */
+static int compare_members(const void *a, const void *b)
+{
+    const struct berth_queued_pod *x = *(struct berth_queued_pod *const *)a;
+    const struct berth_queued_pod *y = *(struct berth_queued_pod *const *)b;
+    if (x->pod->priority != y->pod->priority)
+        return x->pod->priority > y->pod->priority ? -1 : 1;
+    if (x->first_attempt != y->first_attempt)
+        return x->first_attempt < y->first_attempt ? -1 : 1;
+    return str_cmp(x->pod->pod->metadata.name, y->pod->pod->metadata.name);
+}
+
+/* Pops all of the group that waits. */
+static void gather(struct engine *e, struct berth_queued_pod *first, int64_t now)
+{
+    struct group_cycle *g = &e->group;
+    const struct pod_group_state *state =
+        pod_groups_get(&e->cluster.pod_groups, g->namespace, g->name);
+    vec_push(&g->members, first);
+    for (size_t i = 0; state && i < state->members.n; i++) {
+        const struct group_member *m = state->members.v[i];
+        if (m->state != MEMBER_UNSCHEDULED)
+            continue;
+        struct berth_queued_pod *queued = queue_pop_pod(&e->queue, pod_info_key(m->pod), now);
+        if (queued)
+            vec_push(&g->members, queued);
+    }
+    qsort(g->members.v, g->members.n, sizeof(*g->members.v), compare_members);
+}
+
+/* Those that are on their way out, or already on a node, need none. */
+static void sort_out(struct engine *e)
+{
+    struct group_cycle *g = &e->group;
+    size_t n = 0;
+    for (size_t i = 0; i < g->members.n; i++)
+        if (!engine_skips(e, g->members.v[i]))
+            g->members.v[n++] = g->members.v[i];
+    g->members.n = n;
+}
+
+/* All have to want the same scheduler. */
+static bool agree(struct engine *e)
+{
+    struct group_cycle *g = &e->group;
+    struct cycle_failure failure = {0};
+    bool same = true;
+    g->profile = g->members.v[0]->profile;
+    for (size_t i = 1; same && i < g->members.n; i++) {
+        const struct profile *p = g->members.v[i]->profile;
+        same = p == g->profile;
+        if (!same)
+            cycle_failure_error(&failure,
+                                "all pods in a single pod group should have the same "
+                                ".spec.schedulerName set, got: \"%.*s\" and \"%.*s\"",
+                                STR_ARG(p->scheduler_name), STR_ARG(g->profile->scheduler_name));
+    }
+    if (!same) {
+        group_submit_disagreement(e, g, &failure);
+        release(g);
+    }
+    cycle_failure_release(&failure);
+    return same;
+}
+
+void group_start(struct engine *e, struct berth_queued_pod *queued, int64_t started)
+{
+    struct group_cycle *g = &e->group;
+    const struct pod *pod = queued->pod->pod;
+    *g = (struct group_cycle){.active = true,
+                              .namespace = str_of(str_dup(pod->metadata.namespace)),
+                              .name = str_of(str_dup(pod_group_of(pod))),
+                              .started = started};
+    gather(e, queued, started);
+    if (!agree(e))
+        return;
+    sort_out(e);
+    if (!g->members.n) {
+        release(g);
+        return;
+    }
+    g->cycle = cycle_new(e, g->profile);
+    g->cycle->in_group = true;
+    if (!propose(e))
+        return;
+    if (g->by_placement && !g->placements.list.n) {
+        take_best(e);
+        return;
+    }
+    begin_run(g);
+    group_continue(e);
+}

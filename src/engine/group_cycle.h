@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * group_cycle.h - the attempt to place a group of pods (upstream: pod group scheduling cycle).
+ *
+ * Purpose:   a pod that names a PodGroup is not popped alone: all of its group that waits is popped
+ *            with it. One member after the other goes through an attempt of its own and is assumed
+ *            on the node that it would get, so that the next one sees it there. When all were
+ *            tried, all of it is taken back; then either every member that found a node goes on to
+ *            its binding, or none does. With placements (placement.h) that is done once for each,
+ *            and the best of those that work counts.
+ *
+ *            The group as a whole is schedulable when Permit says Success to one of its members:
+ *            GangScheduling does so for the one that completes the quorum.
+ * Ownership: part of the engine; owns its members until they are bound or back in the queue.
+ * Threading: the engine's thread.
+ */
+#ifndef BERTH_ENGINE_GROUP_CYCLE_H
+#define BERTH_ENGINE_GROUP_CYCLE_H
+
+#include "engine/attempt.h"
+#include "engine/placement.h"
+
+#define GROUP_UNSCHEDULABLE_TEXT "pod group is unschedulable"
+
+/* What came of one member. */
+struct group_try {
+    struct berth_queued_pod *queued;
+    struct berth_cycle *cycle;    /* NULL: it was not tried */
+    struct cycle_failure failure; /* where it did not fit */
+    struct berth_pod *assumed;    /* on the node that it would get; NULL: on none, or taken back */
+    struct str node_name;         /* in the cycle's arena; empty: none */
+    bool fits;
+    bool preempts;         /* others have to go first: then it does not fit, and has a node */
+    struct buf permit;     /* why Permit holds it; empty: it does not */
+    int64_t began, lasted; /* ns */
+};
+
+enum group_outcome {
+    GROUP_UNSCHEDULABLE,
+    GROUP_SCHEDULABLE,
+    GROUP_PREEMPTS, /* will be schedulable once the victims of its members are gone */
+    GROUP_BROKE,
+};
+
+/* All members, tried on the nodes of one placement. */
+struct group_run {
+    VEC(struct group_try) tries; /* in the order of members; fewer where something broke */
+    enum group_outcome outcome;
+    bool preempts;   /* one of them does */
+    struct buf text; /* why it is not schedulable */
+};
+
+struct group_cycle {
+    bool active;
+    struct str namespace, name; /* owned */
+    struct profile *profile;
+    struct berth_cycle *cycle;              /* of the group as a whole; keeps the profile alive */
+    VEC(struct berth_queued_pod *) members; /* in the order in which they are tried */
+    int64_t started;
+    struct group_run run; /* under way, or the one that counts */
+
+    bool by_placement; /* the rest is for that */
+    struct berth_placements placements;
+    size_t placement;               /* the one under way */
+    VEC(struct group_run) workable; /* schedulable ones, or those that preempt */
+    VEC(struct berth_placement) workable_on;
+    struct group_run first; /* tells why, where none works */
+};
+
+/* Takes over a pod that was popped and names a group. */
+void group_start(struct engine *engine, struct berth_queued_pod *queued, int64_t started);
+/* Goes on where no attempt of a member is under way. */
+void group_continue(struct engine *engine);
+/* Ends it without a word. */
+void group_drop(struct engine *engine);
+
+/* The only nodes on which its members are tried now; NULL: on all. */
+struct berth_placement *group_placement(struct engine *engine);
+
+/* The attempt of the member under way is over; both take the cycle. */
+void group_take_failure(struct engine *engine, struct berth_cycle *cycle,
+                        struct cycle_failure *failure);
+void group_take_node(struct engine *engine, struct berth_cycle *cycle,
+                     const struct berth_node *node);
+
+#endif

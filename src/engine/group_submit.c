@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/group_submit.h"
+
+#include "api/scheduling.h"
+#include "engine/internal.h"
+
+/* --- members ---------------------------------------------------------------------------------- */
+
+/* Back into the queue. Takes the member, and its cycle where it has one. */
+static void put_back(struct engine *e, struct group_try *t, const struct cycle_failure *failure)
+{
+    struct berth_cycle *cycle = TAKE(t->cycle);
+    if (!cycle) {
+        cycle = cycle_new(e, t->queued->profile);
+        cycle_end_attempt(cycle);
+    }
+    engine_attempt_failed(e, t->queued, failure, engine_now(e) - t->lasted, cycle);
+    cycle_free(cycle);
+}
+
+/* In the group's words, since the member itself did nothing wrong. */
+static void put_back_saying(struct engine *e, struct group_try *t, struct cycle_failure failure,
+                            struct str text)
+{
+    failure.of_group = true;
+    buf_add_str(&failure.text, text);
+    put_back(e, t, &failure);
+    cycle_failure_release(&failure);
+}
+
+/* It could go to a node; Permit holds it, and the group does not come. */
+static void put_back_held(struct engine *e, struct group_try *t)
+{
+    struct buf text = BUF_INIT;
+    buf_add_printf(&text, GROUP_UNSCHEDULABLE_TEXT ", %s", buf_cstr(&t->permit));
+    put_back_saying(e, t, (struct cycle_failure){0}, buf_str(&text));
+    buf_release(&text);
+}
+
+static void bind(struct engine *e, struct group_try *t)
+{
+    struct berth_node *node = cache_node(&e->cache, t->node_name);
+    if (!node || !node->object) {
+        put_back_saying(e, t, (struct cycle_failure){.error = true},
+                        STR("the node went away while extenders were asked"));
+        return;
+    }
+    struct berth_cycle *cycle = TAKE(t->cycle);
+    cycle->in_group = false;
+    binding_start(e, t->queued, cycle, node, engine_now(e) - t->lasted);
+}
+
+/* The group is as good as placed once its victims are gone, or it is not placed at all. */
+static void submit_rejected(struct engine *e, const struct group_run *run, struct group_try *t)
+{
+    bool waits = run->outcome == GROUP_PREEMPTS;
+    if (!t->cycle)
+        put_back_saying(e, t, (struct cycle_failure){.keep_nomination = true}, buf_str(&run->text));
+    else if (t->fits && waits)
+        put_back_saying(e, t, (struct cycle_failure){.nominated_node = t->node_name},
+                        buf_str(&run->text));
+    else if (t->fits || (t->preempts && !waits))
+        put_back_held(e, t);
+    else
+        put_back(e, t, &t->failure);
+}
+
+static void submit_broken(struct engine *e, const struct group_run *run, struct group_try *t)
+{
+    if (t->cycle && !t->fits && t->failure.error) {
+        t->failure.keep_nomination = false;
+        t->failure.nominated_node = STR("");
+        put_back(e, t, &t->failure);
+    } else {
+        put_back_saying(e, t, (struct cycle_failure){.error = true}, buf_str(&run->text));
+    }
+}
+
+static void submit_member(struct engine *e, const struct group_run *run, struct group_try *t)
+{
+    if (t->queued->deleted) {
+        queue_done(&e->queue, t->queued);
+        return;
+    }
+    switch (run->outcome) {
+    case GROUP_BROKE:
+        submit_broken(e, run, t);
+        break;
+    case GROUP_SCHEDULABLE:
+        if (t->fits)
+            bind(e, t);
+        else
+            put_back(e, t, &t->failure);
+        break;
+    case GROUP_UNSCHEDULABLE:
+    case GROUP_PREEMPTS:
+        submit_rejected(e, run, t);
+        break;
+    }
+}
+
+/* --- the group's condition -------------------------------------------------------------------- */
+
+static const struct condition *scheduled_condition(const struct pod_group *group)
+{
+    for (size_t i = 0; i < group->status.conditions.n; i++)
+        if (str_is(group->status.conditions.v[i].type, POD_GROUP_SCHEDULED))
+            return &group->status.conditions.v[i];
+    return NULL;
+}
+
+/* What is true stays true, and what is said already is not said again. */
+static bool is_news(const struct pod_group *group, const struct write *write)
+{
+    const struct condition *old = scheduled_condition(group);
+    if (!old)
+        return true;
+    bool was = str_is(old->status, "True");
+    if (was && !write->scheduled)
+        return false;
+    return was != write->scheduled || !str_eq(old->reason, write->reason) ||
+           !str_eq(old->message, write->message) ||
+           old->observed_generation != group->metadata.generation;
+}
+
+static void tell_condition(struct engine *e, const struct group_cycle *g)
+{
+    struct object *object = objects_get(&e->cluster.objects, KIND_POD_GROUP, g->namespace, g->name);
+    static const char *const reasons[] = {[GROUP_UNSCHEDULABLE] = "Unschedulable",
+                                          [GROUP_SCHEDULABLE] = "Scheduled",
+                                          [GROUP_PREEMPTS] = "Unschedulable",
+                                          [GROUP_BROKE] = "SchedulerError"};
+    bool scheduled = g->run.outcome == GROUP_SCHEDULABLE;
+    struct write write = {.kind = WRITE_POD_GROUP_STATUS,
+                          .pod = object,
+                          .scheduler_name = g->profile->scheduler_name,
+                          .scheduled = scheduled,
+                          .reason = str_of(reasons[g->run.outcome]),
+                          .message = scheduled ? STR("") : buf_str(&g->run.text)};
+    if (object && is_news(object_pod_group(object), &write))
+        e->ports.submit(e->ports.ctx, &write);
+}
+
+void group_submit(struct engine *e, struct group_cycle *g)
+{
+    struct group_run *run = &g->run;
+    /* Members that were not tried share the group's fate. */
+    while (run->tries.n < g->members.n)
+        vec_push(&run->tries, (struct group_try){.queued = g->members.v[run->tries.n]});
+    for (size_t i = 0; i < run->tries.n; i++)
+        submit_member(e, run, &run->tries.v[i]);
+    tell_condition(e, g);
+}
+
+void group_submit_disagreement(struct engine *e, struct group_cycle *g,
+                               const struct cycle_failure *failure)
+{
+    for (size_t i = 0; i < g->members.n; i++) {
+        struct group_try t = {.queued = g->members.v[i]};
+        put_back(e, &t, failure);
+    }
+}
+
+/* --- what plugins see ------------------------------------------------------------------------- */
+
+struct berth_pod_group group_abi(struct engine *e, const struct group_cycle *g)
+{
+    return (struct berth_pod_group){
+        .namespace = g->namespace,
+        .name = g->name,
+        .object = objects_get(&e->cluster.objects, KIND_POD_GROUP, g->namespace, g->name),
+        .state = pod_groups_get(&e->cluster.pod_groups, g->namespace, g->name)};
+}
+
+void group_propose(const struct group_run *run, struct arena *arena,
+                   struct berth_placement *placement)
+{
+    struct placement_pod *pods = arena_array(arena, struct placement_pod, run->tries.n);
+    size_t n = 0;
+    for (size_t i = 0; i < run->tries.n; i++)
+        if (!str_empty(run->tries.v[i].node_name))
+            pods[n++] =
+                (struct placement_pod){run->tries.v[i].queued->pod, run->tries.v[i].node_name};
+    placement->pods = pods;
+    placement->n_pods = n;
+}

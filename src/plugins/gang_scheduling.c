@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GangScheduling: of a PodGroup with a gang policy at least minCount pods run, or none. Its pods do
+ * not enter the queue before there are that many, and wait in Permit until that many have a node.
+ */
+#include "api/scheduling.h"
+#include "engine/gang.h"
+#include "plugins/plugin_base.h"
+#include "plugins/registry.h"
+
+#define PERMIT_TIMEOUT (5 * 60 * (int64_t)1000000000)
+
+struct gang_scheduling {
+    const struct berth_host *host;
+    struct berth_handle *h;
+};
+
+static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str args,
+                  void **ret_self, struct berth_error *error)
+{
+    (void)args;
+    (void)error;
+    struct gang_scheduling *self = xnew(struct gang_scheduling);
+    *self = (struct gang_scheduling){host, h};
+    *ret_self = self;
+    return 0;
+}
+
+static const struct pod_group *group_object(const struct gang_scheduling *self,
+                                            const struct pod *pod)
+{
+    struct object *o = objects_get(&handle_cluster(self->h)->objects, KIND_POD_GROUP,
+                                   pod->metadata.namespace, pod_group_of(pod));
+    return o ? object_pod_group(o) : NULL;
+}
+
+static const struct pod_group_state *group_state(const struct gang_scheduling *self,
+                                                 const struct pod *pod)
+{
+    return pod_groups_get(&handle_cluster(self->h)->pod_groups, pod->metadata.namespace,
+                          pod_group_of(pod));
+}
+
+static void say(const struct gang_scheduling *self, struct berth_status *status, const char *fmt,
+                ...) PRINTF_LIKE(3, 4);
+static void say(const struct gang_scheduling *self, struct berth_status *status, const char *fmt,
+                ...)
+{
+    struct buf text = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_add_vprintf(&text, fmt, ap);
+    va_end(ap);
+    self->host->status_text(status, abi_str(buf_str(&text)));
+    buf_release(&text);
+}
+
+static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,
+                                   struct berth_status *status)
+{
+    const struct gang_scheduling *self = ctx;
+    struct str name = pod_group_of(pod->pod);
+    if (str_empty(name))
+        return BERTH_SUCCESS;
+    const struct pod_group *group = group_object(self, pod->pod);
+    if (!group) {
+        say(self, status, "waiting for pods's pod group \"%.*s\" to appear in scheduling queue",
+            STR_ARG(name));
+        return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+    }
+    const struct gang_scheduling_policy *gang = group->spec.scheduling_policy.gang;
+    const struct pod_group_state *state = group_state(self, pod->pod);
+    if (!gang || (state && (int64_t)state->members.n >= gang->min_count))
+        return BERTH_SUCCESS;
+    say(self, status, "waiting for minCount pods from a gang to appear in scheduling queue");
+    return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+}
+
+/* The members that have no node may have been waiting for this one. */
+static void wake_others(const struct gang_scheduling *self, const struct pod_group_state *state)
+{
+    for (size_t i = 0; i < state->members.n; i++)
+        if (state->members.v[i]->state == MEMBER_UNSCHEDULED)
+            gang_activate(self->h, state->members.v[i]->pod);
+}
+
+/* The quorum is there: nobody has to wait any more. */
+static void let_go(const struct gang_scheduling *self, const struct pod_group_state *state)
+{
+    for (size_t i = 0; i < state->members.n; i++)
+        if (state->members.v[i]->state == MEMBER_ASSUMED)
+            gang_allow(self->h, state->members.v[i]->pod);
+}
+
+static enum berth_code permit(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
+                              struct berth_str node_name, int64_t *ret_timeout_ns,
+                              struct berth_status *status)
+{
+    const struct gang_scheduling *self = ctx;
+    (void)cycle;
+    (void)node_name;
+    struct str name = pod_group_of(pod->pod), namespace = pod->pod->metadata.namespace;
+    if (str_empty(name))
+        return BERTH_SUCCESS;
+    const struct pod_group *group = group_object(self, pod->pod);
+    if (!group) {
+        say(self, status,
+            "failed to get podGroup %.*s/%.*s: podgroup.scheduling.k8s.io \"%.*s\" not found",
+            STR_ARG(namespace), STR_ARG(name), STR_ARG(name));
+        return BERTH_ERROR;
+    }
+    const struct gang_scheduling_policy *gang = group->spec.scheduling_policy.gang;
+    const struct pod_group_state *state = group_state(self, pod->pod);
+    if (!gang || !state)
+        return BERTH_SUCCESS;
+    if ((int64_t)pod_group_scheduled(state) < gang->min_count) {
+        wake_others(self, state);
+        say(self, status, "waiting for minCount pods from a gang to be scheduled");
+        *ret_timeout_ns = PERMIT_TIMEOUT;
+        return BERTH_WAIT;
+    }
+    let_go(self, state);
+    return BERTH_SUCCESS;
+}
+
+static enum berth_hint hint_member_added(void *ctx, const struct berth_pod *pod,
+                                         const struct berth_object *before,
+                                         const struct berth_object *after)
+{
+    (void)ctx;
+    (void)before;
+    const struct pod *added = hint_pod(after);
+    struct str name = pod_group_of(pod->pod);
+    bool same = !str_empty(name) && str_eq(name, pod_group_of(added)) &&
+                str_eq(pod->pod->metadata.namespace, added->metadata.namespace);
+    return same ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+}
+
+static enum berth_hint hint_group_added(void *ctx, const struct berth_pod *pod,
+                                        const struct berth_object *before,
+                                        const struct berth_object *after)
+{
+    (void)ctx;
+    (void)before;
+    const struct object_meta *added = object_meta(object_of_abi(after));
+    bool same = str_eq(pod_group_of(pod->pod), added->name) &&
+                str_eq(pod->pod->metadata.namespace, added->namespace);
+    return same ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+}
+
+static void events(void *ctx, struct berth_registrar *r)
+{
+    const struct gang_scheduling *self = ctx;
+    self->host->register_event(r, BERTH_RESOURCE_POD, BERTH_ACTION_ADD, hint_member_added);
+    self->host->register_event(r, BERTH_RESOURCE_POD_GROUP, BERTH_ACTION_ADD, hint_group_added);
+}
+
+const struct berth_plugin gang_scheduling_plugin = {
+    PLUGIN_HEAD("GangScheduling"), .create = create, .destroy = free, .events = events,
+    .pre_enqueue = pre_enqueue,    .permit = permit,
+};

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pods of a group: placed together or not at all. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "engine/internal.h"
+#include "engine_fixture.h"
+#include "prop.h"
+
+#define SECOND ((int64_t)1000000000)
+
+static const char waits[] = "pod group is unschedulable, waiting for minCount pods from a gang to "
+                            "be scheduled, one or more plugins asked to wait and no plugin "
+                            "rejected pod";
+
+static struct object *member(const char *name, const char *group, const char *cpu)
+{
+    return fixture_object(
+        KIND_POD,
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"},"
+        "\"spec\":{\"schedulerName\":\"default-scheduler\","
+        "\"schedulingGroup\":{\"podGroupName\":\"%s\"},"
+        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]}}",
+        name, name, group, cpu);
+}
+
+static struct object *group(const char *name, const char *policy)
+{
+    return fixture_object(KIND_POD_GROUP,
+                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+                          "\"uid\":\"g-%s\",\"generation\":1},"
+                          "\"spec\":{\"schedulingPolicy\":{%s}}}",
+                          name, name, policy);
+}
+
+static void add_gang(struct fixture *f, const char *name, int n, int min, const char *cpu)
+{
+    char policy[64];
+    snprintf(policy, sizeof(policy), "\"gang\":{\"minCount\":%d}", min);
+    fixture_add(f, group(name, policy));
+    for (int i = 0; i < n; i++) {
+        char pod[32];
+        snprintf(pod, sizeof(pod), "%s-%d", name, i);
+        fixture_add(f, member(pod, name, cpu));
+    }
+}
+
+/* How many of the gang have been bound, or are being bound. */
+static int bound(struct fixture *f, const char *name, int n)
+{
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        char pod[32];
+        snprintf(pod, sizeof(pod), "%s-%d", name, i);
+        count += fixture_node_of(f, pod) != NULL;
+    }
+    return count;
+}
+
+static const struct fixture_write *condition(struct fixture *f, const char *name)
+{
+    return fixture_last(f, WRITE_POD_GROUP_STATUS, name);
+}
+
+static void all_that_fit_together_are_bound(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    fixture_add(&f, fixture_node("a", "2", "8Gi"));
+    fixture_add(&f, fixture_node("b", "2", "8Gi"));
+    add_gang(&f, "g", 4, 4, "1");
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, "g", 4), 4);
+    assert_string_equal(condition(&f, "g")->reason, "Scheduled");
+    assert_true(condition(&f, "g")->scheduled);
+    assert_string_equal(condition(&f, "g")->message, "");
+    fixture_release(&f);
+}
+
+static void none_is_bound_where_not_enough_fit(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    fixture_add(&f, fixture_node("a", "2", "8Gi"));
+    add_gang(&f, "g", 3, 3, "1");
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, "g", 3), 0);
+    assert_null(fixture_binding(&f, "g-0"));
+    assert_int_equal(engine_get_stats(f.engine).assumed_pods, 0);
+    assert_string_equal(fixture_last(&f, WRITE_EVENT, "g-0")->message, waits);
+    assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "g-0")->reason, "Unschedulable");
+    assert_string_equal(fixture_last(&f, WRITE_EVENT, "g-2")->message,
+                        "0/1 nodes are available: 1 Insufficient cpu. preemption: "
+                        "0/1 nodes are available: 1 No preemption victims "
+                        "found for incoming pod.");
+    assert_string_equal(condition(&f, "g")->reason, "Unschedulable");
+    assert_string_equal(condition(&f, "g")->message, "pod group is unschedulable");
+    assert_false(condition(&f, "g")->scheduled);
+    /* Time brings them back, and room lets them go. */
+    fixture_add(&f, fixture_node("b", "2", "8Gi"));
+    fixture_pass(&f, 30 * SECOND);
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, "g", 3), 3);
+    fixture_release(&f);
+}
+
+/* A pod alone is bound while the gang waits: what the gang tried has been given back. */
+static void a_gang_that_waits_holds_nothing(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    fixture_add(&f, fixture_node("a", "2", "8Gi"));
+    add_gang(&f, "g", 3, 3, "1");
+    fixture_settle(&f);
+    fixture_add(&f, fixture_pod("alone", "2", "1Gi"));
+    fixture_settle(&f);
+    assert_string_equal(fixture_node_of(&f, "alone"), "a");
+    fixture_release(&f);
+}
+
+static void nobody_enters_before_the_quorum_is_there(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    fixture_add(&f, fixture_node("a", "8", "8Gi"));
+    add_gang(&f, "g", 2, 3, "1");
+    fixture_add(&f, member("h-0", "h", "1")); /* its group does not exist */
+    fixture_settle(&f);
+    assert_int_equal(engine_get_stats(f.engine).gated, 3);
+    assert_int_equal(f.decisions.n, 0);
+    fixture_add(&f, member("g-2", "g", "1"));
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, "g", 3), 3);
+    assert_int_equal(engine_get_stats(f.engine).gated, 1);
+    fixture_add(&f, group("h", "\"basic\":{}"));
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, "h", 1), 1);
+    fixture_release(&f);
+}
+
+/* More than the quorum: those that fit go, the others wait. */
+static void the_quorum_is_enough(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    fixture_add(&f, fixture_node("a", "3", "8Gi"));
+    add_gang(&f, "g", 5, 2, "1");
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, "g", 5), 3);
+    assert_string_equal(condition(&f, "g")->reason, "Scheduled");
+    fixture_release(&f);
+}
+
+static void without_a_gang_each_goes_where_it_can(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    fixture_add(&f, fixture_node("a", "2", "8Gi"));
+    fixture_add(&f, group("g", "\"basic\":{}"));
+    for (int i = 0; i < 3; i++) {
+        char pod[16];
+        snprintf(pod, sizeof(pod), "g-%d", i);
+        fixture_add(&f, member(pod, "g", "1"));
+    }
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, "g", 3), 2);
+    fixture_release(&f);
+}
+
+/* What is written about the group once is not written again, and what was true stays so. */
+static void the_condition_is_told_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    fixture_add(&f, fixture_node("a", "1", "8Gi"));
+    struct object *told = fixture_object(
+        KIND_POD_GROUP,
+        "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\",\"uid\":\"g\",\"generation\":1},"
+        "\"spec\":{\"schedulingPolicy\":{\"gang\":{\"minCount\":2}}},"
+        "\"status\":{\"conditions\":[{\"type\":\"PodGroupScheduled\",\"status\":\"True\","
+        "\"reason\":\"Scheduled\",\"message\":\"\",\"observedGeneration\":1,"
+        "\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}");
+    fixture_add(&f, told);
+    fixture_add(&f, member("g-0", "g", "1"));
+    fixture_add(&f, member("g-1", "g", "1"));
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, "g", 2), 0);
+    assert_null(condition(&f, "g"));
+    fixture_release(&f);
+}
+
+static void gates_switch_it_off(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init_features(&f, NULL, "GenericWorkload=false");
+    fixture_add(&f, fixture_node("a", "2", "8Gi"));
+    add_gang(&f, "g", 3, 3, "1");
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, "g", 3), 2);
+    assert_null(condition(&f, "g"));
+    fixture_release(&f);
+}
+
+/* --- placements ------------------------------------------------------------------------------- */
+
+static struct object *node_in(const char *name, const char *rack, const char *cpu)
+{
+    return fixture_object(KIND_NODE,
+                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"labels\":{\"rack\":"
+                          "\"%s\"}},\"status\":{\"allocatable\":{\"cpu\":\"%s\",\"memory\":"
+                          "\"8Gi\",\"pods\":\"110\"}}}",
+                          name, name, rack, cpu);
+}
+
+static void a_topology_key_keeps_the_group_in_one_domain(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init_features(&f, NULL,
+                          "GenericWorkload=true,GangScheduling=true,"
+                          "TopologyAwareWorkloadScheduling=true");
+    for (int i = 0; i < 6; i++) {
+        char name[16], rack[16];
+        snprintf(name, sizeof(name), "n%d", i);
+        snprintf(rack, sizeof(rack), "r%d", i / 2);
+        /* Only the racks r1 and r2 have room for all, and r2 has more of it. */
+        fixture_add(&f, node_in(name, rack, i < 2 ? "1" : i < 4 ? "2" : "4"));
+    }
+    fixture_add(&f, fixture_object(KIND_POD_GROUP,
+                                   "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\","
+                                   "\"uid\":\"g\"},\"spec\":{\"schedulingPolicy\":{\"gang\":{"
+                                   "\"minCount\":3}},\"schedulingConstraints\":{\"topology\":[{"
+                                   "\"key\":\"rack\"}]}}}"));
+    for (int i = 0; i < 3; i++) {
+        char pod[16];
+        snprintf(pod, sizeof(pod), "g-%d", i);
+        fixture_add(&f, member(pod, "g", "1"));
+    }
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, "g", 3), 3);
+    /* Both take all three; the rack that is fuller afterwards is better (MostAllocated). */
+    for (int i = 0; i < 3; i++) {
+        char pod[16];
+        snprintf(pod, sizeof(pod), "g-%d", i);
+        const char *node = fixture_node_of(&f, pod);
+        assert_true(strcmp(node, "n2") == 0 || strcmp(node, "n3") == 0);
+    }
+    /* A fourth one goes where the others are, while there is room; then nowhere. */
+    fixture_add(&f, member("g-3", "g", "1"));
+    fixture_settle(&f);
+    const char *node = fixture_node_of(&f, "g-3");
+    assert_true(node && (strcmp(node, "n2") == 0 || strcmp(node, "n3") == 0));
+    fixture_add(&f, member("g-4", "g", "1"));
+    fixture_settle(&f);
+    assert_null(fixture_node_of(&f, "g-4"));
+    fixture_release(&f);
+}
+
+/* --- properties ------------------------------------------------------------------------------- */
+
+/* Random gangs on a random cluster that changes: never is a gang bound in part. */
+static bool no_gang_is_ever_bound_in_part(struct rand *r, size_t size_hint, void *ctx)
+{
+    (void)size_hint, (void)ctx;
+    struct fixture f;
+    int gangs = 1 + (int)rand_below(r, 6), size[8], min[8];
+    fixture_init(&f, NULL, NULL);
+    for (int i = 0; i < gangs; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "g%d", i);
+        size[i] = 1 + (int)rand_below(r, 6);
+        min[i] = 1 + (int)rand_below(r, (uint64_t)size[i]);
+        add_gang(&f, name, size[i], min[i], rand_below(r, 2) ? "1" : "2");
+    }
+    for (int step = 0; step < 8; step++) {
+        char name[16];
+        snprintf(name, sizeof(name), "n%d", step);
+        if (rand_below(r, 2))
+            fixture_add(&f, fixture_node(name, rand_below(r, 2) ? "3" : "5", "8Gi"));
+        fixture_pass(&f, (int64_t)rand_below(r, 20) * SECOND);
+        fixture_settle(&f);
+        assert_int_equal(engine_get_stats(f.engine).assumed_pods, 0);
+        for (int i = 0; i < gangs; i++) {
+            snprintf(name, sizeof(name), "g%d", i);
+            int n = bound(&f, name, size[i]);
+            assert_true(n == 0 || n >= min[i]);
+        }
+    }
+    /* With room for all, all come to run. */
+    fixture_add(&f, fixture_node("big", "100", "80Gi"));
+    for (int i = 0; i < 8; i++) {
+        fixture_pass(&f, 60 * SECOND);
+        fixture_settle(&f);
+    }
+    for (int i = 0; i < gangs; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "g%d", i);
+        assert_int_equal(bound(&f, name, size[i]), size[i]);
+    }
+    fixture_release(&f);
+    return true;
+}
+
+static void gangs_are_whole(void **state)
+{
+    (void)state;
+    assert_true(prop_run("gangs", 200, no_gang_is_ever_bound_in_part, NULL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_that_fit_together_are_bound),
+        cmocka_unit_test(none_is_bound_where_not_enough_fit),
+        cmocka_unit_test(a_gang_that_waits_holds_nothing),
+        cmocka_unit_test(nobody_enters_before_the_quorum_is_there),
+        cmocka_unit_test(the_quorum_is_enough),
+        cmocka_unit_test(without_a_gang_each_goes_where_it_can),
+        cmocka_unit_test(the_condition_is_told_once),
+        cmocka_unit_test(gates_switch_it_off),
+        cmocka_unit_test(a_topology_key_keeps_the_group_in_one_domain),
+        cmocka_unit_test(gangs_are_whole),
+    };
+    return cmocka_run_group_tests_name("group_cycle", tests, NULL, NULL);
+}
