@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/event.h"
 
+const struct cluster_event event_reload = {
+    .resource = BERTH_RESOURCE_ALL, .action = BERTH_ACTION_ALL, .label = EVENT_RELOAD};
+
 static const char *const resource_names[BERTH_RESOURCE_COUNT] = {
     [BERTH_RESOURCE_POD] = "Pod",
     [BERTH_RESOURCE_ASSIGNED_POD] = "AssignedPod",
@@ -92,7 +95,7 @@ static size_t label_number(const char *label)
 {
     static const char *const labels[EVENT_LABELS - 1] = {
         EVENT_FORCE_ACTIVATE,   EVENT_UNSCHEDULABLE_TIMEOUT, EVENT_BACKOFF_COMPLETE,
-        EVENT_POP_FROM_BACKOFF, EVENT_ATTEMPT_FAILURE,
+        EVENT_POP_FROM_BACKOFF, EVENT_ATTEMPT_FAILURE,       EVENT_RELOAD,
     };
     size_t i = 0;
     while (i < ARRAY_LEN(labels) && strcmp(label, labels[i]) != 0)

@@ -30,6 +30,8 @@ struct cluster_event {
 #define EVENT_ATTEMPT_FAILURE       "ScheduleAttemptFailure"
 #define EVENT_RELOAD                "ConfigurationReload" /* berth's own */
 
+extern const struct cluster_event event_reload;
+
 static inline bool event_is_wildcard(const struct cluster_event *e)
 {
     return e->resource == BERTH_RESOURCE_ALL;
@@ -53,7 +55,7 @@ bool event_next_action(unsigned *actions, unsigned *ret_action);
  * and actions.
  */
 #define EVENT_ACTIONS 16 /* each bit, and what has several */
-#define EVENT_LABELS  6  /* the above, and any other */
+#define EVENT_LABELS  7  /* the above, and any other */
 #define EVENT_NUMBERS (BERTH_RESOURCE_COUNT * EVENT_ACTIONS + EVENT_LABELS)
 size_t event_number(const struct cluster_event *e);
 

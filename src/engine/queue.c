@@ -240,10 +240,13 @@ void queue_place(struct queue *q, struct berth_queued_pod *qp, enum queue_strate
         queue_say_moved(q, qp, &qp->moved_by, was_unschedulable, to_active);
 }
 
-void queue_check_gates(struct queue *q, struct berth_queued_pod *qp, int64_t now)
+void queue_check_gates(struct queue *q, struct berth_queued_pod *qp,
+                       const struct cluster_event *event, int64_t now)
 {
-    if (!admitted(q, qp))
-        move_to(q, qp, QUEUE_UNSCHEDULABLE, now);
+    if (admitted(q, qp))
+        return;
+    qp->moved_by = *event;
+    move_to(q, qp, QUEUE_UNSCHEDULABLE, now);
 }
 
 /* --- pods come and go ------------------------------------------------------------------------- */

@@ -196,7 +196,8 @@ void queue_say_worth(const struct queue *q, const struct berth_queued_pod *qp,
 void queue_place(struct queue *q, struct berth_queued_pod *qp, enum queue_strategy strategy,
                  const struct cluster_event *event, int64_t now);
 /* Among the pods that are ready: is it still let in? Where not, it waits at its gate. */
-void queue_check_gates(struct queue *q, struct berth_queued_pod *qp, int64_t now);
+void queue_check_gates(struct queue *q, struct berth_queued_pod *qp,
+                       const struct cluster_event *event, int64_t now);
 /* What the event means for a pod that its plugins turned down. */
 enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth_queued_pod *qp,
                                        const struct cluster_event *event);

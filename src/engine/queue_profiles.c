@@ -101,7 +101,7 @@ static void follow_ready(struct following *f, struct heap *heap)
         if (!follow(f, all.v[i]))
             queue_delete(f->q, pod_info_key(all.v[i]->pod));
         else if (has_new_gates(f, all.v[i]->profile))
-            queue_check_gates(f->q, all.v[i], f->now);
+            queue_check_gates(f->q, all.v[i], &event_reload, f->now);
     vec_release(&all);
 }
 
@@ -113,8 +113,6 @@ static bool stays_rejected(const struct following *f, const struct berth_queued_
 
 static void follow_unschedulable(struct following *f, struct berth_queued_pod *qp)
 {
-    static const struct cluster_event event = {
-        .resource = BERTH_RESOURCE_ALL, .action = BERTH_ACTION_ALL, .label = EVENT_RELOAD};
     if (!follow(f, qp)) {
         queue_delete(f->q, pod_info_key(qp->pod));
         return;
@@ -123,7 +121,7 @@ static void follow_unschedulable(struct following *f, struct berth_queued_pod *q
         return;
     if (qp->gate)
         qp->gate = gate_with_id(qp->profile, qp->gate->id);
-    queue_place(f->q, qp, QUEUE_AFTER_BACKOFF, &event, f->now);
+    queue_place(f->q, qp, QUEUE_AFTER_BACKOFF, &event_reload, f->now);
     f->done.moved += qp->place != QUEUE_UNSCHEDULABLE;
 }
 

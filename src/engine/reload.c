@@ -188,8 +188,6 @@ static void set_pool(struct engine *e, struct pool *pool)
 
 static void switch_to(struct engine *e, struct setup *new, struct reload_result *ret_result)
 {
-    static const struct cluster_event event = {
-        .resource = BERTH_RESOURCE_ALL, .action = BERTH_ACTION_ALL, .label = EVENT_RELOAD};
     struct setup *old = e->setup;
     e->setup = new;
     old->older = e->replaced;
@@ -202,7 +200,7 @@ static void switch_to(struct engine *e, struct setup *new, struct reload_result 
         queue_follow_profiles(&e->queue, successor, new, engine_now(e));
     /* Who comes back from an attempt of before is not left waiting for what is no more. */
     if (!same_verdicts(old, new))
-        queue_keep_event(&e->queue, &event);
+        queue_keep_event(&e->queue, &event_reload);
     *ret_result = (struct reload_result){.moved = followed.moved, .gone = followed.gone};
 }
 

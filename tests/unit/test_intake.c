@@ -43,10 +43,47 @@ static void a_pod_held_in_permit_counts_once(void **state)
     fixture_release(&f);
 }
 
+static struct object *versioned(const char *name, const char *node)
+{
+    return fixture_object(KIND_POD,
+                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\","
+                          "\"resourceVersion\":\"7\"},\"spec\":{\"schedulerName\":"
+                          "\"default-scheduler\",\"nodeName\":\"%s\",\"containers\":[]}}",
+                          name, name, node);
+}
+
+/* The same version once more, fetched in another form: it is taken, and nobody is told. */
+static void the_same_pod_in_another_form(void **state)
+{
+    (void)state;
+    struct fixture f;
+    puppet_clear();
+    struct puppet *p = puppet_add("No", AT(FILTER));
+    p->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
+    puppet_scene(&f, 1);
+    fixture_add(&f, versioned("waits", ""));
+    fixture_add(&f, versioned("runs", "n0"));
+    fixture_schedule(&f);
+    assert_int_equal(engine_get_stats(f.engine).unschedulable, 1);
+    struct object *waits = versioned("waits", ""), *runs = versioned("runs", "n0");
+    object_ref(waits);
+    object_ref(runs);
+    fixture_update(&f, versioned("waits", ""), waits);
+    fixture_update(&f, versioned("runs", "n0"), runs);
+    /* The puppet has no word on events, so it would be told of any. */
+    assert_int_equal(engine_get_stats(f.engine).unschedulable, 1);
+    assert_ptr_equal(queue_get(&f.engine->queue, STR("waits"))->pod->object, waits);
+    assert_ptr_equal(cache_pod(&f.engine->cache, STR("runs"))->pod->object, runs);
+    object_unref(waits);
+    object_unref(runs);
+    fixture_release(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_held_in_permit_counts_once),
+        cmocka_unit_test(the_same_pod_in_another_form),
     };
     return cmocka_run_group_tests_name("intake", tests, NULL, NULL);
 }

@@ -294,6 +294,45 @@ static void scores_change_with_the_next_cycle(void **state)
     fixture_release(&f);
 }
 
+static const char *affinity(const char *zone)
+{
+    static char text[512];
+    snprintf(text, sizeof(text),
+             CONFIG "profiles:\n- schedulerName: default-scheduler\n  pluginConfig:\n"
+                    "  - name: NodeAffinity\n    args:\n      addedAffinity:\n"
+                    "        requiredDuringSchedulingIgnoredDuringExecution:\n"
+                    "          nodeSelectorTerms:\n          - matchExpressions:\n"
+                    "            - {key: zone, operator: In, values: [%s]}\n",
+             zone);
+    return text;
+}
+
+/* What was remembered of nodes was about the old arguments. */
+static void answers_of_nodes_follow(void **state)
+{
+    (void)state;
+    static const char *const zones[] = {"b", "a", "b", "b", "a"};
+    struct fixture f;
+    struct err err;
+    fixture_init(&f, affinity("a"), NULL);
+    for (char i = 'a'; i < 'c'; i++)
+        fixture_add(&f, fixture_object(KIND_NODE,
+                                       "{\"metadata\":{\"name\":\"%c\",\"uid\":\"%c\",\"labels\":"
+                                       "{\"zone\":\"%c\"}},\"status\":{\"allocatable\":{\"cpu\":"
+                                       "\"8\",\"memory\":\"8Gi\",\"pods\":\"110\"}}}",
+                                       i, i, i));
+    for (size_t i = 0; i < ARRAY_LEN(zones); i++) {
+        struct reload_result result;
+        char name[] = {'p', (char)('0' + i), '\0'};
+        struct fixture_reload to = {.config = affinity(zones[i])};
+        assert_int_equal(fixture_reload(&f, &to, &result, &err), 0);
+        add(&f, name);
+        fixture_settle(&f);
+        assert_string_equal(fixture_node_of(&f, name), zones[i]);
+    }
+    fixture_release(&f);
+}
+
 static void order_of_the_queue_follows(void **state)
 {
     (void)state;
@@ -923,6 +962,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(next_cycle_has_new_instances),
         cmocka_unit_test(scores_change_with_the_next_cycle),
+        cmocka_unit_test(answers_of_nodes_follow),
         cmocka_unit_test(order_of_the_queue_follows),
         cmocka_unit_test(backoff_follows),
         cmocka_unit_test(threads_follow),
