@@ -24,6 +24,14 @@ struct berth_pod *preemption_pod(const struct berth_cycle *cycle)
     return cycle->engine->attempt.queued->pod;
 }
 
+struct str preemption_promise(const struct berth_cycle *cycle, const struct berth_pod *pod)
+{
+    struct str written = pod->pod->status.nominated_node_name;
+    return str_empty(written)
+               ? nominator_node_of(&cycle->engine->queue.nominator, pod_info_key(pod))
+               : written;
+}
+
 const struct berth_node *preemption_node(const struct berth_cycle *cycle, struct str name)
 {
     const struct berth_node *node = cache_node(&cycle->engine->cache, name);

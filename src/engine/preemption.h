@@ -45,6 +45,8 @@ enum berth_code preemption_run(struct berth_cycle *cycle, const struct berth_han
 bool preemption_blocks(const struct berth_handle *handle, const struct berth_pod *pod);
 /* The newest version of the pod that the attempt is about. */
 struct berth_pod *preemption_pod(const struct berth_cycle *cycle);
+/* The node that the pod is promised, whether that has been written already or not; empty: none. */
+struct str preemption_promise(const struct berth_cycle *cycle, const struct berth_pod *pod);
 /* What the filters say of the node of that name; NULL: there is none. */
 const struct berth_node *preemption_node(const struct berth_cycle *cycle, struct str name);
 

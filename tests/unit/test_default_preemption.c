@@ -215,6 +215,31 @@ static void victims_that_take_their_time_are_waited_for(void **state)
     fixture_release(&f);
 }
 
+/* The promise of a node may take longer to be written than the victims to be told. */
+static void a_promise_counts_before_it_is_written(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, 2);
+    ADD(&f, .name = "slow", .node = "n0", .priority = 2, .cpu = 2);
+    ADD(&f, .name = "slower", .node = "n0", .priority = 1, .cpu = 2);
+    ADD(&f, .name = "low", .node = "n1", .priority = 3, .cpu = 4);
+    ADD(&f, .name = "high", .priority = 9, .cpu = 4);
+    fixture_schedule(&f);
+    assert_string_equal(promised(&f, "high"), "n0");
+    fixture_answer(&f, fixture_eviction(&f, "slow"), 404, "gone");
+    fixture_update(&f, POD(.name = "slower", .node = "n0", .priority = 1, .cpu = 2),
+                   POD(.name = "slower", .node = "n0", .priority = 1, .cpu = 2, .leaving = true));
+    fixture_answer(&f, fixture_eviction(&f, "slower"), 404, "gone");
+    fixture_delete(&f, POD(.name = "slow", .node = "n0", .priority = 2, .cpu = 2));
+    fixture_pass(&f, 10 * NSEC_PER_SEC);
+    fixture_schedule(&f);
+    assert_string_equal(evicted(&f), "");
+    assert_says(&f, "high",
+                "preemption: not eligible due to a terminating pod on the nominated node.");
+    fixture_release(&f);
+}
+
 /* --- which node, and who is spared ------------------------------------------------------------ */
 
 static void the_rules_decide_in_their_order(void **state)
@@ -633,6 +658,7 @@ int main(void)
         cmocka_unit_test(the_least_important_pod_makes_room),
         cmocka_unit_test(some_pods_never_preempt),
         cmocka_unit_test(victims_that_take_their_time_are_waited_for),
+        cmocka_unit_test(a_promise_counts_before_it_is_written),
         cmocka_unit_test(the_rules_decide_in_their_order),
         cmocka_unit_test(budgets_are_spared_first),
         cmocka_unit_test(few_nodes_are_enough),

@@ -115,7 +115,7 @@ static bool leaves_by_preemption(const struct pod *pod)
 static bool waits_for_victims(const struct default_preemption *self,
                               const struct berth_cycle *cycle, const struct berth_pod *pod)
 {
-    struct str name = pod->pod->status.nominated_node_name;
+    struct str name = preemption_promise(cycle, pod);
     const struct berth_node *node = str_empty(name) ? NULL : preemption_node(cycle, name);
     /* Where the victims' leaving would not help any more, others may have to go. */
     if (!node || self->host->node_verdict(cycle, node) == BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE)
