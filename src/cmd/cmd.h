@@ -2,8 +2,10 @@
 /*
  * cmd.h - berth's subcommands.
  *
- * Purpose:   one table in commands.c, one file per command. A command gets its own argv (argv[0] is
- * its name) and returns the exit code. Ownership: - Threading: main thread.
+ * Purpose:   one table in commands.c, one file per command. A command gets its own argv (argv[0]
+ *            is its name) and returns the exit code.
+ * Ownership: -
+ * Threading: main thread.
  */
 #ifndef BERTH_CMD_CMD_H
 #define BERTH_CMD_CMD_H
