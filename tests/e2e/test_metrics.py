@@ -53,9 +53,12 @@ VALUES = {
     ("registered_metrics_total", "stability_level"): {"INTERNAL"},
     # Batching by signatures is not in berth.
     ("scheduler_framework_extension_point_duration_seconds", "extension_point"): {"Sign"},
-    # Of one attempt in ten it is told: what happens to few pods may be missed. And Sign, again.
-    ("scheduler_plugin_execution_duration_seconds", "extension_point"): {"PostFilter", "Sign"},
-    ("scheduler_plugin_execution_duration_seconds", "plugin"): {"DefaultPreemption"},
+    # Of one attempt in ten it is told: what happens to few pods may be missed. GangScheduling needs
+    # no gate in berth, and is the only one with a Permit. And Sign, again.
+    ("scheduler_plugin_execution_duration_seconds", "extension_point"): {
+        "Permit", "PostFilter", "Sign"},
+    ("scheduler_plugin_execution_duration_seconds", "plugin"): {
+        "DefaultPreemption", "GangScheduling"},
     ("scheduler_plugin_execution_duration_seconds", "status"): {
         "Error", "Unschedulable", "UnschedulableAndUnresolvable"},
     # Its indexes need no goroutines.
