@@ -146,8 +146,8 @@ void group_submit(struct engine *e, struct group_cycle *g)
 {
     struct group_run *run = &g->run;
     /* Members that were not tried share the group's fate. */
-    while (run->tries.n < g->members.n)
-        vec_push(&run->tries, (struct group_try){.queued = g->members.v[run->tries.n]});
+    for (size_t i = run->tries.n; i < g->members.n; i++)
+        vec_push(&run->tries, (struct group_try){.queued = g->members.v[i]});
     for (size_t i = 0; i < run->tries.n; i++)
         submit_member(e, run, &run->tries.v[i]);
     tell_condition(e, g);
