@@ -220,13 +220,13 @@ void engine_tick(struct engine *e)
 {
     int64_t now = engine_now(e);
     queue_flush(&e->queue, now);
-    binding_expire(e, now);
+    permit_expire(e, now);
     binding_run_ready(e);
 }
 
 int64_t engine_next_wake(const struct engine *e)
 {
-    return MIN(queue_next_flush(&e->queue), binding_next_deadline(e));
+    return MIN(queue_next_flush(&e->queue), permit_next_deadline(e));
 }
 
 /* --- what to do ------------------------------------------------------------------------------- */
