@@ -27,10 +27,12 @@
         }                                                                      \
     } while (0)
 
-#define vec_push(vec, ...)                    \
-    do {                                      \
-        vec_reserve((vec), (vec)->n + 1);     \
-        (vec)->v[(vec)->n++] = (__VA_ARGS__); \
+/* What is pushed may speak of the vector itself: it is read before n changes. */
+#define vec_push(vec, ...)                  \
+    do {                                    \
+        vec_reserve((vec), (vec)->n + 1);   \
+        (vec)->v[(vec)->n] = (__VA_ARGS__); \
+        (vec)->n++;                         \
     } while (0)
 
 #define vec_pop(vec)   ((vec)->v[--(vec)->n])

@@ -27,11 +27,6 @@ static bool term_takes(const struct pod_term *term, const struct object_meta *me
            selector_matches(&term->selector, &meta->labels);
 }
 
-bool pod_term_matches(const struct pod_term *term, const struct berth_pod *pod)
-{
-    return term_takes(term, &pod->pod->metadata);
-}
-
 bool pod_selection_takes(const struct pod_selection *s, const struct object_meta *meta)
 {
     if (s->without_terminating && meta->deletion_timestamp.set)

@@ -25,7 +25,6 @@ struct pod_selection {
     bool without_terminating; /* pods that have a deletion timestamp do not count */
 };
 
-bool pod_term_matches(const struct pod_term *term, const struct berth_pod *pod);
 bool pod_selection_matches(const struct pod_selection *s, const struct berth_pod *pod);
 /* The same, of a pod that is not at hand. */
 bool pod_selection_takes(const struct pod_selection *s, const struct object_meta *meta);

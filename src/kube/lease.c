@@ -590,11 +590,6 @@ struct str lease_elector_identity(const struct lease_elector *e)
     return e->options.identity;
 }
 
-struct str lease_elector_leader(const struct lease_elector *e)
-{
-    return str_of(e->holder);
-}
-
 bool lease_elector_is_healthy(const struct lease_elector *e, int64_t tolerance)
 {
     return e->phase != PHASE_LEADING ||

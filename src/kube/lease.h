@@ -54,8 +54,6 @@ struct lease_elector *lease_elector_free(struct lease_elector *elector);
 
 bool lease_elector_is_leader(const struct lease_elector *elector);
 struct str lease_elector_identity(const struct lease_elector *elector);
-/* The holder last seen; empty: none. */
-struct str lease_elector_leader(const struct lease_elector *elector);
 /*
  * For health checks: false where we lead and have not renewed for the lease's duration and
  * `tolerance` more, which means that something is stuck.

@@ -107,11 +107,6 @@ struct loop *rest_client_loop(const struct rest_client *client)
     return client->loop;
 }
 
-const struct kube_config *rest_client_config(const struct rest_client *client)
-{
-    return client->config;
-}
-
 int64_t rest_client_retry_unit(const struct rest_client *client)
 {
     return client->options.retry_unit;

@@ -52,7 +52,6 @@ int rest_client_new(struct loop *loop, const struct kube_config *config,
 /* Open calls end without a callback. NULL is fine; returns NULL. */
 struct rest_client *rest_client_free(struct rest_client *client);
 struct loop *rest_client_loop(const struct rest_client *client);
-const struct kube_config *rest_client_config(const struct rest_client *client);
 /* One second, as options have it: what else waits for the server does so in this unit. */
 int64_t rest_client_retry_unit(const struct rest_client *client);
 
