@@ -190,6 +190,11 @@ def roles_allow_nothing_that_kube_schedulers_do_not(c):
     upstream = [json.loads(c.kubectl("get", "clusterrole", name, "-o", "json"))
                 for name in ("system:kube-scheduler", "system:volume-scheduler")]
     may = rights(*upstream)
+    # The server gives these to kube-scheduler where its gate GenericWorkload is on, and only then;
+    # one manifest serves both, and where there are no pod groups the rights are to nothing.
+    check(not [r for r in may if r.resource.startswith("podgroups")], "the gate is on")
+    may |= {Right("scheduling.k8s.io", "podgroups", verb, "") for verb in ("list", "watch")}
+    may.add(Right("scheduling.k8s.io", "podgroups/status", "patch", ""))
     # Its lease has another name.
     may |= {r._replace(name="berth") for r in may if r.name == "kube-scheduler"}
     ours = rights(*roles_of(second(c)))
