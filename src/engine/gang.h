@@ -25,7 +25,7 @@ void gang_activate(const struct berth_handle *h, const struct berth_pod *pod);
 /* This plugin no longer holds it in Permit, if it did. */
 void gang_allow(const struct berth_handle *h, const struct berth_pod *pod);
 
-/* --- for the engine: BerthGangsHoldNothing ----------------------------------------------------- */
+/* --- for the engine: BerthGangsHoldNothing ---------------------------------------------------- */
 
 /* The pod has been deleted, or has not got its node after all. */
 void gang_lost_member(struct engine *engine, const struct pod *pod);

@@ -355,7 +355,7 @@ static void pods_alone_preempt_alone(void **state)
     fixture_release(&f);
 }
 
-/* --- where the scheduler waits for the eviction ------------------------------------------------ */
+/* --- where the scheduler waits for the eviction ----------------------------------------------- */
 
 static void an_eviction_that_is_waited_for(void **state)
 {
