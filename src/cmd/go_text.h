@@ -3,8 +3,9 @@
  * go_text.h - values read from text as Go's strconv, time and encoding/csv read them.
  *
  * Purpose:   flags of kube-scheduler take "0x10" and "1_000" for a number, and say
- * `strconv.ParseInt: parsing "abc": invalid syntax` to what is none. So do ours. Ownership: values;
- * texts of lists are copied to the arena. Threading: any.
+ *            `strconv.ParseInt: parsing "abc": invalid syntax` to what is none. So do ours.
+ * Ownership: values; texts of lists are copied to the arena.
+ * Threading: any.
  */
 #ifndef BERTH_CMD_GO_TEXT_H
 #define BERTH_CMD_GO_TEXT_H

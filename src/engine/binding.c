@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/binding.h"
 
-#include "base/time.h"
 #include "engine/cycle_timing.h"
 #include "engine/gang.h"
 #include "engine/internal.h"
@@ -14,9 +13,9 @@ static void forget_answers(struct berth_op *op)
     for (size_t i = 0; op->ready && i < e->ready_ops.n; i++)
         if (e->ready_ops.v[i] == op)
             e->ready_ops.v[i] = NULL;
-    for (size_t i = 0; i < e->newly_held.n; i++)
-        if (e->newly_held.v[i] == op)
-            e->newly_held.v[i] = NULL;
+    if (op->newly_held)
+        e->newly_held.v[op->newly_held - 1] = NULL;
+    op->newly_held = 0;
     op->ready = op->answered = false;
     if (op->write_id)
         map_del(&e->ops_by_write, write_key(&op->write_id));
@@ -27,6 +26,7 @@ static void free_op(struct berth_op *op)
 {
     struct engine *e = op->engine;
     forget_answers(op);
+    permit_release(op);
     map_del(&e->ops_by_pod, pod_info_key(op->pod));
     vec_swap_remove(&e->ops, op->index);
     if (op->index < e->ops.n)
@@ -371,6 +371,7 @@ void binding_answer(struct berth_op *op, const struct berth_handle *by, enum ber
 {
     if (op->answered)
         return;
+    permit_release(op);
     op->answered = true;
     op->code = code;
     op->answered_by = by;
@@ -449,9 +450,13 @@ static void tell_nomination(struct berth_op *op)
 /* Who was let go at once, as the last of a gang lets the others go, has nothing to tell. */
 static void tell_held(struct engine *e)
 {
-    for (size_t i = 0; i < e->newly_held.n; i++)
-        if (e->newly_held.v[i] && e->newly_held.v[i]->holds)
-            tell_nomination(e->newly_held.v[i]);
+    for (size_t i = 0; i < e->newly_held.n; i++) {
+        struct berth_op *op = e->newly_held.v[i];
+        if (op)
+            op->newly_held = 0;
+        if (op && op->holds)
+            tell_nomination(op);
+    }
     vec_clear(&e->newly_held);
 }
 
@@ -467,81 +472,7 @@ void binding_run_ready(struct engine *e)
         reload_reap(e);
 }
 
-/* --- Permit ----------------------------------------------------------------------------------- */
-
-bool binding_allow(struct berth_op *op, const struct berth_handle *by)
-{
-    for (size_t i = 0; op->holds && !op->answered && i < op->waiting.waits.n; i++) {
-        /* By name, as upstream: of whichever profile, be it of another configuration. */
-        if (op->waiting.waits.v[i].handle->id != by->id)
-            continue;
-        vec_swap_remove(&op->waiting.waits, i);
-        if (op->waiting.waits.n == 0)
-            binding_answer(op, NULL, BERTH_SUCCESS, STR(""));
-        return true;
-    }
-    return false;
-}
-
-bool binding_reject(struct berth_op *op, const struct berth_handle *by, struct str reason)
-{
-    if (!op->holds || op->answered)
-        return false;
-    binding_answer(op, by, BERTH_UNSCHEDULABLE, reason);
-    return true;
-}
-
-bool binding_preempt(struct berth_op *op, struct str plugin)
-{
-    if (op->holds) {
-        if (op->answered)
-            return false;
-        op->preempted = xstrdup("waiting on permit for pod: preempted");
-        binding_answer(op, NULL, BERTH_ERROR, STR("preempted"));
-        return true;
-    }
-    if (op->point != POINT_PRE_BIND)
-        return false;
-    /* The plugin that is at work is waited for, and no other is asked. */
-    if (!op->preempted)
-        op->preempted = xasprintf("preempted by %.*s", STR_ARG(plugin));
-    return true;
-}
-
-static void expire(struct berth_op *op, const struct permit_wait *wait)
-{
-    struct buf reason = BUF_INIT;
-    buf_add_cstr(&reason, "rejected due to timeout after waiting ");
-    duration_format(wait->timeout, &reason);
-    buf_add_printf(&reason, " at plugin %s", wait->handle->plugin->name);
-    binding_reject(op, wait->handle, buf_str(&reason));
-    buf_release(&reason);
-}
-
-int64_t binding_next_deadline(const struct engine *e)
-{
-    int64_t next = INT64_MAX;
-    for (size_t i = 0; i < e->ops.n; i++) {
-        const struct berth_op *op = e->ops.v[i];
-        for (size_t k = 0; op->holds && !op->answered && k < op->waiting.waits.n; k++)
-            next = MIN(next, op->waiting.waits.v[k].deadline);
-    }
-    return next;
-}
-
-int64_t binding_expire(struct engine *e, int64_t now)
-{
-    for (size_t i = 0; i < e->ops.n; i++) {
-        struct berth_op *op = e->ops.v[i];
-        const struct permit_wait *first = NULL;
-        for (size_t k = 0; op->holds && !op->answered && k < op->waiting.waits.n; k++)
-            if (!first || op->waiting.waits.v[k].deadline < first->deadline)
-                first = &op->waiting.waits.v[k];
-        if (first && first->deadline <= now)
-            expire(op, first);
-    }
-    return binding_next_deadline(e);
-}
+/* --- before PreBind --------------------------------------------------------------------------- */
 
 static void failed_pre_flight(struct berth_op *op, const struct berth_handle *h,
                               enum berth_code code)
@@ -638,12 +569,15 @@ void binding_start(struct engine *e, struct berth_queued_pod *queued, struct ber
     op->after_cycle = true;
     if (!run_pre_flight(op, &work))
         return;
-    op->holds = op->waiting.waits.n > 0;
+    if (op->waiting.waits.n)
+        permit_hold(op);
     if (work)
         tell_nomination(op);
     if (op->holds) {
-        if (!work)
+        if (!work) {
             vec_push(&e->newly_held, op);
+            op->newly_held = e->newly_held.n;
+        }
         cycle_mark(op->cycle);
         say(&e->voice, 4, "Pod waiting on permit", KV_POD(op->pod));
         return;

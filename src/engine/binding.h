@@ -15,6 +15,7 @@
 #ifndef BERTH_ENGINE_BINDING_H
 #define BERTH_ENGINE_BINDING_H
 
+#include "base/heap.h"
 #include "engine/cycle.h"
 #include "engine/ports.h"
 #include "engine/reserve.h"
@@ -36,8 +37,11 @@ struct berth_op {
     size_t index;         /* in engine.ops */
 
     struct berth_waiting_pod waiting;
-    bool holds;       /* Permit holds it */
-    bool after_cycle; /* the scheduling cycle is over: others have seen it on its node */
+    bool holds;            /* Permit holds it */
+    struct heap_node held; /* while it does and nobody has answered: in engine.held */
+    int64_t deadline;      /* the first of those in waiting */
+    size_t newly_held;     /* index in engine.newly_held + 1; 0: not in there */
+    bool after_cycle;      /* the scheduling cycle is over: others have seen it on its node */
     struct plugin_set skip_pre_bind; /* PreBind plugins that will have nothing to do */
     char *preempted;                 /* it is not to be bound, and why; NULL: it is */
 
@@ -68,19 +72,6 @@ void binding_write(struct berth_op *op, const struct berth_pod *pod, struct str 
 /* The answer of an extender that binds. */
 void binding_extender_done(struct engine *engine, uint64_t id,
                            const struct extender_result *result);
-
-/* A plugin no longer holds the pod. False where it did not. */
-bool binding_allow(struct berth_op *op, const struct berth_handle *by);
-/* The pod is not to be placed. False where nobody holds it any more. */
-bool binding_reject(struct berth_op *op, const struct berth_handle *by, struct str reason);
-/*
- * Somebody else needs the room, by the idea of that plugin: the pod is tried again. False where it
- * is too late, since its binding is being written.
- */
-bool binding_preempt(struct berth_op *op, struct str plugin);
-/* Rejects what has waited long enough; gives the time at which to look again. */
-int64_t binding_expire(struct engine *engine, int64_t now);
-int64_t binding_next_deadline(const struct engine *engine);
 
 /* The op of a pod; NULL: none is under way. */
 struct berth_op *binding_of(const struct engine *engine, struct str uid);

@@ -16,7 +16,8 @@ struct window {
     size_t from, n;
     bool asked; /* somebody has left a node in a dry run before */
     struct finding *findings;
-    struct what_if *what_if; /* one for each thread */
+    struct what_if *what_if;  /* one for each thread */
+    const uint64_t *promised; /* slots of nodes that are; NULL: none is */
 };
 
 static const struct berth_node *node_at(const struct dry_run *run, size_t i)
@@ -59,7 +60,24 @@ static void look_at(const struct window *w, size_t worker, size_t i)
 /* What plugins have to find out for nominated pods is for the engine's thread. */
 static bool is_promised(const struct window *w, size_t i)
 {
-    return what_if_is_promised(w->run->cycle->engine, w->run->pod, node_at(w->run, w->from + i));
+    const struct berth_node *node = node_at(w->run, w->from + i);
+    return w->promised && word_bit(w->promised, node->slot) &&
+           what_if_is_promised(w->run->cycle->engine, w->run->pod, node);
+}
+
+/* The slots of nodes that are promised to anybody; NULL: there are none. */
+static const uint64_t *find_promised(const struct dry_run *run)
+{
+    struct engine *e = run->cycle->engine;
+    if (!e->queue.nominator.nodes.n)
+        return NULL;
+    uint64_t *slots = arena_array(&run->cycle->arena, uint64_t, BITSET_WORDS(e->cache.columns.n));
+    map_each (entry, &e->queue.nominator.nodes) {
+        const struct berth_node *node = cache_node(&e->cache, entry->key);
+        if (node && node->object)
+            word_set(slots, node->slot);
+    }
+    return slots;
 }
 
 static void look_at_some(void *ctx, size_t worker, size_t from, size_t to)
@@ -203,6 +221,7 @@ void dry_run(struct dry_run *run)
     struct workers *workers = &run->cycle->engine->workers;
     size_t largest = MAX(run->enough, (size_t)WORKERS_MIN_ITEMS);
     struct window w = {.run = run,
+                       .promised = find_promised(run),
                        .findings = xcalloc(MIN(largest, run->n_nodes), sizeof(struct finding)),
                        .what_if = xcalloc(workers->n, sizeof(struct what_if))};
     struct count count = {0};

@@ -3,8 +3,9 @@
  * event.h - something happened that may make pods schedulable (upstream: ClusterEvent).
  *
  * Purpose:   what changed (resource and action), the object before and after, and which waiting
- * pods are meant. Ownership: borrows objects; event_keep and event_drop for those who hold on to
- * one. Threading: the engine's thread.
+ *            pods are meant.
+ * Ownership: borrows objects; event_keep and event_drop for those who hold on to one.
+ * Threading: the engine's thread.
  */
 #ifndef BERTH_ENGINE_EVENT_H
 #define BERTH_ENGINE_EVENT_H

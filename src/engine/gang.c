@@ -27,7 +27,7 @@ void gang_allow(const struct berth_handle *h, const struct berth_pod *pod)
 {
     struct berth_op *op = binding_of(h->engine, pod_info_key(pod));
     if (op)
-        binding_allow(op, h);
+        permit_allow(op, h);
 }
 
 /* --- BerthGangsHoldNothing -------------------------------------------------------------------- */
@@ -52,8 +52,8 @@ static void give_up_if_short(struct engine *e, struct str namespace, struct str 
         struct berth_op *op =
             m->state == MEMBER_ASSUMED ? binding_of(e, pod_info_key(m->pod)) : NULL;
         if (op && op->holds && op->waiting.waits.n)
-            binding_reject(op, op->waiting.waits.v[0].handle,
-                           STR("the gang has lost a member and gives up what it holds"));
+            permit_reject(op, op->waiting.waits.v[0].handle,
+                          STR("the gang has lost a member and gives up what it holds"));
     }
 }
 

@@ -193,8 +193,8 @@ void group_submit(struct engine *e, struct group_cycle *g)
     struct group_run *run = &g->run;
     size_t placed = 0;
     /* Members that were not tried share the group's fate. */
-    while (run->tries.n < g->members.n)
-        vec_push(&run->tries, (struct group_try){.queued = g->members.v[run->tries.n]});
+    for (size_t i = run->tries.n; i < g->members.n; i++)
+        vec_push(&run->tries, (struct group_try){.queued = g->members.v[i]});
     evict_held_back(run);
     for (size_t i = 0; i < run->tries.n; i++)
         placed += submit_member(e, run, &run->tries.v[i]);

@@ -192,3 +192,14 @@ bool node_info_remove_pod(struct berth_node *node, struct str uid)
         }
     return false;
 }
+
+bool node_info_remove_this(struct berth_node *node, const struct berth_pod *pod)
+{
+    /* Who came last mostly goes first: dry runs put pods back to see whether they can stay. */
+    for (size_t i = node->pods.n; i-- > 0;)
+        if (node->pods.v[i] == pod) {
+            remove_at(node, i);
+            return true;
+        }
+    return false;
+}

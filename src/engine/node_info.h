@@ -63,5 +63,7 @@ void node_info_add_pod(struct berth_node *node, struct berth_pod *pod);
 void node_info_reorder(struct berth_node *node, struct berth_pod *const *order);
 /* By UID; false where it is not there. */
 bool node_info_remove_pod(struct berth_node *node, struct str uid);
+/* The very same; an older or newer version of it is another. */
+bool node_info_remove_this(struct berth_node *node, const struct berth_pod *pod);
 
 #endif

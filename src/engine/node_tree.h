@@ -3,8 +3,9 @@
  * node_tree.h - in which order nodes are looked at.
  *
  * Purpose:   nodes by zone, zones and nodes in the order in which they came; the list takes one
- * node of each zone in turn, so that a sample of the nodes is a sample of the zones. Ownership:
- * borrows nodes; owns the names of zones. Threading: the engine's thread.
+ *            node of each zone in turn, so that a sample of the nodes is a sample of the zones.
+ * Ownership: borrows nodes; owns the names of zones.
+ * Threading: the engine's thread.
  */
 #ifndef BERTH_ENGINE_NODE_TREE_H
 #define BERTH_ENGINE_NODE_TREE_H

@@ -38,6 +38,21 @@ const struct berth_node *preemption_node(const struct berth_cycle *cycle, struct
     return node && node->object ? node : NULL;
 }
 
+bool preemption_has_come_true(struct berth_cycle *cycle, const struct berth_pod *pod,
+                              const struct berth_node *promised)
+{
+    struct engine *e = cycle->engine;
+    struct berth_node *node = cache_node(&e->cache, str_of(promised->name));
+    const struct berth_handle *plugin;
+    if (!cycle->resumed || !cycle->promised.refused || cycle->promised.slot != promised->slot ||
+        !cycle_prepare_again(cycle, pod))
+        return false;
+    status_clear(&e->status);
+    enum berth_code code = cycle_filter_node(cycle, pod, node, &e->status, &plugin);
+    status_clear(&e->status);
+    return code == BERTH_SUCCESS;
+}
+
 bool preemption_blocks(const struct berth_handle *handle, const struct berth_pod *pod)
 {
     return eviction_blocks(handle->engine, pod_info_key(pod));
@@ -112,6 +127,12 @@ static bool is_prepared(struct berth_cycle *cycle, const struct berth_pod *pod)
     return !cycle->resumed || cycle_prepare_again(cycle, pod);
 }
 
+static size_t enough(const struct preemption_policy *policy, size_t n_nodes)
+{
+    int64_t n = (int64_t)n_nodes, part = n * policy->min_percentage / 100;
+    return (size_t)MIN(n, MAX(part, policy->min_absolute));
+}
+
 static void search(struct dry_run *run)
 {
     struct engine *e = run->cycle->engine;
@@ -122,7 +143,7 @@ static void search(struct dry_run *run)
     if (!run->n_nodes || !is_prepared(run->cycle, run->pod))
         return;
     run->offset = (size_t)rand_below(&e->rand, run->n_nodes);
-    run->enough = run->policy->enough(run->policy->ctx, run->n_nodes);
+    run->enough = enough(run->policy, run->n_nodes);
     dry_run(run);
 }
 

@@ -24,8 +24,8 @@ struct victims {
 
 struct preemption_policy {
     const void *ctx;
-    /* How many candidates will do, if so many nodes could be helped. */
-    size_t (*enough)(const void *ctx, size_t n_nodes);
+    /* So many candidates will do: of the nodes that could be helped, at least. */
+    int64_t min_percentage, min_absolute;
     /*
      * The dry run on a node, which begins with what_if_begin. Success with at least one victim, or
      * why not, with reasons in what_if.status. Any thread: changes nothing but what it is given.
@@ -47,6 +47,12 @@ bool preemption_blocks(const struct berth_handle *handle, const struct berth_pod
 struct berth_pod *preemption_pod(const struct berth_cycle *cycle);
 /* The node that the pod is promised, whether that has been written already or not; empty: none. */
 struct str preemption_promise(const struct berth_cycle *cycle, const struct berth_pod *pod);
+/*
+ * Has the promised node, which the filters refused, got room for the pod while extenders were asked
+ * about others? Upstream does not know yet: it works on the cluster as it was.
+ */
+bool preemption_has_come_true(struct berth_cycle *cycle, const struct berth_pod *pod,
+                              const struct berth_node *promised);
 /* What the filters say of the node of that name; NULL: there is none. */
 const struct berth_node *preemption_node(const struct berth_cycle *cycle, struct str name);
 

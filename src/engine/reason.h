@@ -2,11 +2,12 @@
 /*
  * reason.h - why a node was refused, as a number.
  *
- * Purpose:   a cycle over 5,000 nodes gives 5,000 verdicts and a handful of different reasons. Each
- *            text is kept once and known by its number; a list of several reasons of one verdict
- * has a number of its own. Text is built when somebody reads. Ownership: the table owns its texts
- * and keeps them to the end, so a plugin must not put pod or object names into reasons without
- * bound: beyond REASONS_MAX all share one text. Threading: the engine's thread.
+ * Purpose:   a cycle over 5,000 nodes gives 5,000 verdicts and a handful of different reasons.
+ *            Each text is kept once and known by its number; a list of several reasons of one
+ *            verdict has a number of its own. Text is built when somebody reads.
+ * Ownership: the table owns its texts and keeps them to the end, so a plugin must not put pod or
+ *            object names into reasons without bound: beyond REASONS_MAX all share one text.
+ * Threading: the engine's thread.
  */
 #ifndef BERTH_ENGINE_REASON_H
 #define BERTH_ENGINE_REASON_H

@@ -3,10 +3,11 @@
  * setup.h - what an engine has made of one configuration: profiles, plugin instances, extenders.
  *
  * Purpose:   all that a reload replaces, in one piece, so that the old and the new can stand side
- * by side: attempts and bindings under way end with what they began with. Ownership: an engine has
- * one that is current and any number that have been replaced and are still in use by cycles; those
- * go with their last cycle (reload.h). A setup owns its profiles. Threading: the engine's thread;
- * constant once it is made.
+ *            by side: attempts and bindings under way end with what they began with.
+ * Ownership: an engine has one that is current and any number that have been replaced and are
+ *            still in use by cycles; those go with their last cycle (reload.h). A setup owns its
+ *            profiles.
+ * Threading: the engine's thread; constant once it is made.
  */
 #ifndef BERTH_ENGINE_SETUP_H
 #define BERTH_ENGINE_SETUP_H

@@ -35,6 +35,26 @@ void what_if_release(struct what_if *w)
     free(w->promised);
 }
 
+/* Who has been promised the node keeps it against a pod that is not above him. */
+static bool counts_for(const struct berth_pod *pod, const struct berth_pod *nominated)
+{
+    return nominated->priority >= pod->priority &&
+           !str_eq(pod_info_key(nominated), pod_info_key(pod));
+}
+
+static const struct nominated_node *promises_for(const struct engine *e,
+                                                 const struct berth_pod *pod,
+                                                 const struct berth_node *node)
+{
+    if (!e->queue.nominator.nodes.n)
+        return NULL;
+    const struct nominated_node *n = nominator_node(&e->queue.nominator, str_of(node->name));
+    for (size_t i = 0; n && i < n->pods.n; i++)
+        if (counts_for(pod, n->pods.v[i]))
+            return n;
+    return NULL;
+}
+
 void what_if_begin(struct what_if *w, const struct berth_cycle *cycle,
                    const struct berth_node *node)
 {
@@ -57,6 +77,7 @@ void what_if_begin(struct what_if *w, const struct berth_cycle *cycle,
         vec_push(&w->cycle.state, item);
     }
     node_info_borrow(&w->node, node);
+    w->promises = promises_for(cycle->engine, w->pod, node);
 }
 
 /* --- pods come and go ------------------------------------------------------------------------- */
@@ -106,7 +127,7 @@ bool what_if_add(struct what_if *w, struct berth_pod *other)
 
 bool what_if_remove(struct what_if *w, struct berth_pod *other)
 {
-    bool was_there = node_info_remove_pod(&w->node, pod_info_key(other));
+    bool was_there = node_info_remove_this(&w->node, other);
     assert(was_there);
     (void)was_there;
     return tell_plugins(w, other, false);
@@ -125,32 +146,15 @@ enum berth_code what_if_filter(struct what_if *w, const struct berth_handle **re
     return code;
 }
 
-/* Who has been promised the node keeps it against a pod that is not above him. */
-static bool counts_for(const struct berth_pod *pod, const struct berth_pod *nominated)
-{
-    return nominated->priority >= pod->priority &&
-           !str_eq(pod_info_key(nominated), pod_info_key(pod));
-}
-
-static const struct nominated_node *promises(const struct engine *e, const struct berth_node *node)
-{
-    return e->queue.nominator.nodes.n ? nominator_node(&e->queue.nominator, str_of(node->name))
-                                      : NULL;
-}
-
 bool what_if_is_promised(const struct engine *e, const struct berth_pod *pod,
                          const struct berth_node *node)
 {
-    const struct nominated_node *n = promises(e, node);
-    for (size_t i = 0; n && i < n->pods.n; i++)
-        if (counts_for(pod, n->pods.v[i]))
-            return true;
-    return false;
+    return promises_for(e, pod, node) != NULL;
 }
 
 bool what_if_keep_promises(struct what_if *w)
 {
-    const struct nominated_node *n = promises(w->cycle.engine, &w->node);
+    const struct nominated_node *n = w->promises;
     for (size_t i = 0; n && i < n->pods.n; i++)
         if (counts_for(w->pod, n->pods.v[i]) && !what_if_add(w, n->pods.v[i]))
             return false;
@@ -172,7 +176,7 @@ static enum berth_code filter_kept(struct what_if *w, const struct berth_handle 
 
 enum berth_code what_if_filter_promised(struct what_if *w, const struct berth_handle **ret_plugin)
 {
-    if (what_if_is_promised(w->cycle.engine, w->pod, &w->node)) {
+    if (w->promises) {
         enum berth_code code = filter_kept(w, ret_plugin);
         if (code != BERTH_SUCCESS)
             return code;

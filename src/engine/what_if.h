@@ -22,6 +22,8 @@ struct what_if {
     struct berth_status *status; /* takes the reasons of what fails */
     struct what_if *promised;    /* the same, with nominated pods; NULL: never asked for */
     bool asked;                  /* plugins have been told of somebody who comes or goes */
+    /* Whom the node is promised to; NULL: to nobody whom the pod has to respect. */
+    const struct nominated_node *promises;
 };
 
 /* Nothing to ask about yet: what_if_begin. */

@@ -4,9 +4,11 @@
  * (k8s.io/kube-scheduler/extender/v1).
  *
  * Purpose:   requests as Go's encoder would write them: names with capitals, null for what is not
- *            there, whole objects. Pods and nodes that were kept as JSON (OBJECT_KEEP_JSON) go out
- *            as they are; of others, what scheduling reads. Answers are read without regard to
- * case. Ownership: what is decoded lives in the arena given. Threading: any.
+ *            there, whole objects. Pods and nodes that were kept as JSON (OBJECT_KEEP_JSON) go
+ *            out as they are; of others, what scheduling reads. Answers are read without regard
+ *            to case.
+ * Ownership: what is decoded lives in the arena given.
+ * Threading: any.
  */
 #ifndef BERTH_KUBE_EXTENDER_JSON_H
 #define BERTH_KUBE_EXTENDER_JSON_H

@@ -4,10 +4,11 @@
  * bytes.
  *
  * Purpose:   a tls_config says how to verify and how to present oneself; a tls_conn turns plain
- * bytes into records and back. tls_conn touches no socket, so it also runs inside another (a TLS
- * proxy) and under a fuzzer. Ownership: configs are counted; connections hold a reference. All
- * input texts are copied. Threading: tls_config_ref, _unref and tls_config_swap_certificate from
- * any thread; a tls_conn on one thread at a time.
+ *            bytes into records and back. tls_conn touches no socket, so it also runs inside
+ *            another (a TLS proxy) and under a fuzzer.
+ * Ownership: configs are counted; connections hold a reference. All input texts are copied.
+ * Threading: tls_config_ref, _unref and tls_config_swap_certificate from any thread; a tls_conn
+ *            on one thread at a time.
  */
 #ifndef BERTH_NET_TLS_H
 #define BERTH_NET_TLS_H
