@@ -229,12 +229,12 @@ static void a_quorum_without_the_lost_one_is_enough(void **state)
     (void)state;
     struct fixture f;
     begin(&f, true);
-    refused = "g-0";
+    refused = "g-1";
     how = BERTH_UNSCHEDULABLE;
     add_gang(&f, 3, 2, 4);
     fixture_settle(&f);
     assert_int_equal(bound(&f, 3), 2);
-    assert_null(fixture_node_of(&f, "g-0"));
+    assert_null(fixture_node_of(&f, "g-1"));
     end(&f);
 }
 
