@@ -88,7 +88,7 @@ static void post_filter(struct engine *e)
 {
     struct attempt *a = &e->attempt;
     decided(a);
-    if (post_filter_run(a->cycle, a->pod, &a->failure))
+    if (e->group.trial || post_filter_run(a->cycle, a->pod, &a->failure))
         give_up(e);
 }
 
@@ -300,7 +300,7 @@ static void score(struct engine *e)
     }
     if (e->surveys)
         survey_scores(a->cycle, a->pod);
-    if (setup_of(a)->extenders.n)
+    if (setup_of(a)->extenders.n && !e->group.trial)
         ask_scores(e);
     else
         choose(e);
@@ -347,7 +347,7 @@ static void ask_filters(struct engine *e)
 {
     struct attempt *a = &e->attempt;
     const struct setup *s = setup_of(a);
-    while (a->next_extender < s->extenders.n && a->cycle->n_slots) {
+    while (a->next_extender < s->extenders.n && a->cycle->n_slots && !e->group.trial) {
         size_t i = a->next_extender++;
         const struct engine_extender *x = &s->extenders.v[i];
         if (!x->spec.filters || !is_interested(a, x))

@@ -2,6 +2,7 @@
 #include "engine/binding.h"
 
 #include "engine/cycle_timing.h"
+#include "engine/gang.h"
 #include "engine/internal.h"
 #include "engine/reload.h"
 
@@ -145,6 +146,7 @@ static void failed(struct berth_op *op, const struct cycle_failure *failure)
     engine_attempt_failed(e, op->queued, failure, op->started, op->cycle);
     if (forgotten && !failure->error)
         queue_event(&e->queue, &event, engine_now(e));
+    gang_lost_member(e, op->pod->pod);
     free_op(op);
 }
 

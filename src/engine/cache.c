@@ -294,6 +294,18 @@ void cache_remove_pod(struct cache *c, struct str uid)
     free(cp);
 }
 
+void cache_lift_pod(struct cache *c, struct cache_pod *cp)
+{
+    node_info_remove_pod(cp->node, pod_info_key(cp->pod));
+    moved(c, cp->pod, cp->node, -1);
+}
+
+void cache_put_back_pod(struct cache *c, struct cache_pod *cp)
+{
+    node_info_add_pod(cp->node, cp->pod);
+    moved(c, cp->pod, cp->node, 1);
+}
+
 void cache_set_pod(struct cache *c, struct berth_pod *pod)
 {
     /* What the API server says replaces what was assumed, the node included. */

@@ -80,6 +80,13 @@ void cache_assume(struct cache *c, struct berth_pod *pod);
 /* The decision came to nothing. A pod confirmed meanwhile stays; false then. */
 bool cache_forget(struct cache *c, struct str uid);
 
+/*
+ * As if the pod were not on its node: for a dry run over many nodes. It stays known, and has to be
+ * put back before anything else happens to it.
+ */
+void cache_lift_pod(struct cache *c, struct cache_pod *cp);
+void cache_put_back_pod(struct cache *c, struct cache_pod *cp);
+
 void cache_get_columns(const struct cache *c, struct berth_columns *ret_columns);
 
 #endif

@@ -373,7 +373,7 @@ bool engine_skips(struct engine *e, struct berth_queued_pod *queued)
 bool engine_schedule_one(struct engine *e)
 {
     int64_t started = engine_now(e);
-    if (attempt_is_suspended(e))
+    if (attempt_is_suspended(e) || e->group.awaits)
         return false;
     if (e->group.active) {
         group_continue(e); /* the member that it waited for is gone */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/eviction.h"
 
+#include "engine/group_preemption.h"
 #include "engine/internal.h"
 #include "engine/preemption.h"
 
@@ -13,7 +14,12 @@ static const enum eviction_stage while_awaited[] = {STAGE_ALL, STAGE_PROMISES, S
 struct eviction {
     struct engine *engine;
     struct eviction *older; /* of the same preemptor, still under way */
-    struct berth_pod *preemptor;
+    char *uid;              /* of the preemptor, as what follows */
+    struct object *preemptor;
+    bool for_group;
+    int32_t priority;
+    char *scheduler_name;
+    pod_list pods; /* of it */
     char *node_name, *profile, *plugin;
     pod_list victims; /* those that have to be told */
     const enum eviction_stage *stage;
@@ -26,7 +32,7 @@ struct eviction {
     int64_t started;
 };
 
-#define KV_PREEMPTOR(x) KV_META("preemptor", &(x)->preemptor->pod->metadata)
+#define KV_PREEMPTOR(x) KV_META("preemptor", object_meta((x)->preemptor))
 #define KV_VICTIM(v)    KV_META("victim", &(v)->pod->metadata)
 
 /* A write that has no answer yet. */
@@ -41,18 +47,18 @@ struct eviction_write {
 static void link_in(struct eviction *x)
 {
     struct map *map = &x->engine->evictions;
-    x->older = map_get(map, pod_info_key(x->preemptor));
-    map_put(map, pod_info_key(x->preemptor), x);
+    x->older = map_get(map, str_of(x->uid));
+    map_put(map, str_of(x->uid), x);
 }
 
 static void link_out(struct eviction *x)
 {
     struct map *map = &x->engine->evictions;
-    struct eviction *newest = map_get(map, pod_info_key(x->preemptor));
+    struct eviction *newest = map_get(map, str_of(x->uid));
     if (newest == x) {
-        map_del(map, pod_info_key(x->preemptor));
+        map_del(map, str_of(x->uid));
         if (x->older)
-            map_put(map, pod_info_key(x->older->preemptor), x->older);
+            map_put(map, str_of(x->older->uid), x->older);
         return;
     }
     while (newest->older != x)
@@ -60,13 +66,21 @@ static void link_out(struct eviction *x)
     newest->older = x->older;
 }
 
+static void free_pods(pod_list *pods)
+{
+    for (size_t i = 0; i < pods->n; i++)
+        pod_info_unref(pods->v[i]);
+    vec_release(pods);
+}
+
 static void free_eviction(struct eviction *x)
 {
-    for (size_t i = 0; i < x->victims.n; i++)
-        pod_info_unref(x->victims.v[i]);
-    vec_release(&x->victims);
-    pod_info_unref(x->preemptor);
+    free_pods(&x->victims);
+    free_pods(&x->pods);
+    object_unref(x->preemptor);
     buf_release(&x->error);
+    free(x->uid);
+    free(x->scheduler_name);
     free(x->node_name);
     free(x->profile);
     free(x->plugin);
@@ -84,10 +98,13 @@ static void end(struct eviction *x)
         say(&e->voice, 2, "Async Preemption finished completely", KV_PREEMPTOR(x),
             KV_CSTR("node", x->node_name), KV_CSTR("result", x->broken ? "error" : "success"));
     /* Who failed may be stuck: no victim's leaving will bring the preemptor back. */
-    if (x->broken && x->async)
-        queue_activate(&e->queue, pod_info_key(x->preemptor), engine_now(e));
-    if (x->awaited)
-        preemption_evicted(e, x->refused ? buf_str(&x->error) : STR(""));
+    for (size_t i = 0; x->broken && x->async && i < x->pods.n; i++)
+        queue_activate(&e->queue, pod_info_key(x->pods.v[i]), engine_now(e));
+    struct str error = x->refused ? buf_str(&x->error) : STR("");
+    if (x->awaited && x->for_group)
+        group_preemption_evicted(e, error);
+    else if (x->awaited)
+        preemption_evicted(e, error);
     free_eviction(x);
 }
 
@@ -118,20 +135,24 @@ static void take_promises(struct eviction *x)
     const struct nominated_node *n =
         nominator_node(&x->engine->queue.nominator, str_of(x->node_name));
     for (size_t i = 0; n && i < n->pods.n; i++)
-        if (n->pods.v[i]->priority < x->preemptor->priority &&
+        if (n->pods.v[i]->priority < x->priority &&
             !str_empty(n->pods.v[i]->pod->status.nominated_node_name))
             take_promise(x, n->pods.v[i]);
+}
+
+static const char *type_of(const struct eviction *x)
+{
+    return x->for_group ? "podgroup" : "pod";
 }
 
 static void tell_event(const struct eviction *x, const struct berth_pod *victim, const char *how)
 {
     struct engine *e = x->engine;
     struct buf note = BUF_INIT;
-    buf_add_printf(&note, "Preempted by pod %.*s on node %s%s", STR_ARG(pod_info_key(x->preemptor)),
-                   x->node_name, how);
+    buf_add_printf(&note, "Preempted by %s %s on node %s%s", type_of(x), x->uid, x->node_name, how);
     struct write write = {.kind = WRITE_EVENT,
                           .pod = victim->object,
-                          .related = x->preemptor->object,
+                          .related = x->preemptor,
                           .scheduler_name = str_of(x->profile),
                           .reason = STR("Preempted"),
                           .action = STR("Preempting"),
@@ -156,8 +177,8 @@ static void evict(struct eviction *x, struct berth_pod *victim)
         tell_event(x, victim, " (in kube-scheduler memory).");
         return;
     }
-    buf_add_printf(&message, "%.*s: preempting to accommodate a higher priority pod",
-                   STR_ARG(x->preemptor->pod->spec.scheduler_name));
+    buf_add_printf(&message, "%s: preempting to accommodate a higher priority %s",
+                   x->scheduler_name, type_of(x));
     struct write write = {.kind = WRITE_EVICTION,
                           .pod = victim->object,
                           .reason = STR(POD_REASON_PREEMPTION_BY_SCHEDULER),
@@ -208,18 +229,24 @@ static bool advance(struct eviction *x)
     return x->pending == 0;
 }
 
-static struct eviction *new_eviction(struct berth_cycle *cycle, struct berth_pod *preemptor,
+static struct eviction *new_eviction(struct berth_cycle *cycle, const struct preemptor *preemptor,
                                      const struct candidate *candidate, const char *plugin)
 {
     struct engine *e = cycle->engine;
     struct eviction *x = xnew(struct eviction);
     x->engine = e;
-    x->preemptor = pod_info_ref(preemptor);
+    x->uid = str_dup(preemptor->uid);
+    x->preemptor = object_ref(preemptor->object);
+    x->for_group = preemptor->is_group;
+    x->priority = preemptor->priority;
+    x->scheduler_name = str_dup(preemptor->scheduler_name);
+    for (size_t i = 0; i < preemptor->n_pods; i++)
+        vec_push(&x->pods, pod_info_ref(preemptor->pods[i]));
     x->node_name = str_dup(candidate->node_name);
     x->profile = str_dup(cycle->profile->scheduler_name);
     x->plugin = xstrdup(plugin);
     x->started = engine_now(e);
-    x->async = e->features.on[FEATURE_SCHEDULER_ASYNC_PREEMPTION];
+    x->async = e->features.on[FEATURE_SCHEDULER_ASYNC_PREEMPTION] || preemptor->in_background;
     x->stage = x->async ? in_background : while_awaited;
     /* Who is leaving already need not be told. */
     for (size_t i = 0; i < candidate->victims.n; i++) {
@@ -233,7 +260,7 @@ static struct eviction *new_eviction(struct berth_cycle *cycle, struct berth_pod
     return x;
 }
 
-enum berth_code eviction_start(struct berth_cycle *cycle, struct berth_pod *preemptor,
+enum berth_code eviction_start(struct berth_cycle *cycle, const struct preemptor *preemptor,
                                const struct candidate *candidate, const char *plugin)
 {
     struct engine *e = cycle->engine;
@@ -318,9 +345,9 @@ static bool stays(const struct engine *e, const struct berth_pod *victim)
     return cp && !cp->pod->pod->metadata.deletion_timestamp.set;
 }
 
-bool eviction_blocks(const struct engine *e, const struct berth_pod *preemptor)
+bool eviction_blocks(const struct engine *e, struct str uid)
 {
-    const struct eviction *x = map_get(&e->evictions, pod_info_key(preemptor));
+    const struct eviction *x = map_get(&e->evictions, uid);
     for (; x; x = x->older)
         if (x->async && (*x->stage != STAGE_LAST || stays(e, vec_last(&x->victims))))
             return true;

@@ -18,16 +18,29 @@
 #include "engine/cycle.h"
 #include "engine/ports.h"
 
+/* Whom the room is for. All of it is borrowed for the call. */
+struct preemptor {
+    struct str uid;
+    struct object *object; /* what events name */
+    bool is_group;         /* a PodGroup; else a pod */
+    bool in_background;    /* nobody waits for it, be SchedulerAsyncPreemption on or off */
+    int32_t priority;
+    struct str scheduler_name;
+    struct berth_pod *const *pods; /* that try again where something fails */
+    size_t n_pods;
+};
+
 /*
  * Begins. plugin: whose idea it was. BERTH_SUCCESS: it goes on by itself; BERTH_ASYNC: the attempt
- * under way has to wait, preemption_evicted is called when it has ended.
+ * under way has to wait, preemption_evicted, or group_preemption_evicted, is called when it has
+ * ended.
  */
-enum berth_code eviction_start(struct berth_cycle *cycle, struct berth_pod *preemptor,
+enum berth_code eviction_start(struct berth_cycle *cycle, const struct preemptor *preemptor,
                                const struct candidate *candidate, const char *plugin);
 /* The outcome of a write. False: it is not one of these. */
 bool eviction_write_done(struct engine *engine, uint64_t id, const struct write_result *result);
-/* Is the pod to stay out of the queue, since its victims are not on their way yet? */
-bool eviction_blocks(const struct engine *engine, const struct berth_pod *preemptor);
+/* Is the preemptor to stay out of the queue, since its victims are not on their way yet? */
+bool eviction_blocks(const struct engine *engine, struct str uid);
 /* No attempt waits any longer. */
 void eviction_forget_attempt(struct engine *engine);
 /* The world is ending: forgets all of them. */

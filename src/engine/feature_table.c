@@ -23,6 +23,8 @@ const struct feature_gate feature_gates[FEATURE_GATE_COUNT] = {
     {STR_INIT("AuthorizePodWebsocketUpgradeCreatePermission"), "35b+", NULL},
     {STR_INIT("AuthorizeWithSelectors"), "31a- 32b+ 34g+!", NULL},
     {STR_INIT("BerthExactNamespaceSelectors"), "0b-", NULL},
+    {STR_INIT("BerthGangPreemption"), "0b-", NULL},
+    {STR_INIT("BerthGangsHoldNothing"), "0b-", NULL},
     {STR_INIT("BerthRandomTies"), "0b-", NULL},
     {STR_INIT("BerthSaneScores"), "0b-", NULL},
     {STR_INIT("BtreeWatchCache"), "32b+ 33g+!", NULL},

@@ -16,7 +16,10 @@ static const char *const names[FEATURE_COUNT] = {
     [FEATURE_SCHEDULER_ASYNC_PREEMPTION] = "SchedulerAsyncPreemption",
     [FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS] = "TaintTolerationComparisonOperators",
     [FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING] = "TopologyAwareWorkloadScheduling",
+    [FEATURE_WORKLOAD_AWARE_PREEMPTION] = "WorkloadAwarePreemption",
     [FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS] = "BerthExactNamespaceSelectors",
+    [FEATURE_BERTH_GANG_PREEMPTION] = "BerthGangPreemption",
+    [FEATURE_BERTH_GANGS_HOLD_NOTHING] = "BerthGangsHoldNothing",
     [FEATURE_BERTH_RANDOM_TIES] = "BerthRandomTies",
     [FEATURE_BERTH_SANE_SCORES] = "BerthSaneScores",
 };

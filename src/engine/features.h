@@ -29,8 +29,13 @@ enum feature {
     FEATURE_SCHEDULER_ASYNC_PREEMPTION,
     FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS,
     FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING,
+    FEATURE_WORKLOAD_AWARE_PREEMPTION,
     /* Negative namespace selectors of a pod's own affinity terms do not match every namespace. */
     FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS,
+    /* Victims of a gang's members are evicted when the gang as a whole will fit, or not at all. */
+    FEATURE_BERTH_GANG_PREEMPTION,
+    /* A gang that has lost a member gives up at once what its others hold in Permit. */
+    FEATURE_BERTH_GANGS_HOLD_NOTHING,
     /* Among nodes with equal totals one is drawn by lot, as up to 1.34. */
     FEATURE_BERTH_RANDOM_TIES,
     /* Scores of nodes with absurd capacities stay in range instead of overflowing. */

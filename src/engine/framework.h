@@ -56,6 +56,8 @@ struct berth_handle {
     uint16_t id;              /* engine-wide, by name: bit in plugin_set */
     int64_t weight;           /* of its scores, >= 1 */
     int64_t placement_weight; /* of its placement scores, >= 1 */
+    /* Groups may preempt by it; NULL: this plugin has no say in that. */
+    const struct group_preemption_policy *group_preemption;
 };
 
 typedef VEC(struct berth_handle *) handle_list;

@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/gang.h"
 
+#include "api/scheduling.h"
 #include "engine/internal.h"
+
+static bool is_under_way(const struct engine *e, const struct pod *pod)
+{
+    const struct group_cycle *g = &e->group;
+    return g->active && str_eq(g->name, pod_group_of(pod)) &&
+           str_eq(g->namespace, pod->metadata.namespace);
+}
 
 void gang_activate(const struct berth_handle *h, const struct berth_pod *pod)
 {
-    queue_activate(&h->engine->queue, pod_info_key(pod), engine_now(h->engine));
+    struct engine *e = h->engine;
+    /*
+     * Who has just been tried with its gang has its reason to wait. Upstream wakes it all the same;
+     * that the others hold their nodes meanwhile is what keeps it from an endless loop.
+     */
+    if (e->features.on[FEATURE_BERTH_GANGS_HOLD_NOTHING] && is_under_way(e, pod->pod))
+        return;
+    queue_activate(&e->queue, pod_info_key(pod), engine_now(e));
 }
 
 void gang_allow(const struct berth_handle *h, const struct berth_pod *pod)
@@ -13,4 +28,47 @@ void gang_allow(const struct berth_handle *h, const struct berth_pod *pod)
     struct berth_op *op = binding_of(h->engine, pod_info_key(pod));
     if (op)
         permit_allow(op, h);
+}
+
+/* --- BerthGangsHoldNothing -------------------------------------------------------------------- */
+
+/* How many the group needs; 0: it is no gang. */
+static int64_t quorum(struct engine *e, struct str namespace, struct str name)
+{
+    struct object *o = objects_get(&e->cluster.objects, KIND_POD_GROUP, namespace, name);
+    const struct gang_scheduling_policy *gang =
+        o ? object_pod_group(o)->spec.scheduling_policy.gang : NULL;
+    return gang ? gang->min_count : 0;
+}
+
+/* Nobody waits for those that will not come. */
+static void give_up_if_short(struct engine *e, struct str namespace, struct str name)
+{
+    const struct pod_group_state *state = pod_groups_get(&e->cluster.pod_groups, namespace, name);
+    if (!state || (int64_t)pod_group_scheduled(state) >= quorum(e, namespace, name))
+        return;
+    for (size_t i = 0; i < state->members.n; i++) {
+        const struct group_member *m = state->members.v[i];
+        struct berth_op *op =
+            m->state == MEMBER_ASSUMED ? binding_of(e, pod_info_key(m->pod)) : NULL;
+        if (op && op->holds && op->waiting.waits.n)
+            permit_reject(op, op->waiting.waits.v[0].handle,
+                          STR("the gang has lost a member and gives up what it holds"));
+    }
+}
+
+void gang_lost_member(struct engine *e, const struct pod *pod)
+{
+    struct str name = pod_group_of(pod);
+    if (!e->features.on[FEATURE_BERTH_GANGS_HOLD_NOTHING] || str_empty(name))
+        return;
+    /* While its group is under way, others may still complete it. */
+    if (!is_under_way(e, pod))
+        give_up_if_short(e, pod->metadata.namespace, name);
+}
+
+void gang_submitted(struct engine *e)
+{
+    if (e->features.on[FEATURE_BERTH_GANGS_HOLD_NOTHING])
+        give_up_if_short(e, e->group.namespace, e->group.name);
 }

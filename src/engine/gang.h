@@ -4,6 +4,12 @@
  *
  * Purpose:   the two things that no plugin may do to pods in general, by the pod itself rather than
  *            by going through all that wait.
+ *
+ *            And what upstream lacks, behind the gate BerthGangsHoldNothing: members that Permit
+ *            holds until the gang is complete hold their nodes as well. If one of the others is
+ *            deleted, or does not come after all, upstream lets them sit there for five minutes;
+ *            with the gate, a gang that has fewer than it needs gives up at once what it holds.
+ *            All of it is tried together when one of its members is tried again.
  * Ownership: borrows all.
  * Threading: the engine's thread.
  */
@@ -12,9 +18,18 @@
 
 #include "engine/cluster.h"
 
+struct engine;
+
 /* To the active queue with it, unless a gate holds it. */
 void gang_activate(const struct berth_handle *h, const struct berth_pod *pod);
 /* This plugin no longer holds it in Permit, if it did. */
 void gang_allow(const struct berth_handle *h, const struct berth_pod *pod);
+
+/* --- for the engine: BerthGangsHoldNothing ---------------------------------------------------- */
+
+/* The pod has been deleted, or has not got its node after all. */
+void gang_lost_member(struct engine *engine, const struct pod *pod);
+/* All members of the group under way have been submitted. */
+void gang_submitted(struct engine *engine);
 
 #endif

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/group_cycle.h"
 
+#include "engine/eviction.h"
+#include "engine/gang.h"
+#include "engine/group_preemption.h"
 #include "engine/group_submit.h"
 #include "engine/internal.h"
 
@@ -148,8 +151,14 @@ void group_take_node(struct engine *e, struct berth_cycle *cycle, const struct b
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-static void begin_run(struct group_cycle *g)
+static void begin_run(struct engine *e)
 {
+    struct group_cycle *g = &e->group;
+    say(&e->voice, 5, "Running a pod group scheduling algorithm", KV_GROUP(g),
+        KV_INT("unscheduledPodsCount", g->members.n));
+    if (g->by_placement)
+        say(&e->voice, 4, "Assuming placement in snapshot",
+            KV_STR("placement", g->placements.list.v[g->placement].name));
     g->run = (struct group_run){.outcome = GROUP_UNSCHEDULABLE};
     buf_add_cstr(&g->run.text, GROUP_UNSCHEDULABLE_TEXT);
 }
@@ -160,8 +169,11 @@ static void try_next(struct engine *e)
     struct berth_queued_pod *queued = g->members.v[g->run.tries.n];
     int64_t now = engine_now(e);
     vec_push(&g->run.tries, (struct group_try){.queued = queued, .began = now});
-    if (!queued->deleted)
-        attempt_start(e, queued, now);
+    if (queued->deleted)
+        return;
+    say(&e->voice, 4, "Attempting to schedule a pod belonging to a pod group", KV_GROUP(g),
+        KV_POD(queued->pod));
+    attempt_start(e, queued, now);
 }
 
 /* The last that came is the first to go. */
@@ -172,10 +184,19 @@ static void take_all_back(struct engine *e)
         take_back(e, &run->tries.v[i]);
 }
 
-static void submit(struct engine *e)
+void group_finish(struct engine *e)
 {
     group_submit(e, &e->group);
+    gang_submitted(e);
     release(&e->group);
+}
+
+/* It is decided, unless others can be made to leave. */
+static void submit(struct engine *e)
+{
+    scheduler_metrics_group_algorithm(e->metrics, engine_now(e) - e->group.started);
+    if (!group_preempt(e))
+        group_finish(e);
 }
 
 static void broke(struct engine *e, const struct cycle_failure *failure)
@@ -218,12 +239,17 @@ static bool works(const struct group_run *run)
     return run->outcome == GROUP_SCHEDULABLE || run->outcome == GROUP_PREEMPTS;
 }
 
+static void tell_none_available(size_t n, struct buf *text)
+{
+    buf_add_printf(text, "0/%zu placements are available, first placement status: %s", n,
+                   GROUP_UNSCHEDULABLE_TEXT);
+}
+
 /* Where no placement works, what was said on the first one is what is told. */
 static void tell_none_works(struct group_cycle *g)
 {
     struct buf text = BUF_INIT;
-    buf_add_printf(&text, "0/%zu placements are available, first placement status: %s",
-                   g->placements.list.n, GROUP_UNSCHEDULABLE_TEXT);
+    tell_none_available(g->placements.list.n, &text);
     g->run = g->first;
     g->first = (struct group_run){0};
     buf_release(&g->run.text);
@@ -296,7 +322,7 @@ static void end_placement(struct engine *e)
     }
     g->run = (struct group_run){0};
     if (++g->placement < g->placements.list.n)
-        begin_run(g);
+        begin_run(e);
     else
         take_best(e);
 }
@@ -315,18 +341,69 @@ static void end_run(struct engine *e)
 void group_continue(struct engine *e)
 {
     struct group_cycle *g = &e->group;
-    while (g->active && !e->attempt.queued)
+    while (g->active && !g->awaits && !e->attempt.queued)
         if (g->run.tries.n < g->members.n && g->run.outcome != GROUP_BROKE)
             try_next(e);
         else
             end_run(e);
 }
 
+/* --- what if ---------------------------------------------------------------------------------- */
+
+static enum group_outcome try_all(struct engine *e, struct buf *text)
+{
+    struct group_cycle *g = &e->group;
+    begin_run(e);
+    while (g->run.tries.n < g->members.n && g->run.outcome != GROUP_BROKE)
+        try_next(e);
+    take_all_back(e);
+    enum group_outcome outcome = g->run.outcome;
+    if (outcome != GROUP_SCHEDULABLE && !text->n)
+        buf_add_str(text, buf_str(&g->run.text));
+    release_run(&g->run);
+    return outcome;
+}
+
+static enum group_outcome try_placements(struct engine *e, struct buf *text)
+{
+    struct group_cycle *g = &e->group;
+    enum group_outcome best = GROUP_UNSCHEDULABLE;
+    size_t n = g->placements.list.n;
+    for (size_t i = 0; i < n && best != GROUP_BROKE; i++) {
+        g->placement = i;
+        enum group_outcome outcome = try_all(e, text);
+        if (outcome == GROUP_SCHEDULABLE || outcome == GROUP_BROKE)
+            best = outcome;
+    }
+    if (best == GROUP_UNSCHEDULABLE) {
+        buf_clear(text);
+        tell_none_available(n, text);
+    }
+    return best;
+}
+
+enum group_outcome group_trial(struct engine *e, struct buf *text)
+{
+    struct group_cycle *g = &e->group;
+    struct group_run kept = g->run;
+    size_t placement = g->placement;
+    g->trial = true;
+    enum group_outcome outcome = g->by_placement ? try_placements(e, text) : try_all(e, text);
+    g->trial = false;
+    g->placement = placement;
+    g->run = kept;
+    return outcome;
+}
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
 void group_drop(struct engine *e)
 {
     struct group_cycle *g = &e->group;
     if (!g->active)
         return;
+    if (g->awaits)
+        eviction_forget_attempt(e);
     take_all_back(e);
     for (size_t i = 0; i < g->members.n; i++)
         queue_done(&e->queue, g->members.v[i]);
@@ -359,6 +436,9 @@ static void gather(struct engine *e, struct berth_queued_pod *first, int64_t now
         struct berth_queued_pod *queued = queue_pop_pod(&e->queue, pod_info_key(m->pod), now);
         if (queued)
             vec_push(&g->members, queued);
+        else if (m->pod->pod != first->pod->pod)
+            say(&e->voice, 5, "Pod available in pod group state not available in scheduling queue",
+                KV_GROUP(g), KV_POD(m->pod));
     }
     qsort(g->members.v, g->members.n, sizeof(*g->members.v), compare_members);
 }
@@ -398,15 +478,14 @@ static bool agree(struct engine *e)
     return same;
 }
 
-void group_start(struct engine *e, struct berth_queued_pod *queued, int64_t started)
+void group_start(struct engine *e, struct berth_queued_pod *queued, int64_t now)
 {
     struct group_cycle *g = &e->group;
     const struct pod *pod = queued->pod->pod;
     *g = (struct group_cycle){.active = true,
                               .namespace = str_of(str_dup(pod->metadata.namespace)),
-                              .name = str_of(str_dup(pod_group_of(pod))),
-                              .started = started};
-    gather(e, queued, started);
+                              .name = str_of(str_dup(pod_group_of(pod)))};
+    gather(e, queued, now);
     if (!agree(e))
         return;
     sort_out(e);
@@ -414,6 +493,8 @@ void group_start(struct engine *e, struct berth_queued_pod *queued, int64_t star
         release(g);
         return;
     }
+    say(&e->voice, 3, "Attempting to schedule pod group", KV_GROUP(g));
+    g->started = engine_now(e);
     g->cycle = cycle_new(e, g->profile);
     g->cycle->in_group = true;
     if (!propose(e))
@@ -422,6 +503,6 @@ void group_start(struct engine *e, struct berth_queued_pod *queued, int64_t star
         take_best(e);
         return;
     }
-    begin_run(g);
+    begin_run(e);
     group_continue(e);
 }

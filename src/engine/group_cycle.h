@@ -20,6 +20,9 @@
 #include "engine/attempt.h"
 #include "engine/placement.h"
 
+/* What lines about a group carry. */
+#define KV_GROUP(g) KV_REF("podGroup", (g)->namespace, (g)->name)
+
 #define GROUP_UNSCHEDULABLE_TEXT "pod group is unschedulable"
 
 /* What came of one member. */
@@ -56,8 +59,10 @@ struct group_cycle {
     struct profile *profile;
     struct berth_cycle *cycle;              /* of the group as a whole; keeps the profile alive */
     VEC(struct berth_queued_pod *) members; /* in the order in which they are tried */
-    int64_t started;
-    struct group_run run; /* under way, or the one that counts */
+    int64_t started;                        /* ns */
+    struct group_run run;                   /* under way, or the one that counts */
+    bool trial;                             /* group_trial is under way */
+    bool awaits;                            /* it is decided, and waits for victims to leave */
 
     bool by_placement; /* the rest is for that */
     struct berth_placements placements;
@@ -68,9 +73,17 @@ struct group_cycle {
 };
 
 /* Takes over a pod that was popped and names a group. */
-void group_start(struct engine *engine, struct berth_queued_pod *queued, int64_t started);
+void group_start(struct engine *engine, struct berth_queued_pod *queued, int64_t now);
 /* Goes on where no attempt of a member is under way. */
 void group_continue(struct engine *engine);
+/* What has been decided is carried out, and the group's cycle is over. */
+void group_finish(struct engine *engine);
+/*
+ * Would the members fit as the cluster is now? On behalf of a group that is decided already, and
+ * that this changes nothing of. Nobody is asked to make room, and extenders are not asked.
+ * *text: why not.
+ */
+enum group_outcome group_trial(struct engine *engine, struct buf *text);
 /* Ends it without a word. */
 void group_drop(struct engine *engine);
 

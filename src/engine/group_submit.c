@@ -3,6 +3,7 @@
 
 #include "api/scheduling.h"
 #include "engine/internal.h"
+#include "engine/preemption.h"
 
 /* --- members ---------------------------------------------------------------------------------- */
 
@@ -37,17 +38,22 @@ static void put_back_held(struct engine *e, struct group_try *t)
     buf_release(&text);
 }
 
-static void bind(struct engine *e, struct group_try *t)
+/* False: it came to nothing at once. */
+static bool bind(struct engine *e, struct group_try *t)
 {
     struct berth_node *node = cache_node(&e->cache, t->node_name);
     if (!node || !node->object) {
         put_back_saying(e, t, (struct cycle_failure){.error = true},
                         STR("the node went away while extenders were asked"));
-        return;
+        return false;
     }
     struct berth_cycle *cycle = TAKE(t->cycle);
+    struct berth_pod *pod = pod_info_ref(t->queued->pod);
     cycle->in_group = false;
     binding_start(e, t->queued, cycle, node, engine_now(e) - t->lasted);
+    bool placed = cache_pod(&e->cache, pod_info_key(pod));
+    pod_info_unref(pod);
+    return placed;
 }
 
 /* The group is as good as placed once its victims are gone, or it is not placed at all. */
@@ -76,11 +82,12 @@ static void submit_broken(struct engine *e, const struct group_run *run, struct 
     }
 }
 
-static void submit_member(struct engine *e, const struct group_run *run, struct group_try *t)
+/* True: it has a node, be it in mind only. */
+static bool submit_member(struct engine *e, const struct group_run *run, struct group_try *t)
 {
     if (t->queued->deleted) {
         queue_done(&e->queue, t->queued);
-        return;
+        return false;
     }
     switch (run->outcome) {
     case GROUP_BROKE:
@@ -88,15 +95,25 @@ static void submit_member(struct engine *e, const struct group_run *run, struct 
         break;
     case GROUP_SCHEDULABLE:
         if (t->fits)
-            bind(e, t);
-        else
-            put_back(e, t, &t->failure);
+            return bind(e, t);
+        put_back(e, t, &t->failure);
         break;
     case GROUP_UNSCHEDULABLE:
     case GROUP_PREEMPTS:
         submit_rejected(e, run, t);
         break;
     }
+    return false;
+}
+
+/* BerthGangPreemption: now that all of the gang will fit, who is in its way leaves. */
+static void evict_held_back(struct group_run *run)
+{
+    struct map told = MAP_INIT;
+    for (size_t i = 0; run->outcome == GROUP_PREEMPTS && i < run->tries.n; i++)
+        if (run->tries.v[i].preempts && !run->tries.v[i].queued->deleted)
+            preemption_carry_out(run->tries.v[i].cycle, &told);
+    map_release(&told);
 }
 
 /* --- the group's condition -------------------------------------------------------------------- */
@@ -141,14 +158,47 @@ static void tell_condition(struct engine *e, const struct group_cycle *g)
         e->ports.submit(e->ports.ctx, &write);
 }
 
+static void tell_outcome(struct engine *e, const struct group_cycle *g, size_t placed)
+{
+    static const enum metric_group_result results[] = {
+        [GROUP_SCHEDULABLE] = METRIC_GROUP_SCHEDULED,
+        [GROUP_UNSCHEDULABLE] = METRIC_GROUP_UNSCHEDULABLE,
+        [GROUP_PREEMPTS] = METRIC_GROUP_WAITING_ON_PREEMPTION,
+        [GROUP_BROKE] = METRIC_GROUP_ERROR,
+    };
+    struct log_kv others = KV_INT("unschedulablePods", g->members.n - placed);
+    switch (g->run.outcome) {
+    case GROUP_SCHEDULABLE:
+        say(&e->voice, 2, "Successfully scheduled a pod group", KV_GROUP(g),
+            KV_INT("scheduledPods", placed), others);
+        break;
+    case GROUP_PREEMPTS:
+        say(&e->voice, 2, "Pod group is waiting for preemption", KV_GROUP(g), others);
+        break;
+    case GROUP_UNSCHEDULABLE:
+        say(&e->voice, 2, "Unable to schedule a pod group", KV_GROUP(g), others);
+        break;
+    case GROUP_BROKE:
+        say_error(&e->voice, "Error scheduling pod group", KV_STR("err", buf_str(&g->run.text)),
+                  KV_CSTR("logger", "UnhandledError"), KV_GROUP(g),
+                  KV_INT("errorPods", g->members.n));
+        break;
+    }
+    scheduler_metrics_group_attempt(e->metrics, g->profile->scheduler_name, results[g->run.outcome],
+                                    engine_now(e) - g->started);
+}
+
 void group_submit(struct engine *e, struct group_cycle *g)
 {
     struct group_run *run = &g->run;
+    size_t placed = 0;
     /* Members that were not tried share the group's fate. */
     for (size_t i = run->tries.n; i < g->members.n; i++)
         vec_push(&run->tries, (struct group_try){.queued = g->members.v[i]});
+    evict_held_back(run);
     for (size_t i = 0; i < run->tries.n; i++)
-        submit_member(e, run, &run->tries.v[i]);
+        placed += submit_member(e, run, &run->tries.v[i]);
+    tell_outcome(e, g, placed);
     tell_condition(e, g);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "engine/changes.h"
 #include "engine/event_handling.h"
+#include "engine/gang.h"
 #include "engine/internal.h"
 
 static void tell_changes(struct engine *e, enum berth_resource resource, unsigned actions,
@@ -110,7 +111,7 @@ static void say_unscheduled(const struct engine *e, int level, const char *messa
         say(&e->voice, level, message, KV_META("pod", object_meta(pod)));
 }
 
-static void pod_gone(struct engine *e, struct object *before)
+static void forget_pod(struct engine *e, struct object *before)
 {
     const struct pod *pod = object_pod(before);
     struct str uid = pod->metadata.uid;
@@ -131,6 +132,12 @@ static void pod_gone(struct engine *e, struct object *before)
     } else if (promised) {
         tell_freed(e, before, &priority);
     }
+}
+
+static void pod_gone(struct engine *e, struct object *before)
+{
+    forget_pod(e, before);
+    gang_lost_member(e, object_pod(before));
 }
 
 static bool same_version(const struct object *a, const struct object *b)

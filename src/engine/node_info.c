@@ -177,6 +177,12 @@ static void remove_at(struct berth_node *node, size_t i)
         pod_info_unref(pod);
 }
 
+void node_info_reorder(struct berth_node *node, struct berth_pod *const *order)
+{
+    if (node->pods.n)
+        memcpy(node->pods.v, order, node->pods.n * sizeof(*order));
+}
+
 bool node_info_remove_pod(struct berth_node *node, struct str uid)
 {
     for (size_t i = 0; i < node->pods.n; i++)

@@ -59,6 +59,8 @@ void node_info_end_borrowing(struct berth_node *copy);
 /* object NULL: the node is gone, its pods are not. */
 void node_info_set_object(struct berth_node *node, struct object *object);
 void node_info_add_pod(struct berth_node *node, struct berth_pod *pod);
+/* Its pods stand in another order: the same ones. */
+void node_info_reorder(struct berth_node *node, struct berth_pod *const *order);
 /* By UID; false where it is not there. */
 bool node_info_remove_pod(struct berth_node *node, struct str uid);
 /* The very same; an older or newer version of it is another. */

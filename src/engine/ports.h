@@ -33,8 +33,8 @@ struct write {
     enum write_kind kind;
     uint64_t id;            /* comes back in engine_write_done; 0: nobody waits for the outcome */
     struct object *pod;     /* what it is about; WRITE_POD_GROUP_STATUS: a PodGroup */
-    struct object *related; /* event: another pod that it is about as well, for those who wish to
-                             * know: the API server is not told; NULL: none */
+    struct object *related; /* event: the pod or PodGroup that it is about as well; the API server
+                             * is told of a PodGroup only; NULL: none */
     struct str scheduler_name;
     struct str node_name; /* WRITE_BINDING: where to; WRITE_POD_STATUS: the nominated node */
     bool sets_nomination; /* WRITE_POD_STATUS: node_name counts; empty clears it */

@@ -55,7 +55,7 @@ bool preemption_has_come_true(struct berth_cycle *cycle, const struct berth_pod 
 
 bool preemption_blocks(const struct berth_handle *handle, const struct berth_pod *pod)
 {
-    return eviction_blocks(handle->engine, pod);
+    return eviction_blocks(handle->engine, pod_info_key(pod));
 }
 
 void preemption_release(struct preemption *p)
@@ -169,6 +169,49 @@ static void nominate(struct preemption *p)
     p->cycle->nominated = true;
 }
 
+/*
+ * BerthGangPreemption. Upstream evicts the victims of a gang's first members before it knows
+ * whether the others fit: if they do not, the victims have died for nothing. A gang preempts as
+ * one, or not at all.
+ */
+static bool is_held_back(const struct preemption *p)
+{
+    return p->cycle->in_group && p->cycle->engine->features.on[FEATURE_BERTH_GANG_PREEMPTION];
+}
+
+static enum berth_code evict(struct preemption *p, bool in_background)
+{
+    struct preemptor preemptor = {.uid = pod_info_key(p->pod),
+                                  .object = p->pod->object,
+                                  .in_background = in_background,
+                                  .priority = p->pod->priority,
+                                  .scheduler_name = p->pod->pod->spec.scheduler_name,
+                                  .pods = &p->pod,
+                                  .n_pods = 1};
+    return eviction_start(p->cycle, &preemptor, &p->chosen, p->handle->plugin->name);
+}
+
+void preemption_carry_out(struct berth_cycle *cycle, struct map *told)
+{
+    struct preemption *p = cycle->preemption;
+    size_t n = 0;
+    if (!p || !is_held_back(p))
+        return;
+    for (size_t i = 0; i < p->chosen.victims.n; i++) {
+        struct berth_pod *victim = p->chosen.victims.v[i];
+        if (map_get(told, pod_info_key(victim))) {
+            pod_info_unref(victim);
+            continue;
+        }
+        map_put(told, pod_info_key(victim), victim);
+        p->chosen.victims.v[n++] = victim;
+    }
+    p->chosen.victims.n = n;
+    enum berth_code code = n ? evict(p, true) : BERTH_SUCCESS;
+    assert(code == BERTH_SUCCESS);
+    (void)code;
+}
+
 static enum berth_code choose(struct preemption *p, struct berth_status *status)
 {
     if (p->candidates.n == 0)
@@ -179,7 +222,7 @@ static enum berth_code choose(struct preemption *p, struct berth_status *status)
     note_choice(p->cycle, &p->chosen);
     say_as(&p->cycle->engine->voice, 2, SPEAKER, "the target node for the preemption is determined",
            KV_STR("node", p->chosen.node_name), KV_POD(p->pod));
-    enum berth_code code = eviction_start(p->cycle, p->pod, &p->chosen, p->handle->plugin->name);
+    enum berth_code code = is_held_back(p) ? BERTH_SUCCESS : evict(p, false);
     if (code == BERTH_SUCCESS)
         nominate(p);
     return code;

@@ -62,6 +62,12 @@ const struct berth_node *preemption_node(const struct berth_cycle *cycle, struct
 void preemption_answer(struct engine *engine, const struct extender_result *result);
 /* The victims that an attempt waited for have left; error: why one has not. */
 void preemption_evicted(struct engine *engine, struct str error);
+/*
+ * BerthGangPreemption: the group that the cycle's pod belongs to will fit, so that the victims
+ * which were held back until then are evicted. told: those whom another member's preemption has
+ * evicted already, by UID, and these from now on.
+ */
+void preemption_carry_out(struct berth_cycle *cycle, struct map *told);
 /* NULL is fine. */
 void preemption_release(struct preemption *preemption);
 

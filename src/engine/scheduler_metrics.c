@@ -411,3 +411,24 @@ void scheduler_metrics_preemption_done(struct scheduler_metrics *m, bool ok, int
     scheduler_metrics_add(m, FAMILY_PREEMPTION_GOROUTINES, &result, 1);
     scheduler_metrics_observe(m, FAMILY_PREEMPTION_GOROUTINES_DURATION, &result, seconds(ns));
 }
+
+/* --- groups of pods --------------------------------------------------------------------------- */
+
+void scheduler_metrics_group_algorithm(struct scheduler_metrics *m, int64_t ns)
+{
+    scheduler_metrics_observe(m, FAMILY_POD_GROUP_ALGORITHM, NULL, seconds(ns));
+}
+
+void scheduler_metrics_group_attempt(struct scheduler_metrics *m, struct str profile,
+                                     enum metric_group_result result, int64_t ns)
+{
+    static const char *const names[] = {
+        [METRIC_GROUP_SCHEDULED] = "scheduled",
+        [METRIC_GROUP_UNSCHEDULABLE] = "unschedulable",
+        [METRIC_GROUP_WAITING_ON_PREEMPTION] = "waiting_on_preemption",
+        [METRIC_GROUP_ERROR] = "error",
+    };
+    struct str values[] = {str_of(names[result]), profile};
+    scheduler_metrics_add(m, FAMILY_POD_GROUP_ATTEMPTS, values, 1);
+    scheduler_metrics_observe(m, FAMILY_POD_GROUP_ATTEMPT_DURATION, values, seconds(ns));
+}

@@ -224,6 +224,20 @@ static inline bool scheduler_metrics_pending(const struct scheduler_metrics *m)
 void scheduler_metrics_publish(struct scheduler_metrics *m, const struct scheduler_gauges *gauges,
                                int64_t now);
 
+/* --- groups of pods --------------------------------------------------------------------------- */
+
+enum metric_group_result {
+    METRIC_GROUP_SCHEDULED,
+    METRIC_GROUP_UNSCHEDULABLE,
+    METRIC_GROUP_WAITING_ON_PREEMPTION,
+    METRIC_GROUP_ERROR,
+};
+/* All members have been tried; both take NULL. */
+void scheduler_metrics_group_algorithm(struct scheduler_metrics *m, int64_t ns);
+/* What came of it, preemption included. */
+void scheduler_metrics_group_attempt(struct scheduler_metrics *m, struct str profile,
+                                     enum metric_group_result result, int64_t ns);
+
 /* --- for plugins ------------------------------------------------------------------------------ */
 
 /* Of the engine that the plugin works for; NULL: nothing is counted. All below take NULL. */

@@ -189,10 +189,8 @@ void reflector_failed(struct reflector *r, const struct rest_result *result, boo
 {
     switch (result->status) {
     case 403:
-        if (r->options.optional)
-            reflector_check_served(r, result);
-        else
-            reflector_refused(r, result, resume);
+        /* Of an optional resource it may mean that it is not there any more: see discovery. */
+        reflector_refused(r, result, resume && !r->options.optional);
         break;
     case 404:
         reflector_not_served(r, result);

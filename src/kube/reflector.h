@@ -48,7 +48,10 @@ struct reflector_options {
     struct str namespace;      /* empty: all */
     struct str field_selector; /* "status.phase!=Succeeded,status.phase!=Failed" */
     struct str label_selector;
-    /* A server that does not know the resource is fine: it counts as empty, and is asked again. */
+    /*
+     * A server that does not know the resource is fine: it counts as empty, and is asked again.
+     * Discovery is asked before every list, so that no request for it is ever refused.
+     */
     bool optional;
     bool no_streaming;     /* list in pages without trying the streaming list */
     unsigned object_flags; /* enum object_flags */

@@ -284,9 +284,8 @@ static void start_watch(struct reflector *r, bool streaming)
     buf_release(&query);
 }
 
-void reflector_try_now(struct reflector *r)
+void reflector_fetch(struct reflector *r)
 {
-    r->cut_off = false;
     if (!r->resume)
         log_info(3, "Listing and watching", KV_TYPE(r), KV_REFLECTOR);
     if (r->resume)
@@ -295,4 +294,13 @@ void reflector_try_now(struct reflector *r)
         start_list(r);
     else
         start_watch(r, true);
+}
+
+void reflector_try_now(struct reflector *r)
+{
+    r->cut_off = false;
+    if (r->options.optional && !r->resume)
+        reflector_discover(r);
+    else
+        reflector_fetch(r);
 }

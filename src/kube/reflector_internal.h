@@ -14,9 +14,10 @@
 #include "kube/store.h"
 
 enum reflector_state {
-    REFLECTOR_IDLE,      /* not started, or between two tries */
-    REFLECTOR_PAGING,    /* a list in pages */
-    REFLECTOR_STREAMING, /* a watch before its initial state is complete */
+    REFLECTOR_IDLE,        /* not started, or between two tries */
+    REFLECTOR_DISCOVERING, /* whether there is anything to fetch */
+    REFLECTOR_PAGING,      /* a list in pages */
+    REFLECTOR_STREAMING,   /* a watch before its initial state is complete */
     REFLECTOR_WATCHING,
 };
 
@@ -49,8 +50,7 @@ struct reflector {
     struct backoff backoff, backoff_missing;
     struct rand rand;
     struct loop_timer retry, silence;
-    struct rest_result forbidden; /* the answer while it is checked; without texts but err's */
-    char *told;                   /* the last complaint logged; NULL: all is well */
+    char *told; /* the last complaint logged; NULL: all is well */
 };
 
 /* What upstream's lines about a watch carry. */
@@ -84,11 +84,13 @@ void reflector_not_served(struct reflector *r, const struct rest_result *result)
 /* The server does not want: told, and tried again. */
 void reflector_refused(struct reflector *r, const struct rest_result *result, bool resume);
 
-/* reflector_served.c: was a 403 a refusal, or is there nothing to be had? */
-void reflector_check_served(struct reflector *r, const struct rest_result *result);
+/* reflector_served.c: asks whether the server has the resource, then fetches it. */
+void reflector_discover(struct reflector *r);
 
 /* reflector_fetch.c */
 void reflector_try_now(struct reflector *r);
+/* Goes on with the watch, or begins with a list. */
+void reflector_fetch(struct reflector *r);
 void reflector_on_silence(struct loop_timer *timer);
 
 #endif

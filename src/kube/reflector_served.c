@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The API server asks whether one may before it looks whether there is anything: a resource whose
- * group is off is answered 403 to everybody whose role does not name it. Discovery tells which.
+ * group is off is answered 403 to everybody whose role does not name it, and stands in the audit
+ * log as refused. So what is optional is asked for after discovery has named it.
  */
 #include "codec/json_value.h"
 #include "kube/reflector_internal.h"
@@ -19,41 +20,42 @@ static bool names(const struct json_value *list, struct str resource)
     return false;
 }
 
-/* Only a clear answer counts: a group that is not there, or is without the resource. */
-static bool is_served(const struct reflector *r, const struct rest_result *result)
+/* A group that is there, with the resource in it. What makes no sense proves nothing. */
+static bool is_named(const struct reflector *r, struct str body)
 {
     struct json_value list;
     struct arena arena;
-    bool served = true;
+    bool named = true;
 
-    if (result->code < 0)
-        return result->status != 404;
     arena_init(&arena, 0);
-    if (json_parse(result->body, 0, &arena, &list, NULL) == 0)
-        served = names(&list, r->options.kind->resource);
+    if (json_parse(body, 0, &arena, &list, NULL) == 0)
+        named = names(&list, r->options.kind->resource);
     arena_release(&arena);
-    return served;
+    return named;
 }
 
 static void on_discovered(void *ctx, const struct rest_result *result)
 {
     struct reflector *r = ctx;
+    /* Who may not discover may still list. */
+    bool unknown = result->code < 0 && result->status == 403;
 
     r->call = NULL;
-    if (is_served(r, result))
-        reflector_refused(r, &r->forbidden, false);
-    else
+    if (unknown || (result->code == 0 && is_named(r, result->body)))
+        reflector_fetch(r);
+    else if (result->code == 0 || result->status == 404)
         reflector_not_served(r, result);
+    else
+        reflector_refused(r, result, false);
 }
 
-void reflector_check_served(struct reflector *r, const struct rest_result *result)
+void reflector_discover(struct reflector *r)
 {
     const struct kind *kind = r->options.kind;
     struct buf path = BUF_INIT;
     struct rest_request request = {.verb = REST_GET, .kind = kind};
 
-    r->forbidden = (struct rest_result){
-        .code = result->code, .status = result->status, .err = result->err, .kind = kind};
+    r->state = REFLECTOR_DISCOVERING;
     buf_add_cstr(&path, str_empty(kind->group) ? "/api/" : "/apis/");
     buf_add_str(&path, kind->api_version);
     request.path = buf_str(&path);

@@ -23,8 +23,9 @@ struct errand *world_errand_new(struct world *w, const struct write *write)
     e->world = w;
     e->write = *write;
     e->write.pod = object_ref(write->pod);
-    /* Upstream names no second object in any event: it cannot tell the kind of a preemptor. */
-    e->write.related = NULL;
+    /* Upstream names a group that preempts, but no pod: it cannot tell that one's kind. */
+    bool names = write->related && object_kind(write->related) == kind_get(KIND_POD_GROUP);
+    e->write.related = names ? object_ref(write->related) : NULL;
     move_text(&e->write.scheduler_name, &at);
     move_text(&e->write.node_name, &at);
     move_text(&e->write.reason, &at);
@@ -42,6 +43,7 @@ void world_errand_free(struct errand *e)
             e->next_open->prev_open = e->prev_open;
     }
     object_unref(e->write.pod);
+    object_unref(e->write.related);
     free(e);
 }
 
@@ -180,11 +182,11 @@ static void write_group_status(struct world *w, struct errand *e)
                                              group_status_done, e);
 }
 
-static struct object_reference reference_to(const struct object *pod)
+static struct object_reference reference_to(const struct object *object)
 {
-    const struct object_meta *meta = object_meta(pod);
-    return (struct object_reference){.kind = STR("Pod"),
-                                     .api_version = STR("v1"),
+    const struct object_meta *meta = object_meta(object);
+    return (struct object_reference){.kind = object_kind(object)->kind,
+                                     .api_version = object_kind(object)->api_version,
                                      .namespace = meta->namespace,
                                      .name = meta->name,
                                      .uid = meta->uid,
@@ -193,8 +195,12 @@ static struct object_reference reference_to(const struct object *pod)
 
 static void write_event(struct world *w, struct errand *e)
 {
+    struct object_reference related;
+    if (e->write.related)
+        related = reference_to(e->write.related);
     struct event_info info = {
         .regarding = reference_to(e->write.pod),
+        .related = e->write.related ? &related : NULL,
         .type = e->write.warning ? STR("Warning") : STR("Normal"),
         .reason = e->write.reason,
         .action = e->write.action,

@@ -11,49 +11,13 @@ import os
 
 import subject
 from berth import make_node, make_pod, wait_for
+from gangs import GROUPS, gang, members, running, wait_condition, wait_running
 from subject import LATE, after, apply, delete_pod, have, pends, profile
 from tap import check, equal, main, test
 
-GROUPS = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups"
 WAITS = ("pod group is unschedulable, waiting for minCount pods from a gang to be scheduled, one or "
          "more plugins asked to wait and no plugin rejected pod")
 GATES = "--feature-gates=GenericWorkload=true,GangScheduling=true"
-
-
-def gang(name, minimum):
-    return {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup",
-            "metadata": {"name": name, "namespace": "default"},
-            "spec": {"schedulingPolicy": {"gang": {"minCount": minimum}}}}
-
-
-def members(name, n, start=0, **more):
-    return [make_pod(f"{name}-{i}", spec={"schedulingGroup": {"podGroupName": name}}, **more)
-            for i in range(start, start + n)]
-
-
-def running(c, name):
-    """How many of the gang have a node."""
-    return sum(1 for p in c.pods() if p["spec"].get("nodeName") and
-               p["spec"].get("schedulingGroup", {}).get("podGroupName") == name)
-
-
-def wait_running(c, name, n):
-    wait_for(lambda: running(c, name) == n, LATE, what=f"{n} pods of {name} have nodes")
-
-
-def condition(c, name):
-    group = c.get(f"{GROUPS}/{name}")
-    for one in group.get("status", {}).get("conditions", []):
-        if one["type"] == "PodGroupScheduled":
-            return one["status"], one["reason"], one.get("message", "")
-    return None
-
-
-def wait_condition(c, name, want):
-    try:
-        wait_for(lambda: condition(c, name) == want, LATE)
-    except TimeoutError:
-        equal(condition(c, name), want, f"condition of {name}")
 
 
 def done(c):

@@ -97,17 +97,7 @@ static void port_retired(void *ctx, void *owner)
     vec_push(&f->retired, owner);
 }
 
-struct fixture_parts {
-    const char *config;
-    const struct registry *registry;
-    struct pool *pool;
-    const struct extender *extenders;
-    size_t n_extenders;
-    const char *gates;
-    bool uncounted;
-};
-
-static void init(struct fixture *f, const struct fixture_parts *parts)
+void fixture_init_parts(struct fixture *f, const struct fixture_parts *parts)
 {
     struct err err = {0};
     *f = (struct fixture){.now = 1000 * NSEC_PER_SEC};
@@ -144,30 +134,32 @@ static void init(struct fixture *f, const struct fixture_parts *parts)
 
 void fixture_init(struct fixture *f, const char *config, const struct registry *registry)
 {
-    init(f, &(struct fixture_parts){.config = config, .registry = registry});
+    fixture_init_parts(f, &(struct fixture_parts){.config = config, .registry = registry});
 }
 
 void fixture_init_pool(struct fixture *f, const char *config, const struct registry *registry,
                        struct pool *pool)
 {
-    init(f, &(struct fixture_parts){.config = config, .registry = registry, .pool = pool});
+    fixture_init_parts(
+        f, &(struct fixture_parts){.config = config, .registry = registry, .pool = pool});
 }
 
 void fixture_init_extenders(struct fixture *f, const struct registry *registry,
                             const struct extender *extenders, size_t n)
 {
-    init(f,
-         &(struct fixture_parts){.registry = registry, .extenders = extenders, .n_extenders = n});
+    fixture_init_parts(
+        f, &(struct fixture_parts){.registry = registry, .extenders = extenders, .n_extenders = n});
 }
 
 void fixture_init_features(struct fixture *f, const char *config, const char *gates)
 {
-    init(f, &(struct fixture_parts){.config = config, .gates = gates});
+    fixture_init_parts(f, &(struct fixture_parts){.config = config, .gates = gates});
 }
 
 void fixture_init_uncounted(struct fixture *f, const char *config, const struct registry *registry)
 {
-    init(f, &(struct fixture_parts){.config = config, .registry = registry, .uncounted = true});
+    fixture_init_parts(
+        f, &(struct fixture_parts){.config = config, .registry = registry, .uncounted = true});
 }
 
 double fixture_metric(struct fixture *f, const char *series)

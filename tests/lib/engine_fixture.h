@@ -50,6 +50,17 @@ struct fixture {
     VEC(void *) retired;   /* owners of configurations that are in use no more */
 };
 
+/* What an engine may be made of; zero: the default. */
+struct fixture_parts {
+    const char *config;
+    const struct registry *registry;
+    struct pool *pool;
+    const struct extender *extenders;
+    size_t n_extenders;
+    const char *gates;
+    bool uncounted;
+};
+void fixture_init_parts(struct fixture *f, const struct fixture_parts *parts);
 /* config: YAML text of a KubeSchedulerConfiguration, or NULL for the defaults. Fails the test on
  * error. registry NULL: the in-tree one. */
 void fixture_init(struct fixture *f, const char *config, const struct registry *registry);

@@ -214,6 +214,58 @@ static void gates_switch_it_off(void **state)
     fixture_release(&f);
 }
 
+/* --- what is told of it ----------------------------------------------------------------------- */
+
+static bool was_logged(const struct fixture *f, const char *line)
+{
+    for (size_t i = 0; i < f->logs.n; i++)
+        if (strcmp(f->logs.v[i], line) == 0)
+            return true;
+    return false;
+}
+
+static void groups_are_counted_and_logged(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init_features(&f, NULL, "GenericWorkload=true,GangScheduling=true");
+    engine_set_verbosity(f.engine, 5);
+    fixture_add(&f, fixture_node("a", "3", "8Gi"));
+    add_gang(&f, "g", 4, 2, "1");
+    fixture_settle(&f);
+    add_gang(&f, "big", 2, 2, "1");
+    fixture_settle(&f);
+    assert_true(was_logged(&f, "3 Attempting to schedule pod group podGroup=default/g"));
+    assert_true(was_logged(&f, "2 Successfully scheduled a pod group podGroup=default/g "
+                               "scheduledPods=3 unschedulablePods=1"));
+    assert_true(was_logged(&f, "2 Unable to schedule a pod group podGroup=default/big "
+                               "unschedulablePods=2"));
+    assert_true(fixture_metric(&f, "scheduler_podgroup_schedule_attempts_total{"
+                                   "profile=\"default-scheduler\",result=\"scheduled\"}") == 1);
+    assert_true(fixture_metric(&f, "scheduler_podgroup_schedule_attempts_total{"
+                                   "profile=\"default-scheduler\",result=\"unschedulable\"}") == 1);
+    assert_true(fixture_metric(&f, "scheduler_podgroup_scheduling_attempt_duration_seconds_count{"
+                                   "profile=\"default-scheduler\",result=\"scheduled\"}") == 1);
+    assert_true(
+        fixture_metric(&f, "scheduler_podgroup_scheduling_algorithm_duration_seconds_count") == 2);
+    fixture_release(&f);
+}
+
+/* Who has not asked for the gate does not see its metrics, as upstream has it. */
+static void without_the_gate_nothing_is_counted(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    fixture_add(&f, fixture_node("a", "3", "8Gi"));
+    add_gang(&f, "g", 2, 2, "1");
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, "g", 2), 2);
+    double n = fixture_metric(&f, "scheduler_podgroup_scheduling_algorithm_duration_seconds_count");
+    assert_true(n != n);
+    fixture_release(&f);
+}
+
 /* --- placements ------------------------------------------------------------------------------- */
 
 static struct object *node_in(const char *name, const char *rack, const char *cpu)
@@ -522,6 +574,8 @@ int main(void)
         cmocka_unit_test(without_a_gang_each_goes_where_it_can),
         cmocka_unit_test(the_condition_is_told_once),
         cmocka_unit_test(gates_switch_it_off),
+        cmocka_unit_test(groups_are_counted_and_logged),
+        cmocka_unit_test(without_the_gate_nothing_is_counted),
         cmocka_unit_test(a_topology_key_keeps_the_group_in_one_domain),
         cmocka_unit_test(gangs_are_whole),
         cmocka_unit_test(groups_weather_a_storm),

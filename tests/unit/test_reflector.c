@@ -13,6 +13,7 @@
 #define PODS   "/api/v1/pods"
 #define NODES  "/api/v1/nodes"
 #define SLICES "/apis/resource.k8s.io/v1/resourceslices"
+#define GROUP  "/apis/resource.k8s.io/v1"
 
 static struct fake_kube k;
 static struct reflector *reflector;
@@ -438,21 +439,49 @@ static void test_403_is_told_once_per_message(void **state)
     assert_int_equal(count_in_log("Watching again"), 1);
 }
 
-static void test_a_resource_that_appears_later(void **state)
+/* Discovery's answer to the next question for the group of SLICES. */
+static void answer_group(int status, const char *resource)
+{
+    struct str body =
+        arena_printf(&k.arena, "{\"resources\":[{\"name\":\"%s\"}]}", resource ? resource : "");
+
+    fake_api_json(k.api, "GET", GROUP, NULL, status, status == 200 ? body.p : "{}");
+}
+
+static struct reflector_options optional_slices(void)
 {
     struct reflector_options o = paging();
+
+    o.kind = kind_get(KIND_RESOURCE_SLICE);
+    o.optional = true;
+    return o;
+}
+
+static size_t asked_for(const char *path)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < fake_api_count(k.api); i++)
+        n += strcmp(fake_api_request(k.api, i)->path, path) == 0;
+    return n;
+}
+
+static void test_a_resource_that_appears_later(void **state)
+{
     struct str missing =
         fake_status(&k, 404, "NotFound", "the server could not find the requested resource");
 
     (void)state;
-    o.kind = kind_get(KIND_RESOURCE_SLICE);
-    o.optional = true;
-    for (int i = 0; i < 3; i++)
-        fake_api_json(k.api, "GET", SLICES, NULL, 404, missing.p);
-    start(o);
+    answer_group(404, NULL);
+    answer_group(200, "other");
+    answer_group(404, NULL);
+    start(optional_slices());
     expect("S ");
     assert_true(reflector_is_missing(reflector));
     assert_true(reflector_has_synced(reflector));
+    wait_requests(3);
+    assert_int_equal(asked_for(SLICES), 0);
+    answer_group(200, "resourceslices");
     fake_api_json(
         k.api, "GET", SLICES, "limit=500", 200,
         "{\"kind\":\"ResourceSliceList\",\"apiVersion\":\"resource.k8s.io/v1\",\"metadata\":"
@@ -467,36 +496,51 @@ static void test_a_resource_that_appears_later(void **state)
     /* And goes again: what was there is gone. */
     wait_open(SLICES);
     fake_api_json(k.api, "GET", SLICES, NULL, 404, missing.p);
-    fake_api_json(k.api, "GET", SLICES, NULL, 404, missing.p);
+    answer_group(404, NULL);
     fake_api_cut(k.api, SLICES);
     expect("Ds@4 ");
 }
 
-/* The server says 403 before it looks whether there is such a resource. */
-static void test_403_of_a_group_that_is_off(void **state)
+/* Where discovery does not name it, nothing is asked that could be refused. */
+static void test_discovery_comes_before_an_optional_list(void **state)
 {
-    struct reflector_options o = paging();
+    struct reflector_options o = optional_slices();
 
     (void)state;
-    o.kind = kind_get(KIND_RESOURCE_SLICE);
-    o.optional = true;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 2; i++)
         fake_api_json(k.api, "GET", SLICES, NULL, 403,
                       fake_status(&k, 403, "Forbidden", "slices: no").p);
-    /* Served: a refusal. Not served: nothing to be had, twice. In doubt: a refusal. */
-    fake_api_json(k.api, "GET", "/apis/resource.k8s.io/v1", NULL, 200,
-                  "{\"resources\":[{\"name\":\"resourceslices\"}]}");
-    fake_api_json(k.api, "GET", "/apis/resource.k8s.io/v1", NULL, 404, "{}");
-    fake_api_json(k.api, "GET", "/apis/resource.k8s.io/v1", NULL, 200,
-                  "{\"resources\":[{\"name\":\"other\"}]}");
-    fake_api_json(k.api, "GET", "/apis/resource.k8s.io/v1", NULL, 500, "{}");
+    answer_group(200, "resourceslices"); /* then a 403 is a refusal */
+    answer_group(500, NULL);             /* nobody knows: later */
+    answer_group(403, NULL);             /* may still list */
+    answer_group(404, NULL);
     start(o);
     expect("S ");
-    wait_requests(8);
-    assert_int_equal(count_in_log("slices: no"), 1);
+    assert_int_equal(asked_for(SLICES), 2);
+    assert_int_equal(asked_for(GROUP), 4);
+    assert_int_equal(count_in_log("slices: no"), 2);
     assert_int_equal(count_in_log("does not serve this resource"), 1);
-    assert_string_equal(fake_api_request(k.api, 1)->accept, FAKE_JSON);
+    assert_string_equal(fake_api_request(k.api, 0)->accept, FAKE_JSON);
     assert_false(rest_is_json_only(k.client, o.kind));
+}
+
+/* The rights went, or the resource: discovery tells which. */
+static void test_a_403_of_an_optional_watch(void **state)
+{
+    (void)state;
+    answer_group(200, "resourceslices");
+    fake_api_json(k.api, "GET", SLICES, "limit=500", 200,
+                  "{\"kind\":\"ResourceSliceList\",\"apiVersion\":\"resource.k8s.io/v1\","
+                  "\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}");
+    fake_api_json(k.api, "GET", SLICES, "resourceVersion=5", 403,
+                  fake_status(&k, 403, "Forbidden", "slices: no").p);
+    answer_group(404, NULL);
+    start(optional_slices());
+    expect("S ");
+    wait_requests(4);
+    for (int i = 0; i < 100 && !reflector_is_missing(reflector); i++)
+        loop_step(k.loop, NSEC_PER_MSEC);
+    assert_true(reflector_is_missing(reflector));
 }
 
 static void test_a_needed_resource_is_waited_for(void **state)
@@ -568,7 +612,7 @@ static void test_informers_sync_together(void **state)
     (void)state;
     synced_all = 0;
     o.missing.initial = 10 * NSEC_PER_SEC;
-    fake_api_json(k.api, "GET", SLICES, NULL, 404, fake_status(&k, 404, "NotFound", "none").p);
+    answer_group(404, NULL);
     answer_list("fieldSelector=status.phase%21%3DFailed", list_of("", "10", ""));
     answer_watch("fieldSelector=status.phase%21%3DFailed", STR(""));
     fake_api_json(k.api, "GET", NODES, NULL, 200,
@@ -762,7 +806,8 @@ int main(void)
         TEST(test_events_for_the_unknown),
         TEST(test_403_is_told_once_per_message),
         TEST(test_a_resource_that_appears_later),
-        TEST(test_403_of_a_group_that_is_off),
+        TEST(test_discovery_comes_before_an_optional_list),
+        TEST(test_a_403_of_an_optional_watch),
         TEST(test_a_needed_resource_is_waited_for),
         TEST(test_429_and_500_resume_the_watch),
         TEST(test_objects_are_fetched_in_another_form),

@@ -86,13 +86,15 @@ static bool is_disrupted(const struct pod_disruption_budget *pdb, struct str nam
     return false;
 }
 
-static bool violates(const struct budgets *b, const struct berth_pod *pod, remainders *left)
+/* stop: at the first budget that is violated, the others are not charged. */
+static bool violates(const struct budgets *b, const struct berth_pod *pod, remainders *left,
+                     bool stop)
 {
     const struct object_meta *meta = &pod->pod->metadata;
     const struct budget_list *list = map_get(&b->by_namespace, meta->namespace);
     bool violated = false;
     /* Upstream: a pod without labels is in no budget, not even in one that excludes labels. */
-    for (size_t i = 0; list && meta->labels.n && i < list->n; i++) {
+    for (size_t i = 0; list && meta->labels.n && i < list->n && !(stop && violated); i++) {
         const struct budget *budget = &list->v[i];
         if (!selector_matches(&budget->selector, &meta->labels) ||
             is_disrupted(budget->pdb, meta->name))
@@ -111,7 +113,7 @@ size_t budgets_split(const struct budgets *b, pod_list *pods)
     if (!b->by_namespace.n)
         return 0;
     for (size_t i = 0; i < pods->n; i++)
-        if (violates(b, pods->v[i], &left))
+        if (violates(b, pods->v[i], &left, false))
             pods->v[n++] = pods->v[i];
         else
             vec_push(&others, pods->v[i]);
@@ -120,4 +122,30 @@ size_t budgets_split(const struct budgets *b, pod_list *pods)
     vec_release(&others);
     vec_release(&left);
     return n;
+}
+
+static bool victim_violates(const struct budgets *b, const struct group_victim *victim,
+                            remainders *left)
+{
+    for (size_t i = 0; i < victim->pods.n; i++)
+        if (violates(b, victim->pods.v[i], left, true))
+            return true;
+    return false;
+}
+
+size_t budgets_split_victims(const struct budgets *b, struct group_victim **victims, size_t n)
+{
+    remainders left = {0};
+    VEC(struct group_victim *) others = {0};
+    size_t n_violating = 0;
+    for (size_t i = 0; i < n; i++)
+        if (victim_violates(b, victims[i], &left))
+            victims[n_violating++] = victims[i];
+        else
+            vec_push(&others, victims[i]);
+    if (others.n)
+        memcpy(victims + n_violating, others.v, others.n * sizeof(struct group_victim *));
+    vec_release(&others);
+    vec_release(&left);
+    return n_violating;
 }

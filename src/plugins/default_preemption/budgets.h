@@ -10,6 +10,7 @@
 #define BERTH_PLUGINS_DEFAULT_PREEMPTION_BUDGETS_H
 
 #include "engine/cluster.h"
+#include "engine/group_preemption.h"
 
 struct budgets {
     struct arena arena;
@@ -26,5 +27,10 @@ void budgets_refresh(struct budgets *b, const struct objects *objects);
  * allows? Moves those to the front; both parts keep their order. Gives their number.
  */
 size_t budgets_split(const struct budgets *b, pod_list *pods);
+/*
+ * The same for victims that leave as a whole. As upstream has it, the first budget that a victim
+ * violates is the last that is charged for it.
+ */
+size_t budgets_split_victims(const struct budgets *b, struct group_victim **victims, size_t n);
 
 #endif

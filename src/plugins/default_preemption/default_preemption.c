@@ -4,6 +4,7 @@
  * and the eviction are the engine's (engine/preemption.h); here is who may preempt, how many nodes
  * are looked at and, in victims.c, who is spared.
  */
+#include "api/scheduling.h"
 #include "engine/preemption.h"
 #include "engine/scheduler_metrics.h"
 #include "plugins/default_preemption/args.h"
@@ -17,8 +18,11 @@ struct default_preemption {
     struct cluster *cluster;
     int64_t percentage, absolute; /* see struct preemption_policy */
     bool async;
-    berth_reason no_victims, waiting;
+    bool by_placement; /* groups are tried on placements */
+    bool as_group;     /* groups preempt as a whole */
+    berth_reason no_victims, waiting, group_waiting;
     struct budgets budgets;
+    struct group_preemption_policy group_policy;
 };
 
 /* --- lifecycle -------------------------------------------------------------------------------- */
@@ -45,6 +49,13 @@ static void destroy(void *ctx)
     free(self);
 }
 
+static size_t split_victims(void *ctx, struct group_victim **victims, size_t n)
+{
+    struct default_preemption *self = ctx;
+    budgets_refresh(&self->budgets, &self->cluster->objects);
+    return budgets_split_victims(&self->budgets, victims, n);
+}
+
 static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str args,
                   void **ret_self, struct berth_error *error)
 {
@@ -53,9 +64,15 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     self->handle = h;
     self->cluster = handle_cluster(h);
     self->async = handle_feature(h, FEATURE_SCHEDULER_ASYNC_PREEMPTION);
+    self->by_placement = handle_feature(h, FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING);
+    self->as_group = handle_feature(h, FEATURE_WORKLOAD_AWARE_PREEMPTION);
+    self->group_policy = (struct group_preemption_policy){self, split_victims};
+    group_preemption_offer(h, &self->group_policy);
     self->no_victims = host->reason(h, BERTH_STR("No preemption victims found for incoming pod"));
     self->waiting =
         host->reason(h, BERTH_STR("waiting for the preemption for this pod to be finished"));
+    self->group_waiting =
+        host->reason(h, BERTH_STR("waiting for the preemption for this pod group to be finished"));
     budgets_init(&self->budgets);
     int r = read_args(self, args, error);
     if (r < 0)
@@ -67,13 +84,32 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
 
 /* --- the queue -------------------------------------------------------------------------------- */
 
+/* NULL: there is none. */
+static const struct pod_group *group_of(const struct default_preemption *self,
+                                        const struct pod *pod)
+{
+    struct object *o = objects_get(&self->cluster->objects, KIND_POD_GROUP, pod->metadata.namespace,
+                                   pod_group_of(pod));
+    return o ? object_pod_group(o) : NULL;
+}
+
+static bool is_blocked(const struct default_preemption *self, const struct berth_pod *pod,
+                       bool as_group)
+{
+    if (!as_group)
+        return preemption_blocks(self->handle, pod);
+    const struct pod_group *group = group_of(self, pod->pod);
+    return group && group_preemption_blocks(self->handle, group->metadata.uid);
+}
+
 static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,
                                    struct berth_status *status)
 {
     const struct default_preemption *self = ctx;
-    if (!self->async || !preemption_blocks(self->handle, pod))
+    bool as_group = self->as_group && pod->pod->spec.scheduling_group;
+    if (!self->async || !is_blocked(self, pod, as_group))
         return BERTH_SUCCESS;
-    self->host->status_reason(status, self->waiting);
+    self->host->status_reason(status, as_group ? self->group_waiting : self->waiting);
     return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
 }
 
@@ -126,10 +162,28 @@ static bool waits_for_victims(const struct default_preemption *self, struct bert
     return preemption_has_come_true(cycle, pod, node);
 }
 
+/* Members of a group: not here, where they would be seen one by one. NULL: it may. */
+static const char *why_not_member(const struct default_preemption *self, const struct pod *pod)
+{
+    if (self->by_placement) {
+        const struct pod_group *group = group_of(self, pod);
+        if (!group)
+            return "preemption: pod group for pod not found";
+        if (group->spec.scheduling_constraints)
+            return "preemption: not eligible due to placement-based pod group scheduling "
+                   "limitation";
+    }
+    return self->as_group ? "preemption: not eligible due to workload aware preemption enabled"
+                          : NULL;
+}
+
 /* NULL: it may. */
 static const char *why_not(const struct default_preemption *self, struct berth_cycle *cycle,
                            const struct berth_pod *pod)
 {
+    const char *refusal = pod->pod->spec.scheduling_group ? why_not_member(self, pod->pod) : NULL;
+    if (refusal)
+        return refusal;
     if (str_is(pod->pod->spec.preemption_policy, PREEMPT_NEVER))
         return "preemption: not eligible due to preemptionPolicy=Never.";
     if (waits_for_victims(self, cycle, pod))

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What berth does for gangs beyond upstream, each behind a gate: nodes n0, n1, … of 4 cpus. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "engine/internal.h"
+#include "plugins/registry.h"
+#include "puppet.h"
+
+#define SECOND ((int64_t)1000000000)
+
+static const char *const names[] = {"g-0", "g-1", "g-2", "g-3"};
+
+static void add_nodes(struct fixture *f, int n)
+{
+    static const char *const nodes[] = {"n0", "n1", "n2", "n3"};
+    for (int i = 0; i < n; i++)
+        fixture_add(f, fixture_node(nodes[i], "4", "8Gi"));
+}
+
+static struct object *member(const char *name, int cpu)
+{
+    return fixture_object(
+        KIND_POD,
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"},\"spec\":{"
+        "\"schedulerName\":\"default-scheduler\",\"priority\":10,"
+        "\"schedulingGroup\":{\"podGroupName\":\"g\"},"
+        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%d\"}}}]}}",
+        name, name, cpu);
+}
+
+static void add_gang(struct fixture *f, int n, int min, int cpu)
+{
+    fixture_add(f, fixture_object(KIND_POD_GROUP,
+                                  "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\","
+                                  "\"uid\":\"u\"},\"spec\":{\"schedulingPolicy\":{\"gang\":{"
+                                  "\"minCount\":%d}}}}",
+                                  min));
+    for (int i = 0; i < n; i++)
+        fixture_add(f, member(names[i], cpu));
+}
+
+static int bound(struct fixture *f, int n)
+{
+    int count = 0;
+    for (int i = 0; i < n; i++)
+        count += fixture_node_of(f, names[i]) != NULL;
+    return count;
+}
+
+/* --- a gang preempts as one or not at all ----------------------------------------------------- */
+
+/* Who was evicted, "a b" in their order; each is answered. */
+static const char *evicted(struct fixture *f)
+{
+    static char text[256];
+    size_t at = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < f->writes.n; i++) {
+        struct fixture_write *w = &f->writes.v[i];
+        if (w->kind != WRITE_EVICTION || w->answered)
+            continue;
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.*s", at ? " " : "",
+                               STR_ARG(object_meta(w->pod)->name));
+        fixture_answer(f, w, 200, "");
+    }
+    return text;
+}
+
+static size_t promises(struct fixture *f, int n)
+{
+    size_t count = 0;
+    for (int i = 0; i < n; i++)
+        count += !str_empty(nominator_node_of(&f->engine->queue.nominator, str_of(names[i])));
+    return count;
+}
+
+static const char *condition(struct fixture *f)
+{
+    return fixture_last(f, WRITE_POD_GROUP_STATUS, "g")->message;
+}
+
+/* A victim on each of two nodes; of three members only two can be helped. */
+static void nobody_is_evicted_for_a_gang_that_never_fits(void **state)
+{
+    (void)state;
+    for (int gate = 0; gate < 2; gate++) {
+        struct fixture f;
+        fixture_init_features(&f, NULL, gate ? "BerthGangPreemption=true" : NULL);
+        add_nodes(&f, 2);
+        fixture_add(&f, fixture_pod_on("v0", "4", "1Gi", "n0"));
+        fixture_add(&f, fixture_pod_on("v1", "4", "1Gi", "n1"));
+        add_gang(&f, 3, 3, 4);
+        fixture_schedule(&f);
+        assert_string_equal(condition(&f), "pod group is unschedulable");
+        assert_int_equal(promises(&f, 3), 0);
+        const char *victims = evicted(&f);
+        assert_int_equal(strlen(victims), gate ? 0 : 5); /* "v0 v1", or the other way round */
+        fixture_release(&f);
+    }
+}
+
+static void victims_go_when_all_of_the_gang_will_fit(void **state)
+{
+    (void)state;
+    static const char *const gates[] = {"BerthGangPreemption=true",
+                                        "BerthGangPreemption=true,SchedulerAsyncPreemption=false"};
+    for (size_t i = 0; i < ARRAY_LEN(gates); i++) {
+        struct fixture f;
+        fixture_init_features(&f, NULL, gates[i]);
+        add_nodes(&f, 3);
+        fixture_add(&f, fixture_pod_on("v0", "4", "1Gi", "n0"));
+        fixture_add(&f, fixture_pod_on("v1", "4", "1Gi", "n1"));
+        add_gang(&f, 3, 3, 4);
+        fixture_schedule(&f);
+        assert_string_equal(
+            condition(&f),
+            "pod group is unschedulable, pod group is waiting for preemption to complete");
+        assert_int_equal(promises(&f, 3), 3);
+        assert_int_equal(strlen(evicted(&f)), 5);
+        fixture_pass(&f, 60 * SECOND);
+        fixture_settle(&f);
+        assert_int_equal(bound(&f, 3), 3);
+        fixture_release(&f);
+    }
+}
+
+/* Two members that are in need of the same victims: each of these is told once. */
+static void nobody_is_evicted_twice(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init_features(&f, NULL, "BerthGangPreemption=true");
+    add_nodes(&f, 1);
+    fixture_add(&f, fixture_pod_on("v0", "2", "1Gi", "n0"));
+    fixture_add(&f, fixture_pod_on("v1", "2", "1Gi", "n0"));
+    add_gang(&f, 2, 2, 2);
+    fixture_schedule(&f);
+    assert_int_equal(strlen(evicted(&f)), 5);
+    fixture_pass(&f, 60 * SECOND);
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, 2), 2);
+    fixture_release(&f);
+}
+
+/* --- no gang holds what it cannot use --------------------------------------------------------- */
+
+/* In the group's cycle X lets everybody pass; when it is in earnest, see below. */
+static const char *refused; /* this one is turned down */
+static enum berth_code how;
+static bool holds_all; /* everybody is held */
+
+static void permit(struct puppet_call *call)
+{
+    if (call->point != PUPPET_PERMIT || call->cycle->in_group)
+        return;
+    struct str name = call->pod->pod->metadata.name;
+    if (refused && str_is(name, refused))
+        call->code = how;
+    else if (holds_all)
+        call->code = BERTH_WAIT;
+    call->timeout = 600 * SECOND;
+}
+
+static struct registry registry;
+
+static void begin(struct fixture *f, bool gate)
+{
+    struct err err = {0};
+    puppet_clear();
+    puppet_add("X", AT(PERMIT))->hook = permit;
+    registry_init(&registry, &in_tree_registry);
+    const struct berth_plugin *x = registry_find(puppet_registry(), STR("X"));
+    if (registry_register(&registry, x, &err) < 0)
+        fail_msg("%s", err.msg);
+    refused = NULL;
+    holds_all = false;
+    fixture_init_parts(f, &(struct fixture_parts){
+                              .config = "apiVersion: kubescheduler.config.k8s.io/v1\n"
+                                        "kind: KubeSchedulerConfiguration\n"
+                                        "profiles:\n"
+                                        "- plugins:\n"
+                                        "    multiPoint: {disabled: [{name: GangScheduling}]}\n"
+                                        "    preEnqueue: {enabled: [{name: GangScheduling}]}\n"
+                                        "    permit: {enabled: [{name: X}, {name: "
+                                        "GangScheduling}]}\n",
+                              .registry = &registry,
+                              .gates = gate ? "BerthGangsHoldNothing=true" : NULL});
+    add_nodes(f, 3);
+}
+
+static void end(struct fixture *f)
+{
+    fixture_release(f);
+    registry_release(&registry);
+}
+
+static void a_gang_whose_member_is_turned_down_lets_go(void **state)
+{
+    (void)state;
+    for (int gate = 0; gate < 2; gate++) {
+        struct fixture f;
+        begin(&f, gate);
+        refused = "g-2";
+        how = BERTH_UNSCHEDULABLE;
+        add_gang(&f, 3, 3, 4);
+        fixture_settle(&f);
+        assert_int_equal(bound(&f, 3), 0);
+        assert_int_equal(engine_get_stats(f.engine).held, gate ? 0 : 2);
+        assert_int_equal(engine_get_stats(f.engine).assumed_pods, gate ? 0 : 2);
+        /* Others may have the room. */
+        fixture_add(&f, fixture_pod("alone", "4", "1Gi"));
+        fixture_add(&f, fixture_pod("other", "4", "1Gi"));
+        fixture_settle(&f);
+        assert_non_null(fixture_node_of(&f, "alone"));
+        assert_int_equal(fixture_node_of(&f, "other") != NULL, gate);
+        end(&f);
+    }
+}
+
+/* Not before all have been tried: a later one may make up for it. */
+static void a_quorum_without_the_lost_one_is_enough(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, true);
+    refused = "g-1";
+    how = BERTH_UNSCHEDULABLE;
+    add_gang(&f, 3, 2, 4);
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, 3), 2);
+    assert_null(fixture_node_of(&f, "g-1"));
+    end(&f);
+}
+
+/* What broke is tried again soon, and all of the gang with it. */
+static void the_gang_comes_back_together(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, true);
+    refused = "g-1";
+    how = BERTH_ERROR;
+    add_gang(&f, 3, 3, 4);
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, 3), 0);
+    assert_int_equal(engine_get_stats(f.engine).assumed_pods, 0);
+    refused = NULL;
+    fixture_pass(&f, 60 * SECOND);
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, 3), 3);
+    end(&f);
+}
+
+static void a_gang_whose_member_is_deleted_lets_go(void **state)
+{
+    (void)state;
+    for (int gate = 0; gate < 2; gate++) {
+        struct fixture f;
+        begin(&f, gate);
+        holds_all = true;
+        add_gang(&f, 3, 3, 4);
+        fixture_settle(&f);
+        assert_int_equal(engine_get_stats(f.engine).held, 3);
+        fixture_delete(&f, member("g-1", 4));
+        assert_int_equal(engine_get_stats(f.engine).held, gate ? 0 : 2);
+        assert_int_equal(engine_get_stats(f.engine).assumed_pods, gate ? 0 : 2);
+        /* Another one in its place, and the gang runs. */
+        holds_all = false;
+        fixture_add(&f, member("g-3", 4));
+        fixture_pass(&f, 60 * SECOND);
+        fixture_settle(&f);
+        if (gate)
+            assert_int_equal(bound(&f, 4), 3);
+        end(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_is_evicted_for_a_gang_that_never_fits),
+        cmocka_unit_test(victims_go_when_all_of_the_gang_will_fit),
+        cmocka_unit_test(nobody_is_evicted_twice),
+        cmocka_unit_test(a_gang_whose_member_is_turned_down_lets_go),
+        cmocka_unit_test(a_quorum_without_the_lost_one_is_enough),
+        cmocka_unit_test(the_gang_comes_back_together),
+        cmocka_unit_test(a_gang_whose_member_is_deleted_lets_go),
+    };
+    return cmocka_run_group_tests_name("gang", tests, NULL, NULL);
+}

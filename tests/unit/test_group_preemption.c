@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A group makes room for itself as a whole: nodes n0, n1, …, each with 4 cpus. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "api/pod.h"
+#include "engine/internal.h"
+#include "engine_fixture.h"
+#include "prop.h"
+
+#define SECOND ((int64_t)1000000000)
+#define GATES  "GenericWorkload=true,GangScheduling=true,WorkloadAwarePreemption=true"
+
+/* --- scenery ---------------------------------------------------------------------------------- */
+
+struct pod_options {
+    const char *name, *node; /* node NULL: it waits */
+    int priority, cpu;
+    const char *group;   /* NULL: none */
+    const char *started; /* NULL: not yet */
+    const char *app;     /* label; NULL: none */
+    bool never;          /* preemptionPolicy */
+};
+
+static struct object *make_pod(const struct pod_options *o)
+{
+    char group[64] = "", app[64] = "", started[64] = "";
+    if (o->group)
+        snprintf(group, sizeof(group), "\"schedulingGroup\":{\"podGroupName\":\"%s\"},", o->group);
+    if (o->app)
+        snprintf(app, sizeof(app), "\"labels\":{\"app\":\"%s\"},", o->app);
+    if (o->started)
+        snprintf(started, sizeof(started), "\"startTime\":\"2026-01-01T%s:00Z\"", o->started);
+    return fixture_object(
+        KIND_POD,
+        "{\"metadata\":{%s\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"},"
+        "\"spec\":{%s\"nodeName\":\"%s\",\"schedulerName\":\"default-scheduler\",\"priority\":%d,"
+        "\"preemptionPolicy\":\"%s\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":"
+        "{\"cpu\":\"%d\"}}}]},\"status\":{%s}}",
+        app, o->name, o->name, group, o->node ? o->node : "", o->priority,
+        o->never ? "Never" : "PreemptLowerPriority", o->cpu, started);
+}
+
+#define ADD(f, ...) fixture_add((f), make_pod(&(struct pod_options){__VA_ARGS__}))
+
+static void add_group(struct fixture *f, const char *name, int min, int priority, const char *more)
+{
+    fixture_add(f, fixture_object(KIND_POD_GROUP,
+                                  "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+                                  "\"uid\":\"uid-of-%s\",\"generation\":1},\"spec\":{"
+                                  "\"schedulingPolicy\":{\"gang\":{\"minCount\":%d}},"
+                                  "\"priority\":%d%s}}",
+                                  name, name, min, priority, more));
+}
+
+#define AS_ONE ",\"disruptionMode\":\"PodGroup\""
+
+/* The group "gang" that wants room: its members gang-0, gang-1, … */
+static void add_gang(struct fixture *f, int n, int min, int priority, int cpu)
+{
+    add_group(f, "gang", min, priority, "");
+    for (int i = 0; i < n; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "gang-%d", i);
+        ADD(f, .name = name, .group = "gang", .cpu = cpu, .priority = priority);
+    }
+}
+
+static void begin_with(struct fixture *f, size_t nodes, const char *gates)
+{
+    fixture_init_features(f, NULL, gates);
+    for (size_t i = 0; i < nodes; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "n%zu", i);
+        fixture_add(f, fixture_node(name, "4", "8Gi"));
+    }
+}
+
+static void begin(struct fixture *f, size_t nodes)
+{
+    begin_with(f, nodes, GATES);
+}
+
+static void add_budget(struct fixture *f, const char *app, int allowed)
+{
+    fixture_add(f,
+                fixture_object(KIND_POD_DISRUPTION_BUDGET,
+                               "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":"
+                               "{\"selector\":{\"matchLabels\":{\"app\":\"%s\"}}},\"status\":{"
+                               "\"disruptionsAllowed\":%d}}",
+                               app, app, allowed));
+}
+
+/* The evictions asked for since `from`, "a b" in their order; each is answered. */
+static const char *evicted(struct fixture *f)
+{
+    static char text[1024];
+    size_t at = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < f->writes.n; i++) {
+        struct fixture_write *w = &f->writes.v[i];
+        if (w->kind != WRITE_EVICTION || w->answered)
+            continue;
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.*s", at ? " " : "",
+                               STR_ARG(object_meta(w->pod)->name));
+        fixture_answer(f, w, 200, "");
+    }
+    return text;
+}
+
+static int bound(struct fixture *f, int n)
+{
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        char pod[32];
+        snprintf(pod, sizeof(pod), "gang-%d", i);
+        count += fixture_node_of(f, pod) != NULL;
+    }
+    return count;
+}
+
+static const char *condition(struct fixture *f)
+{
+    const struct fixture_write *w = fixture_last(f, WRITE_POD_GROUP_STATUS, "gang");
+    return w ? w->message : NULL;
+}
+
+/* --- who has to go ---------------------------------------------------------------------------- */
+
+struct victims_case {
+    const char *what;
+    size_t nodes;
+    void (*scene)(struct fixture *f);
+    int members, min, cpu; /* of the gang, at priority 10 */
+    const char *victims;
+};
+
+static void scene_mixed(struct fixture *f)
+{
+    ADD(f, .name = "low", .node = "n0", .priority = 1, .cpu = 4);
+    ADD(f, .name = "mid", .node = "n1", .priority = 5, .cpu = 4);
+    ADD(f, .name = "high", .node = "n2", .priority = 10, .cpu = 4);
+}
+
+static void scene_ages(struct fixture *f)
+{
+    ADD(f, .name = "young", .node = "n0", .cpu = 2, .started = "10:00");
+    ADD(f, .name = "old", .node = "n0", .cpu = 2, .started = "09:00");
+    ADD(f, .name = "none", .node = "n1", .cpu = 2);
+    ADD(f, .name = "oldest", .node = "n1", .cpu = 2, .started = "08:00");
+}
+
+/* A group that goes as one: two nodes get free, although one would do. */
+static void scene_whole_group(struct fixture *f)
+{
+    add_group(f, "v", 1, 0, AS_ONE);
+    ADD(f, .name = "v0", .node = "n0", .group = "v", .cpu = 4, .priority = 3);
+    ADD(f, .name = "v1", .node = "n1", .group = "v", .cpu = 4, .priority = 3);
+}
+
+/* The same, but its pods go one by one, each with a priority of its own. */
+static void scene_loose_group(struct fixture *f)
+{
+    add_group(f, "v", 1, 0, "");
+    ADD(f, .name = "v0", .node = "n0", .group = "v", .cpu = 4, .priority = 3);
+    ADD(f, .name = "v1", .node = "n1", .group = "v", .cpu = 4, .priority = 2);
+}
+
+/* The group's priority counts, not its pods'. */
+static void scene_group_above(struct fixture *f)
+{
+    add_group(f, "v", 1, 20, AS_ONE);
+    ADD(f, .name = "v0", .node = "n0", .group = "v", .cpu = 4, .priority = 1);
+    ADD(f, .name = "p", .node = "n1", .cpu = 4, .priority = 2);
+}
+
+/* At the same priority groups are spared first, and the larger one before the smaller. */
+static void scene_sizes(struct fixture *f)
+{
+    add_group(f, "small", 1, 0, AS_ONE);
+    add_group(f, "large", 1, 0, AS_ONE);
+    ADD(f, .name = "s0", .node = "n0", .group = "small", .cpu = 4, .started = "08:00");
+    ADD(f, .name = "l0", .node = "n1", .group = "large", .cpu = 2, .started = "09:00");
+    ADD(f, .name = "l1", .node = "n1", .group = "large", .cpu = 2, .started = "09:00");
+    ADD(f, .name = "p", .node = "n2", .cpu = 4, .started = "07:00");
+}
+
+/* Budgets come before importance: who violates one is spared first. */
+static void scene_budget(struct fixture *f)
+{
+    add_budget(f, "guarded", 0);
+    ADD(f, .name = "guarded", .node = "n0", .cpu = 4, .priority = 1, .app = "guarded");
+    ADD(f, .name = "free", .node = "n1", .cpu = 4, .priority = 5);
+}
+
+static void scene_group_budget(struct fixture *f)
+{
+    add_budget(f, "guarded", 1);
+    add_group(f, "v", 1, 1, AS_ONE);
+    ADD(f, .name = "v0", .node = "n0", .group = "v", .cpu = 2, .app = "guarded");
+    ADD(f, .name = "v1", .node = "n0", .group = "v", .cpu = 2, .app = "guarded");
+    ADD(f, .name = "p", .node = "n1", .cpu = 4, .priority = 5);
+}
+
+/* The gang's own members of lower priority are not spared for being its own. */
+static void scene_own(struct fixture *f)
+{
+    ADD(f, .name = "mine", .node = "n0", .group = "gang", .cpu = 4, .priority = 1);
+}
+
+static void the_right_ones_have_to_go(void **state)
+{
+    (void)state;
+    static const struct victims_case cases[] = {
+        {"the least important", 3, scene_mixed, 1, 1, 4, "low"},
+        {"as many as needed", 3, scene_mixed, 2, 2, 4, "mid low"},
+        {"not those of equal priority", 3, scene_mixed, 3, 3, 4, ""},
+        {"the youngest", 2, scene_ages, 1, 1, 2, "none"},
+        {"the younger ones", 2, scene_ages, 2, 2, 2, "young none"},
+        {"a group as one", 2, scene_whole_group, 1, 1, 4, "v0 v1"},
+        {"a group's pods one by one", 2, scene_loose_group, 1, 1, 4, "v1"},
+        {"a group by its own priority", 2, scene_group_above, 1, 1, 4, "p"},
+        {"a group above stays", 2, scene_group_above, 2, 2, 4, ""},
+        {"a pod before groups", 3, scene_sizes, 1, 1, 4, "p"},
+        {"the smaller group next", 3, scene_sizes, 2, 2, 4, "s0 p"},
+        {"budgets before importance", 2, scene_budget, 1, 1, 4, "free"},
+        {"budgets are not sacred", 2, scene_budget, 2, 2, 4, "free guarded"},
+        {"a group that violates a budget", 2, scene_group_budget, 1, 1, 4, "p"},
+        {"its own members", 1, scene_own, 1, 1, 4, "mine"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct fixture f;
+        begin(&f, cases[i].nodes);
+        cases[i].scene(&f);
+        add_gang(&f, cases[i].members, cases[i].min, 10, cases[i].cpu);
+        fixture_settle(&f);
+        const char *got = evicted(&f);
+        if (strcmp(got, cases[i].victims) != 0)
+            fail_msg("%s: evicts \"%s\", want \"%s\"", cases[i].what, got, cases[i].victims);
+        fixture_release(&f);
+    }
+}
+
+/* --- what is said ----------------------------------------------------------------------------- */
+
+static void victims_are_told_and_the_gang_waits_for_them(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, 3);
+    ADD(&f, .name = "a", .node = "n0", .priority = 1, .cpu = 4);
+    ADD(&f, .name = "b", .node = "n1", .priority = 1, .cpu = 4);
+    add_gang(&f, 3, 3, 10, 4);
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, 3), 0);
+    assert_string_equal(condition(&f), "pod group is unschedulable");
+    assert_string_equal(fixture_last(&f, WRITE_POD_GROUP_STATUS, "gang")->reason, "Unschedulable");
+    /* One found a free node, and is promised it; the others only know what was in their way. */
+    const struct fixture_write *w = fixture_last(&f, WRITE_POD_STATUS, "gang-0");
+    assert_string_equal(w->node, "n2");
+    assert_string_equal(w->message, "pod group is unschedulable");
+    assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "gang-1")->message,
+                        "0/3 nodes are available: 3 Insufficient cpu. preemption: not eligible due "
+                        "to workload aware preemption enabled");
+    /* The last victim goes when the others are gone; until then nobody enters the queue. */
+    fixture_pass(&f, 60 * SECOND);
+    assert_int_equal(engine_get_stats(f.engine).gated, 3);
+    struct fixture_write *first = fixture_eviction(&f, "a");
+    assert_string_equal(first->message,
+                        "default-scheduler: preempting to accommodate a higher priority podgroup");
+    assert_null(fixture_eviction(&f, "b"));
+    fixture_answer(&f, first, 200, "");
+    fixture_answer(&f, fixture_eviction(&f, "b"), 200, "");
+    w = fixture_last(&f, WRITE_EVENT, "b");
+    assert_string_equal(w->reason, "Preempted");
+    assert_string_equal(w->message, "Preempted by podgroup uid-of-gang on node cluster");
+    assert_true(str_is(object_meta(w->related)->name, "gang"));
+    fixture_pass(&f, 60 * SECOND);
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, 3), 3);
+    fixture_release(&f);
+}
+
+static void refusals_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *says;
+        const char *more;
+        int victim; /* its priority; -1: there is none */
+        bool never;
+        int members;
+    } cases[] = {
+        {"not eligible due to preemptionPolicy=Never.", "", 1, true, 2},
+        {"No preemption victims found for incoming preemptor", "", 10, false, 2},
+        {"pod group is unschedulable", "", 1, false, 3},
+        {"workload aware preemption is not supported for pod groups with scheduling constraints",
+         ",\"schedulingConstraints\":{\"topology\":[{\"key\":\"rack\"}]}", 1, false, 2},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct fixture f;
+        char want[256];
+        begin(&f, 2);
+        ADD(&f, .name = "v", .node = "n0", .priority = cases[i].victim, .cpu = 4);
+        add_group(&f, "gang", cases[i].members, 10, cases[i].more);
+        for (int k = 0; k < cases[i].members; k++) {
+            char name[32];
+            snprintf(name, sizeof(name), "gang-%d", k);
+            ADD(&f, .name = name, .group = "gang", .cpu = 4, .never = cases[i].never && k == 0);
+        }
+        fixture_settle(&f);
+        snprintf(want, sizeof(want), "pod group is unschedulable, %s", cases[i].says);
+        assert_string_equal(condition(&f), want);
+        assert_string_equal(evicted(&f), "");
+        fixture_release(&f);
+    }
+}
+
+static void without_the_plugin_nobody_preempts(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init_features(&f,
+                          "apiVersion: kubescheduler.config.k8s.io/v1\n"
+                          "kind: KubeSchedulerConfiguration\n"
+                          "profiles:\n"
+                          "- plugins: {multiPoint: {disabled: [{name: DefaultPreemption}]}}\n",
+                          GATES);
+    fixture_add(&f, fixture_node("n0", "4", "8Gi"));
+    ADD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = 4);
+    add_gang(&f, 1, 1, 10, 4);
+    fixture_settle(&f);
+    assert_string_equal(condition(&f), "pod group is unschedulable, default preemption plugin is "
+                                       "not registered, workload aware preemption is disabled");
+    fixture_release(&f);
+}
+
+/* Pods that belong to no group preempt as ever. */
+static void pods_alone_preempt_alone(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, 1);
+    ADD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = 4);
+    ADD(&f, .name = "p", .priority = 5, .cpu = 4);
+    fixture_settle(&f);
+    assert_string_equal(evicted(&f), "v");
+    assert_string_equal(fixture_last(&f, WRITE_EVENT, "v")->message,
+                        "Preempted by pod p on node n0");
+    fixture_release(&f);
+}
+
+/* --- where the scheduler waits for the eviction ----------------------------------------------- */
+
+static void an_eviction_that_is_waited_for(void **state)
+{
+    (void)state;
+    for (int refused = 0; refused < 2; refused++) {
+        struct fixture f;
+        begin_with(&f, 2, GATES ",SchedulerAsyncPreemption=false");
+        ADD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = 4);
+        add_gang(&f, 2, 2, 10, 4);
+        fixture_schedule(&f);
+        assert_null(condition(&f)); /* it is not over */
+        ADD(&f, .name = "other", .cpu = 1);
+        fixture_schedule(&f);
+        assert_null(fixture_last(&f, WRITE_EVENT, "other"));
+        fixture_answer(&f, fixture_eviction(&f, "v"), refused ? 500 : 200, "it broke");
+        assert_string_equal(condition(&f), refused ? "it broke" : "pod group is unschedulable");
+        assert_string_equal(fixture_last(&f, WRITE_POD_GROUP_STATUS, "gang")->reason,
+                            refused ? "SchedulerError" : "Unschedulable");
+        fixture_release(&f);
+    }
+}
+
+static void the_end_comes_while_it_is_waited_for(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin_with(&f, 1, GATES ",SchedulerAsyncPreemption=false");
+    ADD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = 4);
+    add_gang(&f, 1, 1, 10, 4);
+    fixture_schedule(&f);
+    assert_non_null(fixture_eviction(&f, "v"));
+    fixture_release(&f);
+}
+
+/* What fails in the background brings the whole gang back. */
+static void a_refused_eviction_is_tried_again(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, 2);
+    ADD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = 4);
+    add_gang(&f, 2, 2, 10, 4);
+    fixture_settle(&f);
+    fixture_answer(&f, fixture_eviction(&f, "v"), 500, "it broke");
+    fixture_settle(&f);
+    assert_string_equal(evicted(&f), "v");
+    fixture_pass(&f, 60 * SECOND);
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, 2), 2);
+    fixture_release(&f);
+}
+
+/* --- properties ------------------------------------------------------------------------------- */
+
+#define MAX_PODS 24
+
+struct scene {
+    int nodes, n;
+    struct {
+        int node, cpu, priority, group; /* group -1: none */
+    } pods[MAX_PODS];
+    int members, cpu;
+    int group_priority[3];
+    bool away[MAX_PODS];
+};
+
+static void draw(struct rand *r, struct scene *s)
+{
+    int room[6];
+    s->nodes = 1 + (int)rand_below(r, 5);
+    s->members = 1 + (int)rand_below(r, 5);
+    s->cpu = 1 + (int)rand_below(r, 3);
+    for (int i = 0; i < 3; i++)
+        s->group_priority[i] = (int)rand_below(r, 12);
+    for (int i = 0; i < s->nodes; i++)
+        room[i] = 4;
+    for (int i = 0; i < MAX_PODS; i++) {
+        int node = (int)rand_below(r, (uint64_t)s->nodes), cpu = 1 + (int)rand_below(r, 2);
+        if (room[node] < cpu)
+            continue;
+        room[node] -= cpu;
+        s->pods[s->n].node = node;
+        s->pods[s->n].cpu = cpu;
+        s->pods[s->n].priority = (int)rand_below(r, 12);
+        s->pods[s->n++].group = (int)rand_below(r, 6) - 3;
+    }
+}
+
+static void play(struct fixture *f, const struct scene *s, bool never)
+{
+    begin(f, (size_t)s->nodes);
+    for (int i = 0; i < 3; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "v%d", i);
+        add_group(f, name, 1, s->group_priority[i], i ? AS_ONE : "");
+    }
+    for (int i = 0; i < s->n; i++) {
+        char name[32], node[16], group[16];
+        if (s->away[i])
+            continue;
+        snprintf(name, sizeof(name), "p%d", i);
+        snprintf(node, sizeof(node), "n%d", s->pods[i].node);
+        snprintf(group, sizeof(group), "v%d", s->pods[i].group);
+        ADD(f, .name = name, .node = node, .cpu = s->pods[i].cpu, .priority = s->pods[i].priority,
+            .group = s->pods[i].group < 0 ? NULL : group);
+    }
+    add_group(f, "gang", s->members, 6, "");
+    for (int i = 0; i < s->members; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "gang-%d", i);
+        ADD(f, .name = name, .group = "gang", .cpu = s->cpu, .priority = 6, .never = never);
+    }
+}
+
+/* Everything a dry run could have left in disorder: sums, and the pods of every node in order. */
+static void write_cache(const struct fixture *f, struct buf *out)
+{
+    const struct cache *c = &f->engine->cache;
+    for (size_t i = 0; i < c->order.n; i++) {
+        const struct berth_node *n = c->order.v[i];
+        buf_add_printf(out, "%s %lld/%lld:", n->name, (long long)n->requested.milli_cpu,
+                       (long long)c->columns.requested_cpu[n->slot]);
+        for (size_t k = 0; k < n->pods.n; k++)
+            buf_add_printf(out, " %.*s", STR_ARG(n->pods.v[k]->pod->metadata.name));
+        buf_add_cstr(out, "\n");
+    }
+}
+
+/* Which pods of the scene were evicted; false: none. */
+static bool take_away(struct fixture *f, struct scene *s)
+{
+    bool any = false;
+    struct str left = str_of(evicted(f));
+    while (left.n) {
+        size_t n = str_search(left, STR(" "));
+        struct str name = str_slice(left, 0, MIN(n, left.n));
+        left = n < left.n ? str_slice(left, n + 1, left.n) : STR("");
+        int i = (int)strtol(name.p + 1, NULL, 10);
+        assert_true(name.p[0] == 'p' && i < s->n);
+        s->away[i] = any = true;
+    }
+    return any;
+}
+
+static bool same_unit(const struct scene *s, int a, int b)
+{
+    return a == b || (s->pods[a].group > 0 && s->pods[a].group == s->pods[b].group);
+}
+
+static bool fits(const struct scene *s)
+{
+    struct fixture f;
+    play(&f, s, true);
+    fixture_settle(&f);
+    bool all = bound(&f, s->members) == s->members;
+    fixture_release(&f);
+    return all;
+}
+
+/* Without the victims the gang fits, and with any of them it does not. Nothing else has changed. */
+static bool victims_are_needed_and_enough(struct rand *r, size_t size_hint, void *ctx)
+{
+    (void)size_hint;
+    size_t *found = ctx;
+    struct scene s = {0};
+    struct fixture f;
+    struct buf before = BUF_INIT, after = BUF_INIT;
+    draw(r, &s);
+    bool fits_anyway = fits(&s);
+    play(&f, &s, false);
+    cache_refresh(&f.engine->cache);
+    write_cache(&f, &before);
+    fixture_schedule(&f);
+    if (!fits_anyway) {
+        write_cache(&f, &after);
+        assert_string_equal(buf_cstr(&before), buf_cstr(&after));
+    }
+    bool any = take_away(&f, &s);
+    fixture_release(&f);
+    buf_release(&before);
+    buf_release(&after);
+    if (!any)
+        return true;
+    *found += 1;
+    assert_false(fits_anyway);
+    assert_true(fits(&s));
+    for (int i = 0; i < s.n; i++) {
+        struct scene less = s;
+        if (!s.away[i])
+            continue;
+        for (int k = 0; k < s.n; k++)
+            less.away[k] = s.away[k] && !same_unit(&s, i, k);
+        assert_true(s.pods[i].group > 0 ? s.group_priority[s.pods[i].group] < 6
+                                        : s.pods[i].priority < 6);
+        assert_false(fits(&less));
+    }
+    return true;
+}
+
+static void victims_are_the_right_ones(void **state)
+{
+    (void)state;
+    size_t found = 0;
+    assert_true(prop_run("group preemption", 150, victims_are_needed_and_enough, &found));
+    assert_true(found > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_right_ones_have_to_go),
+        cmocka_unit_test(victims_are_told_and_the_gang_waits_for_them),
+        cmocka_unit_test(refusals_are_told),
+        cmocka_unit_test(without_the_plugin_nobody_preempts),
+        cmocka_unit_test(pods_alone_preempt_alone),
+        cmocka_unit_test(an_eviction_that_is_waited_for),
+        cmocka_unit_test(the_end_comes_while_it_is_waited_for),
+        cmocka_unit_test(a_refused_eviction_is_tried_again),
+        cmocka_unit_test(victims_are_the_right_ones),
+    };
+    return cmocka_run_group_tests_name("group_preemption", tests, NULL, NULL);
+}
