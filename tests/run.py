@@ -215,12 +215,12 @@ def phase_lint(tally, options):
     show_tap(tally, ["tools/lint.sh"], "tools/lint.sh", BUILD_TIMEOUT, details=True)
 
 
-def show_tap(tally, argv, name, timeout, details=False, env=None):
+def show_tap(tally, argv, name, timeout, details=False, env=None, label=""):
     """Runs a program that writes TAP, showing its results as they come."""
     def on_line(line):
         m = TAP.match(line)
         if m:
-            say(f"{'ok' if m[1] == 'ok' else 'not ok':7} {m[2]}")
+            say(f"{'ok' if m[1] == 'ok' else 'not ok':7} {label}{m[2]}")
         elif details and line.strip():
             say(f"    | {line.removeprefix('    ')}")
 
@@ -376,9 +376,15 @@ def phase_e2e(tally, options):
     tally.ok(f"tests/kube/build.sh ({done.seconds:.1f} s)")
     # Where Helm cannot be built, its tests are skipped.
     run(["tests/helm/build.sh"], "tests/helm/build.sh", BUILD_TIMEOUT)
-    for script in scripts:
+
+    def one(script):
+        label = os.path.basename(script).removeprefix("test_").removesuffix(".py") + ": "
         say(f"        {script}")
-        show_tap(tally, [script], script, E2E_TIMEOUT)
+        show_tap(tally, [script], script, E2E_TIMEOUT, label=label)
+
+    # Each has a cluster of its own and waits for it more than it works.
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        list(pool.map(one, scripts))
 
 
 PHASES = {

@@ -99,15 +99,21 @@ static int check_lock(const struct leader_election_config *le, struct err *reter
                    STR_ARG(lock));
 }
 
-static int load(const struct scheduler_options *o, struct loaded_config *l, struct err *reterr)
+/* Whoever reads the files in earnest says what is wrong with them. */
+static struct str read_source(const struct scheduler_options *o, struct arena *a)
 {
     struct buf bytes = BUF_INIT;
-    int r = loaded_config_read(o, &bytes, reterr);
-    if (r == 0)
-        l->source = arena_dup(&l->arena, buf_str(&bytes));
+    struct str source = STR("");
+    if (loaded_config_read(o, &bytes, NULL) == 0)
+        source = arena_dup(a, buf_str(&bytes));
     buf_release(&bytes);
-    /* Who reads them in earnest says what is wrong with them. */
-    r = 0;
+    return source;
+}
+
+static int load(const struct scheduler_options *o, struct loaded_config *l, struct err *reterr)
+{
+    int r = 0;
+    l->source = read_source(o, &l->arena);
     if (*o->config_file) {
         r = config_file_load(o->config_file, &l->arena, &l->config, reterr);
     } else {

@@ -418,7 +418,8 @@ static int start(struct scheduler *s, struct loaded_config *loaded, struct err *
     log_info(0, "This is berth", KV_CSTR("version", BERTH_VERSION),
              KV_STR("server", s->kube.server));
     loop_timer_init(&s->flush, s->loop, on_flush);
-    loop_timer_set(&s->flush, s->options->logs.flush_frequency);
+    if (s->options->logs.text_buffer || s->options->logs.json_buffer)
+        loop_timer_set(&s->flush, s->options->logs.flush_frequency);
     r = start_serving(s, reterr);
     if (r == 0)
         world_start(s->world);

@@ -23,8 +23,10 @@ struct eviction {
     bool broken;    /* something failed: the preemptor is to try again */
     bool refused;   /* of that: a victim's eviction */
     struct buf error;
-    int64_t started;
 };
+
+#define KV_PREEMPTOR(x) KV_META("preemptor", &(x)->preemptor->pod->metadata)
+#define KV_VICTIM(v)    KV_META("victim", &(v)->pod->metadata)
 
 /* A write that has no answer yet. */
 struct eviction_write {
@@ -74,8 +76,12 @@ static void end(struct eviction *x)
 {
     struct engine *e = x->engine;
     link_out(x);
+    /* Upstream's defer takes both values when it begins: it has always gone well, in no time. */
     if (e->metrics && x->async)
-        scheduler_metrics_preemption_done(e->metrics, !x->broken, engine_now(e) - x->started);
+        scheduler_metrics_preemption_done(e->metrics, true, 0);
+    if (x->async)
+        say(&e->voice, 2, "Async Preemption finished completely", KV_PREEMPTOR(x),
+            KV_CSTR("node", x->node_name), KV_CSTR("result", x->broken ? "error" : "success"));
     /* Who failed may be stuck: no victim's leaving will bring the preemptor back. */
     if (x->broken && x->async)
         queue_activate(&e->queue, pod_info_key(x->preemptor), engine_now(e));
@@ -144,6 +150,8 @@ static void evict(struct eviction *x, struct berth_pod *victim)
 {
     struct buf message = BUF_INIT;
     if (turn_back(x, victim)) {
+        say(&x->engine->voice, 2, "Preemptor preempted a waiting pod", KV_PREEMPTOR(x),
+            KV_META("waitingPod", &victim->pod->metadata), KV_CSTR("node", x->node_name));
         tell_event(x, victim, " (in kube-scheduler memory).");
         return;
     }
@@ -209,13 +217,17 @@ static struct eviction *new_eviction(struct berth_cycle *cycle, struct berth_pod
     x->node_name = str_dup(candidate->node_name);
     x->profile = str_dup(cycle->profile->scheduler_name);
     x->plugin = xstrdup(plugin);
-    x->started = engine_now(e);
     x->async = e->features.on[FEATURE_SCHEDULER_ASYNC_PREEMPTION];
     x->stage = x->async ? in_background : while_awaited;
     /* Who is leaving already need not be told. */
-    for (size_t i = 0; i < candidate->victims.n; i++)
-        if (!candidate->victims.v[i]->pod->metadata.deletion_timestamp.set)
-            vec_push(&x->victims, pod_info_ref(candidate->victims.v[i]));
+    for (size_t i = 0; i < candidate->victims.n; i++) {
+        struct berth_pod *victim = candidate->victims.v[i];
+        if (!victim->pod->metadata.deletion_timestamp.set)
+            vec_push(&x->victims, pod_info_ref(victim));
+        else
+            say(&e->voice, 2, "Victim Pod is already being deleted, skipping the API call for it",
+                KV_PREEMPTOR(x), KV_CSTR("node", x->node_name), KV_VICTIM(victim));
+    }
     return x;
 }
 
@@ -230,6 +242,10 @@ enum berth_code eviction_start(struct berth_cycle *cycle, struct berth_pod *pree
     }
     if (e->metrics)
         scheduler_metrics_preemption_victims(e->metrics, candidate->victims.n);
+    if (x->async)
+        say(&e->voice, 2, "Start the preemption asynchronously", KV_PREEMPTOR(x),
+            KV_CSTR("node", x->node_name), KV_INT("numVictims", candidate->victims.n),
+            KV_INT("numVictimsToDelete", x->victims.n));
     link_in(x);
     begin_stage(x);
     if (advance(x)) {
@@ -245,20 +261,33 @@ enum berth_code eviction_start(struct berth_cycle *cycle, struct berth_pod *pree
 static void take_outcome(struct eviction *x, const struct berth_pod *victim,
                          const struct write_result *result)
 {
+    const struct voice *voice = &x->engine->voice;
     if (write_ok(result)) {
-        if (victim)
-            tell_event(x, victim, "");
-        return;
+        say(voice, 2, "Preemptor Pod preempted victim Pod", KV_PREEMPTOR(x), KV_VICTIM(victim),
+            KV_CSTR("node", x->node_name));
+        tell_event(x, victim, "");
+    } else if (result->status == 404) {
+        /* Somebody else was faster; that is as good. */
+        say(voice, 2, "Victim Pod is already deleted", KV_PREEMPTOR(x), KV_VICTIM(victim),
+            KV_CSTR("node", x->node_name));
+    } else {
+        say_error(voice, "Tried to preempted pod", KV_STR("err", result->message), KV_POD(victim),
+                  KV_PREEMPTOR(x));
+        if (!x->refused)
+            buf_add_str(&x->error, result->message);
+        x->refused = x->broken = true;
     }
-    /* Somebody else was faster; that is as good. */
-    if (victim && result->status == 404)
+}
+
+static void take_promise_outcome(struct eviction *x, const struct write_result *result)
+{
+    if (write_ok(result))
         return;
     x->broken = true;
-    if (!victim)
-        return;
-    if (!x->refused)
-        buf_add_str(&x->error, result->message);
-    x->refused = true;
+    say_error(&x->engine->voice,
+              "Cannot clear 'NominatedNodeName' field from lower priority pods on the same target "
+              "node",
+              KV_STR("err", result->message), KV_CSTR("node", x->node_name));
 }
 
 bool eviction_write_done(struct engine *e, uint64_t id, const struct write_result *result)
@@ -268,7 +297,10 @@ bool eviction_write_done(struct engine *e, uint64_t id, const struct write_resul
         return false;
     struct eviction *x = w->eviction;
     x->pending--;
-    take_outcome(x, w->victim, result);
+    if (w->victim)
+        take_outcome(x, w->victim, result);
+    else
+        take_promise_outcome(x, result);
     free(w);
     if (x->pending == 0 && advance(x))
         end(x);

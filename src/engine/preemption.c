@@ -112,6 +112,12 @@ static bool is_prepared(struct berth_cycle *cycle, const struct berth_pod *pod)
     return !cycle->resumed || cycle_prepare_again(cycle, pod);
 }
 
+static size_t enough(const struct preemption_policy *policy, size_t n_nodes)
+{
+    int64_t n = (int64_t)n_nodes, part = n * policy->min_percentage / 100;
+    return (size_t)MIN(n, MAX(part, policy->min_absolute));
+}
+
 static void search(struct dry_run *run)
 {
     struct engine *e = run->cycle->engine;
@@ -122,7 +128,7 @@ static void search(struct dry_run *run)
     if (!run->n_nodes || !is_prepared(run->cycle, run->pod))
         return;
     run->offset = (size_t)rand_below(&e->rand, run->n_nodes);
-    run->enough = run->policy->enough(run->policy->ctx, run->n_nodes);
+    run->enough = enough(run->policy, run->n_nodes);
     dry_run(run);
 }
 

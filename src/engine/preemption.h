@@ -24,8 +24,8 @@ struct victims {
 
 struct preemption_policy {
     const void *ctx;
-    /* How many candidates will do, if so many nodes could be helped. */
-    size_t (*enough)(const void *ctx, size_t n_nodes);
+    /* So many candidates will do: of the nodes that could be helped, at least. */
+    int64_t min_percentage, min_absolute;
     /*
      * The dry run on a node, which begins with what_if_begin. Success with at least one victim, or
      * why not, with reasons in what_if.status. Any thread: changes nothing but what it is given.

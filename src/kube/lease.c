@@ -400,6 +400,7 @@ static void stop_leading(struct lease_elector *e, bool lost)
 {
     e->phase = PHASE_ENDING;
     e->lost = lost;
+    count_leading(e, false);
     e->call = rest_cancel(e->call);
     loop_timer_stop(&e->retry);
     loop_timer_set(&e->deadline, LAST_WORD);

@@ -62,6 +62,24 @@ void reflector_replaced(struct reflector *r)
 
 /* --- complaints --------------------------------------------------- */
 
+/* Upstream says in front whether it was a list that failed. */
+static void tell_failure(const struct reflector *r, const struct rest_result *result, bool known)
+{
+    struct buf why = BUF_INIT;
+    bool list = r->state == REFLECTOR_PAGING || r->state == REFLECTOR_STREAMING;
+
+    if (list)
+        buf_add_printf(&why, "failed to list %.*s: ", STR_ARG(r->type));
+    buf_add_cstr(&why, result->err.msg);
+    struct log_kv err = KV_STR("err", buf_str(&why));
+    if (known)
+        log_info(2, "Failed to watch", err, KV_REFLECTOR, KV_TYPE(r));
+    else
+        log_error("Failed to watch", err, KV_CSTR("logger", "UnhandledError"), KV_REFLECTOR,
+                  KV_TYPE(r));
+    buf_release(&why);
+}
+
 static void complain(struct reflector *r, const struct rest_result *result)
 {
     bool known = false;
@@ -75,14 +93,11 @@ static void complain(struct reflector *r, const struct rest_result *result)
          * seldom. */
         return;
     }
-    if (known) {
-        log_info(2, "Failed to watch", KV_ERR(&result->err), KV_REFLECTOR, KV_TYPE(r));
+    tell_failure(r, result, known);
+    if (known)
         return;
-    }
     free(r->told);
     r->told = xstrdup(result->err.msg);
-    log_error("Failed to watch", KV_ERR(&result->err), KV_CSTR("logger", "UnhandledError"),
-              KV_REFLECTOR, KV_TYPE(r));
 }
 
 /* The server has answered as it should. */

@@ -121,7 +121,7 @@ def a_file_that_is_written_counts_from_the_next_pod_on(c):
     equal(place(c, "before"), "n0", "the emptiest")
     write(path, text_of(c, profiles=fit("MostAllocated")))
     line = told(p, RELOADED)
-    contains(p.text(), "NodeResourcesFit arguments: ", "MostAllocated")
+    contains(p.text(), "NodeResourcesFit: scoringStrategy.type: LeastAllocated -> MostAllocated\n")
     contains(line, 'file="' + path)
     equal(place(c, "after"), "n1", "the fullest")
 
@@ -258,7 +258,7 @@ def a_file_that_is_gone_for_a_while_changes_nothing(c):
     time.sleep(3)
     equal(place(c, "meanwhile"), "n0", "as before")
     p.signal(signal.SIGHUP)
-    contains(told(p, REFUSED), "No such file")
+    contains(told(p, REFUSED), "no such file")
     write(path + ".away", text_of(c, profiles=fit("MostAllocated")))
     os.rename(path + ".away", path)
     told(p, RELOADED)

@@ -47,6 +47,7 @@ static const struct lease_callbacks callbacks = {.on_started_leading = on_starte
                                                  .on_stopped_leading = on_stopped,
                                                  .on_new_leader = on_new_leader};
 static bool coordinated, events;
+static struct metrics *metrics;
 
 static int set_up(void **state)
 {
@@ -54,6 +55,7 @@ static int set_up(void **state)
     fake_kube_begin(&k, NULL);
     seen = (struct buf)BUF_INIT;
     coordinated = events = false;
+    metrics = metrics_new();
     return 0;
 }
 
@@ -63,6 +65,7 @@ static int tear_down(void **state)
     elector = lease_elector_free(elector);
     fake_kube_end(&k);
     buf_release(&seen);
+    metrics = metrics_free(metrics);
     return 0;
 }
 
@@ -107,6 +110,7 @@ static void start(void)
         .coordinated = coordinated,
         .event_client = events ? k.client : NULL,
         .component = STR_INIT("default-scheduler"),
+        .metrics = metrics,
     };
     struct err err;
 
@@ -233,6 +237,21 @@ static void test_losing_the_race_is_no_harm(void **state)
     assert_false(lease_elector_is_leader(elector));
 }
 
+static void assert_counted(const char *line, bool there)
+{
+    struct buf page = BUF_INIT;
+
+    metrics_write(metrics, &page);
+    if (!!strstr(buf_cstr(&page), line) != there)
+        fail_msg("%s %s\n%s", line, there ? "is not in" : "is in", buf_cstr(&page));
+    buf_release(&page);
+}
+
+#define LEADS    "leader_election_master_status{name=\"kube-scheduler\"} 1\n"
+#define STANDS   "leader_election_master_status{name=\"kube-scheduler\"} 0\n"
+#define SLOWLY   "leader_election_slowpath_total{name=\"kube-scheduler\"} 1\n"
+#define SLOWPATH "leader_election_slowpath_total"
+
 /* --- losing and giving back ------------------------------------------------------------------- */
 
 static void acquire(void)
@@ -240,7 +259,10 @@ static void acquire(void)
     not_found();
     answer("POST", LEASES, 201, lease("me", 15, 0, 1));
     start();
+    assert_counted(STANDS, true);
     expect("leader=me start ");
+    assert_counted(LEADS, true);
+    assert_counted(SLOWPATH, false);
 }
 
 static void test_a_failed_renewal_falls_back_to_asking(void **state)
@@ -255,6 +277,8 @@ static void test_a_failed_renewal_falls_back_to_asking(void **state)
     assert_holds(body_json(4), "\"resourceVersion\":\"9\"");
     assert_int_equal(seen.n, 0);
     assert_true(lease_elector_is_leader(elector));
+    assert_counted(LEADS, true);
+    assert_counted(SLOWLY, true);
 }
 
 static void test_lost_when_it_cannot_be_renewed(void **state)
@@ -267,6 +291,7 @@ static void test_lost_when_it_cannot_be_renewed(void **state)
                                      .body = fake_status(&k, 500, "InternalError", "etcd is gone"),
                                      .forever = true});
     expect("losing lost ");
+    assert_counted(STANDS, true);
     assert_holds(fake_log_text(), "Failed to renew lease");
     assert_holds(fake_log_text(), "etcd is gone");
 }
@@ -312,6 +337,7 @@ static void test_stop_gives_the_lease_back(void **state)
     answer("GET", LEASE, 200, lease("me", 15, 3, 77));
     lease_elector_stop(elector);
     expect("stop ");
+    assert_counted(STANDS, true);
     assert_holds(last_put(), "\"holderIdentity\":\"\"");
     assert_holds(last_put(), "\"leaseDurationSeconds\":1");
     assert_holds(last_put(), "\"leaseTransitions\":3");

@@ -15,7 +15,7 @@ struct default_preemption {
     const struct berth_host *host;
     struct berth_handle *handle;
     struct cluster *cluster;
-    int64_t percentage, absolute; /* of nodes that could be helped: as many candidates, at least */
+    int64_t percentage, absolute; /* see struct preemption_policy */
     bool async;
     berth_reason no_victims, waiting;
     struct budgets budgets;
@@ -139,31 +139,6 @@ static const char *why_not(const struct default_preemption *self, const struct b
 
 /* --- the preemption --------------------------------------------------------------------------- */
 
-static size_t enough(const void *ctx, size_t n_nodes)
-{
-    const struct default_preemption *self = ctx;
-    int64_t n = (int64_t)n_nodes, wanted = n * self->percentage / 100;
-    return (size_t)MIN(n, MAX(wanted, self->absolute));
-}
-
-/* What a preemption is asked with. */
-struct asking {
-    const struct default_preemption *self;
-    struct victim_rules rules;
-};
-
-static size_t asked_enough(const void *ctx, size_t n_nodes)
-{
-    return enough(((const struct asking *)ctx)->self, n_nodes);
-}
-
-static enum berth_code asked_select(const void *ctx, struct what_if *what_if,
-                                    const struct berth_cycle *cycle, const struct berth_node *node,
-                                    struct victims *ret_victims)
-{
-    return victims_select(&((const struct asking *)ctx)->rules, what_if, cycle, node, ret_victims);
-}
-
 static enum berth_code post_filter(void *ctx, struct berth_cycle *cycle,
                                    const struct berth_pod *pod, struct berth_status *status)
 {
@@ -177,8 +152,8 @@ static enum berth_code post_filter(void *ctx, struct berth_cycle *cycle,
         return BERTH_UNSCHEDULABLE;
     }
     budgets_refresh(&self->budgets, &self->cluster->objects);
-    struct asking asking = {self, {newest, &self->budgets, self->no_victims}};
-    struct preemption_policy policy = {&asking, asked_enough, asked_select};
+    struct victim_rules rules = {newest, &self->budgets, self->no_victims};
+    struct preemption_policy policy = {&rules, self->percentage, self->absolute, victims_select};
     return preemption_run(cycle, self->handle, &policy, status);
 }
 
