@@ -130,6 +130,8 @@ static void search(struct dry_run *run)
     run->offset = (size_t)rand_below(&e->rand, run->n_nodes);
     run->enough = enough(run->policy, run->n_nodes);
     dry_run(run);
+    if (run->policy->widen && !run->candidates.n && !run->errors.n)
+        dry_run_widen(run);
 }
 
 /* --- the choice ------------------------------------------------------------------------------- */
@@ -217,6 +219,18 @@ static struct berth_pod *find_pod(const struct berth_node *node, struct str uid)
     return NULL;
 }
 
+/* Of those that the extender was told of: victims may be on other nodes than their candidate's. */
+static struct berth_pod *find_victim(const struct preemption *p, struct str node, struct str uid)
+{
+    for (size_t i = 0; i < p->candidates.n; i++) {
+        const struct candidate *c = &p->candidates.v[i];
+        for (size_t k = 0; str_eq(c->node_name, node) && k < c->victims.n; k++)
+            if (str_eq(pod_info_key(c->victims.v[k]), uid))
+                return c->victims.v[k];
+    }
+    return NULL;
+}
+
 /* One node of the answer. False: *error says what is wrong with it. */
 static bool read_victims(struct preemption *p, struct str extender,
                          const struct extender_meta_victims *from, struct candidate *ret,
@@ -232,6 +246,8 @@ static bool read_victims(struct preemption *p, struct str extender,
                               .pdb_violations = from->pdb_violations};
     for (size_t i = 0; i < from->n_uids; i++) {
         struct berth_pod *pod = find_pod(node, from->uids[i]);
+        if (!pod)
+            pod = find_victim(p, from->node_name, from->uids[i]);
         if (!pod) {
             buf_add_printf(error,
                            "extender: %.*s claims to preempt pod (UID: &{%.*s}) on node: %.*s, but "

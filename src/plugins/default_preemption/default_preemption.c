@@ -7,7 +7,7 @@
 #include "engine/preemption.h"
 #include "engine/scheduler_metrics.h"
 #include "plugins/default_preemption/args.h"
-#include "plugins/default_preemption/victims.h"
+#include "plugins/default_preemption/wide.h"
 #include "plugins/plugin_base.h"
 #include "plugins/registry.h"
 
@@ -17,6 +17,7 @@ struct default_preemption {
     struct cluster *cluster;
     int64_t percentage, absolute; /* see struct preemption_policy */
     bool async;
+    bool wide; /* victims may be on several nodes */
     berth_reason no_victims, waiting;
     struct budgets budgets;
 };
@@ -53,6 +54,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     self->handle = h;
     self->cluster = handle_cluster(h);
     self->async = handle_feature(h, FEATURE_SCHEDULER_ASYNC_PREEMPTION);
+    self->wide = handle_feature(h, FEATURE_BERTH_WIDE_PREEMPTION);
     self->no_victims = host->reason(h, BERTH_STR("No preemption victims found for incoming pod"));
     self->waiting =
         host->reason(h, BERTH_STR("waiting for the preemption for this pod to be finished"));
@@ -98,19 +100,6 @@ static void events(void *ctx, struct berth_registrar *r)
 
 /* --- who may preempt -------------------------------------------------------------------------- */
 
-static bool leaves_by_preemption(const struct pod *pod)
-{
-    if (!pod->metadata.deletion_timestamp.set)
-        return false;
-    for (size_t i = 0; i < pod->status.conditions.n; i++) {
-        const struct pod_condition *c = &pod->status.conditions.v[i];
-        if (str_is(c->type, POD_DISRUPTION_TARGET))
-            return str_is(c->status, "True") &&
-                   str_is(c->reason, POD_REASON_PREEMPTION_BY_SCHEDULER);
-    }
-    return false;
-}
-
 /* Has the pod preempted others before, and one of them takes its time to go? */
 static bool waits_for_victims(const struct default_preemption *self,
                               const struct berth_cycle *cycle, const struct berth_pod *pod)
@@ -121,9 +110,9 @@ static bool waits_for_victims(const struct default_preemption *self,
     if (!node || self->host->node_verdict(cycle, node) == BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE)
         return false;
     for (size_t i = 0; i < node->pods.n; i++)
-        if (node->pods.v[i]->priority < pod->priority && leaves_by_preemption(node->pods.v[i]->pod))
+        if (node->pods.v[i]->priority < pod->priority && pod_leaves_by_preemption(node->pods.v[i]))
             return true;
-    return false;
+    return self->wide && wide_waits(self->cluster, pod, node);
 }
 
 /* NULL: it may. */
@@ -152,8 +141,9 @@ static enum berth_code post_filter(void *ctx, struct berth_cycle *cycle,
         return BERTH_UNSCHEDULABLE;
     }
     budgets_refresh(&self->budgets, &self->cluster->objects);
-    struct victim_rules rules = {newest, &self->budgets, self->no_victims};
-    struct preemption_policy policy = {&rules, self->percentage, self->absolute, victims_select};
+    struct victim_rules rules = {newest, &self->budgets, self->no_victims, self->cluster};
+    struct preemption_policy policy = {&rules, self->percentage, self->absolute, victims_select,
+                                       self->wide ? wide_find : NULL};
     return preemption_run(cycle, self->handle, &policy, status);
 }
 

@@ -67,6 +67,19 @@ static enum berth_code pick(const struct victim_rules *rules, struct what_if *w,
     return BERTH_SUCCESS;
 }
 
+bool pod_leaves_by_preemption(const struct berth_pod *pod)
+{
+    if (!pod->pod->metadata.deletion_timestamp.set)
+        return false;
+    for (size_t i = 0; i < pod->pod->status.conditions.n; i++) {
+        const struct pod_condition *c = &pod->pod->status.conditions.v[i];
+        if (str_is(c->type, POD_DISRUPTION_TARGET))
+            return str_is(c->status, "True") &&
+                   str_is(c->reason, POD_REASON_PREEMPTION_BY_SCHEDULER);
+    }
+    return false;
+}
+
 enum berth_code victims_select(const void *ctx, struct what_if *w, const struct berth_cycle *cycle,
                                const struct berth_node *node, struct victims *ret)
 {
