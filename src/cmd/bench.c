@@ -25,8 +25,9 @@ struct bench {
 };
 
 static const char usage[] =
-    "Places pods on nodes in memory: no cluster, no network, writes succeed at once. Prints pods\n"
-    "per second of CPU time for each kind of pod, best and median of several runs.\n"
+    "Places pods on nodes in memory: no cluster, no network, writes succeed at once.\n"
+    "Prints pods per second of CPU time for each kind of pod, best and median of\n"
+    "several runs.\n"
     "\nUsage: berth bench engine [FLAGS]\n";
 
 /* --- a world in which every binding succeeds -------------------------------------------------- */

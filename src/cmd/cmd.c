@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdarg.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -20,10 +21,16 @@ int cmd_fail(int exit_code, const char *fmt, ...)
     return exit_code;
 }
 
+size_t cmd_columns(void)
+{
+    struct winsize size;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 int cmd_help(const char *usage, const struct flag *flags, size_t n)
 {
     struct buf text = BUF_INIT;
-    flags_help(flags, n, &text);
+    flags_help(flags, n, cmd_columns(), &text);
     printf("%s%s", usage, buf_cstr(&text));
     buf_release(&text);
     return EXIT_DONE;

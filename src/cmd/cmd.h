@@ -56,6 +56,8 @@ int cmd_read_file(const char *path, struct arena *a, struct str *ret_text,
                   struct err *reterr) MUST_CHECK;
 /* "open PATH: no such file or directory", as upstream says it; code: negative errno. */
 int cmd_file_error(const char *call, const char *path, int code, struct err *reterr);
+/* How wide the terminal is that standard output goes to; 0: it is none. */
+size_t cmd_columns(void);
 /* A command's help on standard output; gives the exit code back. */
 int cmd_help(const char *usage, const struct flag *flags, size_t n);
 /* "berth: MESSAGE" on standard error; gives the exit code back. */

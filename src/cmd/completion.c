@@ -6,8 +6,8 @@
 #include "cmd/flags.h"
 
 static const char usage[] =
-    "Prints a script that teaches a shell to complete the command lines of berth, and of\n"
-    "kube-scheduler where that is a link to it.\n"
+    "Prints a script that teaches a shell to complete the command lines of berth,\n"
+    "and of kube-scheduler where that is a link to it.\n"
     "\nUsage: berth completion bash|zsh|fish\n"
     "\nFor the shell that runs now:\n"
     "  source <(berth completion bash)\n"

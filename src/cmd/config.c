@@ -21,12 +21,15 @@ struct config_command {
 };
 
 static const char usage[] =
-    "Looks at the configuration of a scheduler: KubeSchedulerConfiguration v1, v1beta3, v1beta2,\n"
-    "v1beta1, or Policy v1, YAML or JSON. No cluster is needed; \"-\" reads standard input.\n"
+    "Looks at the configuration of a scheduler: KubeSchedulerConfiguration v1,\n"
+    "v1beta3, v1beta2, v1beta1, or Policy v1, YAML or JSON. No cluster is needed;\n"
+    "\"-\" reads standard input.\n"
     "\nUsage:\n"
-    "  berth config convert [-o yaml|json] FILE   the same as kubescheduler.config.k8s.io/v1\n"
-    "  berth config validate FILE...              what is wrong, with lines; exit code 1 if any\n"
-    "  berth config diff [-o text|json] A B       what changes for pods between two files\n"
+    "  berth config convert [-o yaml|json] FILE   the same, as configuration v1\n"
+    "  berth config validate FILE...              what is wrong, with lines\n"
+    "  berth config diff [-o text|json] A B       what changes for pods from A to B\n"
+    "\nExit code: 0; 1 where a file cannot be used, or validate finds something wrong;\n"
+    "2 where the command line is wrong.\n"
     "\nExamples:\n"
     "  berth config convert old-policy.json > scheduler.yaml\n"
     "  berth config validate scheduler.yaml\n";

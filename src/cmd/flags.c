@@ -184,28 +184,64 @@ static void add_right(const struct flag *f, struct buf *out)
     add_default(f, out);
 }
 
-/* The lines of the second column, all at the same indent. */
-static void add_lines(struct str text, size_t indent, struct buf *out)
+/* How a group is laid out: where its second column begins, where the terminal ends (0: nowhere). */
+struct layout {
+    size_t indent, width;
+};
+
+/* Beside so little room the second column goes below the first, further to the left. */
+enum { LEAST_ROOM = 24, INDENT_BELOW = 16 };
+
+/* How much of `line` goes into `room` columns: to the last space that does, or one word too long.
+ */
+static size_t fitting(struct str line, size_t room)
+{
+    if (room == 0 || line.n <= room)
+        return line.n;
+    size_t end = room;
+    while (end > 0 && line.p[end] != ' ')
+        end--;
+    return end > 0 ? end : str_find(line, ' ');
+}
+
+static void add_lines(struct str text, const struct layout *l, struct buf *out)
 {
     struct str line;
-    for (bool first = true; str_split(&text, '\n', &line); first = false) {
-        if (!first)
-            buf_add_printf(out, "\n%*s", (int)indent, "");
-        buf_add_str(out, line);
+    for (bool first = true; str_split(&text, '\n', &line);) {
+        do {
+            size_t n = fitting(line, l->width ? l->width - l->indent : 0);
+            if (!first)
+                buf_add_printf(out, "\n%*s", (int)l->indent, "");
+            buf_add_str(out, str_slice(line, 0, n));
+            line = str_slice(line, MIN(n + 1, line.n), line.n);
+            first = false;
+        } while (line.n > 0);
     }
     buf_add_char(out, '\n');
 }
 
-static void help_group(const struct flag *rows, size_t n, struct buf *out)
+static struct layout layout_of(const struct flag *rows, size_t n, size_t width)
 {
-    struct buf left = BUF_INIT, right = BUF_INIT;
-    size_t width = 0;
+    struct buf left = BUF_INIT;
+    struct layout l = {0, width};
     for (size_t i = 0; i < n; i++) {
         buf_clear(&left);
         add_left(&rows[i], &left);
         if (!rows[i].deprecated)
-            width = MAX(width, left.n);
+            l.indent = MAX(l.indent, left.n + 3);
     }
+    buf_release(&left);
+    if (width && l.indent + LEAST_ROOM > width)
+        l.indent = INDENT_BELOW;
+    if (width < INDENT_BELOW + LEAST_ROOM)
+        l.width = 0;
+    return l;
+}
+
+static void help_group(const struct flag *rows, size_t n, size_t width, struct buf *out)
+{
+    struct layout l = layout_of(rows, n, width);
+    struct buf left = BUF_INIT, right = BUF_INIT;
     for (size_t i = 0; i < n; i++) {
         if (rows[i].deprecated)
             continue;
@@ -213,14 +249,16 @@ static void help_group(const struct flag *rows, size_t n, struct buf *out)
         buf_clear(&right);
         add_left(&rows[i], &left);
         add_right(&rows[i], &right);
-        buf_add_printf(out, "%-*s", (int)width + 3, buf_cstr(&left));
-        add_lines(buf_str(&right), width + 3, out);
+        buf_add_printf(out, "%-*s", (int)l.indent, buf_cstr(&left));
+        if (left.n >= l.indent)
+            buf_add_printf(out, "\n%*s", (int)l.indent, "");
+        add_lines(buf_str(&right), &l, out);
     }
     buf_release(&left);
     buf_release(&right);
 }
 
-void flags_help(const struct flag *table, size_t n, struct buf *out)
+void flags_help(const struct flag *table, size_t n, size_t width, struct buf *out)
 {
     for (size_t i = 0, end; i < n; i = end) {
         bool shown = false;
@@ -230,7 +268,7 @@ void flags_help(const struct flag *table, size_t n, struct buf *out)
             continue;
         if (table[i].group)
             buf_add_printf(out, "\n%s flags:\n\n", table[i].group);
-        help_group(table + i, end - i, out);
+        help_group(table + i, end - i, width, out);
     }
 }
 

@@ -78,8 +78,11 @@ struct flag {
  */
 int flags_parse(struct flag *table, size_t n, int argc, char **argv, int *ret_n,
                 struct err *reterr) MUST_CHECK;
-/* Of a table whose values are the defaults: two columns a group, as pflag lays them out. */
-void flags_help(const struct flag *table, size_t n, struct buf *out);
+/*
+ * Of a table whose values are the defaults: two columns a group, as pflag lays them out. Lines are
+ * broken before `width` columns; 0: never.
+ */
+void flags_help(const struct flag *table, size_t n, size_t width, struct buf *out);
 /* A flag's value as text: "5m0s", "[a,b]". */
 void flag_write_value(const struct flag *flag, struct buf *out);
 /* Names sorted; for what shows all flags. */

@@ -4,8 +4,8 @@
 
 static void help(FILE *out)
 {
-    fputs("berth decides which node each pod runs on: a drop-in replacement for kube-scheduler.\n"
-          "\nUsage: berth COMMAND [FLAGS]\n\nCommands:\n",
+    fputs("berth decides which node each pod runs on: a drop-in replacement for\n"
+          "kube-scheduler.\n\nUsage: berth COMMAND [FLAGS]\n\nCommands:\n",
           out);
     for (size_t i = 0; i < n_commands; i++)
         if (commands[i].help)
@@ -13,6 +13,20 @@ static void help(FILE *out)
     fputs("\n`berth COMMAND --help` tells more. `berth --version` prints the version.\n"
           "A link named kube-scheduler runs `berth scheduler`.\n",
           out);
+}
+
+/* `berth help`, `berth help COMMAND`. */
+static int help_on(char *name)
+{
+    const struct command *command = name ? command_find(name) : NULL;
+    if (name && !command)
+        return cmd_fail(EXIT_USAGE, "unknown command \"%s\"; `berth --help` lists them", name);
+    if (!command) {
+        help(stdout);
+        return EXIT_DONE;
+    }
+    char flag[] = "--help";
+    return command->run(2, (char *[]){name, flag, NULL});
 }
 
 int main(int argc, char **argv)
@@ -24,11 +38,10 @@ int main(int argc, char **argv)
         help(stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        help(stdout);
-        return EXIT_DONE;
-    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return help_on(NULL);
+    if (strcmp(argv[1], "help") == 0)
+        return help_on(argv[2]);
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
         puts("berth " BERTH_VERSION "\nKubernetes " KUBE_GIT_VERSION);
         return EXIT_DONE;

@@ -7,8 +7,9 @@
 #include "engine/complaints.h"
 
 static const char usage[] =
-    "Watches for pods without a node and binds each to the best one: what kube-scheduler does.\n"
-    "Talks to the API server of a kubeconfig or, inside a cluster, to that cluster's.\n"
+    "Watches for pods without a node and binds each to the best one: what\n"
+    "kube-scheduler does. Talks to the API server of a kubeconfig or, inside a\n"
+    "cluster, to that cluster's.\n"
     "\nExamples:\n"
     "  berth scheduler --kubeconfig ~/.kube/config\n"
     "  berth scheduler --config /etc/kubernetes/scheduler-config.yaml\n\n";
@@ -28,7 +29,7 @@ static void write_usage(const struct scheduler_options *o, bool with_text, struc
     scheduler_options_init(&defaults);
     buf_add_printf(out, "%sUsage:\n  %s [flags]\n", with_text ? usage : "",
                    o->as_upstream ? "kube-scheduler" : "berth scheduler");
-    flags_help(defaults.flags, defaults.n_flags, out);
+    flags_help(defaults.flags, defaults.n_flags, cmd_columns(), out);
     scheduler_options_release(&defaults);
 }
 

@@ -27,17 +27,19 @@ struct simulate {
 };
 
 static const char usage[] =
-    "Schedules the pods of manifest files on the nodes of the same files and prints where each\n"
-    "would run. No cluster is needed and nothing is written. Files are YAML or JSON, for instance\n"
-    "what `kubectl get nodes,pods -A -o json` prints; \"-\" reads standard input.\n"
+    "Schedules the pods of manifest files on the nodes of the same files and prints\n"
+    "where each would run. No cluster is needed and nothing is written. Files are\n"
+    "YAML or JSON, for instance what `kubectl get nodes,pods -A -o json` prints;\n"
+    "\"-\" reads standard input.\n"
     "\nUsage: berth simulate [FLAGS] FILE... [--then FILE]...\n"
-    "\nWhat --then names happens after the pods of the files before it have been tried. Its "
-    "documents\n"
-    "are objects, or watch events: {type: ADDED, MODIFIED or DELETED, object: ...}.\n"
-    "\nWith --explain it prints every attempt instead, one JSON object a line: the verdict of "
-    "which\n"
-    "plugin on which node and why, and all scores.\n"
-    "\nExample: berth simulate examples/scenario.yaml\n";
+    "\nWhat --then names happens after the pods of the files before it have been\n"
+    "tried. Its documents are objects, or watch events: {type: ADDED, MODIFIED or\n"
+    "DELETED, object: ...}.\n"
+    "\nWith --explain it prints every attempt instead, one JSON object a line: the\n"
+    "verdict of which plugin on which node and why, and all scores.\n"
+    "\nExamples:\n"
+    "  berth simulate examples/scenario.yaml\n"
+    "  kubectl get nodes,pods -A -o yaml | berth simulate -\n";
 
 /* All attempts of a scenario of thousands of pods and nodes; a running scheduler keeps fewer. */
 #define EXPLAIN_BYTES ((size_t)1 << 30)

@@ -42,16 +42,16 @@ struct engine {
     VEC(struct str) state_keys;   /* index: key - 1; texts owned */
     struct attempt attempt;
     struct group_cycle group;
-    bool groups; /* pods that name a PodGroup are scheduled together */
-    VEC(struct berth_op *) ops;       /* bindings under way */
-    struct map ops_by_write;          /* those that wait for a write or an extender, by its id */
-    struct map ops_by_pod;            /* by UID */
-    VEC(struct berth_op *) ready_ops; /* answered, to go on; NULL: ended meanwhile */
-    struct map evictions;             /* victims leave for a pod, by its UID: eviction.h */
-    struct map eviction_writes;       /* of these, by id */
+    bool groups;                       /* pods that name a PodGroup are scheduled together */
+    VEC(struct berth_op *) ops;        /* bindings under way */
+    struct map ops_by_write;           /* those that wait for a write or an extender, by its id */
+    struct map ops_by_pod;             /* by UID */
+    VEC(struct berth_op *) ready_ops;  /* answered, to go on; NULL: ended meanwhile */
+    struct map evictions;              /* victims leave for a pod, by its UID: eviction.h */
+    struct map eviction_writes;        /* of these, by id */
     VEC(struct berth_op *) newly_held; /* by Permit, since ready_ops were last run; NULL: ended */
-    uint64_t next_write_id;           /* of extender calls, too */
-    size_t next_start_node;           /* where the next cycle begins to look */
+    uint64_t next_write_id;            /* of extender calls, too */
+    size_t next_start_node;            /* where the next cycle begins to look */
 
     struct scratchpad scratch; /* of the attempt under way */
     VEC(struct berth_cycle *) spare_cycles;

@@ -50,8 +50,8 @@ struct pod_status_write *pod_status_write(struct rest_client *client,
  */
 struct pod_status_write *pod_group_status_write(struct rest_client *client,
                                                 const struct pod_group *group,
-                                                const struct condition *condition,
-                                                rest_done_fn *fn, void *ctx);
+                                                const struct condition *condition, rest_done_fn *fn,
+                                                void *ctx);
 /* No callback. NULL is fine; returns NULL. */
 struct pod_status_write *pod_status_write_cancel(struct pod_status_write *write);
 

@@ -489,7 +489,7 @@ def an_answer_without_end_is_survived(c):
         wait_for(complained, TIMEOUT, what="a complaint")
         note(f"{len(served)} MiB served, {most >> 20} MiB resident at most")
         matches(p.text(), r"larger|longer|more than")
-        # A list of 128 MiB for each of seven kinds at most, with room for a sanitizer.
+        # A list of 128 MiB for each of eight kinds at most, with room for a sanitizer.
         check(most < 4 << 30, f"{most >> 20} MiB")
         stop(p)
 

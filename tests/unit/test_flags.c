@@ -182,13 +182,57 @@ static void test_any_value(void **state)
     assert_true(prop_run("any value", 500, any_value, NULL));
 }
 
+/* Takes `word` off the front of *text, which begins with it after white space. */
+static bool next_word(struct str *text, struct str word)
+{
+    *text = str_trim(*text);
+    if (!str_starts(*text, word))
+        return false;
+    *text = str_slice(*text, word.n, text->n);
+    return true;
+}
+
+/* Of any width: no word is lost, no line longer unless its last word is too long for the column.
+ */
+static bool any_width(struct rand *r, size_t size, void *ctx)
+{
+    const struct scheduler_options *o = ctx;
+    struct buf wide = BUF_INIT, narrow = BUF_INIT;
+    size_t width = 80 + rand_below(r, 120);
+    (void)size;
+    flags_help(o->flags, o->n_flags, 0, &wide);
+    flags_help(o->flags, o->n_flags, width, &narrow);
+    bool ok = true;
+    struct str all = buf_str(&wide), rest = buf_str(&narrow), line;
+    while (str_split(&rest, '\n', &line)) {
+        struct str text = str_trim(line);
+        struct str word = {NULL, 0};
+        while (ok && str_split(&text, ' ', &word))
+            ok = word.n == 0 || next_word(&all, word);
+        ok &= line.n <= width || word.n > 24;
+    }
+    ok &= str_trim(all).n == 0;
+    buf_release(&wide);
+    buf_release(&narrow);
+    return ok;
+}
+
+static void test_help_fits_the_terminal(void **state)
+{
+    (void)state;
+    struct scheduler_options o;
+    scheduler_options_init(&o);
+    assert_true(prop_run("any width", 50, any_width, &o));
+    scheduler_options_release(&o);
+}
+
 static void test_help_is_in_columns(void **state)
 {
     (void)state;
     struct scheduler_options o;
     struct buf text = BUF_INIT;
     scheduler_options_init(&o);
-    flags_help(o.flags, o.n_flags, &text);
+    flags_help(o.flags, o.n_flags, 0, &text);
     const char *help = buf_cstr(&text);
     assert_non_null(strstr(help, "\nMisc flags:\n\n      --config string            A "));
     assert_non_null(
@@ -267,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_any_value),
         cmocka_unit_test(test_help_is_in_columns),
+        cmocka_unit_test(test_help_fits_the_terminal),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_complaints),
     };
