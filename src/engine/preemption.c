@@ -5,6 +5,7 @@
 #include "engine/eviction.h"
 #include "engine/fit_error.h"
 #include "engine/internal.h"
+#include "engine/moves.h"
 #include "engine/post_filter.h"
 
 /* What its lines are told as. */
@@ -156,10 +157,22 @@ static void nominate(struct preemption *p)
     p->cycle->nominated = true;
 }
 
+/* What becomes of victims counts, where somebody wants it to. policy NULL: they are who they are.
+ */
+static void judge(struct preemption *p, const struct preemption_policy *policy,
+                  struct berth_status *status)
+{
+    if (!p->cycle->engine->features.on[FEATURE_BERTH_VICTIMS_CAN_MOVE])
+        return;
+    moves_judge(p->cycle, p->pod, policy, &p->candidates);
+    status_clear(status);
+}
+
 static enum berth_code choose(struct preemption *p, struct berth_status *status)
 {
     if (p->candidates.n == 0)
         return say_no(status, BERTH_UNSCHEDULABLE, "no candidate node for preemption");
+    judge(p, NULL, status);
     size_t best = candidates_best(&p->candidates);
     p->chosen = p->candidates.v[best];
     vec_remove(&p->candidates, best);
@@ -371,6 +384,7 @@ enum berth_code preemption_run(struct berth_cycle *cycle, const struct berth_han
     if (run.candidates.n) {
         p->candidates = run.candidates;
         run.candidates = (candidate_list){0};
+        judge(p, policy, status);
         code = ask_extenders(p, status);
     } else if (run.errors.n) {
         code = broke(&run, status);

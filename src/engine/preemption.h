@@ -20,6 +20,8 @@
 struct victims {
     pod_list pods; /* no references; the most important first */
     int64_t pdb_violations;
+    /* Given: these come back before others of their priority. NULL: none in particular. */
+    const pod_list *spare;
 };
 
 struct preemption_policy {
