@@ -23,6 +23,7 @@ struct eviction {
     bool broken;    /* something failed: the preemptor is to try again */
     bool refused;   /* of that: a victim's eviction */
     struct buf error;
+    int64_t started;
 };
 
 #define KV_PREEMPTOR(x) KV_META("preemptor", &(x)->preemptor->pod->metadata)
@@ -76,9 +77,9 @@ static void end(struct eviction *x)
 {
     struct engine *e = x->engine;
     link_out(x);
-    /* Upstream's defer takes both values when it begins: it has always gone well, in no time. */
+    /* Upstream takes both values when it begins, so that there it always goes well in no time. */
     if (e->metrics && x->async)
-        scheduler_metrics_preemption_done(e->metrics, true, 0);
+        scheduler_metrics_preemption_done(e->metrics, !x->broken, engine_now(e) - x->started);
     if (x->async)
         say(&e->voice, 2, "Async Preemption finished completely", KV_PREEMPTOR(x),
             KV_CSTR("node", x->node_name), KV_CSTR("result", x->broken ? "error" : "success"));
@@ -217,6 +218,7 @@ static struct eviction *new_eviction(struct berth_cycle *cycle, struct berth_pod
     x->node_name = str_dup(candidate->node_name);
     x->profile = str_dup(cycle->profile->scheduler_name);
     x->plugin = xstrdup(plugin);
+    x->started = engine_now(e);
     x->async = e->features.on[FEATURE_SCHEDULER_ASYNC_PREEMPTION];
     x->stage = x->async ? in_background : while_awaited;
     /* Who is leaving already need not be told. */

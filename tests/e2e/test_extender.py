@@ -40,15 +40,15 @@ def profiles(who, score):
 
 
 @contextlib.contextmanager
-def schedulers(c, *extenders, score=False):
-    running = {}
+def schedulers(c, *extenders, score=False, flags=()):
+    running, flags = {}, (*subject.FLAGS, *flags)
     for who in BOTH:
         config = {"profiles": profiles(who, score), "extenders": list(extenders)}
         if who == "berth" and subject.SUBJECT == "berth":
             path = berth.scheduler_config(c, who, **config)
-            running[who] = berth.start(c, *subject.FLAGS, name=who, config=path)
+            running[who] = berth.start(c, *flags, name=who, config=path)
         else:
-            running[who] = c.start_scheduler(*subject.FLAGS, name=who, config=config, qps=5000)
+            running[who] = c.start_scheduler(*flags, name=who, config=config, qps=5000)
             show_log(running[who].log)
     try:
         for p in running.values():
@@ -363,6 +363,10 @@ def a_binder_that_fails_fails_the_pod_unless_it_may(c):
 
 # ---- preemption ----------------------------------------------------------------------------------
 
+# All victims are asked to go before anything else happens, so that none is late.
+AT_ONCE = ("--feature-gates=SchedulerAsyncPreemption=false",)
+
+
 class Crowd:
     """A full cluster for either scheduler: nodes and pods of its own, alike but for their names.
 
@@ -409,21 +413,23 @@ class Crowd:
 
     def until_decided(self, who, name):
         """Where the pod goes, or what it is told; and who had to go."""
-        gone = []
+        gone, last = [], []
 
         def decided():
             pod = self.c.pod(f"{who}-{name}")
             leaving = sorted(p["metadata"]["name"] for p in self.c.pods()
                              if p["metadata"].get("deletionTimestamp"))
-            for victim in leaving:
+            # None is in such a hurry that others, who have been asked as well, are not heard of.
+            for victim in leaving if leaving == last else ():
                 gone.append(victim.partition("-")[2])
                 self.c.delete(f"{PODS}/{victim}?gracePeriodSeconds=0")
+            last[:] = leaving
             said = outcome(pod)
             waits = pod["status"].get("nominatedNodeName") and "preemption: " not in (said or "")
             if leaving or not said or waits or "a terminating pod" in said:
                 return None
             return said.removeprefix(f"{who}-"), sorted(gone)
-        return wait_for(decided, subject.LATE, what=f"{who}-{name} is decided")
+        return wait_for(decided, subject.LATE, interval=0.1, what=f"{who}-{name} is decided")
 
     def play(self, name, pod):
         """One scheduler after the other; gives what became of it, which must be the same."""
@@ -446,13 +452,14 @@ class Crowd:
 
 def without_names(value, who):
     """What is sent, alike for both: names without whose they are, no uids, times and versions; and
-    without conditions, since which of two came last is a matter of luck."""
+    without what a scheduler writes itself, since when it comes back is a matter of luck."""
     if isinstance(value, list):
         return [without_names(v, who) for v in value]
     if isinstance(value, dict):
         return {without_names(k, who): without_names(v, who) for k, v in value.items()
                 if k not in ("uid", "UID", "resourceVersion", "creationTimestamp", "schedulerName",
-                             "managedFields", "volumes", "volumeMounts", "conditions")}
+                             "managedFields", "volumes", "volumeMounts", "conditions",
+                             "nominatedNodeName")}
     if isinstance(value, str) and (value == who or value.startswith(who + "-")):
         return "WHO" + value[len(who):]
     return value
@@ -468,7 +475,8 @@ def bodies_about(x, who, name):
 def preempts(c, full, **verbs):
     crowd = Crowd(c)
     with Extender(on_bind=binder(c)) as x, schedulers(c, {
-            "urlPrefix": x.url, "preemptVerb": "preempt", "nodeCacheCapable": not full, **verbs}):
+            "urlPrefix": x.url, "preemptVerb": "preempt", "nodeCacheCapable": not full, **verbs},
+            flags=AT_ONCE):
         outcomes_seen, victims, asked = set(), 0, 0
         for name, pod in crowd.pods(ROUNDS // 2).items():
             place, gone = crowd.play(name, pod)
@@ -508,7 +516,7 @@ def several_extenders_preempt_one_after_the_other(c):
             {"urlPrefix": x.url + "/two", "preemptVerb": "preempt", "nodeCacheCapable": True},
             {"urlPrefix": x.url + "/500", "preemptVerb": "preempt", "ignorable": True},
             {"urlPrefix": x.url + "/three", "preemptVerb": "preempt", "managedResources": [
-                {"name": GPU}]}):
+                {"name": GPU}]}, flags=AT_ONCE):
         for name, pod in crowd.pods(ROUNDS // 6).items():
             crowd.play(name, pod)
             paths = {who: [p for p, b in x.calls if b["Pod"]["metadata"]["name"] == f"{who}-{name}"]
@@ -526,7 +534,8 @@ def an_extender_that_fails_in_preemption_is_passed_over_or_fails_it(c):
         for ignorable in (True, False):
             with Extender() as x, schedulers(c, {
                     "urlPrefix": f"{x.url}/{manner}", "preemptVerb": "preempt",
-                    "httpTimeout": "0.5s", "ignorable": ignorable, "nodeCacheCapable": True}):
+                    "httpTimeout": "0.5s", "ignorable": ignorable, "nodeCacheCapable": True},
+                    flags=AT_ONCE):
                 name = f"{manner}-{'may' if ignorable else 'must-not'}"
                 pod = make_pod("p", cpu="1", memory="1Gi", priority_class="at-50")
                 said = {}
