@@ -12,6 +12,14 @@ struct plan {
     bool touched; /* plugins have prepared themselves for another pod than the cycle's */
 };
 
+static bool has(const pod_list *list, const struct berth_pod *pod)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->v[i] == pod)
+            return true;
+    return false;
+}
+
 /* --- one victim ------------------------------------------------------------------------------- */
 
 static const struct berth_node *node_of(const struct plan *plan, struct str name)
@@ -24,7 +32,9 @@ static bool imagine(const struct plan *plan, struct what_if *w, const struct can
 {
     for (size_t i = 0; i < c->victims.n; i++) {
         const struct berth_node *from = node_of(plan, c->victims.v[i]->node_name);
-        if (from && !what_if_remove_from(w, c->victims.v[i], from))
+        /* It may have left while extenders were asked. */
+        if (from && has(&from->pods, c->victims.v[i]) &&
+            !what_if_remove_from(w, c->victims.v[i], from))
             return false;
     }
     const struct berth_node *to = node_of(plan, c->node_name);
@@ -130,14 +140,6 @@ static bool select_sparing(struct plan *plan, const struct candidate *c, const p
     for (size_t i = 0; i < ret->victims.n; i++)
         pod_info_ref(ret->victims.v[i]);
     return true;
-}
-
-static bool has(const pod_list *list, const struct berth_pod *pod)
-{
-    for (size_t i = 0; i < list->n; i++)
-        if (list->v[i] == pod)
-            return true;
-    return false;
 }
 
 /* Is there anybody on the node who could leave in the place of one that would be lost? */

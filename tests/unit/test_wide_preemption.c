@@ -260,6 +260,30 @@ static void slow_victims_elsewhere_are_waited_for(void **state)
     fixture_release(&f);
 }
 
+/* Extenders are told of all victims, and may name them. */
+static void extenders_have_a_say(void **state)
+{
+    (void)state;
+    struct extender x = {.name = STR("http://x"), .preempts = true};
+    struct reload_result result;
+    struct err err = {0};
+    struct fixture f;
+    begin(&f, GATE, 4);
+    struct fixture_reload options = {.extenders = &x, .n_extenders = 1};
+    assert_int_equal(fixture_reload(&f, &options, &result, &err), 0);
+    add_full_neighbours(&f);
+    ADD(&f, .name = "high", .priority = 9, .cpu = 2, .anti_zone = "web");
+    fixture_schedule(&f);
+    struct fixture_call *call = fixture_call(&f);
+    assert_string_equal(call->nodes, "n2:web3:0");
+    struct str uid = STR("uid-web3");
+    struct extender_meta_victims victims = {STR("n2"), &uid, 1, 0};
+    fixture_extender_done(&f, call, &(struct extender_result){.victims = &victims, .n_victims = 1});
+    assert_string_equal(outcome(&f), "n2: web3 (0)");
+    assert_non_null(fixture_eviction(&f, "web3"));
+    fixture_release(&f);
+}
+
 /*
  * A zone with a pod on each of its nodes, and another with one: all but one pod of the first have
  * to leave. That they are counted by node as well makes each a case of its own.
@@ -460,6 +484,7 @@ int main(void)
         cmocka_unit_test(a_pod_next_door_makes_room_for_one_that_must_be_far_from_it),
         cmocka_unit_test(victims_elsewhere_are_found),
         cmocka_unit_test(slow_victims_elsewhere_are_waited_for),
+        cmocka_unit_test(extenders_have_a_say),
         cmocka_unit_test(a_search_that_is_too_long_finds_nothing),
         cmocka_unit_test(the_cheapest_victims_of_all_are_found),
     };
