@@ -350,6 +350,17 @@ static void handle(void *ctx, struct http_exchange *x)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+/* In upstream's words, which people look for, and what to do about it. */
+static int fail_in_use(const struct serving_options *o, struct err *reterr)
+{
+    const char *open = strchr(o->address, ':') ? "[" : "", *close = *open ? "]" : "";
+    return err_set(
+        reterr, -EADDRINUSE,
+        "failed to create listener: failed to listen on %s%s%s:%u: address already in use; "
+        "--secure-port=N takes another",
+        open, o->address, close, o->port);
+}
+
 static int make_parts(struct serving *s, struct err *reterr)
 {
     const struct serving_options *o = &s->options;
@@ -369,7 +380,8 @@ static int make_parts(struct serving *s, struct err *reterr)
                                          .max_body = MAX_BODY,
                                          .handle = handle,
                                          .ctx = s};
-    return http_server_new(s->loop, &server, &s->server, reterr);
+    r = http_server_new(s->loop, &server, &s->server, reterr);
+    return r == -EADDRINUSE ? fail_in_use(o, reterr) : r;
 }
 
 int serving_new(struct loop *loop, const struct serving_options *options,

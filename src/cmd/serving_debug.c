@@ -57,6 +57,21 @@ static void on_explained(void *ctx, struct str json, size_t attempts)
                         STR("no attempt to schedule it is remembered\n"));
 }
 
+/* ?pod=NAMESPACE/NAME, or ?namespace=NAMESPACE&pod=NAME; false: no pod is named. */
+static bool asked_pod(struct serving_request *r, struct str *ret_namespace, struct str *ret_name)
+{
+    if (!serving_query(r, "pod", ret_name) || !ret_name->n)
+        return false;
+    size_t slash = str_find(*ret_name, '/');
+    if (slash < ret_name->n) {
+        *ret_namespace = str_slice(*ret_name, 0, slash);
+        *ret_name = str_slice(*ret_name, slash + 1, ret_name->n);
+    } else if (!serving_query(r, "namespace", ret_namespace) || !ret_namespace->n) {
+        *ret_namespace = STR("default");
+    }
+    return true;
+}
+
 /* One at a time: an explanation may be large, and the engine schedules nothing meanwhile. */
 void serve_explain(struct serving_request *r)
 {
@@ -73,13 +88,10 @@ void serve_explain(struct serving_request *r)
     }
     s->explaining = true;
     s->explained = r;
-    if (!serving_query(r, "pod", &pod) || !pod.n)
-        world_explain(s->options.world, on_explained, s);
+    if (asked_pod(r, &namespace, &pod))
+        world_explain_pod(s->options.world, namespace, pod, on_explained, s);
     else
-        world_explain_pod(s->options.world,
-                          serving_query(r, "namespace", &namespace) && namespace.n ? namespace
-                                                                                   : STR("default"),
-                          pod, on_explained, s);
+        world_explain(s->options.world, on_explained, s);
 }
 
 /* --- pprof ------------------------------------------------------------------------------------ */

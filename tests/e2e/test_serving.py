@@ -240,7 +240,9 @@ def a_pod_is_explained(c):
     _, _, body = curl(p, "/debug/explain?namespace=default&pod=homeless", token=token)
     equal({(o["namespace"], o["pod"]) for o in map(json.loads, body.splitlines())},
           {("default", "homeless")}, "who is explained")
+    equal(curl(p, "/debug/explain?pod=default/homeless", token=token)[0], 200, "in one word")
     equal(curl(p, "/debug/explain?namespace=other&pod=homeless", token=token)[0], 404, "another")
+    equal(curl(p, "/debug/explain?pod=other/homeless", token=token)[0], 404, "in one word")
     equal(curl(p, "/debug/explain?pod=homeless")[0], 403, "without a token")
 
 

@@ -192,8 +192,7 @@ static bool next_word(struct str *text, struct str word)
     return true;
 }
 
-/* Of any width: no word is lost, no line longer unless its last word is too long for the column.
- */
+/* Of any width: no word is lost, no line longer unless its last word is too long for its place. */
 static bool any_width(struct rand *r, size_t size, void *ctx)
 {
     const struct scheduler_options *o = ctx;
