@@ -266,7 +266,7 @@ def crowded(**parts):
 
 def preemption(d, scene, gates):
     records = explanations(d, scene, "--survey", f"--feature-gates={gates}")
-    found = [r["postFilter"] for r in records if r["pod"] == "high"][0]
+    found = next(r["postFilter"] for r in records if r["pod"] == "high" and "postFilter" in r)
     return found["nominatedNode"], found["victims"]
 
 
