@@ -203,7 +203,7 @@ static void victims_that_can_move_are_preferred(void **state)
 
 struct cluster_case {
     struct pod_options pods[MAX_PODS], high;
-    char names[MAX_PODS][8];
+    char names[MAX_PODS][24];
     size_t n;
 };
 
@@ -255,7 +255,7 @@ struct verdict_by_hand {
 
 static bool is_victim(const char *outcome_text, const char *name)
 {
-    char word[16];
+    char word[32];
     size_t n = (size_t)snprintf(word, sizeof(word), " %s", name);
     for (const char *at = strstr(outcome_text, word); at; at = strstr(at + 1, word))
         if (at[n] == ' ' || at[n] == '\0')

@@ -323,7 +323,7 @@ static void a_search_that_is_too_long_finds_nothing(void **state)
 
 struct cluster_case {
     struct pod_options pods[MAX_LOW + 4];
-    char names[MAX_LOW + 4][8];
+    char names[MAX_LOW + 4][24];
     size_t n, n_low; /* the first n_low are below the pod that waits */
     struct pod_options high;
     int allowed; /* by a budget of the pods of app a; negative: there is none */
@@ -350,7 +350,7 @@ static void draw(struct rand *r, struct cluster_case *c)
             (struct pod_options){.name = c->names[i],
                                  .node = node_names[low ? rand_below(r, 4) : i - c->n_low],
                                  .priority = low ? (int)rand_below(r, 4) : 9,
-                                 .cpu = low ? (int)rand_below(r, 2) : 1 + (int)rand_below(r, 3),
+                                 .cpu = low ? (int)rand_below(r, 3) : 1 + (int)rand_below(r, 3),
                                  .app = low ? apps[rand_below(r, 2)] : NULL,
                                  .anti_zone = low ? some_app(r, 4) : NULL};
     }

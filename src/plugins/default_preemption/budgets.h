@@ -26,5 +26,7 @@ void budgets_refresh(struct budgets *b, const struct objects *objects);
  * allows? Moves those to the front; both parts keep their order. Gives their number.
  */
 size_t budgets_split(const struct budgets *b, pod_list *pods);
+/* Is any of them about the pod? */
+bool budgets_have(const struct budgets *b, const struct berth_pod *pod);
 
 #endif

@@ -10,9 +10,11 @@ struct cost {
     size_t n;
 };
 
+#define NOBODY SIZE_MAX
+
 struct member {
     struct bound_pod bound;
-    size_t twin; /* the last before it that is as good as this one, and cheaper; SIZE_MAX: none */
+    size_t rather; /* the last before it whose leaving is as good, and costs no more */
     bool taken;
 };
 
@@ -25,7 +27,7 @@ struct search {
 
     /* The node that is being searched. */
     const struct berth_node *node;
-    VEC(struct member) pool; /* the two-faced first, then the cheapest first */
+    VEC(struct member) pool; /* by enum place, then the cheapest first */
     size_t n_two_faced;
     size_t node_steps; /* that are left */
     bool gave_up;
@@ -124,14 +126,15 @@ static void take_found(struct search *s)
 
 /*
  * Tries whom to take next, from `from` on; whoever is passed over stays. Each set is met at most
- * once. Two bounds cut branches off: what is taken must be cheaper than the best so far, and where
- * only pods are left whose leaving does nothing but good, all of them together must be enough.
+ * once, and none with a pod in whose place another would do. Two bounds cut branches off: what is
+ * taken must be cheaper than the best so far, and where only pods are left whose leaving does
+ * nothing but good, all of them together must be enough.
  */
 static void extend(struct search *s, size_t from)
 {
     for (size_t i = from; i < s->pool.n && !s->gave_up; i++) {
         struct member *m = &s->pool.v[i];
-        if (m->twin != SIZE_MAX && !s->pool.v[m->twin].taken)
+        if (m->rather != NOBODY && !s->pool.v[m->rather].taken)
             continue;
         /* Who took the pod before this one has asked the same. */
         bool is_asked = i == from && from > s->n_two_faced;
@@ -160,25 +163,39 @@ static bool same_labels(const str_map *a, const str_map *b)
     return true;
 }
 
-/* What a pod holds on its node is nothing but plain resources, and as much as the other holds. */
-static bool hold_the_same(const struct berth_pod *a, const struct berth_pod *b)
+static bool holds_only_room(const struct berth_pod *pod)
 {
-    const struct resource *x = &a->requests, *y = &b->requests;
-    return x->milli_cpu == y->milli_cpu && x->memory == y->memory &&
-           x->ephemeral_storage == y->ephemeral_storage && !x->scalars.n && !y->scalars.n &&
-           !a->ports.n && !b->ports.n && !a->pod->spec.volumes.n && !b->pod->spec.volumes.n &&
-           !a->pod->spec.resource_claims.n && !b->pod->spec.resource_claims.n;
+    return !pod->requests.scalars.n && !pod->ports.n && !pod->pod->spec.volumes.n &&
+           !pod->pod->spec.resource_claims.n;
 }
 
-/* Does the leaving of either help as much, with the same budgets? */
-static bool are_twins(const struct search *s, const struct bound_pod *a, const struct bound_pod *b)
+/* Is what a holds on its node plain room, and no less than b does? */
+static bool holds_as_much(const struct berth_pod *a, const struct berth_pod *b)
+{
+    const struct resource *x = &a->requests, *y = &b->requests;
+    return holds_only_room(a) && holds_only_room(b) && x->milli_cpu >= y->milli_cpu &&
+           x->memory >= y->memory && x->ephemeral_storage >= y->ephemeral_storage;
+}
+
+/* Do budgets, and spreading by any labels, see no difference between them? */
+static bool look_alike(const struct search *s, const struct bound_pod *a, const struct bound_pod *b)
 {
     const struct object_meta *x = &a->pod->pod->metadata, *y = &b->pod->pod->metadata;
+    if (x->deletion_timestamp.set || y->deletion_timestamp.set)
+        return false;
+    if (str_eq(x->namespace, y->namespace) && same_labels(&x->labels, &y->labels))
+        return true;
+    return !a->bonds && !b->bonds && !budgets_have(s->rules->budgets, a->pod) &&
+           !budgets_have(s->rules->budgets, b->pod);
+}
+
+/* Does the leaving of a help as much as that of b, and cost no more? */
+static bool rather(const struct search *s, const struct bound_pod *a, const struct bound_pod *b)
+{
     bool here = a->node == s->node;
-    return here == (b->node == s->node) && bonds_equal(&s->bonds, a, b) &&
-           !x->deletion_timestamp.set && !y->deletion_timestamp.set &&
-           str_eq(x->namespace, y->namespace) && same_labels(&x->labels, &y->labels) &&
-           (!here || hold_the_same(a->pod, b->pod));
+    return here == (b->node == s->node) && a->pod->priority <= b->pod->priority &&
+           bonds_equal(&s->bonds, a, b) && (!here || holds_as_much(a->pod, b->pod)) &&
+           look_alike(s, a, b);
 }
 
 static bool costs_more(const void *a, const void *b)
@@ -193,6 +210,22 @@ static bool costs_less(const void *a, const void *b)
     return costs_more(b, a);
 }
 
+/* The same for pods on one node: of equals, who makes the most room. */
+static bool makes_more_room(const void *a, const void *b)
+{
+    const struct berth_pod *x = ((const struct member *)a)->bound.pod;
+    const struct berth_pod *y = ((const struct member *)b)->bound.pod;
+    if (x->priority != y->priority)
+        return x->priority < y->priority;
+    if (x->requests.milli_cpu != y->requests.milli_cpu)
+        return x->requests.milli_cpu > y->requests.milli_cpu;
+    if (x->requests.memory != y->requests.memory)
+        return x->requests.memory > y->requests.memory;
+    if (x->requests.ephemeral_storage != y->requests.ephemeral_storage)
+        return x->requests.ephemeral_storage > y->requests.ephemeral_storage;
+    return costs_less(a, b);
+}
+
 typedef VEC(struct member) member_list;
 
 /* Whose leaving may help onto the node. */
@@ -201,44 +234,65 @@ static void find_members(struct search *s, member_list *ret)
     const pod_list *here = &s->node->pods;
     for (size_t i = 0; i < here->n; i++)
         if (here->v[i]->priority < s->rules->pod->priority)
-            vec_push(ret,
-                     (struct member){bonds_of(&s->bonds, here->v[i], s->node), SIZE_MAX, false});
+            vec_push(ret, (struct member){bonds_of(&s->bonds, here->v[i], s->node), NOBODY, false});
     for (size_t i = 0; i < s->bonds.pods.n; i++) {
         const struct bound_pod *other = &s->bonds.pods.v[i];
         if (other->node != s->node && bonds_matter(&s->bonds, other, s->node))
-            vec_push(ret, (struct member){*other, SIZE_MAX, false});
+            vec_push(ret, (struct member){*other, NOBODY, false});
     }
+}
+
+/* Whom to decide about first: pods that are there for their room alone come last. */
+enum place { PLACE_TWO_FACED, PLACE_BOUND, PLACE_PLAIN };
+
+static enum place place_of(const struct search *s, const struct bound_pod *bound)
+{
+    if (bonds_are_two_faced(&s->bonds, bound, s->node))
+        return PLACE_TWO_FACED;
+    return bonds_matter(&s->bonds, bound, s->node) ? PLACE_BOUND : PLACE_PLAIN;
+}
+
+typedef VEC(void *) member_order;
+
+/* Those of the place, in order. */
+static void add_to_pool(struct search *s, const member_order *all, enum place place)
+{
+    member_order order = {0};
+    for (size_t i = 0; i < all->n; i++)
+        if (place_of(s, &((const struct member *)all->v[i])->bound) == place)
+            vec_push(&order, all->v[i]);
+    if (place == PLACE_PLAIN)
+        go_sort(order.v, order.n, makes_more_room);
+    for (size_t i = 0; i < order.n; i++)
+        vec_push(&s->pool, *(const struct member *)order.v[i]);
+    vec_release(&order);
+}
+
+static void find_rather(struct search *s)
+{
+    for (size_t i = 1; i < s->pool.n; i++)
+        for (size_t k = i; k-- > 0 && s->pool.v[i].rather == NOBODY;)
+            if (rather(s, &s->pool.v[k].bound, &s->pool.v[i].bound))
+                s->pool.v[i].rather = k;
 }
 
 /* The least important come first; the others are left out if there are too many. */
 static void gather(struct search *s)
 {
     member_list all = {0};
-    VEC(void *) order = {0};
+    member_order order = {0};
     find_members(s, &all);
     for (size_t i = 0; i < all.n; i++)
         vec_push(&order, &all.v[i]);
     go_sort(order.v, order.n, costs_less);
     order.n = MIN(order.n, (size_t)WIDE_MAX_PODS);
     vec_clear(&s->pool);
-    for (int two_faced = 1; two_faced >= 0; two_faced--) {
-        for (size_t i = 0; i < order.n; i++) {
-            const struct member *m = order.v[i];
-            if (bonds_are_two_faced(&s->bonds, &m->bound, s->node) == (two_faced == 1))
-                vec_push(&s->pool, *m);
-        }
-        s->n_two_faced = two_faced ? s->pool.n : s->n_two_faced;
-    }
+    add_to_pool(s, &order, PLACE_TWO_FACED);
+    s->n_two_faced = s->pool.n;
+    add_to_pool(s, &order, PLACE_BOUND);
+    add_to_pool(s, &order, PLACE_PLAIN);
     vec_release(&order);
     vec_release(&all);
-}
-
-static void find_twins(struct search *s)
-{
-    for (size_t i = 1; i < s->pool.n; i++)
-        for (size_t k = i; k-- > 0 && s->pool.v[i].twin == SIZE_MAX;)
-            if (are_twins(s, &s->pool.v[k].bound, &s->pool.v[i].bound))
-                s->pool.v[i].twin = k;
 }
 
 /* If only its own pods matter, and they do nothing but good, ordinary preemption has said it all.
@@ -262,7 +316,7 @@ static void search_node(struct search *s, const struct berth_node *node)
     gather(s);
     if (is_hopeless(s))
         return;
-    find_twins(s);
+    find_rather(s);
     extend(s, 0);
     /* What may not be the cheapest is not taken. */
     if (s->gave_up || !s->found_pods.n)
