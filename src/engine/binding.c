@@ -73,8 +73,8 @@ static void say_bound(const struct berth_op *op)
         return;
     static const struct plugin_set none;
     struct buf rejectors = BUF_INIT, pending = BUF_INIT;
-    queue_write_plugins(queued->profile, &queued->rejectors, &none, &rejectors);
-    queue_write_plugins(queued->profile, &queued->pending, &none, &pending);
+    queue_write_plugins(op->cycle->profile, &queued->rejectors, &none, &rejectors);
+    queue_write_plugins(op->cycle->profile, &queued->pending, &none, &pending);
     say(voice, 4, "Pod scheduled after flush from unschedulablePods", KV_POD(op->pod),
         KV_JSON("unschedulablePlugins", buf_str(&rejectors)),
         KV_JSON("pendingPlugins", buf_str(&pending)));

@@ -11,7 +11,8 @@ static void put_back(struct engine *e, struct group_try *t, const struct cycle_f
 {
     struct berth_cycle *cycle = TAKE(t->cycle);
     if (!cycle) {
-        cycle = cycle_new(e, t->queued->profile);
+        /* The member's own profile may have gone meanwhile; the group's cycle keeps its own. */
+        cycle = cycle_new(e, e->group.cycle ? e->group.profile : t->queued->profile);
         cycle_end_attempt(cycle);
     }
     engine_attempt_failed(e, t->queued, failure, engine_now(e) - t->lasted, cycle);
@@ -145,8 +146,8 @@ void group_submit(struct engine *e, struct group_cycle *g)
 {
     struct group_run *run = &g->run;
     /* Members that were not tried share the group's fate. */
-    while (run->tries.n < g->members.n)
-        vec_push(&run->tries, (struct group_try){.queued = g->members.v[run->tries.n]});
+    for (size_t i = run->tries.n; i < g->members.n; i++)
+        vec_push(&run->tries, (struct group_try){.queued = g->members.v[i]});
     for (size_t i = 0; i < run->tries.n; i++)
         submit_member(e, run, &run->tries.v[i]);
     tell_condition(e, g);

@@ -39,6 +39,21 @@ const struct berth_node *preemption_node(const struct berth_cycle *cycle, struct
     return node && node->object ? node : NULL;
 }
 
+bool preemption_has_come_true(struct berth_cycle *cycle, const struct berth_pod *pod,
+                              const struct berth_node *promised)
+{
+    struct engine *e = cycle->engine;
+    struct berth_node *node = cache_node(&e->cache, str_of(promised->name));
+    const struct berth_handle *plugin;
+    if (!cycle->resumed || !cycle->promised.refused || cycle->promised.slot != promised->slot ||
+        !cycle_prepare_again(cycle, pod))
+        return false;
+    status_clear(&e->status);
+    enum berth_code code = cycle_filter_node(cycle, pod, node, &e->status, &plugin);
+    status_clear(&e->status);
+    return code == BERTH_SUCCESS;
+}
+
 bool preemption_blocks(const struct berth_handle *handle, const struct berth_pod *pod)
 {
     return eviction_blocks(handle->engine, pod);

@@ -56,6 +56,12 @@ bool preemption_blocks(const struct berth_handle *handle, const struct berth_pod
 struct berth_pod *preemption_pod(const struct berth_cycle *cycle);
 /* The node that the pod is promised, whether that has been written already or not; empty: none. */
 struct str preemption_promise(const struct berth_cycle *cycle, const struct berth_pod *pod);
+/*
+ * Has the promised node, which the filters refused, got room for the pod while extenders were asked
+ * about others? Upstream does not know yet: it works on the cluster as it was.
+ */
+bool preemption_has_come_true(struct berth_cycle *cycle, const struct berth_pod *pod,
+                              const struct berth_node *promised);
 /* What the filters say of the node of that name; NULL: there is none. */
 const struct berth_node *preemption_node(const struct berth_cycle *cycle, struct str name);
 

@@ -42,7 +42,7 @@ enum queue_place {
 
 struct berth_queued_pod {
     struct berth_pod *pod;
-    struct profile *profile;
+    struct profile *profile; /* while it is out, its cycle's is the one that is there for sure */
     enum queue_place place;
     struct heap_node node;                                    /* in activeQ or backoffQ */
     size_t unschedulable_at;                                  /* index among unschedulablePods */

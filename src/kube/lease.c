@@ -344,6 +344,15 @@ static void send_event(struct lease_elector *e, const char *what)
 
 /* --- the end of a round ----------------------------------------------------------------------- */
 
+/* When a candidate looks again: as upstream, but not after the lease that it saw has run out. */
+static int64_t until_next_look(struct lease_elector *e)
+{
+    int64_t wait = backoff_jitter(&e->rand, e->options.retry_period, JITTER);
+    int64_t left = e->observed_at + e->duration_seconds * NSEC_PER_SEC - now(e);
+
+    return e->lease && left > 0 ? MIN(wait, left + NSEC_PER_MSEC) : wait;
+}
+
 static void attempt_done(struct lease_elector *e, bool ok)
 {
     bool acquired = ok && e->phase == PHASE_ACQUIRING;
@@ -356,7 +365,7 @@ static void attempt_done(struct lease_elector *e, bool ok)
     } else if (e->phase == PHASE_LEADING) {
         loop_timer_set(&e->retry, e->options.retry_period);
     } else {
-        loop_timer_set(&e->retry, backoff_jitter(&e->rand, e->options.retry_period, JITTER));
+        loop_timer_set(&e->retry, until_next_look(e));
     }
     if (ok && !acquired)
         log_info(5, "Successfully renewed lease", KV_CSTR("lock", e->lock));

@@ -529,6 +529,31 @@ static void extenders_have_a_say(void **state)
     fixture_release(&f);
 }
 
+/* The last victim leaves while an extender is asked about another node, which will not do. */
+static void nobody_goes_for_a_promise_that_has_come_true(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct extender x = {.name = STR("http://x"), .filters = true};
+    fixture_init_extenders(&f, NULL, &x, 1);
+    add_nodes(&f, 3);
+    ADD(&f, .name = "slow", .node = "n0", .priority = 1, .cpu = 4, .leaving = true);
+    ADD(&f, .name = "low", .node = "n1", .priority = 1, .cpu = 4);
+    ADD(&f, .name = "high", .priority = 9, .cpu = 2, .nominated = "n0");
+    fixture_schedule(&f);
+    struct fixture_call *call = fixture_call(&f);
+    assert_int_equal(call->verb, EXTENDER_FILTER);
+    fixture_delete(&f, POD(.name = "slow", .node = "n0", .priority = 1, .cpu = 4, .leaving = true));
+    struct extender_refusal never = {STR("n2"), STR("never")};
+    fixture_extender_done(&f, call,
+                          &(struct extender_result){.unresolvable = &never, .n_unresolvable = 1});
+    assert_string_equal(evicted(&f), "");
+    assert_says(&f, "high",
+                "preemption: not eligible due to a terminating pod on the nominated node.");
+    assert_string_equal(place_of(&f, "uid-high"), "backoff");
+    fixture_release(&f);
+}
+
 static void extenders_may_be_wrong(void **state)
 {
     (void)state;
@@ -669,6 +694,7 @@ int main(void)
         cmocka_unit_test(an_attempt_may_wait_for_its_victims),
         cmocka_unit_test(an_attempt_that_waits_ends_with_its_pod),
         cmocka_unit_test(extenders_have_a_say),
+        cmocka_unit_test(nobody_goes_for_a_promise_that_has_come_true),
         cmocka_unit_test(extenders_may_be_wrong),
         cmocka_unit_test(a_pod_that_waits_goes_back_to_the_queue),
         cmocka_unit_test(a_pod_in_pre_bind_is_not_bound),

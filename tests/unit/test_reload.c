@@ -624,6 +624,27 @@ static void pods_of_a_profile_that_goes(void **state)
     end(&f);
 }
 
+/* It began with one configuration, followed another, and the third does not know it. */
+static void profile_goes_after_two_reloads(void **state)
+{
+    (void)state;
+    static const char two[] =
+        CONFIG "profiles:\n" PROFILE("default-scheduler", "nothing") PROFILE("second", "hold");
+    struct fixture f;
+    begin(&f, two);
+    fixture_add(&f, pod_of("late", "second"));
+    fixture_add(&f, pod_of("lost", "second"));
+    fixture_schedule(&f);
+    reload(&f, two, NULL);
+    fixture_delete(&f, pod_of("lost", "second"));
+    assert_int_equal(reload(&f, DEFAULT("nothing"), NULL).gone, 1);
+    fixture_pass(&f, 61 * NSEC_PER_SEC);
+    assert_non_null(fixture_last(&f, WRITE_EVENT, "late"));
+    assert_int_equal(stats(&f).binding, 0);
+    assert_null(queue_get(&f.engine->queue, STR("late")));
+    end(&f);
+}
+
 static void a_binding_that_fails_after_its_profile_has_gone(void **state)
 {
     (void)state;
@@ -976,6 +997,7 @@ int main(void)
         cmocka_unit_test(hints_are_those_of_new_instances),
         cmocka_unit_test(gates_are_asked_anew),
         cmocka_unit_test(pods_of_a_profile_that_goes),
+        cmocka_unit_test(profile_goes_after_two_reloads),
         cmocka_unit_test(a_binding_that_fails_after_its_profile_has_gone),
         cmocka_unit_test(attempt_at_an_extender_ends_with_it),
         cmocka_unit_test(refused_by_an_extender_that_goes),

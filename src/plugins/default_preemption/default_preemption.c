@@ -101,8 +101,8 @@ static void events(void *ctx, struct berth_registrar *r)
 /* --- who may preempt -------------------------------------------------------------------------- */
 
 /* Has the pod preempted others before, and one of them takes its time to go? */
-static bool waits_for_victims(const struct default_preemption *self,
-                              const struct berth_cycle *cycle, const struct berth_pod *pod)
+static bool waits_for_victims(const struct default_preemption *self, struct berth_cycle *cycle,
+                              const struct berth_pod *pod)
 {
     struct str name = preemption_promise(cycle, pod);
     const struct berth_node *node = str_empty(name) ? NULL : preemption_node(cycle, name);
@@ -112,11 +112,13 @@ static bool waits_for_victims(const struct default_preemption *self,
     for (size_t i = 0; i < node->pods.n; i++)
         if (node->pods.v[i]->priority < pod->priority && pod_leaves_by_preemption(node->pods.v[i]))
             return true;
-    return self->wide && wide_waits(self->cluster, pod, node);
+    if (self->wide && wide_waits(self->cluster, pod, node))
+        return true;
+    return preemption_has_come_true(cycle, pod, node);
 }
 
 /* NULL: it may. */
-static const char *why_not(const struct default_preemption *self, const struct berth_cycle *cycle,
+static const char *why_not(const struct default_preemption *self, struct berth_cycle *cycle,
                            const struct berth_pod *pod)
 {
     if (str_is(pod->pod->spec.preemption_policy, PREEMPT_NEVER))
