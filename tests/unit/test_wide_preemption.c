@@ -106,16 +106,16 @@ static void add_budget(struct fixture *f, const char *app, int allowed)
 /* What preemption came to, "NODE: victim victim (violations)"; "": to nothing. */
 static const char *outcome(struct fixture *f)
 {
-    static char text[512];
+    static char text[2048];
     struct buf why = BUF_INIT;
-    char node[64] = "", victims[256] = "";
+    char node[64] = "", victims[1024] = "";
     int violations = 0;
     engine_explain(f->engine, STR("default"), STR("high"), &why);
     text[0] = '\0';
     const char *at = strstr(buf_cstr(&why), "\"postFilter\":");
     at = at ? strstr(at, "\"nominatedNode\":") : NULL;
     if (at &&
-        sscanf(at, "\"nominatedNode\":\"%63[^\"]\",\"victims\":[%255[^]]],\"pdbViolations\":%d",
+        sscanf(at, "\"nominatedNode\":\"%63[^\"]\",\"victims\":[%1023[^]]],\"pdbViolations\":%d",
                node, victims, &violations) == 3) {
         size_t n = (size_t)snprintf(text, sizeof(text), "%s:", node);
         for (const char *v = strchr(victims, '/'); v; v = strchr(v + 1, '/'))
@@ -210,9 +210,24 @@ static void both(struct fixture *f)
     ADD(f, .name = "full2", .node = "n2", .priority = 9, .cpu = 4);
     ADD(f, .name = "full3", .node = "n3", .priority = 9, .cpu = 4);
     ADD(f, .name = "web1", .node = "n1", .priority = 2, .cpu = 1, .app = "web");
-    ADD(f, .name = "small", .node = "n0", .priority = 1, .cpu = 1);
+    ADD(f, .name = "small", .node = "n0", .priority = 0, .cpu = 1);
     ADD(f, .name = "large", .node = "n0", .priority = 1, .cpu = 2);
     ADD(f, .name = "high", .priority = 9, .cpu = 3, .anti_zone = "web");
+}
+
+static void spread_twice(struct fixture *f)
+{
+    /* Zone z0 has one web pod too many. If n1 lost both of its, then n0 would have one too many. */
+    for (size_t i = 0; i < 4; i++) {
+        static const char *const names[][2] = {
+            {"rock0", "web0"}, {"rock1", "web1"}, {"rock2", "web2"}, {"rock3", "web3"}};
+        const char *node = &"n0\0n1\0n2\0n3"[3 * i];
+        ADD(f, .name = names[i][0], .node = node, .priority = 9, .cpu = i ? 4 : 0);
+        ADD(f, .name = names[i][1], .node = node, .priority = i == 1 ? 2 : 9, .app = "web");
+    }
+    ADD(f, .name = "web1b", .node = "n1", .priority = 1, .app = "web");
+    ADD(f, .name = "high", .priority = 9, .cpu = 1, .app = "web", .spread = "web",
+        .spread_host = "web");
 }
 
 static void budget(struct fixture *f)
@@ -237,6 +252,7 @@ static void victims_elsewhere_are_found(void **state)
     (void)state;
     check_scene(hated, "n0: loner (0)");
     check_scene(spread, "n0: web1 (0)");
+    check_scene(spread_twice, "n0: web1b (0)");
     check_scene(both, "n0: web1 large (0)");
     check_scene(budget, "n0: web1 (0)");
     check_scene(rocks, "");
@@ -447,7 +463,7 @@ static bool check_case(struct rand *r, size_t size, void *ctx)
     (void)ctx;
     struct cluster_case c;
     struct fixture f;
-    char with[512], without[512], node[8];
+    char with[2048], without[2048], node[8];
     draw(r, &c);
     for (int on = 0; on < 2; on++) {
         build(&f, on ? GATE : "", &c, 0, NULL);

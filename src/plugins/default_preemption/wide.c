@@ -2,6 +2,7 @@
 #include "plugins/default_preemption/wide.h"
 
 #include "base/go_sort.h"
+#include "engine/framework.h"
 #include "plugins/default_preemption/bonds.h"
 
 /* What a set of victims costs; compared in this order, and never less for one victim more. */
@@ -31,6 +32,7 @@ struct search {
     size_t n_two_faced;
     size_t node_steps; /* that are left */
     bool gave_up;
+    const struct berth_handle *refuser; /* in the last dry run; NULL: nobody, or something broke */
     struct cost found;
     pod_list found_pods; /* the cheapest that help onto it; none: nothing was found yet */
 
@@ -102,7 +104,7 @@ static bool step(struct search *s)
 /* Does the pod fit if those that are taken leave, and all from `rest` on? */
 static bool fits(struct search *s, size_t rest)
 {
-    const struct berth_handle *plugin;
+    s->refuser = NULL;
     if (!step(s))
         return false;
     what_if_begin(&s->what_if, s->cycle, s->node);
@@ -113,7 +115,7 @@ static bool fits(struct search *s, size_t rest)
         if (!step(s) || !what_if_remove_from(&s->what_if, b->pod, b->node))
             return false;
     }
-    return what_if_filter_promised(&s->what_if, &plugin) == BERTH_SUCCESS;
+    return what_if_filter_promised(&s->what_if, &s->refuser) == BERTH_SUCCESS;
 }
 
 /* --- the search ------------------------------------------------------------------------------- */
@@ -295,14 +297,22 @@ static void gather(struct search *s)
     vec_release(&all);
 }
 
-/* If only its own pods matter, and they do nothing but good, ordinary preemption has said it all.
- */
-static bool is_hopeless(const struct search *s)
+static bool is_only_about_here(const struct search *s)
 {
     for (size_t i = 0; i < s->pool.n; i++)
         if (s->pool.v[i].bound.node != s->node)
             return false;
-    return s->n_two_faced == 0;
+    return true;
+}
+
+/* Can it be said without a search that nothing helps? */
+static bool is_hopeless(struct search *s)
+{
+    /* Where leaving does nothing but good, ordinary preemption has said it of the node's own. */
+    if (!s->n_two_faced)
+        return is_only_about_here(s);
+    /* Who does not look beyond the node and refuses even if all leave will always refuse. */
+    return !fits(s, 0) && s->refuser && !s->refuser->plugin->remove_pod;
 }
 
 /* --- the nodes -------------------------------------------------------------------------------- */
