@@ -69,19 +69,6 @@ void binding_write(struct berth_op *op, const struct berth_pod *pod, struct str 
 void binding_extender_done(struct engine *engine, uint64_t id,
                            const struct extender_result *result);
 
-/* A plugin no longer holds the pod. False where it did not. */
-bool binding_allow(struct berth_op *op, const struct berth_handle *by);
-/* The pod is not to be placed. False where nobody holds it any more. */
-bool binding_reject(struct berth_op *op, const struct berth_handle *by, struct str reason);
-/*
- * Somebody else needs the room, by the idea of that plugin: the pod is tried again. False where it
- * is too late, since its binding is being written.
- */
-bool binding_preempt(struct berth_op *op, struct str plugin);
-/* Rejects what has waited long enough; gives the time at which to look again. */
-int64_t binding_expire(struct engine *engine, int64_t now);
-int64_t binding_next_deadline(const struct engine *engine);
-
 /* The op of a pod; NULL: none is under way. */
 struct berth_op *binding_of(const struct engine *engine, struct str uid);
 /* The world is ending: gives everything back without a word. */

@@ -220,13 +220,13 @@ void engine_tick(struct engine *e)
 {
     int64_t now = engine_now(e);
     queue_flush(&e->queue, now);
-    binding_expire(e, now);
+    permit_expire(e, now);
     binding_run_ready(e);
 }
 
 int64_t engine_next_wake(const struct engine *e)
 {
-    return MIN(queue_next_flush(&e->queue), binding_next_deadline(e));
+    return MIN(queue_next_flush(&e->queue), permit_next_deadline(e));
 }
 
 /* --- what to do ------------------------------------------------------------------------------- */
@@ -278,7 +278,7 @@ void engine_submit_event(struct engine *e, const struct berth_pod *pod,
 }
 
 static void submit_failed_event(struct engine *e, const struct berth_queued_pod *queued,
-                                const struct berth_cycle *cycle, struct str text)
+                                struct str text)
 {
     static const struct str suffix = STR_INIT(" ...");
     struct buf note = BUF_INIT;
@@ -287,7 +287,7 @@ static void submit_failed_event(struct engine *e, const struct berth_queued_pod 
         buf_add_str(&note, suffix);
         text = buf_str(&note);
     }
-    engine_submit_event(e, queued->pod, cycle->profile, true, "FailedScheduling", "Scheduling",
+    engine_submit_event(e, queued->pod, queued->profile, true, "FailedScheduling", "Scheduling",
                         text);
     buf_release(&note);
 }
@@ -308,11 +308,11 @@ static void say_status(const struct engine *e, const struct berth_queued_pod *qu
 }
 
 static void submit_status(struct engine *e, const struct berth_queued_pod *queued,
-                          const struct berth_cycle *cycle, const struct cycle_failure *failure)
+                          const struct cycle_failure *failure)
 {
     struct write write = {.kind = WRITE_POD_STATUS,
                           .pod = queued->pod->object,
-                          .scheduler_name = cycle->profile->scheduler_name,
+                          .scheduler_name = queued->profile->scheduler_name,
                           .sets_condition = true,
                           .reason = reason_of(failure),
                           .message = buf_str(&failure->text),
@@ -333,8 +333,8 @@ void engine_attempt_failed(struct engine *e, struct berth_queued_pod *queued,
     engine_tell_decision(e, queued, cycle, started, failure, STR(""));
     say_failed(e, queued, failure, cycle);
     if (!gone) {
-        submit_failed_event(e, queued, cycle, buf_str(&failure->text));
-        submit_status(e, queued, cycle, failure);
+        submit_failed_event(e, queued, buf_str(&failure->text));
+        submit_status(e, queued, failure);
         if (!failure->keep_nomination)
             nominator_set(&e->queue.nominator, queued->pod, failure->nominated_node);
     }

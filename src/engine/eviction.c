@@ -144,7 +144,7 @@ static void tell_event(const struct eviction *x, const struct berth_pod *victim,
 static bool turn_back(const struct eviction *x, const struct berth_pod *victim)
 {
     struct berth_op *op = binding_of(x->engine, pod_info_key(victim));
-    return op && binding_preempt(op, str_of(x->plugin));
+    return op && permit_preempt(op, str_of(x->plugin));
 }
 
 static void evict(struct eviction *x, struct berth_pod *victim)

@@ -12,5 +12,5 @@ void gang_allow(const struct berth_handle *h, const struct berth_pod *pod)
 {
     struct berth_op *op = binding_of(h->engine, pod_info_key(pod));
     if (op)
-        binding_allow(op, h);
+        permit_allow(op, h);
 }

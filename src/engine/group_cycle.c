@@ -160,7 +160,7 @@ static void try_next(struct engine *e)
     struct berth_queued_pod *queued = g->members.v[g->run.tries.n];
     int64_t now = engine_now(e);
     vec_push(&g->run.tries, (struct group_try){.queued = queued, .began = now});
-    if (!queued->deleted && !queued->leaving)
+    if (!queued->deleted)
         attempt_start(e, queued, now);
 }
 

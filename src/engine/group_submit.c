@@ -11,8 +11,7 @@ static void put_back(struct engine *e, struct group_try *t, const struct cycle_f
 {
     struct berth_cycle *cycle = TAKE(t->cycle);
     if (!cycle) {
-        /* The member's own profile may have gone meanwhile; the group's cycle keeps its own. */
-        cycle = cycle_new(e, e->group.cycle ? e->group.profile : t->queued->profile);
+        cycle = cycle_new(e, t->queued->profile);
         cycle_end_attempt(cycle);
     }
     engine_attempt_failed(e, t->queued, failure, engine_now(e) - t->lasted, cycle);

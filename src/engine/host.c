@@ -139,13 +139,13 @@ static const struct berth_pod *host_waiting_pod(const struct berth_waiting_pod *
 
 static bool host_waiting_allow(struct berth_handle *h, struct berth_waiting_pod *w)
 {
-    return binding_allow(w->op, h);
+    return permit_allow(w->op, h);
 }
 
 static bool host_waiting_reject(struct berth_handle *h, struct berth_waiting_pod *w,
                                 struct berth_str reason)
 {
-    return binding_reject(w->op, h, str_abi(reason));
+    return permit_reject(w->op, h, str_abi(reason));
 }
 
 /* --- reading by path -------------------------------------------------------------------------- */

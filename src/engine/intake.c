@@ -96,7 +96,7 @@ static bool end_binding(struct engine *e, struct str uid)
     struct berth_op *op = binding_of(e, uid);
     if (!op)
         return false;
-    if (!binding_reject(op, NULL, STR("removed")))
+    if (!permit_reject(op, NULL, STR("removed")))
         cache_forget(&e->cache, uid);
     tell_freed(e, op->pod->object, NULL);
     return true;

@@ -18,6 +18,7 @@
 #include "engine/engine.h"
 #include "engine/explain.h"
 #include "engine/group_cycle.h"
+#include "engine/permit.h"
 #include "engine/queue.h"
 #include "engine/scheduler_metrics.h"
 #include "engine/scratchpad.h"

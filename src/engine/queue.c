@@ -393,6 +393,8 @@ void queue_requeue(struct queue *q, struct berth_queued_pod *qp, int64_t now)
         queue_done(q, qp);
         return;
     }
+    if (qp->successor)
+        qp->profile = TAKE(qp->successor);
     qp->error_count = broke(qp) ? qp->error_count + 1 : 0;
     qp->unschedulable_count += !broke(qp);
     qp->timestamp = now;

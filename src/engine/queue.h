@@ -42,7 +42,8 @@ enum queue_place {
 
 struct berth_queued_pod {
     struct berth_pod *pod;
-    struct profile *profile; /* while it is out, its cycle's is the one that is there for sure */
+    struct profile *profile;   /* while it is out, the one that its cycle keeps */
+    struct profile *successor; /* what has taken that one's place meanwhile; NULL: nothing */
     enum queue_place place;
     struct heap_node node;                                    /* in activeQ or backoffQ */
     size_t unschedulable_at;                                  /* index among unschedulablePods */

@@ -68,18 +68,22 @@ static const struct berth_handle *gate_with_id(const struct profile *p, uint16_t
     return NULL;
 }
 
-/* False: the pod's profile is no more. */
-static bool follow(struct following *f, struct berth_queued_pod *qp)
+/* NULL: the pod's profile is no more. */
+static struct profile *successor(struct following *f, const struct berth_queued_pod *qp)
 {
     f->same = (struct plugin_set){0};
     struct profile *to = f->fn(f->ctx, qp->profile, &f->same);
-    if (!to) {
-        f->done.gone++;
-        return false;
-    }
-    qp->profile = to;
-    qp->leaving = false;
-    return true;
+    f->done.gone += !to;
+    return to;
+}
+
+/* False: the pod's profile is no more. */
+static bool follow(struct following *f, struct berth_queued_pod *qp)
+{
+    struct profile *to = successor(f, qp);
+    if (to)
+        qp->profile = to;
+    return to;
 }
 
 /* Does a plugin that was not there, or was another, have a say in who may wait? */
@@ -125,13 +129,18 @@ static void follow_unschedulable(struct following *f, struct berth_queued_pod *q
     f->done.moved += qp->place != QUEUE_UNSCHEDULABLE;
 }
 
-/* In flight or being bound: whoever has it decides. */
+/*
+ * In flight or being bound: whoever has it decides. Until it comes back it keeps the profile that
+ * its cycle keeps; one that came in between may be gone before that.
+ */
 static void follow_others(struct following *f)
 {
     map_each (entry, &f->q->by_key) {
         struct berth_queued_pod *qp = entry->value;
-        if (qp->place == QUEUE_IN_FLIGHT || qp->place == QUEUE_BINDING)
-            qp->leaving = !follow(f, qp);
+        if (qp->place != QUEUE_IN_FLIGHT && qp->place != QUEUE_BINDING)
+            continue;
+        qp->successor = successor(f, qp);
+        qp->leaving = !qp->successor;
     }
 }
 

@@ -27,7 +27,7 @@ struct world_options {
     void *owner; /* of config, see world_reload */
     const struct registry *registry;
     const struct features *features; /* NULL: the defaults */
-    const char *version; /* "1.36.3": what candidates for leading tell; NULL: nothing */
+    const char *version;             /* "1.36.3": what candidates for leading tell; NULL: nothing */
     uint64_t seed;
     int64_t max_in_unschedulable; /* ns; 0: the engine's default */
     struct metrics *metrics;      /* outlives the world; NULL: nothing is counted */

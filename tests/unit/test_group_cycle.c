@@ -320,6 +320,194 @@ static void gangs_are_whole(void **state)
     assert_true(prop_run("gangs", 200, no_gang_is_ever_bound_in_part, NULL));
 }
 
+/* --- while extenders are asked ---------------------------------------------------------------- */
+
+#define MANY 8
+
+static const struct extender slow[] = {{.name = STR_INIT("http://slow"),
+                                        .filters = true,
+                                        .prioritizes = true,
+                                        .preempts = true,
+                                        .weight = 1}};
+
+struct storm {
+    struct fixture f;
+    struct rand *r;
+    bool nodes[MANY], pods[2 * MANY];
+    bool profile;
+};
+
+static struct object *storm_pod(size_t i)
+{
+    return fixture_object(
+        KIND_POD,
+        "{\"metadata\":{\"name\":\"p%zu\",\"namespace\":\"default\",\"uid\":\"p%zu\"},"
+        "\"spec\":{\"schedulerName\":\"default-scheduler\",\"priority\":%zu,"
+        "\"schedulingGroup\":{\"podGroupName\":\"g%zu\"},"
+        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
+        i, i, i / 4 * 10, i / 4);
+}
+
+static struct object *storm_node(size_t i)
+{
+    char name[16];
+    snprintf(name, sizeof(name), "n%zu", i);
+    return node_in(name, i % 2 ? "r1" : "r0", "2");
+}
+
+/* Says yes to all it was asked about, or to none, or fails. */
+static void storm_answer(struct storm *s)
+{
+    struct fixture_call *call = fixture_call(&s->f);
+    struct str kept[MANY], rest;
+    struct extender_result result = {.kept = kept};
+    if (!call)
+        return;
+    rest = str_of(call->nodes);
+    for (struct str word; str_split(&rest, ' ', &word) && result.n_kept < MANY;)
+        if (word.n)
+            kept[result.n_kept++] = word;
+    if (call->verb != EXTENDER_FILTER || rand_below(s->r, 4) == 0)
+        result.n_kept = 0;
+    if (rand_below(s->r, 8) == 0)
+        result.error = STR("not now");
+    fixture_extender_done(&s->f, call, &result);
+}
+
+static void storm_reload(struct storm *s)
+{
+    static const char other[] = "apiVersion: kubescheduler.config.k8s.io/v1\n"
+                                "kind: KubeSchedulerConfiguration\n"
+                                "profiles: [{schedulerName: other}]\n";
+    struct reload_result result;
+    struct err err;
+    s->profile = rand_below(s->r, 3) > 0;
+    struct fixture_reload to = {
+        .config = s->profile ? NULL : other, .extenders = slow, .n_extenders = 1};
+    assert_int_equal(fixture_reload(&s->f, &to, &result, &err), 0);
+}
+
+/* The API server knows pods that have not been deleted, and evicts whom it is asked to. */
+static void storm_write(struct storm *s, struct fixture_write *w)
+{
+    bool *there = &s->pods[strtoul(object_meta(w->pod)->name.p + 1, NULL, 10)];
+    if (rand_below(s->r, 4) == 0) {
+        fixture_answer(&s->f, w, 500, "no");
+    } else if (!*there) {
+        fixture_answer(&s->f, w, 404, "gone");
+    } else {
+        *there = w->kind != WRITE_EVICTION;
+        fixture_answer(&s->f, w, w->kind == WRITE_BINDING ? 201 : 200, "");
+    }
+}
+
+static void storm_writes(struct storm *s)
+{
+    for (size_t i = 0; i < s->f.writes.n; i++)
+        if (!s->f.writes.v[i].answered && s->f.writes.v[i].id && rand_below(s->r, 2))
+            storm_write(s, &s->f.writes.v[i]);
+}
+
+static void storm_toggle_node(struct storm *s, size_t i)
+{
+    if (s->nodes[i])
+        fixture_delete(&s->f, storm_node(i));
+    else
+        fixture_add(&s->f, storm_node(i));
+    s->nodes[i] = !s->nodes[i];
+}
+
+static void storm_toggle_pod(struct storm *s, size_t i)
+{
+    if (s->pods[i])
+        fixture_delete(&s->f, storm_pod(i));
+    else
+        fixture_add(&s->f, storm_pod(i));
+    s->pods[i] = !s->pods[i];
+}
+
+static void storm_step(struct storm *s)
+{
+    size_t node = (size_t)rand_below(s->r, MANY), pod = (size_t)rand_below(s->r, 2 * MANY);
+    switch (rand_below(s->r, 10)) {
+    case 0:
+        storm_toggle_node(s, node);
+        break;
+    case 1:
+        storm_toggle_pod(s, pod);
+        break;
+    case 2:
+        if (rand_below(s->r, 3) == 0)
+            storm_reload(s);
+        break;
+    case 3:
+        fixture_pass(&s->f, (int64_t)rand_below(s->r, 10) * SECOND);
+        break;
+    case 4:
+        storm_writes(s);
+        break;
+    case 5:
+    case 6:
+        fixture_schedule(&s->f);
+        break;
+    default:
+        storm_answer(s);
+        break;
+    }
+}
+
+/* The world changes while a group waits in the middle of its cycle. */
+static bool whatever_happens_meanwhile(struct rand *r, size_t size_hint, void *ctx)
+{
+    (void)size_hint, (void)ctx;
+    struct storm s = {.r = r, .profile = true};
+    fixture_init_extenders(&s.f, NULL, slow, ARRAY_LEN(slow));
+    for (size_t i = 0; i < MANY; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "g%zu", i);
+        fixture_add(&s.f,
+                    group(name, rand_below(r, 2) ? "\"gang\":{\"minCount\":3}" : "\"basic\":{}"));
+        fixture_add(&s.f, storm_node(i));
+        s.nodes[i] = true;
+    }
+    for (size_t i = 0; i < 2 * MANY; i++) {
+        fixture_add(&s.f, storm_pod(i));
+        s.pods[i] = true;
+    }
+    for (int i = 0; i < 200; i++)
+        storm_step(&s);
+    /* All come to rest: nobody waits for anything that does not come. */
+    for (int i = 0; i < 200; i++) {
+        fixture_schedule(&s.f);
+        while (fixture_call(&s.f))
+            storm_answer(&s);
+        storm_writes(&s);
+    }
+    fixture_pass(&s.f, 3600 * SECOND);
+    for (size_t i = 0; i < 2 * MANY; i++)
+        if (s.pods[i])
+            storm_toggle_pod(&s, i);
+    while (fixture_call(&s.f))
+        storm_answer(&s);
+    fixture_schedule(&s.f);
+    for (int i = 0; i < 20; i++)
+        storm_writes(&s);
+    assert_null(s.f.engine->attempt.queued);
+    assert_false(s.f.engine->group.active);
+    assert_int_equal(s.f.engine->ops.n, 0);
+    assert_int_equal(s.f.engine->cluster.pod_groups.members.n, 0);
+    assert_int_equal(engine_get_stats(s.f.engine).assumed_pods, 0);
+    assert_null(s.f.engine->replaced);
+    fixture_release(&s.f);
+    return true;
+}
+
+static void groups_weather_a_storm(void **state)
+{
+    (void)state;
+    assert_true(prop_run("storm", 60, whatever_happens_meanwhile, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +521,7 @@ int main(void)
         cmocka_unit_test(gates_switch_it_off),
         cmocka_unit_test(a_topology_key_keeps_the_group_in_one_domain),
         cmocka_unit_test(gangs_are_whole),
+        cmocka_unit_test(groups_weather_a_storm),
     };
     return cmocka_run_group_tests_name("group_cycle", tests, NULL, NULL);
 }

@@ -568,7 +568,7 @@ static void permit_holds_a_pod(void **state)
         expect(&f, 1, "scheduler_inflight_events{event=\"PodPopped\"}");
         f.now += 5 * NSEC_PER_SEC;
         if (allowed) {
-            binding_allow(f.engine->ops.v[0], a->handle);
+            permit_allow(f.engine->ops.v[0], a->handle);
             engine_tick(f.engine);
             fixture_settle(&f);
         } else {
