@@ -117,8 +117,44 @@ static void print_evictions(const struct sim *sim, struct arena *a)
     }
 }
 
-static void print_table(const struct sim *sim)
+static bool has_profile(const struct simulate *s, struct str name)
 {
+    for (size_t i = 0; i < s->config.profiles.n; i++) {
+        const struct str *its = s->config.profiles.v[i].scheduler_name;
+        if (str_eq(its ? *its : STR(DEFAULT_SCHEDULER_NAME), name))
+            return true;
+    }
+    return false;
+}
+
+/* Of a pod that never came to an attempt. */
+static struct buf *why_untried(const struct simulate *s, const struct object *object,
+                               struct buf *out)
+{
+    const struct pod *pod = object_pod(object);
+    buf_clear(out);
+    if (!has_profile(s, pod->spec.scheduler_name)) {
+        buf_add_printf(out, "no profile has its schedulerName, \"%.*s\"",
+                       STR_ARG(pod->spec.scheduler_name));
+    } else if (pod->metadata.deletion_timestamp.set) {
+        buf_add_cstr(out, "it is being deleted");
+    } else if (pod->spec.scheduling_gates.n) {
+        buf_add_cstr(out, "waiting for scheduling gates: [");
+        for (size_t i = 0; i < pod->spec.scheduling_gates.n; i++)
+            buf_add_printf(out, "%s%.*s", i ? " " : "",
+                           STR_ARG(pod->spec.scheduling_gates.v[i].name));
+        buf_add_char(out, ']');
+    } else {
+        buf_add_cstr(out, pod->spec.scheduling_group
+                              ? "waiting for its pod group, or for more pods of it"
+                              : "a plugin keeps it out of the queue");
+    }
+    return out;
+}
+
+static void print_table(const struct simulate *s, const struct sim *sim)
+{
+    struct buf why = BUF_INIT;
     struct arena a;
     int pod_width = 3, node_width = 4;
     size_t placed = 0;
@@ -139,10 +175,11 @@ static void print_table(const struct sim *sim)
                    pod->preempted ? "preempted" : "");
         else
             printf("%-*.*s  %-*s  %s\n", pod_width, STR_ARG(name), node_width, "-",
-                   pod->message ? pod->message : "no profile has its schedulerName");
+                   pod->message ? pod->message : buf_cstr(why_untried(s, pod->object, &why)));
     }
     print_evictions(sim, &a);
     printf("\n%zu of %zu pods placed\n", placed, sim->pods.n);
+    buf_release(&why);
     arena_release(&a);
 }
 
@@ -163,9 +200,9 @@ static void write_victims(const struct sim *sim, const struct object *pod, struc
     buf_add_char(out, ']');
 }
 
-static void print_json(const struct sim *sim)
+static void print_json(const struct simulate *s, const struct sim *sim)
 {
-    struct buf out = BUF_INIT;
+    struct buf out = BUF_INIT, why = BUF_INIT;
     struct arena a;
     arena_init(&a, 0);
     buf_add_cstr(&out, "[");
@@ -179,7 +216,10 @@ static void print_json(const struct sim *sim)
         buf_add_cstr(&out, ",\"node\":");
         json_write_str(&out, str_of(pod->node ? pod->node : ""));
         buf_add_cstr(&out, ",\"message\":");
-        json_write_str(&out, str_of(pod->message ? pod->message : ""));
+        if (!pod->message && !pod->node)
+            json_write_str(&out, buf_str(why_untried(s, pod->object, &why)));
+        else
+            json_write_str(&out, str_of(pod->message ? pod->message : ""));
         buf_add_printf(&out, ",\"attempts\":%u,\"preempted\":%s", pod->attempts,
                        pod->preempted ? "true" : "false");
         write_victims(sim, pod->object, &a, &out);
@@ -188,6 +228,7 @@ static void print_json(const struct sim *sim)
     buf_add_cstr(&out, "\n]\n");
     fwrite(out.p, 1, out.n, stdout);
     buf_release(&out);
+    buf_release(&why);
     arena_release(&a);
 }
 
@@ -200,15 +241,34 @@ static void print_explanations(const struct sim *sim)
     buf_release(&out);
 }
 
+/* A cluster has controllers that make pods of these; here nobody does. */
+static bool makes_pods(const char *kind)
+{
+    static const char *const kinds[] = {"CronJob", "DaemonSet", "Deployment", "Job"};
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (strcmp(kind, kinds[i]) == 0)
+            return true;
+    return false;
+}
+
+static void tell_skipped(const struct scenario *stage)
+{
+    bool controllers = false;
+    for (size_t i = 0; i < stage->skipped.n; i++) {
+        const struct scenario_skipped *skipped = &stage->skipped.v[i];
+        fprintf(stderr, "%s%zu %s", i ? ", " : "berth: scheduling does not look at: ", skipped->n,
+                skipped->kind);
+        controllers |= makes_pods(skipped->kind);
+    }
+    if (stage->skipped.n)
+        fputs(controllers ? "; no controller makes pods here, so give the pods themselves\n" : "\n",
+              stderr);
+}
+
 static void play(const struct simulate *s, struct sim *sim)
 {
-    size_t skipped = 0;
-    for (size_t i = 0; i < s->n_stages; i++)
-        skipped += s->stages[i].skipped;
-    if (skipped)
-        fprintf(stderr, "berth: %zu objects are of kinds that scheduling does not look at\n",
-                skipped);
     for (size_t i = 0; i < s->n_stages; i++) {
+        tell_skipped(&s->stages[i]);
         sim_load(sim, &s->stages[i]);
         sim_run(sim);
     }
@@ -242,9 +302,9 @@ static int run(struct simulate *s, char **files, int n)
     if (s->explain)
         print_explanations(sim);
     else if (strcmp(s->output, "json") == 0)
-        print_json(sim);
+        print_json(s, sim);
     else
-        print_table(sim);
+        print_table(s, sim);
     sim_free(sim);
     return EXIT_DONE;
 }

@@ -12,9 +12,9 @@ static void forget_answers(struct berth_op *op)
     for (size_t i = 0; op->ready && i < e->ready_ops.n; i++)
         if (e->ready_ops.v[i] == op)
             e->ready_ops.v[i] = NULL;
-    for (size_t i = 0; i < e->newly_held.n; i++)
-        if (e->newly_held.v[i] == op)
-            e->newly_held.v[i] = NULL;
+    if (op->newly_held)
+        e->newly_held.v[op->newly_held - 1] = NULL;
+    op->newly_held = 0;
     op->ready = op->answered = false;
     if (op->write_id)
         map_del(&e->ops_by_write, write_key(&op->write_id));
@@ -25,6 +25,7 @@ static void free_op(struct berth_op *op)
 {
     struct engine *e = op->engine;
     forget_answers(op);
+    permit_release(op);
     map_del(&e->ops_by_pod, pod_info_key(op->pod));
     vec_swap_remove(&e->ops, op->index);
     if (op->index < e->ops.n)
@@ -368,6 +369,7 @@ void binding_answer(struct berth_op *op, const struct berth_handle *by, enum ber
 {
     if (op->answered)
         return;
+    permit_release(op);
     op->answered = true;
     op->code = code;
     op->answered_by = by;
@@ -446,9 +448,13 @@ static void tell_nomination(struct berth_op *op)
 /* Who was let go at once, as the last of a gang lets the others go, has nothing to tell. */
 static void tell_held(struct engine *e)
 {
-    for (size_t i = 0; i < e->newly_held.n; i++)
-        if (e->newly_held.v[i] && e->newly_held.v[i]->holds)
-            tell_nomination(e->newly_held.v[i]);
+    for (size_t i = 0; i < e->newly_held.n; i++) {
+        struct berth_op *op = e->newly_held.v[i];
+        if (op)
+            op->newly_held = 0;
+        if (op && op->holds)
+            tell_nomination(op);
+    }
     vec_clear(&e->newly_held);
 }
 
@@ -561,12 +567,15 @@ void binding_start(struct engine *e, struct berth_queued_pod *queued, struct ber
     op->after_cycle = true;
     if (!run_pre_flight(op, &work))
         return;
-    op->holds = op->waiting.waits.n > 0;
+    if (op->waiting.waits.n)
+        permit_hold(op);
     if (work)
         tell_nomination(op);
     if (op->holds) {
-        if (!work)
+        if (!work) {
             vec_push(&e->newly_held, op);
+            op->newly_held = e->newly_held.n;
+        }
         cycle_mark(op->cycle);
         say(&e->voice, 4, "Pod waiting on permit", KV_POD(op->pod));
         return;

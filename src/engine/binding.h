@@ -15,6 +15,7 @@
 #ifndef BERTH_ENGINE_BINDING_H
 #define BERTH_ENGINE_BINDING_H
 
+#include "base/heap.h"
 #include "engine/cycle.h"
 #include "engine/ports.h"
 #include "engine/reserve.h"
@@ -36,8 +37,11 @@ struct berth_op {
     size_t index;         /* in engine.ops */
 
     struct berth_waiting_pod waiting;
-    bool holds;       /* Permit holds it */
-    bool after_cycle; /* the scheduling cycle is over: others have seen it on its node */
+    bool holds;            /* Permit holds it */
+    struct heap_node held; /* while it does and nobody has answered: in engine.held */
+    int64_t deadline;      /* the first of those in waiting */
+    size_t newly_held;     /* index in engine.newly_held + 1; 0: not in there */
+    bool after_cycle;      /* the scheduling cycle is over: others have seen it on its node */
     struct plugin_set skip_pre_bind; /* PreBind plugins that will have nothing to do */
     char *preempted;                 /* it is not to be bound, and why; NULL: it is */
 

@@ -47,6 +47,7 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     e->voice = (struct voice){.fn = options->ports.log, .ctx = options->ports.ctx};
     engine_set_verbosity(e, 0);
     rand_seed(&e->rand, options->seed);
+    heap_init(&e->held, permit_less, NULL);
     intern_init(&e->names);
     reasons_init(&e->reasons);
     status_init(&e->status);
@@ -95,6 +96,7 @@ struct engine *engine_free(struct engine *e)
     vec_release(&e->ops);
     vec_release(&e->ready_ops);
     vec_release(&e->newly_held);
+    heap_release(&e->held);
     map_release(&e->ops_by_write);
     map_release(&e->ops_by_pod);
     explain_release(&e->explain);
@@ -442,8 +444,7 @@ struct engine_stats engine_get_stats(const struct engine *e)
         .unschedulable = q->unschedulable.n - q->n_gated,
         .gated = q->n_gated,
         .binding = e->ops.n,
+        .held = e->held.items.n,
     };
-    for (size_t i = 0; i < e->ops.n; i++)
-        s.held += e->ops.v[i]->holds;
     return s;
 }

@@ -50,7 +50,8 @@ struct engine {
     VEC(struct berth_op *) ready_ops;  /* answered, to go on; NULL: ended meanwhile */
     struct map evictions;              /* victims leave for a pod, by its UID: eviction.h */
     struct map eviction_writes;        /* of these, by id */
-    VEC(struct berth_op *) newly_held; /* by Permit, since ready_ops were last run; NULL: ended */
+    struct heap held;                  /* by Permit, the first to run out of time on top */
+    VEC(struct berth_op *) newly_held; /* since ready_ops were last run; NULL: ended */
     uint64_t next_write_id;            /* of extender calls, too */
     size_t next_start_node;            /* where the next cycle begins to look */
 

@@ -4,6 +4,50 @@
 #include "base/time.h"
 #include "engine/internal.h"
 
+static struct berth_op *of_node(const struct heap_node *node)
+{
+    return CONTAINER_OF(node, struct berth_op, held);
+}
+
+bool permit_less(const struct heap_node *a, const struct heap_node *b, void *ctx)
+{
+    (void)ctx;
+    return of_node(a)->deadline < of_node(b)->deadline;
+}
+
+/* The first that runs out of time. */
+static const struct permit_wait *first_wait(const struct berth_op *op)
+{
+    const struct permit_wait *first = &op->waiting.waits.v[0];
+    for (size_t i = 1; i < op->waiting.waits.n; i++)
+        if (op->waiting.waits.v[i].deadline < first->deadline)
+            first = &op->waiting.waits.v[i];
+    return first;
+}
+
+void permit_hold(struct berth_op *op)
+{
+    op->holds = true;
+    op->deadline = first_wait(op)->deadline;
+    heap_push(&op->engine->held, &op->held);
+}
+
+void permit_release(struct berth_op *op)
+{
+    if (heap_contains(&op->held))
+        heap_remove(&op->engine->held, &op->held);
+}
+
+static void let_go(struct berth_op *op)
+{
+    if (op->waiting.waits.n == 0) {
+        binding_answer(op, NULL, BERTH_SUCCESS, STR(""));
+        return;
+    }
+    op->deadline = first_wait(op)->deadline;
+    heap_fix(&op->engine->held, &op->held);
+}
+
 bool permit_allow(struct berth_op *op, const struct berth_handle *by)
 {
     for (size_t i = 0; op->holds && !op->answered && i < op->waiting.waits.n; i++) {
@@ -11,8 +55,7 @@ bool permit_allow(struct berth_op *op, const struct berth_handle *by)
         if (op->waiting.waits.v[i].handle->id != by->id)
             continue;
         vec_swap_remove(&op->waiting.waits, i);
-        if (op->waiting.waits.n == 0)
-            binding_answer(op, NULL, BERTH_SUCCESS, STR(""));
+        let_go(op);
         return true;
     }
     return false;
@@ -55,24 +98,14 @@ static void expire(struct berth_op *op, const struct permit_wait *wait)
 
 int64_t permit_next_deadline(const struct engine *e)
 {
-    int64_t next = INT64_MAX;
-    for (size_t i = 0; i < e->ops.n; i++) {
-        const struct berth_op *op = e->ops.v[i];
-        for (size_t k = 0; op->holds && !op->answered && k < op->waiting.waits.n; k++)
-            next = MIN(next, op->waiting.waits.v[k].deadline);
-    }
-    return next;
+    const struct heap_node *first = heap_peek(&e->held);
+    return first ? of_node(first)->deadline : INT64_MAX;
 }
 
 void permit_expire(struct engine *e, int64_t now)
 {
-    for (size_t i = 0; i < e->ops.n; i++) {
-        struct berth_op *op = e->ops.v[i];
-        const struct permit_wait *first = NULL;
-        for (size_t k = 0; op->holds && !op->answered && k < op->waiting.waits.n; k++)
-            if (!first || op->waiting.waits.v[k].deadline < first->deadline)
-                first = &op->waiting.waits.v[k];
-        if (first && first->deadline <= now)
-            expire(op, first);
+    while (permit_next_deadline(e) <= now) {
+        struct berth_op *op = of_node(heap_peek(&e->held));
+        expire(op, first_wait(op));
     }
 }

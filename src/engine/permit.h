@@ -12,6 +12,13 @@
 
 #include "engine/binding.h"
 
+/* The order of engine.held. */
+bool permit_less(const struct heap_node *a, const struct heap_node *b, void *ctx);
+/* The plugins in op.waiting hold the pod from now on. */
+void permit_hold(struct berth_op *op);
+/* An answer has come, or it ends without one. Who is not held is passed over. */
+void permit_release(struct berth_op *op);
+
 /* A plugin no longer holds the pod. False where it did not. */
 bool permit_allow(struct berth_op *op, const struct berth_handle *by);
 /* The pod is not to be placed. False where nobody holds it any more. */

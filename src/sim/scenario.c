@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/scenario.h"
 
+#include <ctype.h>
+
 #include "api/node.h"
 #include "api/pod.h"
 #include "codec/yaml.h"
@@ -15,6 +17,9 @@ void scenario_release(struct scenario *s)
     for (size_t i = 0; i < s->items.n; i++)
         object_unref(s->items.v[i].object);
     vec_release(&s->items);
+    for (size_t i = 0; i < s->skipped.n; i++)
+        free(s->skipped.v[i].kind);
+    vec_release(&s->skipped);
     map_release(&s->names);
 }
 
@@ -89,13 +94,36 @@ static int add(struct scenario *s, struct object *o, enum scenario_what what, st
     return 0;
 }
 
+static bool is_word(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (!isalnum((unsigned char)text.p[i]))
+            return false;
+    return text.n > 0 && text.n < 64;
+}
+
+static void skip(struct scenario *s, struct str kind)
+{
+    if (s->skipped.n + 1 >= SCENARIO_MAX_SKIPPED)
+        kind = STR("others");
+    else if (!is_word(kind))
+        kind = STR("nameless");
+    for (size_t i = 0; i < s->skipped.n; i++) {
+        if (str_is(kind, s->skipped.v[i].kind)) {
+            s->skipped.v[i].n++;
+            return;
+        }
+    }
+    vec_push(&s->skipped, (struct scenario_skipped){str_dup(kind), 1});
+}
+
 static int read_object(struct scenario *s, const struct json_value *doc, enum scenario_what what,
                        struct err *reterr)
 {
     struct str kind_name = json_get_text(doc, STR("kind"));
     const struct kind *kind = kind_find(json_get_text(doc, STR("apiVersion")), kind_name);
     if (!kind) {
-        s->skipped++;
+        skip(s, kind_name);
         return 0;
     }
     struct object *o = object_new(kind->id);

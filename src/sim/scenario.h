@@ -28,11 +28,20 @@ struct scenario_item {
     enum scenario_what what;
 };
 
+/* Objects of a kind that scheduling does not look at. */
+struct scenario_skipped {
+    char *kind;
+    size_t n;
+};
+
+/* The last of so many counts all kinds that come after it. */
+#define SCENARIO_MAX_SKIPPED 10
+
 struct scenario {
     VEC(struct scenario_item) items; /* in the order of the files */
     struct map names;                /* "Pod default/web" → its object; of manifests */
     uint64_t next_uid;
-    size_t skipped; /* objects of kinds that berth does not know */
+    VEC(struct scenario_skipped) skipped; /* in the order of the files */
 };
 
 void scenario_init(struct scenario *s);

@@ -125,7 +125,22 @@ def kinds_that_do_not_matter_are_counted(d):
     done = simulate(file(d, "kinds", [make_node("n0"), make_pod("p"),
                                       {"apiVersion": "example.com/v1", "kind": "Widget"}]))
     equal(done.code, 0, "exit code")
-    contains(done.err, "1 objects are of kinds that scheduling does not look at")
+    contains(done.err, "scheduling does not look at: 1 Widget\n")
+    done = simulate(file(d, "controllers", [make_node("n0"), *2 * [
+        {"apiVersion": "apps/v1", "kind": "Deployment"}], {"apiVersion": "v2", "kind": "a\x1bb"}]))
+    equal(done.code, 0, "exit code")
+    contains(done.err, "does not look at: 2 Deployment, 1 nameless; no controller makes pods here")
+
+
+@test
+def why_a_pod_is_not_tried_is_told(d):
+    held = make_pod("held")
+    held["spec"]["schedulingGates"] = [{"name": "a.b/c"}, {"name": "d"}]
+    others = make_pod("others")
+    others["spec"]["schedulerName"] = "else"
+    done = simulate(file(d, "untried", [make_node("n0"), held, others]))
+    contains(done.out, "-     waiting for scheduling gates: [a.b/c d]\n",
+             '-     no profile has its schedulerName, "else"\n')
 
 
 @test

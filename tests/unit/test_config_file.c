@@ -116,7 +116,8 @@ static void every_plugin_has_words_for_what_it_does(void **state)
         const struct berth_plugin *plugin = in_tree_registry.plugins[i];
         const struct plugin_words *words = plugin_words_find(str_of(plugin->name));
         assert_non_null(words);
-        assert_true(!plugin->score == !words->prefers);
+        bool prefers = plugin->score || plugin->score_placement;
+        assert_true(prefers == (words->prefers != NULL));
         assert_true(words->rules || !plugin->filter);
     }
     for (size_t i = 0; known_plugin_at(i); i++)

@@ -462,6 +462,9 @@ static bool whatever_happens_meanwhile(struct rand *r, size_t size_hint, void *c
     (void)size_hint, (void)ctx;
     struct storm s = {.r = r, .profile = true};
     fixture_init_extenders(&s.f, NULL, slow, ARRAY_LEN(slow));
+    bool *gates = s.f.engine->features.on;
+    gates[FEATURE_SCHEDULER_ASYNC_PREEMPTION] = rand_below(r, 2);
+    gates[FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING] = rand_below(r, 2);
     for (size_t i = 0; i < MANY; i++) {
         char name[16];
         snprintf(name, sizeof(name), "g%zu", i);

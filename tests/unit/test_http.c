@@ -1211,7 +1211,7 @@ static void test_slow_reader(void **state)
         struct world w;
         struct result r = {0}, other = {0};
         struct http_server_stats stats;
-        s.server.write_timeout = 80 * NSEC_PER_MSEC;
+        s.server.write_timeout = 800 * NSEC_PER_MSEC;
         start(&w, &s);
         struct http_call *call = send_to(w.client, get("/stream/50000000"), &r);
         UNTIL(&w, r.received > 0);

@@ -163,7 +163,8 @@ static void nodes_by_name(void **state)
     fixture_add(&f, pod(cases[6].spec));
     fixture_schedule(&f);
     assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "p")->message,
-                        "0/3 nodes are available: pod affinity terms conflict.");
+                        "0/3 nodes are available: pod affinity terms conflict. preemption: 0/3 "
+                        "nodes are available: 3 Preemption is not helpful for scheduling.");
     fixture_release(&f);
 }
 
