@@ -47,12 +47,21 @@ static int64_t first_priority(const struct candidate *c)
     return c->victims.v[0]->priority;
 }
 
-/* Shifted so that none is negative: a victim more is never better. */
+static int64_t lost(const struct candidate *c)
+{
+    return c->lost;
+}
+
+int64_t candidate_weight(const struct berth_pod *victim)
+{
+    return victim->priority + (int64_t)INT32_MAX + 1;
+}
+
 static int64_t sum_of_priorities(const struct candidate *c)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < c->victims.n; i++)
-        sum += c->victims.v[i]->priority + (int64_t)INT32_MAX + 1;
+        sum += candidate_weight(c->victims.v[i]);
     return sum;
 }
 
@@ -74,10 +83,10 @@ static int64_t earliest_start(const struct candidate *c)
     return -MAX(start, -INT64_MAX);
 }
 
-static rule_fn *const rules[] = {violations, first_priority, sum_of_priorities, n_victims,
-                                 earliest_start};
+static rule_fn *const rules[] = {violations,        first_priority, lost,
+                                 sum_of_priorities, n_victims,      earliest_start};
 
-static bool is_better(const struct candidate *a, const struct candidate *b)
+bool candidate_is_better(const struct candidate *a, const struct candidate *b)
 {
     for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
         int64_t x = rules[i](a), y = rules[i](b);
@@ -91,7 +100,7 @@ size_t candidates_best(const candidate_list *list)
 {
     size_t best = 0;
     for (size_t i = 1; i < list->n; i++)
-        if (is_better(&list->v[i], &list->v[best]))
+        if (candidate_is_better(&list->v[i], &list->v[best]))
             best = i;
     return best;
 }

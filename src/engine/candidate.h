@@ -17,6 +17,9 @@ struct candidate {
     struct str node_name;
     pod_list victims;       /* the most important first */
     int64_t pdb_violations; /* victims that a PodDisruptionBudget would rather keep */
+    /* Of moves.h, where that is asked: the weight of victims that fit nowhere else. */
+    int64_t lost;
+    bool judged;
 };
 
 typedef VEC(struct candidate) candidate_list;
@@ -27,10 +30,15 @@ void candidates_clear(candidate_list *list);
 
 /*
  * The one whose victims are missed least, by the first of these rules that tells: fewest budgets
- * violated, lowest highest priority, lowest sum of priorities, fewest victims, the youngest of the
- * oldest among the most important victims, the first in the list. There must be one.
+ * violated, lowest highest priority, least lost, lowest sum of priorities, fewest victims, the
+ * youngest of the oldest among the most important victims, the first in the list. There must be
+ * one.
  */
 size_t candidates_best(const candidate_list *list);
+bool candidate_is_better(const struct candidate *a, const struct candidate *b);
+/* The priority as it is added up: shifted so that none is negative, a victim more is never better.
+ */
+int64_t candidate_weight(const struct berth_pod *victim);
 
 /* When it started, ns; INT64_MAX: it has not, as far as anybody knows. */
 int64_t pod_start_time(const struct berth_pod *pod);

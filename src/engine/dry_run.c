@@ -236,6 +236,22 @@ void dry_run(struct dry_run *run)
     free(w.findings);
 }
 
+void dry_run_widen(struct dry_run *run)
+{
+    struct victims victims = {0};
+    /* From the same node on as before. */
+    const struct berth_node **nodes =
+        arena_array(&run->cycle->arena, const struct berth_node *, run->n_nodes);
+    for (size_t i = 0; i < run->n_nodes; i++)
+        nodes[i] = node_at(run, i);
+    const struct berth_node *node =
+        run->policy->widen(run->policy->ctx, run->cycle, nodes, run->n_nodes, &victims);
+    if (node)
+        add_candidate(run, node, &victims);
+    else
+        vec_release(&victims.pods);
+}
+
 void dry_run_release(struct dry_run *run)
 {
     candidates_clear(&run->candidates);

@@ -27,6 +27,8 @@ struct dry_run {
 };
 
 void dry_run(struct dry_run *run);
+/* It was in vain: asks the policy for a candidate with victims on several nodes. */
+void dry_run_widen(struct dry_run *run);
 /* Candidates stay, if they have been taken out. */
 void dry_run_release(struct dry_run *run);
 

@@ -27,6 +27,8 @@ const struct feature_gate feature_gates[FEATURE_GATE_COUNT] = {
     {STR_INIT("BerthGangsHoldNothing"), "0b-", NULL},
     {STR_INIT("BerthRandomTies"), "0b-", NULL},
     {STR_INIT("BerthSaneScores"), "0b-", NULL},
+    {STR_INIT("BerthVictimsCanMove"), "0b-", NULL},
+    {STR_INIT("BerthWidePreemption"), "0b-", NULL},
     {STR_INIT("BtreeWatchCache"), "32b+ 33g+!", NULL},
     {STR_INIT("CBORServingAndStorage"), "32a-", NULL},
     {STR_INIT("CPUManagerPolicyAlphaOptions"), "23a-", NULL},

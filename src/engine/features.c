@@ -22,6 +22,8 @@ static const char *const names[FEATURE_COUNT] = {
     [FEATURE_BERTH_GANGS_HOLD_NOTHING] = "BerthGangsHoldNothing",
     [FEATURE_BERTH_RANDOM_TIES] = "BerthRandomTies",
     [FEATURE_BERTH_SANE_SCORES] = "BerthSaneScores",
+    [FEATURE_BERTH_VICTIMS_CAN_MOVE] = "BerthVictimsCanMove",
+    [FEATURE_BERTH_WIDE_PREEMPTION] = "BerthWidePreemption",
 };
 
 /* What a gate is at one version. */

@@ -40,6 +40,10 @@ enum feature {
     FEATURE_BERTH_RANDOM_TIES,
     /* Scores of nodes with absurd capacities stay in range instead of overflowing. */
     FEATURE_BERTH_SANE_SCORES,
+    /* Preemption prefers victims that find a place elsewhere. */
+    FEATURE_BERTH_VICTIMS_CAN_MOVE,
+    /* Preemption takes victims of other nodes where affinity or spreading makes them matter. */
+    FEATURE_BERTH_WIDE_PREEMPTION,
     FEATURE_COUNT,
 };
 

@@ -5,6 +5,7 @@
 #include "engine/eviction.h"
 #include "engine/fit_error.h"
 #include "engine/internal.h"
+#include "engine/moves.h"
 #include "engine/post_filter.h"
 
 /* What its lines are told as. */
@@ -145,6 +146,8 @@ static void search(struct dry_run *run)
     run->offset = (size_t)rand_below(&e->rand, run->n_nodes);
     run->enough = enough(run->policy, run->n_nodes);
     dry_run(run);
+    if (run->policy->widen && !run->candidates.n && !run->errors.n)
+        dry_run_widen(run);
 }
 
 /* --- the choice ------------------------------------------------------------------------------- */
@@ -212,10 +215,22 @@ void preemption_carry_out(struct berth_cycle *cycle, struct map *told)
     (void)code;
 }
 
+/* What becomes of victims counts, where somebody wants it to. policy NULL: they are who they are.
+ */
+static void judge(struct preemption *p, const struct preemption_policy *policy,
+                  struct berth_status *status)
+{
+    if (!p->cycle->engine->features.on[FEATURE_BERTH_VICTIMS_CAN_MOVE])
+        return;
+    moves_judge(p->cycle, p->pod, policy, &p->candidates);
+    status_clear(status);
+}
+
 static enum berth_code choose(struct preemption *p, struct berth_status *status)
 {
     if (p->candidates.n == 0)
         return say_no(status, BERTH_UNSCHEDULABLE, "no candidate node for preemption");
+    judge(p, NULL, status);
     size_t best = candidates_best(&p->candidates);
     p->chosen = p->candidates.v[best];
     vec_remove(&p->candidates, best);
@@ -275,6 +290,18 @@ static struct berth_pod *find_pod(const struct berth_node *node, struct str uid)
     return NULL;
 }
 
+/* Of those that the extender was told of: victims may be on other nodes than their candidate's. */
+static struct berth_pod *find_victim(const struct preemption *p, struct str node, struct str uid)
+{
+    for (size_t i = 0; i < p->candidates.n; i++) {
+        const struct candidate *c = &p->candidates.v[i];
+        for (size_t k = 0; str_eq(c->node_name, node) && k < c->victims.n; k++)
+            if (str_eq(pod_info_key(c->victims.v[k]), uid))
+                return c->victims.v[k];
+    }
+    return NULL;
+}
+
 /* One node of the answer. False: *error says what is wrong with it. */
 static bool read_victims(struct preemption *p, struct str extender,
                          const struct extender_meta_victims *from, struct candidate *ret,
@@ -290,6 +317,8 @@ static bool read_victims(struct preemption *p, struct str extender,
                               .pdb_violations = from->pdb_violations};
     for (size_t i = 0; i < from->n_uids; i++) {
         struct berth_pod *pod = find_pod(node, from->uids[i]);
+        if (!pod)
+            pod = find_victim(p, from->node_name, from->uids[i]);
         if (!pod) {
             buf_add_printf(error,
                            "extender: %.*s claims to preempt pod (UID: &{%.*s}) on node: %.*s, but "
@@ -413,6 +442,7 @@ enum berth_code preemption_run(struct berth_cycle *cycle, const struct berth_han
     if (run.candidates.n) {
         p->candidates = run.candidates;
         run.candidates = (candidate_list){0};
+        judge(p, policy, status);
         code = ask_extenders(p, status);
     } else if (run.errors.n) {
         code = broke(&run, status);

@@ -20,6 +20,8 @@
 struct victims {
     pod_list pods; /* no references; the most important first */
     int64_t pdb_violations;
+    /* Given: these come back before others of their priority. NULL: none in particular. */
+    const pod_list *spare;
 };
 
 struct preemption_policy {
@@ -33,6 +35,13 @@ struct preemption_policy {
     enum berth_code (*select)(const void *ctx, struct what_if *what_if,
                               const struct berth_cycle *cycle, const struct berth_node *node,
                               struct victims *ret_victims);
+    /*
+     * Where no node is helped by the leaving of its own pods: which of these is, if pods of other
+     * nodes leave as well? The engine's thread; NULL: none is. widen NULL: that is not asked.
+     */
+    const struct berth_node *(*widen)(const void *ctx, const struct berth_cycle *cycle,
+                                      const struct berth_node *const *nodes, size_t n,
+                                      struct victims *ret_victims);
 };
 
 /*

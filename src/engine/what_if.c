@@ -99,7 +99,8 @@ typedef enum berth_code change_fn(void *self, struct berth_cycle *cycle,
                                   const struct berth_node *node, struct berth_status *status);
 
 /* Tells the plugins' cycle state that `other` has come or gone. */
-static bool tell_plugins(struct what_if *w, const struct berth_pod *other, bool add)
+static bool tell_plugins(struct what_if *w, const struct berth_pod *other,
+                         const struct berth_node *node, bool add)
 {
     const handle_list *list = &w->cycle.profile->at[POINT_PRE_FILTER];
     w->asked = true;
@@ -109,7 +110,7 @@ static bool tell_plugins(struct what_if *w, const struct berth_pod *other, bool 
         if (!change || plugin_set_has(&w->cycle.skip_filter, h->id))
             continue;
         status_clear(w->status);
-        enum berth_code code = change(h->self, &w->cycle, w->pod, other, &w->node, w->status);
+        enum berth_code code = change(h->self, &w->cycle, w->pod, other, node, w->status);
         if (code == BERTH_SUCCESS)
             continue;
         tell_failure(w, code,
@@ -122,7 +123,7 @@ static bool tell_plugins(struct what_if *w, const struct berth_pod *other, bool 
 bool what_if_add(struct what_if *w, struct berth_pod *other)
 {
     node_info_add_pod(&w->node, other);
-    return tell_plugins(w, other, true);
+    return tell_plugins(w, other, &w->node, true);
 }
 
 bool what_if_remove(struct what_if *w, struct berth_pod *other)
@@ -130,7 +131,22 @@ bool what_if_remove(struct what_if *w, struct berth_pod *other)
     bool was_there = node_info_remove_this(&w->node, other);
     assert(was_there);
     (void)was_there;
-    return tell_plugins(w, other, false);
+    return tell_plugins(w, other, &w->node, false);
+}
+
+static bool is_elsewhere(const struct what_if *w, const struct berth_node *node)
+{
+    return node->slot != w->node.slot;
+}
+
+bool what_if_add_to(struct what_if *w, struct berth_pod *other, const struct berth_node *node)
+{
+    return is_elsewhere(w, node) ? tell_plugins(w, other, node, true) : what_if_add(w, other);
+}
+
+bool what_if_remove_from(struct what_if *w, struct berth_pod *other, const struct berth_node *node)
+{
+    return is_elsewhere(w, node) ? tell_plugins(w, other, node, false) : what_if_remove(w, other);
 }
 
 /* --- verdicts --------------------------------------------------------------------------------- */

@@ -36,6 +36,13 @@ void what_if_begin(struct what_if *w, const struct berth_cycle *cycle,
  */
 bool what_if_add(struct what_if *w, struct berth_pod *other);
 bool what_if_remove(struct what_if *w, struct berth_pod *other);
+/*
+ * The same on any node, which is told to the plugins alone where it is another. A pod may be added
+ * after all that are removed, not before: what PodTopologySpread knows of the emptiest domains
+ * bears that the pods of several become fewer, then one's more.
+ */
+bool what_if_add_to(struct what_if *w, struct berth_pod *other, const struct berth_node *node);
+bool what_if_remove_from(struct what_if *w, struct berth_pod *other, const struct berth_node *node);
 /* The pods that the node is promised to, and that the pod has to respect, come. False as above. */
 bool what_if_keep_promises(struct what_if *w);
 /* The filters' verdict on the node as it would be. *ret_plugin: who refused; NULL: nobody did, or a

@@ -271,5 +271,41 @@ def a_configuration_is_used_and_its_mistakes_are_told(d):
         contains(done.err, path, field)
 
 
+def crowded(**parts):
+    """A pod of priority 9 in the midst of this: nodes a0 and a1 in one zone, b0 in another."""
+    nodes = [make_node(name, cpu="4", labels={"zone": name[0]}) for name in ("a0", "a1", "b0")]
+    return nodes + [make_pod(name, cpu=cpu, node_name=node, labels={"app": name.rstrip("12")},
+                             spec={**spec, "priority": priority})
+                    for name, (node, cpu, priority, spec) in parts.items()]
+
+
+def preemption(d, scene, gates):
+    records = explanations(d, scene, "--survey", f"--feature-gates={gates}")
+    found = next(r["postFilter"] for r in records if r["pod"] == "high" and "postFilter" in r)
+    return found["nominatedNode"], found["victims"]
+
+
+@test
+def victims_may_be_on_several_nodes(d):
+    far = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}]}}}
+    scene = crowded(rock1=("a1", "3", 9, {}), rock2=("b0", "4", 9, {}), web1=("a1", "1", 2, {}),
+                    batch=("a0", "3", 1, {}), high=(None, "3", 9, far))
+    equal(preemption(d, scene, "BerthWidePreemption=false"), ("", []), "as upstream")
+    equal(preemption(d, scene, "BerthWidePreemption=true"),
+          ("a0", ["default/web1", "default/batch"]), "with the gate")
+
+
+@test
+def victims_are_those_that_can_move(d):
+    home = {"nodeSelector": {"kubernetes.io/hostname": "a0"}}
+    zone = {"nodeSelector": {"zone": "a"}}
+    scene = crowded(stuck=("a0", "4", 1, home), free1=("a1", "2", 1, {}), free2=("a1", "2", 1, {}),
+                    high=(None, "4", 9, zone))
+    equal(preemption(d, scene, "BerthVictimsCanMove=false"), ("a0", ["default/stuck"]), "as upstream")
+    node, victims = preemption(d, scene, "BerthVictimsCanMove=true")
+    equal((node, sorted(victims)), ("a1", ["default/free1", "default/free2"]), "with the gate")
+
+
 if __name__ == "__main__":
     main(fixture=lambda: tempfile.TemporaryDirectory(prefix="berth-simulate-"))

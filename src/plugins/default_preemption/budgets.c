@@ -149,3 +149,13 @@ size_t budgets_split_victims(const struct budgets *b, struct group_victim **vict
     vec_release(&left);
     return n_violating;
 }
+
+bool budgets_have(const struct budgets *b, const struct berth_pod *pod)
+{
+    const struct object_meta *meta = &pod->pod->metadata;
+    const struct budget_list *list = map_get(&b->by_namespace, meta->namespace);
+    for (size_t i = 0; list && meta->labels.n && i < list->n; i++)
+        if (selector_matches(&list->v[i].selector, &meta->labels))
+            return true;
+    return false;
+}

@@ -32,5 +32,7 @@ size_t budgets_split(const struct budgets *b, pod_list *pods);
  * violates is the last that is charged for it.
  */
 size_t budgets_split_victims(const struct budgets *b, struct group_victim **victims, size_t n);
+/* Is any of them about the pod? */
+bool budgets_have(const struct budgets *b, const struct berth_pod *pod);
 
 #endif

@@ -8,7 +8,7 @@
 #include "engine/preemption.h"
 #include "engine/scheduler_metrics.h"
 #include "plugins/default_preemption/args.h"
-#include "plugins/default_preemption/victims.h"
+#include "plugins/default_preemption/wide.h"
 #include "plugins/plugin_base.h"
 #include "plugins/registry.h"
 
@@ -20,6 +20,7 @@ struct default_preemption {
     bool async;
     bool by_placement; /* groups are tried on placements */
     bool as_group;     /* groups preempt as a whole */
+    bool wide;         /* victims may be on several nodes */
     berth_reason no_victims, waiting, group_waiting;
     struct budgets budgets;
     struct group_preemption_policy group_policy;
@@ -68,6 +69,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     self->as_group = handle_feature(h, FEATURE_WORKLOAD_AWARE_PREEMPTION);
     self->group_policy = (struct group_preemption_policy){self, split_victims};
     group_preemption_offer(h, &self->group_policy);
+    self->wide = handle_feature(h, FEATURE_BERTH_WIDE_PREEMPTION);
     self->no_victims = host->reason(h, BERTH_STR("No preemption victims found for incoming pod"));
     self->waiting =
         host->reason(h, BERTH_STR("waiting for the preemption for this pod to be finished"));
@@ -134,19 +136,6 @@ static void events(void *ctx, struct berth_registrar *r)
 
 /* --- who may preempt -------------------------------------------------------------------------- */
 
-static bool leaves_by_preemption(const struct pod *pod)
-{
-    if (!pod->metadata.deletion_timestamp.set)
-        return false;
-    for (size_t i = 0; i < pod->status.conditions.n; i++) {
-        const struct pod_condition *c = &pod->status.conditions.v[i];
-        if (str_is(c->type, POD_DISRUPTION_TARGET))
-            return str_is(c->status, "True") &&
-                   str_is(c->reason, POD_REASON_PREEMPTION_BY_SCHEDULER);
-    }
-    return false;
-}
-
 /* Has the pod preempted others before, and one of them takes its time to go? */
 static bool waits_for_victims(const struct default_preemption *self, struct berth_cycle *cycle,
                               const struct berth_pod *pod)
@@ -157,8 +146,10 @@ static bool waits_for_victims(const struct default_preemption *self, struct bert
     if (!node || self->host->node_verdict(cycle, node) == BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE)
         return false;
     for (size_t i = 0; i < node->pods.n; i++)
-        if (node->pods.v[i]->priority < pod->priority && leaves_by_preemption(node->pods.v[i]->pod))
+        if (node->pods.v[i]->priority < pod->priority && pod_leaves_by_preemption(node->pods.v[i]))
             return true;
+    if (self->wide && wide_waits(self->cluster, pod, node))
+        return true;
     return preemption_has_come_true(cycle, pod, node);
 }
 
@@ -206,8 +197,9 @@ static enum berth_code post_filter(void *ctx, struct berth_cycle *cycle,
         return BERTH_UNSCHEDULABLE;
     }
     budgets_refresh(&self->budgets, &self->cluster->objects);
-    struct victim_rules rules = {newest, &self->budgets, self->no_victims};
-    struct preemption_policy policy = {&rules, self->percentage, self->absolute, victims_select};
+    struct victim_rules rules = {newest, &self->budgets, self->no_victims, self->cluster};
+    struct preemption_policy policy = {&rules, self->percentage, self->absolute, victims_select,
+                                       self->wide ? wide_find : NULL};
     return preemption_run(cycle, self->handle, &policy, status);
 }
 

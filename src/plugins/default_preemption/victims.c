@@ -47,6 +47,29 @@ static bool reprieve(struct what_if *w, const pod_list *potential, size_t n_viol
     return true;
 }
 
+static bool has(const pod_list *list, const struct berth_pod *pod)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->v[i] == pod)
+            return true;
+    return false;
+}
+
+/* Moves them to the front of those that have their priority; all else stays in order. */
+static void favour(const pod_list *spare, pod_list *pods)
+{
+    size_t front = 0; /* of those of this priority, behind the ones that were moved */
+    for (size_t i = 0; i < pods->n; i++) {
+        struct berth_pod *pod = pods->v[i];
+        if (i && pods->v[i - 1]->priority != pod->priority)
+            front = i;
+        if (!has(spare, pod))
+            continue;
+        memmove(pods->v + front + 1, pods->v + front, (i - front) * sizeof(struct berth_pod *));
+        pods->v[front++] = pod;
+    }
+}
+
 static enum berth_code pick(const struct victim_rules *rules, struct what_if *w,
                             pod_list *potential, struct victims *ret)
 {
@@ -57,14 +80,29 @@ static enum berth_code pick(const struct victim_rules *rules, struct what_if *w,
     if (code != BERTH_SUCCESS)
         return code;
     sort(potential);
+    if (ret->spare)
+        favour(ret->spare, potential);
     size_t n_violating = budgets_split(rules->budgets, potential);
     if (!reprieve(w, potential, n_violating, ret)) {
         vec_clear(&ret->pods);
         return BERTH_ERROR;
     }
-    if (n_violating && n_violating < potential->n)
+    if ((n_violating && n_violating < potential->n) || ret->spare)
         sort(&ret->pods);
     return BERTH_SUCCESS;
+}
+
+bool pod_leaves_by_preemption(const struct berth_pod *pod)
+{
+    if (!pod->pod->metadata.deletion_timestamp.set)
+        return false;
+    for (size_t i = 0; i < pod->pod->status.conditions.n; i++) {
+        const struct pod_condition *c = &pod->pod->status.conditions.v[i];
+        if (str_is(c->type, POD_DISRUPTION_TARGET))
+            return str_is(c->status, "True") &&
+                   str_is(c->reason, POD_REASON_PREEMPTION_BY_SCHEDULER);
+    }
+    return false;
 }
 
 enum berth_code victims_select(const void *ctx, struct what_if *w, const struct berth_cycle *cycle,

@@ -17,7 +17,11 @@ struct victim_rules {
     const struct berth_pod *pod; /* that needs the room */
     const struct budgets *budgets;
     berth_reason none; /* nobody is below it */
+    struct cluster *cluster;
 };
+
+/* Has the scheduler asked it to leave, and it is on its way? */
+bool pod_leaves_by_preemption(const struct berth_pod *pod);
 
 /* A struct preemption_policy's select; ctx is a struct victim_rules. */
 enum berth_code victims_select(const void *ctx, struct what_if *what_if,

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plugins/default_preemption/bonds.h"
+
+/* --- the pod's own ---------------------------------------------------------------------------- */
+
+static struct bond *add(struct bonds *b, enum bond_kind kind, struct str topology_key)
+{
+    struct bond *bond = &b->v[b->n];
+    b->too_many = b->too_many || b->n == BONDS_MAX;
+    b->n += b->n < BONDS_MAX;
+    *bond = (struct bond){kind, topologies_get(&b->cluster->topologies, topology_key),
+                          .selector = {.nothing = true}};
+    return bond;
+}
+
+static void add_spread(struct bonds *b, const struct topology_spread_constraint *c)
+{
+    struct selector selector;
+    if (!str_is(c->when_unsatisfiable, "DoNotSchedule") ||
+        selector_compile(c->label_selector, &b->arena, &selector, NULL) < 0)
+        return;
+    add(b, BOND_SPREAD, c->topology_key)->selector = selector;
+}
+
+static void add_terms(struct bonds *b, enum affinity_kind terms, enum bond_kind kind)
+{
+    const struct affinity_set *set = b->pod->affinity;
+    for (size_t i = 0; set && i < set->of[terms].n; i++)
+        add(b, kind, set->of[terms].v[i].topology_key)->term = &set->of[terms].v[i];
+}
+
+void bonds_init(struct bonds *b, struct cluster *cluster, const struct berth_pod *pod)
+{
+    *b = (struct bonds){.cluster = cluster, .pod = pod};
+    arena_init(&b->arena, 0);
+    for (size_t i = 0; i < pod->pod->spec.topology_spread_constraints.n; i++)
+        add_spread(b, &pod->pod->spec.topology_spread_constraints.v[i]);
+    add_terms(b, AFFINITY_REQUIRED_ANTI, BOND_ANTI);
+    add_terms(b, AFFINITY_REQUIRED, BOND_AFFINITY);
+}
+
+void bonds_release(struct bonds *b)
+{
+    vec_release(&b->pods);
+    arena_release(&b->arena);
+}
+
+/* --- other pods ------------------------------------------------------------------------------- */
+
+static const str_map *namespace_labels(const struct bonds *b, const struct berth_pod *pod)
+{
+    static const str_map none = {0};
+    const struct object *namespace =
+        objects_get(&b->cluster->objects, KIND_NAMESPACE, STR(""), pod->pod->metadata.namespace);
+    return namespace ? &object_meta(namespace)->labels : &none;
+}
+
+static bool is_about(const struct bonds *b, const struct bond *bond, const struct berth_pod *other)
+{
+    const struct object_meta *meta = &other->pod->metadata;
+    switch (bond->kind) {
+    case BOND_SPREAD:
+        return str_eq(meta->namespace, b->pod->pod->metadata.namespace) &&
+               selector_matches(&bond->selector, &meta->labels);
+    case BOND_ANTI:
+    case BOND_AFFINITY:
+        return selector_matches(&bond->term->pods.selector, &meta->labels) &&
+               (bond->term->pods.any_namespace ||
+                affinity_term_matches(bond->term, meta, namespace_labels(b, other)));
+    case BOND_EXISTING:
+        break;
+    }
+    return false;
+}
+
+/* The number of the bond by which others want to be far from the pod in this topology. */
+static size_t existing(struct bonds *b, struct str topology_key)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (b->v[i].kind == BOND_EXISTING && str_eq(b->v[i].topology->key, topology_key))
+            return i;
+    add(b, BOND_EXISTING, topology_key);
+    return b->n - 1;
+}
+
+static uint64_t existing_of(struct bonds *b, const struct berth_pod *other)
+{
+    const struct affinity_set *set = other->affinity;
+    uint64_t bits = 0;
+    for (size_t i = 0; set && i < set->of[AFFINITY_REQUIRED_ANTI].n; i++) {
+        const struct affinity_term *term = &set->of[AFFINITY_REQUIRED_ANTI].v[i];
+        if (affinity_term_matches(term, &b->pod->pod->metadata, namespace_labels(b, b->pod)))
+            bits |= UINT64_C(1) << existing(b, term->topology_key);
+    }
+    return bits;
+}
+
+struct bound_pod bonds_of(struct bonds *b, struct berth_pod *pod, const struct berth_node *node)
+{
+    struct bound_pod bound = {pod, node, 0};
+    for (size_t i = 0; i < b->n; i++)
+        if (is_about(b, &b->v[i], pod))
+            bound.bonds |= UINT64_C(1) << i;
+    if (pod->has_required_anti_affinity)
+        bound.bonds |= existing_of(b, pod);
+    return bound;
+}
+
+static bool may_help(const struct bonds *b, const struct bound_pod *pod)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (pod->bonds >> i & 1 && b->v[i].kind != BOND_AFFINITY)
+            return true;
+    return false;
+}
+
+static void find_on(struct bonds *b, const struct berth_node *node)
+{
+    for (size_t i = 0; i < node->pods.n; i++) {
+        if (node->pods.v[i]->priority >= b->pod->priority)
+            continue;
+        struct bound_pod bound = bonds_of(b, node->pods.v[i], node);
+        if (may_help(b, &bound))
+            vec_push(&b->pods, bound);
+    }
+}
+
+void bonds_find_pods(struct bonds *b)
+{
+    const node_list *all = &b->cluster->cache->order;
+    bool any = b->n || b->cluster->affinity_terms.n[AFFINITY_MUST];
+    for (size_t i = 0; any && i < all->n && !b->too_many; i++)
+        find_on(b, all->v[i]);
+}
+
+/* --- together --------------------------------------------------------------------------------- */
+
+static uint32_t domain(const struct bonds *b, size_t i, const struct berth_node *node)
+{
+    return topology_domain(b->v[i].topology, node->slot);
+}
+
+bool bonds_matter(const struct bonds *b, const struct bound_pod *pod, const struct berth_node *node)
+{
+    bool leaving = pod->pod->pod->metadata.deletion_timestamp.set;
+    for (size_t i = 0; i < b->n; i++) {
+        if (!(pod->bonds >> i & 1) || b->v[i].kind == BOND_AFFINITY)
+            continue;
+        /* Spreading does not count those that are leaving, though a dry run takes them off. */
+        if (b->v[i].kind == BOND_SPREAD && leaving)
+            continue;
+        if (domain(b, i, node) && domain(b, i, node) == domain(b, i, pod->node))
+            return true;
+    }
+    return false;
+}
+
+bool bonds_are_two_faced(const struct bonds *b, const struct bound_pod *pod,
+                         const struct berth_node *node)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        if (!(pod->bonds >> i & 1))
+            continue;
+        if (b->v[i].kind == BOND_AFFINITY)
+            return true;
+        if (b->v[i].kind == BOND_SPREAD && domain(b, i, node) != domain(b, i, pod->node))
+            return true;
+    }
+    return false;
+}
+
+bool bonds_equal(const struct bonds *b, const struct bound_pod *x, const struct bound_pod *y)
+{
+    if (x->bonds != y->bonds)
+        return false;
+    for (size_t i = 0; i < b->n; i++)
+        if (x->bonds >> i & 1 && domain(b, i, x->node) != domain(b, i, y->node))
+            return false;
+    return true;
+}

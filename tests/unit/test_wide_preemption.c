@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * BerthWidePreemption: nodes n0, n1, … with 4 cpus, two to a zone, and pods whose affinity and
+ * spreading reach over nodes.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "base/time.h"
+#include "engine_fixture.h"
+#include "prop.h"
+
+#define GATE "BerthWidePreemption=true"
+
+/* --- scenery ---------------------------------------------------------------------------------- */
+
+struct pod_options {
+    const char *name, *node; /* node NULL: it waits */
+    int priority, cpu;
+    const char *app;       /* label; NULL: none */
+    const char *anti_zone; /* far from pods with this label in the zone; NULL: none */
+    const char *anti_host; /* the same of the node */
+    const char *spread;    /* DoNotSchedule over zones, by this label, maxSkew 1; NULL: none */
+    const char *spread_host;
+    const char *nominated;
+    bool leaving; /* it terminates, by preemption */
+};
+
+static void add_spread(struct buf *b, const char *key, const char *app)
+{
+    if (app)
+        buf_add_printf(b,
+                       "%s{\"maxSkew\":1,\"topologyKey\":\"%s\",\"whenUnsatisfiable\":"
+                       "\"DoNotSchedule\",\"labelSelector\":{\"matchLabels\":{\"app\":\"%s\"}}}",
+                       b->n ? "," : "", key, app);
+}
+
+static void add_anti(struct buf *b, const char *key, const char *app)
+{
+    if (app)
+        buf_add_printf(b,
+                       "%s{\"topologyKey\":\"%s\",\"labelSelector\":{\"matchLabels\":{\"app\":"
+                       "\"%s\"}}}",
+                       b->n ? "," : "", key, app);
+}
+
+static struct object *make_pod(const struct pod_options *o)
+{
+    struct buf spread = BUF_INIT, anti = BUF_INIT;
+    add_spread(&spread, "zone", o->spread);
+    add_spread(&spread, "host", o->spread_host);
+    add_anti(&anti, "zone", o->anti_zone);
+    add_anti(&anti, "host", o->anti_host);
+    struct object *pod = fixture_object(
+        KIND_POD,
+        "{\"metadata\":{%s\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"uid-%s\",\"labels\":{"
+        "\"app\":\"%s\"}},\"spec\":{\"nodeName\":\"%s\",\"schedulerName\":\"default-scheduler\","
+        "\"priority\":%d,\"topologySpreadConstraints\":[%s],\"affinity\":{\"podAntiAffinity\":{"
+        "\"requiredDuringSchedulingIgnoredDuringExecution\":[%s]}},\"containers\":[{\"name\":\"c\","
+        "\"resources\":{\"requests\":{\"cpu\":\"%d\"}}}]},\"status\":{\"nominatedNodeName\":\"%s\""
+        "%s}}",
+        o->leaving ? "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"," : "", o->name, o->name,
+        o->app ? o->app : "none", o->node ? o->node : "", o->priority, buf_cstr(&spread),
+        buf_cstr(&anti), o->cpu, o->nominated ? o->nominated : "",
+        o->leaving ? ",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","
+                     "\"reason\":\"PreemptionByScheduler\"}]"
+                   : "");
+    buf_release(&spread);
+    buf_release(&anti);
+    return pod;
+}
+
+#define ADD(f, ...) fixture_add((f), make_pod(&(struct pod_options){__VA_ARGS__}))
+
+static void begin_zones(struct fixture *f, const char *gates, size_t nodes, size_t zone_size)
+{
+    fixture_init_features(f, NULL, gates);
+    for (size_t i = 0; i < nodes; i++)
+        fixture_add(f, fixture_object(KIND_NODE,
+                                      "{\"metadata\":{\"name\":\"n%zu\",\"labels\":{\"zone\":"
+                                      "\"z%zu\",\"host\":\"n%zu\"}},\"status\":{\"allocatable\":{"
+                                      "\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"20\"}}}",
+                                      i, i / zone_size, i));
+}
+
+static void begin(struct fixture *f, const char *gates, size_t nodes)
+{
+    begin_zones(f, gates, nodes, 2);
+}
+
+static void add_budget(struct fixture *f, const char *app, int allowed)
+{
+    fixture_add(f,
+                fixture_object(KIND_POD_DISRUPTION_BUDGET,
+                               "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":"
+                               "{\"selector\":{\"matchLabels\":{\"app\":\"%s\"}}},\"status\":{"
+                               "\"disruptionsAllowed\":%d}}",
+                               app, app, allowed));
+}
+
+/* What preemption came to, "NODE: victim victim (violations)"; "": to nothing. */
+static const char *outcome(struct fixture *f)
+{
+    static char text[2048];
+    struct buf why = BUF_INIT;
+    char node[64] = "", victims[1024] = "";
+    int violations = 0;
+    engine_explain(f->engine, STR("default"), STR("high"), &why);
+    text[0] = '\0';
+    const char *at = strstr(buf_cstr(&why), "\"postFilter\":");
+    at = at ? strstr(at, "\"nominatedNode\":") : NULL;
+    if (at &&
+        sscanf(at, "\"nominatedNode\":\"%63[^\"]\",\"victims\":[%1023[^]]],\"pdbViolations\":%d",
+               node, victims, &violations) == 3) {
+        size_t n = (size_t)snprintf(text, sizeof(text), "%s:", node);
+        for (const char *v = strchr(victims, '/'); v; v = strchr(v + 1, '/'))
+            n += (size_t)snprintf(text + n, sizeof(text) - n, " %.*s", (int)strcspn(v + 1, "\""),
+                                  v + 1);
+        snprintf(text + n, sizeof(text) - n, " (%d)", violations);
+    }
+    buf_release(&why);
+    return text;
+}
+
+/* Two pods in the way of a third, on nodes that have no room for it. */
+static void add_full_neighbours(struct fixture *f)
+{
+    ADD(f, .name = "rock1", .node = "n1", .priority = 9, .cpu = 3);
+    ADD(f, .name = "rock3", .node = "n3", .priority = 9, .cpu = 3);
+    ADD(f, .name = "web1", .node = "n1", .priority = 2, .cpu = 1, .app = "web");
+    ADD(f, .name = "web3", .node = "n3", .priority = 1, .cpu = 1, .app = "web");
+}
+
+/* --- what upstream does, and what happens instead --------------------------------------------- */
+
+static void a_pod_next_door_makes_room_for_one_that_must_be_far_from_it(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, "", 4);
+    add_full_neighbours(&f);
+    ADD(&f, .name = "high", .priority = 9, .cpu = 2, .anti_zone = "web");
+    fixture_schedule(&f);
+    assert_string_equal(outcome(&f), "");
+    assert_non_null(strstr(fixture_last(&f, WRITE_POD_STATUS, "high")->message,
+                           "preemption: 0/4 nodes are available"));
+    fixture_release(&f);
+
+    begin(&f, GATE, 4);
+    add_full_neighbours(&f);
+    ADD(&f, .name = "high", .priority = 9, .cpu = 2, .anti_zone = "web");
+    fixture_schedule(&f);
+    assert_string_equal(outcome(&f), "n2: web3 (0)");
+    struct fixture_write *w = fixture_eviction(&f, "web3");
+    assert_string_equal(w->reason, "PreemptionByScheduler");
+    assert_null(fixture_eviction(&f, "web1"));
+    fixture_answer(&f, w, 200, "");
+    assert_string_equal(fixture_last(&f, WRITE_EVENT, "web3")->message,
+                        "Preempted by pod uid-high on node n2");
+    fixture_pass(&f, 10 * NSEC_PER_SEC);
+    fixture_settle(&f);
+    assert_string_equal(fixture_node_of(&f, "high"), "n2");
+    fixture_release(&f);
+}
+
+/* Runs one scene with the gate and one without, where nothing may come of it. */
+typedef void scene_fn(struct fixture *f);
+
+static void check_scene(scene_fn *scene, const char *expected)
+{
+    for (int on = 0; on < 2; on++) {
+        struct fixture f;
+        begin(&f, on ? GATE : "", 4);
+        scene(&f);
+        fixture_schedule(&f);
+        assert_string_equal(outcome(&f), on ? expected : "");
+        fixture_release(&f);
+    }
+}
+
+static void hated(struct fixture *f)
+{
+    ADD(f, .name = "rock1", .node = "n1", .priority = 9, .cpu = 3);
+    ADD(f, .name = "full2", .node = "n2", .priority = 9, .cpu = 4);
+    ADD(f, .name = "full3", .node = "n3", .priority = 9, .cpu = 4);
+    ADD(f, .name = "loner", .node = "n1", .cpu = 1, .anti_zone = "web");
+    ADD(f, .name = "high", .priority = 9, .cpu = 2, .app = "web");
+}
+
+static void spread(struct fixture *f)
+{
+    /* Zone z0 has room but one web pod too many; z1 has no room at all. */
+    ADD(f, .name = "rock1", .node = "n1", .priority = 9, .cpu = 2);
+    ADD(f, .name = "full2", .node = "n2", .priority = 9, .cpu = 4);
+    ADD(f, .name = "full3", .node = "n3", .priority = 9, .cpu = 4);
+    ADD(f, .name = "web1", .node = "n1", .priority = 2, .cpu = 1, .app = "web");
+    ADD(f, .name = "other", .node = "n1", .priority = 1, .cpu = 1, .app = "other");
+    ADD(f, .name = "high", .priority = 9, .cpu = 4, .app = "web", .spread = "web");
+}
+
+static void both(struct fixture *f)
+{
+    /* On n0 a pod is in the way for its cpu, on n1 one for its label. */
+    ADD(f, .name = "rock1", .node = "n1", .priority = 9, .cpu = 3);
+    ADD(f, .name = "full2", .node = "n2", .priority = 9, .cpu = 4);
+    ADD(f, .name = "full3", .node = "n3", .priority = 9, .cpu = 4);
+    ADD(f, .name = "web1", .node = "n1", .priority = 2, .cpu = 1, .app = "web");
+    ADD(f, .name = "small", .node = "n0", .priority = 0, .cpu = 1);
+    ADD(f, .name = "large", .node = "n0", .priority = 1, .cpu = 2);
+    ADD(f, .name = "high", .priority = 9, .cpu = 3, .anti_zone = "web");
+}
+
+static void spread_twice(struct fixture *f)
+{
+    /* Zone z0 has one web pod too many. If n1 lost both of its, then n0 would have one too many. */
+    for (size_t i = 0; i < 4; i++) {
+        static const char *const names[][2] = {
+            {"rock0", "web0"}, {"rock1", "web1"}, {"rock2", "web2"}, {"rock3", "web3"}};
+        const char *node = &"n0\0n1\0n2\0n3"[3 * i];
+        ADD(f, .name = names[i][0], .node = node, .priority = 9, .cpu = i ? 4 : 0);
+        ADD(f, .name = names[i][1], .node = node, .priority = i == 1 ? 2 : 9, .app = "web");
+    }
+    ADD(f, .name = "web1b", .node = "n1", .priority = 1, .app = "web");
+    ADD(f, .name = "high", .priority = 9, .cpu = 1, .app = "web", .spread = "web",
+        .spread_host = "web");
+}
+
+static void budget(struct fixture *f)
+{
+    add_budget(f, "kept", 0);
+    add_full_neighbours(f);
+    /* Zone z1 has the lower priority, but it is worse to violate a budget. */
+    ADD(f, .name = "kept3", .node = "n3", .cpu = 0, .app = "kept", .anti_zone = "me");
+    ADD(f, .name = "high", .priority = 9, .cpu = 2, .app = "me", .anti_zone = "web");
+}
+
+static void rocks(struct fixture *f)
+{
+    add_full_neighbours(f);
+    ADD(f, .name = "web1b", .node = "n1", .priority = 9, .app = "web");
+    ADD(f, .name = "web3b", .node = "n3", .priority = 9, .app = "web");
+    ADD(f, .name = "high", .priority = 9, .cpu = 2, .anti_zone = "web");
+}
+
+static void victims_elsewhere_are_found(void **state)
+{
+    (void)state;
+    check_scene(hated, "n0: loner (0)");
+    check_scene(spread, "n0: web1 (0)");
+    check_scene(spread_twice, "n0: web1b (0)");
+    check_scene(both, "n0: web1 large (0)");
+    check_scene(budget, "n0: web1 (0)");
+    check_scene(rocks, "");
+}
+
+/* A victim next door that takes its time is waited for, as one on the node itself is. */
+static void slow_victims_elsewhere_are_waited_for(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, GATE, 4);
+    ADD(&f, .name = "rock1", .node = "n1", .priority = 9, .cpu = 3);
+    ADD(&f, .name = "rock3", .node = "n3", .priority = 9, .cpu = 3);
+    ADD(&f, .name = "web1", .node = "n1", .priority = 2, .cpu = 1, .app = "web");
+    ADD(&f, .name = "web3", .node = "n3", .priority = 2, .cpu = 1, .app = "web", .leaving = true);
+    ADD(&f, .name = "high", .priority = 9, .cpu = 2, .anti_zone = "web", .nominated = "n2");
+    fixture_schedule(&f);
+    assert_null(fixture_eviction(&f, "web1"));
+    assert_non_null(strstr(fixture_last(&f, WRITE_POD_STATUS, "high")->message,
+                           "not eligible due to a terminating pod on the nominated node."));
+    fixture_release(&f);
+}
+
+/* Extenders are told of all victims, and may name them. */
+static void extenders_have_a_say(void **state)
+{
+    (void)state;
+    struct extender x = {.name = STR("http://x"), .preempts = true};
+    struct reload_result result;
+    struct err err = {0};
+    struct fixture f;
+    begin(&f, GATE, 4);
+    struct fixture_reload options = {.extenders = &x, .n_extenders = 1};
+    assert_int_equal(fixture_reload(&f, &options, &result, &err), 0);
+    add_full_neighbours(&f);
+    ADD(&f, .name = "high", .priority = 9, .cpu = 2, .anti_zone = "web");
+    fixture_schedule(&f);
+    struct fixture_call *call = fixture_call(&f);
+    assert_string_equal(call->nodes, "n2:web3:0");
+    struct str uid = STR("uid-web3");
+    struct extender_meta_victims victims = {STR("n2"), &uid, 1, 0};
+    fixture_extender_done(&f, call, &(struct extender_result){.victims = &victims, .n_victims = 1});
+    assert_string_equal(outcome(&f), "n2: web3 (0)");
+    assert_non_null(fixture_eviction(&f, "web3"));
+    fixture_release(&f);
+}
+
+/*
+ * A zone with a pod on each of its nodes, and another with one: all but one pod of the first have
+ * to leave. That they are counted by node as well makes each a case of its own.
+ */
+static void crowd(struct fixture *f, size_t zone_size)
+{
+    begin_zones(f, GATE, zone_size + 1, zone_size);
+    for (size_t i = 0; i <= zone_size; i++) {
+        char name[16], rock[16], node[16];
+        snprintf(name, sizeof(name), "web%zu", i);
+        snprintf(rock, sizeof(rock), "rock%zu", i);
+        snprintf(node, sizeof(node), "n%zu", i);
+        ADD(f, .name = name, .node = node, .priority = (int)i, .app = "web");
+        ADD(f, .name = rock, .node = node, .priority = 99, .cpu = i ? 4 : 0);
+    }
+    ADD(f, .name = "high", .priority = 99, .cpu = 1, .app = "web", .spread = "web",
+        .spread_host = "web");
+    fixture_schedule(f);
+}
+
+/* The pod waits rather than that more than necessary leave. */
+static void a_search_that_is_too_long_finds_nothing(void **state)
+{
+    (void)state;
+    struct fixture f;
+    crowd(&f, 4);
+    assert_string_equal(outcome(&f), "n0: web2 web1 web0 (0)");
+    fixture_release(&f);
+    crowd(&f, 30);
+    assert_string_equal(outcome(&f), "");
+    fixture_release(&f);
+}
+
+/* --- by brute force --------------------------------------------------------------------------- */
+
+#define MAX_LOW 6
+
+struct cluster_case {
+    struct pod_options pods[MAX_LOW + 4];
+    char names[MAX_LOW + 4][24];
+    size_t n, n_low; /* the first n_low are below the pod that waits */
+    struct pod_options high;
+    int allowed; /* by a budget of the pods of app a; negative: there is none */
+};
+
+static const char *const node_names[] = {"n0", "n1", "n2", "n3"};
+static const char *const apps[] = {"a", "b"};
+
+static const char *some_app(struct rand *r, unsigned of)
+{
+    return rand_below(r, of) == 0 ? apps[rand_below(r, 2)] : NULL;
+}
+
+static void draw(struct rand *r, struct cluster_case *c)
+{
+    *c = (struct cluster_case){.allowed = (int)rand_below(r, 4) - 2};
+    c->n_low = 2 + rand_below(r, MAX_LOW - 1);
+    c->n = c->n_low + 4;
+    for (size_t i = 0; i < c->n; i++) {
+        bool low = i < c->n_low;
+        snprintf(c->names[i], sizeof(c->names[i]), "p%zu", i);
+        /* Rocks leave little room, one on each node. */
+        c->pods[i] =
+            (struct pod_options){.name = c->names[i],
+                                 .node = node_names[low ? rand_below(r, 4) : i - c->n_low],
+                                 .priority = low ? (int)rand_below(r, 4) : 9,
+                                 .cpu = low ? (int)rand_below(r, 3) : 1 + (int)rand_below(r, 3),
+                                 .app = low ? apps[rand_below(r, 2)] : NULL,
+                                 .anti_zone = low ? some_app(r, 4) : NULL};
+    }
+    c->high = (struct pod_options){.name = "high",
+                                   .priority = 9,
+                                   .cpu = 1 + (int)rand_below(r, 3),
+                                   .app = apps[rand_below(r, 2)],
+                                   .anti_zone = some_app(r, 2),
+                                   .anti_host = some_app(r, 4),
+                                   .spread = some_app(r, 2),
+                                   .spread_host = some_app(r, 4)};
+}
+
+static void build(struct fixture *f, const char *gates, const struct cluster_case *c, unsigned gone,
+                  const char *nominated)
+{
+    begin(f, gates, 4);
+    if (c->allowed >= 0)
+        add_budget(f, "a", c->allowed);
+    for (size_t i = 0; i < c->n; i++)
+        if (!(gone >> i & 1))
+            fixture_add(f, make_pod(&c->pods[i]));
+    struct pod_options high = c->high;
+    high.nominated = nominated;
+    fixture_add(f, make_pod(&high));
+    fixture_schedule(f);
+}
+
+/* The node that the pod gets if these are gone; "": none. It is offered the nominated one first. */
+static const char *place(const struct cluster_case *c, unsigned gone, const char *nominated)
+{
+    static char node[8];
+    struct fixture f;
+    build(&f, "", c, gone, nominated);
+    const struct fixture_write *w = fixture_binding(&f, "high");
+    snprintf(node, sizeof(node), "%s", w ? w->node : "");
+    fixture_release(&f);
+    return node;
+}
+
+struct price {
+    int64_t v[4]; /* in the order in which they are compared */
+};
+
+static struct price price_of(const struct cluster_case *c, unsigned gone)
+{
+    struct price p = {{0, INT64_MIN, 0, 0}};
+    int64_t in_budget = 0;
+    for (size_t i = 0; i < c->n_low; i++) {
+        if (!(gone >> i & 1))
+            continue;
+        in_budget += strcmp(c->pods[i].app, "a") == 0;
+        p.v[1] = MAX(p.v[1], (int64_t)c->pods[i].priority);
+        p.v[2] += c->pods[i].priority + (INT64_C(1) << 31);
+        p.v[3]++;
+    }
+    p.v[0] = c->allowed < 0 ? 0 : MAX(in_budget - c->allowed, 0);
+    return p;
+}
+
+static int compare(const struct price *a, const struct price *b)
+{
+    for (size_t i = 0; i < 4; i++)
+        if (a->v[i] != b->v[i])
+            return a->v[i] < b->v[i] ? -1 : 1;
+    return 0;
+}
+
+/* The cheapest that has to leave so that the pod fits anywhere; 0: nothing helps. */
+static unsigned cheapest(const struct cluster_case *c)
+{
+    unsigned best = 0;
+    for (unsigned gone = 1; gone < 1U << c->n_low; gone++) {
+        struct price p = price_of(c, gone), b = price_of(c, best);
+        if ((!best || compare(&p, &b) < 0) && *place(c, gone, NULL))
+            best = gone;
+    }
+    return best;
+}
+
+static unsigned victims_in(const char *text)
+{
+    unsigned gone = 0;
+    for (const char *at = strstr(text, " p"); at; at = strstr(at + 1, " p"))
+        gone |= 1U << strtoul(at + 2, NULL, 10);
+    return gone;
+}
+
+static size_t n_wide; /* cases in which there was something to find */
+
+static bool check_case(struct rand *r, size_t size, void *ctx)
+{
+    (void)size;
+    (void)ctx;
+    struct cluster_case c;
+    struct fixture f;
+    char with[2048], without[2048], node[8];
+    draw(r, &c);
+    for (int on = 0; on < 2; on++) {
+        build(&f, on ? GATE : "", &c, 0, NULL);
+        snprintf(on ? with : without, sizeof(with), "%s", outcome(&f));
+        bool placed = fixture_binding(&f, "high") != NULL;
+        fixture_release(&f);
+        if (placed)
+            return true;
+    }
+    if (*without)
+        return strcmp(with, without) == 0; /* upstream's way suffices, and nothing else is done */
+    unsigned best = cheapest(&c), found = victims_in(with);
+    n_wide += best != 0;
+    if (!best || !found)
+        return best == found;
+    snprintf(node, sizeof(node), "%.2s", with);
+    struct price p = price_of(&c, best), q = price_of(&c, found);
+    bool ok = compare(&p, &q) == 0 && strcmp(place(&c, found, node), node) == 0;
+    if (!ok)
+        print_error("found %s, cheapest %x, fits %s\n", with, best, place(&c, found, node));
+    return ok;
+}
+
+static void the_cheapest_victims_of_all_are_found(void **state)
+{
+    (void)state;
+    assert_true(prop_run("wide preemption", 300, check_case, NULL));
+    assert_true(n_wide > 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pod_next_door_makes_room_for_one_that_must_be_far_from_it),
+        cmocka_unit_test(victims_elsewhere_are_found),
+        cmocka_unit_test(slow_victims_elsewhere_are_waited_for),
+        cmocka_unit_test(extenders_have_a_say),
+        cmocka_unit_test(a_search_that_is_too_long_finds_nothing),
+        cmocka_unit_test(the_cheapest_victims_of_all_are_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
