@@ -13,7 +13,7 @@
 
 #include "base/str.h"
 
-#define FEATURE_GATE_COUNT 246
+#define FEATURE_GATE_COUNT 248
 
 struct feature_gate {
     struct str name;
