@@ -145,7 +145,7 @@ bool version_flag_answer(const struct version_flag *flag, struct buf *out)
 static int parse_one(struct str text, struct str component, struct kube_version *ret,
                      struct err *reterr)
 {
-    struct numbers numbers;
+    struct numbers numbers = {0};
     int r = read_numbers(text, &numbers, reterr);
     if (r < 0)
         return r;
