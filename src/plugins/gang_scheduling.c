@@ -41,20 +41,6 @@ static const struct pod_group_state *group_state(const struct gang_scheduling *s
                           pod_group_of(pod));
 }
 
-static void say(const struct gang_scheduling *self, struct berth_status *status, const char *fmt,
-                ...) PRINTF_LIKE(3, 4);
-static void say(const struct gang_scheduling *self, struct berth_status *status, const char *fmt,
-                ...)
-{
-    struct buf text = BUF_INIT;
-    va_list ap;
-    va_start(ap, fmt);
-    buf_add_vprintf(&text, fmt, ap);
-    va_end(ap);
-    self->host->status_text(status, abi_str(buf_str(&text)));
-    buf_release(&text);
-}
-
 static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,
                                    struct berth_status *status)
 {
@@ -64,15 +50,17 @@ static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,
         return BERTH_SUCCESS;
     const struct pod_group *group = group_object(self, pod->pod);
     if (!group) {
-        say(self, status, "waiting for pods's pod group \"%.*s\" to appear in scheduling queue",
-            STR_ARG(name));
+        status_printf(self->host, status,
+                      "waiting for pods's pod group \"%.*s\" to appear in scheduling queue",
+                      STR_ARG(name));
         return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
     }
     const struct gang_scheduling_policy *gang = group->spec.scheduling_policy.gang;
     const struct pod_group_state *state = group_state(self, pod->pod);
     if (!gang || (state && (int64_t)state->members.n >= gang->min_count))
         return BERTH_SUCCESS;
-    say(self, status, "waiting for minCount pods from a gang to appear in scheduling queue");
+    status_printf(self->host, status,
+                  "waiting for minCount pods from a gang to appear in scheduling queue");
     return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
 }
 
@@ -104,7 +92,8 @@ static enum berth_code permit(void *ctx, struct berth_cycle *cycle, const struct
         return BERTH_SUCCESS;
     const struct pod_group *group = group_object(self, pod->pod);
     if (!group) {
-        say(self, status,
+        status_printf(
+            self->host, status,
             "failed to get podGroup %.*s/%.*s: podgroup.scheduling.k8s.io \"%.*s\" not found",
             STR_ARG(namespace), STR_ARG(name), STR_ARG(name));
         return BERTH_ERROR;
@@ -115,7 +104,7 @@ static enum berth_code permit(void *ctx, struct berth_cycle *cycle, const struct
         return BERTH_SUCCESS;
     if ((int64_t)pod_group_scheduled(state) < gang->min_count) {
         wake_others(self, state);
-        say(self, status, "waiting for minCount pods from a gang to be scheduled");
+        status_printf(self->host, status, "waiting for minCount pods from a gang to be scheduled");
         *ret_timeout_ns = PERMIT_TIMEOUT;
         return BERTH_WAIT;
     }

@@ -153,6 +153,17 @@ void key_add_tolerations(struct buf *key, const struct pod *pod, unsigned effect
 
 /* --- events ----------------------------------------------------------------------------------- */
 
+void status_printf(const struct berth_host *host, struct berth_status *status, const char *fmt, ...)
+{
+    struct buf text = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_add_vprintf(&text, fmt, ap);
+    va_end(ap);
+    host->status_text(status, abi_str(buf_str(&text)));
+    buf_release(&text);
+}
+
 void no_events(void *self, struct berth_registrar *r)
 {
     (void)self;

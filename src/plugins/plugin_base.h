@@ -67,6 +67,10 @@ static inline struct toleration_list pod_tolerations(const struct pod *pod)
     return (struct toleration_list){pod->spec.tolerations.v, pod->spec.tolerations.n};
 }
 
+/* A reason that has to be made up: printf to the host's status_text. */
+void status_printf(const struct berth_host *host, struct berth_status *status, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+
 /* For plugins that reject nothing, so that no event can help. */
 void no_events(void *self, struct berth_registrar *r);
 

@@ -25,21 +25,6 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     return 0;
 }
 
-static enum berth_code broke(const struct topology_placement_generator *self,
-                             struct berth_status *status, const char *fmt, ...) PRINTF_LIKE(3, 4);
-static enum berth_code broke(const struct topology_placement_generator *self,
-                             struct berth_status *status, const char *fmt, ...)
-{
-    struct buf text = BUF_INIT;
-    va_list ap;
-    va_start(ap, fmt);
-    buf_add_vprintf(&text, fmt, ap);
-    va_end(ap);
-    self->host->status_text(status, abi_str(buf_str(&text)));
-    buf_release(&text);
-    return BERTH_ERROR;
-}
-
 /* Where the members that have a node are: one domain, or none yet (*ret_domain.p NULL). */
 static enum berth_code running_domain(const struct topology_placement_generator *self,
                                       const struct pod_group_state *state, struct str key,
@@ -53,16 +38,24 @@ static enum berth_code running_domain(const struct topology_placement_generator 
         if (m->state == MEMBER_UNSCHEDULED)
             continue;
         const struct cache_pod *cp = cache_pod(handle_cluster(self->h)->cache, pod->uid);
-        if (!cp || !cp->node->object)
-            return broke(self, status, "%s: getting node for pod %.*s/%.*s: nodeinfo not found",
-                         prefix, STR_ARG(pod->namespace), STR_ARG(pod->name));
+        if (!cp || !cp->node->object) {
+            status_printf(self->host, status,
+                          "%s: getting node for pod %.*s/%.*s: nodeinfo not found", prefix,
+                          STR_ARG(pod->namespace), STR_ARG(pod->name));
+            return BERTH_ERROR;
+        }
         const struct str *domain = str_map_get(&cp->node->node->metadata.labels, key);
-        if (!domain)
-            return broke(self, status, "%s: no topology domain found for pod %.*s/%.*s", prefix,
-                         STR_ARG(pod->namespace), STR_ARG(pod->name));
-        if (ret_domain->p && !str_eq(*ret_domain, *domain))
-            return broke(self, status, "%s: more than 1 domain found for pod group: %.*s, %.*s",
-                         prefix, STR_ARG(*ret_domain), STR_ARG(*domain));
+        if (!domain) {
+            status_printf(self->host, status, "%s: no topology domain found for pod %.*s/%.*s",
+                          prefix, STR_ARG(pod->namespace), STR_ARG(pod->name));
+            return BERTH_ERROR;
+        }
+        if (ret_domain->p && !str_eq(*ret_domain, *domain)) {
+            status_printf(self->host, status,
+                          "%s: more than 1 domain found for pod group: %.*s, %.*s", prefix,
+                          STR_ARG(*ret_domain), STR_ARG(*domain));
+            return BERTH_ERROR;
+        }
         *ret_domain = *domain;
     }
     return BERTH_SUCCESS;
@@ -134,8 +127,10 @@ static enum berth_code generate(void *ctx, struct berth_cycle *cycle,
 {
     const struct topology_placement_generator *self = ctx;
     (void)cycle;
-    if (!group->object)
-        return broke(self, status, "podgroup.scheduling.k8s.io not found");
+    if (!group->object) {
+        status_printf(self->host, status, "podgroup.scheduling.k8s.io not found");
+        return BERTH_ERROR;
+    }
     const struct pod_group_scheduling_constraints *constraints =
         object_pod_group(group->object)->spec.scheduling_constraints;
     if (!constraints || !constraints->topology.n) {
