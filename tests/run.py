@@ -352,7 +352,7 @@ def phase_oracle(tally, options):
         return
     oracle = [*fixed_addresses(), done.lines[-2], "-tap"]
     kept = sorted(glob.glob("tests/oracle/cases/*.json", root_dir=ROOT))
-    for more in (["-berth=build/berth", "-seed=1", "-cases=800", *kept],
+    for more in (["-berth=build/berth", "-seed=1", "-cases=1500", *kept],
                  ["-berth=build/address/berth", "-seed=1001", "-cases=100",
                   "-feature-gates=TaintTolerationComparisonOperators=true"]):
         show_tap(tally, oracle + more, "oracle", ORACLE_TIMEOUT, details=True, env=sanitizer_env())
