@@ -380,7 +380,7 @@ def phase_e2e(tally, options):
     def one(script):
         label = os.path.basename(script).removeprefix("test_").removesuffix(".py") + ": "
         say(f"        {script}")
-        show_tap(tally, [script], script, E2E_TIMEOUT, label=label)
+        show_tap(tally, [sys.executable, script], script, E2E_TIMEOUT, label=label)
 
     # Each has a cluster of its own and waits for it more than it works.
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
