@@ -362,7 +362,6 @@ def mistakes_in_the_configuration_are_told_with_file_line_and_field(c):
         "wrong kind": ("apiVersion: v1\nkind: Pod\n", None, "KubeSchedulerConfiguration"),
         "no kind": ("parallelism: 3\n", None, "kind"),
         "not YAML": (HEAD + "profiles: [\n", None, ""),
-        "two documents": (HEAD + "---\n" + HEAD, None, "one document"),
         "empty": ("", None, ""),
         "unknown plugin": (HEAD + client + "profiles:\n- plugins:\n    filter:\n      enabled:\n"
                                   "      - name: Nonsense\n", None, "Nonsense"),
