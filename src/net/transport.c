@@ -7,6 +7,7 @@
 #define READ_MAX       ((size_t)64 * 1024)
 #define KEEP_OUT_ROOM  ((size_t)16 * 1024)
 #define KEEP_READ_ROOM ((size_t)1 << 20)
+#define LINGER         NSEC_PER_SEC
 
 static void update_interest(struct transport *t)
 {
@@ -109,6 +110,24 @@ static bool send_queued(struct transport *t)
     return true;
 }
 
+static void on_patience(struct loop_timer *timer)
+{
+    closed(CONTAINER_OF(timer, struct transport, patience), 0, NULL);
+}
+
+/* Our side has ended; whatever the peer still says is not listened to. */
+static void linger(struct transport *t)
+{
+    if (t->lingers)
+        return;
+    t->lingers = true;
+    t->paused = false;
+    if (shutdown(t->io.fd, SHUT_WR) < 0)
+        closed(t, 0, NULL);
+    else
+        loop_timer_set(&t->patience, LINGER);
+}
+
 static void flush(struct transport *t)
 {
     if (t->dead || t->closing || !send_queued(t))
@@ -120,7 +139,7 @@ static void flush(struct transport *t)
             t->out_at = 0;
         }
     } else if (t->finishing) {
-        closed(t, 0, NULL);
+        linger(t);
     } else if (t->want_drain) {
         t->want_drain = false;
         if (t->ready && t->ops->on_drain)
@@ -214,6 +233,11 @@ static void on_readable(struct transport *t)
     ssize_t n = recv(t->io.fd, in->p, READ_MAX, 0);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return;
+    if (t->lingers) {
+        if (n <= 0)
+            closed(t, 0, NULL);
+        return;
+    }
     if (n < 0) {
         closed_errno(t, "read", -errno);
         return;
@@ -287,6 +311,7 @@ struct transport *transport_new(struct loop *loop, int fd, struct tls_conn *tls,
     loop_io_init(&t->io, loop, fd, on_io);
     loop_task_init(&t->flush, on_start);
     loop_task_init(&t->reap, on_reap);
+    loop_timer_init(&t->patience, loop, on_patience);
     loop_task_schedule(loop, &t->flush);
     return t;
 }
@@ -299,6 +324,7 @@ struct transport *transport_free(struct transport *t)
     if (!t->closing && transport_queued(t))
         (void)send(t->io.fd, t->out.p + t->out_at, transport_queued(t), MSG_NOSIGNAL);
     t->dead = true;
+    loop_timer_stop(&t->patience);
     loop_io_stop(&t->io);
     close(t->io.fd);
     loop_task_cancel(t->loop, &t->flush);

@@ -41,7 +41,8 @@ struct transport {
     struct buf out;         /* from out_at on not yet taken by the kernel */
     size_t out_at;
     int64_t progress; /* when the kernel last took something, or the queue began to fill */
-    bool ready, paused, want_drain;
+    struct loop_timer patience; /* for the peer's end, once ours has been sent */
+    bool ready, paused, want_drain, lingers;
     bool finishing, closing, dead; /* shutdown asked for, on_close told, freed */
 };
 
@@ -60,7 +61,11 @@ static inline size_t transport_queued(const struct transport *t)
 {
     return t->out.n - t->out_at;
 }
-/* Sends what is queued, then closes: with close_notify where there is TLS. on_close follows. */
+/*
+ * Sends what is queued, then closes: with close_notify where there is TLS. on_close follows when
+ * the peer has ended its side, too, or a second later: a socket that is closed while there is
+ * something to be read takes back what the peer has not read yet.
+ */
 void transport_shutdown(struct transport *t);
 /* No reading until resumed. */
 void transport_pause(struct transport *t);

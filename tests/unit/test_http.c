@@ -1202,6 +1202,41 @@ static void test_slow_client(void **state)
     stop(&w);
 }
 
+/* Reads what there is; false at the end. */
+static bool drink(int fd, size_t *total)
+{
+    static char bytes[65536];
+    ssize_t n;
+    while ((n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0)
+        *total += (size_t)n;
+    if (n < 0)
+        assert_true(errno == EAGAIN || errno == EWOULDBLOCK);
+    return n != 0;
+}
+
+static void test_answer_is_not_taken_back(void **state)
+{
+    /* The server is done and the client says something more: what is on its way still comes. */
+    (void)state;
+    struct setting s = {.mode = PLAIN_H1};
+    struct world w;
+    struct http_server_stats stats;
+    size_t total = 0;
+    start(&w, &s);
+    int fd = connect_to(http_server_port(w.server));
+    static const char ask[] =
+        "GET /stream/20000000 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    assert_int_equal(write(fd, ask, strlen(ask)), strlen(ask));
+    UNTIL(&w, (http_server_get_stats(w.server, &stats), stats.accepted == 1));
+    UNTIL(&w, (drink(fd, &total), http_server_get_stats(w.server, &stats), stats.exchanges == 0));
+    assert_int_equal(write(fd, ask, strlen(ask)), strlen(ask));
+    loop_step(w.loop, 0);
+    UNTIL(&w, !drink(fd, &total));
+    assert_true(total > 20000000);
+    close(fd);
+    stop(&w);
+}
+
 static void test_slow_reader(void **state)
 {
     /* A client that takes nothing of its answer loses it; its other calls are not touched. */
@@ -1778,6 +1813,7 @@ int main(void)
         cmocka_unit_test(test_goaway),
         cmocka_unit_test(test_answer_after_free),
         cmocka_unit_test(test_slow_client),
+        cmocka_unit_test(test_answer_is_not_taken_back),
         cmocka_unit_test(test_slow_reader),
         cmocka_unit_test(test_connection_limit),
         cmocka_unit_test(test_strange_servers),
