@@ -53,6 +53,8 @@ VALUES = {
     ("registered_metrics_total", "stability_level"): {"INTERNAL"},
     # Batching by signatures is not in berth.
     ("scheduler_framework_extension_point_duration_seconds", "extension_point"): {"Sign"},
+    # Whether a node comes while somebody waits for one is a matter of a millisecond.
+    ("scheduler_queueing_hint_execution_duration_seconds", "event"): {"NodeAdd"},
     # Of one attempt in ten it is told: what happens to few pods may be missed. GangScheduling needs
     # no gate in berth, and is the only one with a Permit. And Sign, again.
     ("scheduler_plugin_execution_duration_seconds", "extension_point"): {
