@@ -212,12 +212,21 @@ def curl(c, p, path, *args, admin=True):
 
 def scrape(c, p, path="/metrics"):
     status, body = curl(c, p, path)
+    # Just after its start a server may not know yet whom to trust.
+    with contextlib.suppress(TimeoutError):
+        if status != 200:
+            wait_for(lambda: curl(c, p, path)[0] == 200, 30)
+            status, body = curl(c, p, path)
     equal(status, 200, f"{p.name} {path}")
     return body
 
 
 def both(c, path="/metrics"):
     return {who: parse(scrape(c, p, path)) for who, p in c.both.items()}
+
+
+# Whether somebody waits, and is asked, when a node comes is a matter of a millisecond.
+CHANCE = {"scheduler_queueing_hint_execution_duration_seconds"}
 
 
 def is_missing(name, berth_has):
@@ -237,9 +246,9 @@ def shared(c, path="/metrics"):
 def the_same_families_are_there(c):
     got = both(c)
     # What kube-scheduler has no word for is named berth_….
-    equal(sorted(name for name in set(got["berth"]) - set(got["kube"])
+    equal(sorted(name for name in set(got["berth"]) - set(got["kube"]) - CHANCE
                  if not name.startswith("berth_")), [], "families that only berth has")
-    equal([name for name in got["kube"] if name not in got["berth"]
+    equal([name for name in got["kube"] if name not in set(got["berth"]) | CHANCE
            and not is_missing(name, got["berth"])], [], "families that berth has not")
     for prefix in MISSING:
         check(any(is_missing(name, got["berth"]) and name.startswith(prefix)
@@ -301,6 +310,9 @@ def what_is_certain_is_counted_alike(c):
         for what in ("disabled_metrics_total", "hidden_metrics_total"):
             found[what] = got[what].value()
         return found
+    # A pod that is being tried just now waits nowhere: that passes.
+    with contextlib.suppress(TimeoutError):
+        wait_for(lambda: numbers("berth") == numbers("kube"), 30)
     equal(numbers("berth"), numbers("kube"), "numbers")
     equal(numbers("berth")["scheduled"], SOME + 5, "pods that were bound")
 
