@@ -159,6 +159,16 @@ const struct str *str_map_get(const str_map *map, struct str key)
     return e ? &e->value : NULL;
 }
 
+bool str_map_equal(const str_map *a, const str_map *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (!str_eq(a->v[i].key, b->v[i].key) || !str_eq(a->v[i].value, b->v[i].value))
+            return false;
+    return true;
+}
+
 /* The field called name, in the type or in what it has inline; *member is moved to where it is. */
 static const struct field *find_field(const struct type *type, struct str name, const char **member)
 {

@@ -158,6 +158,8 @@ typedef LIST(struct str_entry) str_map;
 
 /* The value of a key, by binary search; NULL where there is none. */
 const struct str *str_map_get(const str_map *map, struct str key);
+/* The same keys with the same values. */
+bool str_map_equal(const str_map *a, const str_map *b);
 
 /*
  * Rows. C is the struct, m its member; a member of another C type than the row says does not

@@ -3,16 +3,6 @@
 
 #include "api/resources.h"
 
-static bool str_maps_equal(const str_map *a, const str_map *b)
-{
-    if (a->n != b->n)
-        return false;
-    for (size_t i = 0; i < a->n; i++)
-        if (!str_eq(a->v[i].key, b->v[i].key) || !str_eq(a->v[i].value, b->v[i].value))
-            return false;
-    return true;
-}
-
 static bool quantity_maps_equal(const quantity_map *a, const quantity_map *b)
 {
     if (a->n != b->n)
@@ -62,7 +52,7 @@ unsigned node_changes(const struct node *before, const struct node *after)
     unsigned changes = 0;
     if (!quantity_maps_equal(&before->status.allocatable, &after->status.allocatable))
         changes |= BERTH_ACTION_UPDATE_NODE_ALLOCATABLE;
-    if (!str_maps_equal(&before->metadata.labels, &after->metadata.labels))
+    if (!str_map_equal(&before->metadata.labels, &after->metadata.labels))
         changes |= BERTH_ACTION_UPDATE_NODE_LABEL;
     /* Made schedulable again: as good as a taint taken away. */
     if (!taints_equal(&before->spec, &after->spec) ||
@@ -70,7 +60,7 @@ unsigned node_changes(const struct node *before, const struct node *after)
         changes |= BERTH_ACTION_UPDATE_NODE_TAINT;
     if (!conditions_equal(&before->status, &after->status))
         changes |= BERTH_ACTION_UPDATE_NODE_CONDITION;
-    if (!str_maps_equal(&before->metadata.annotations, &after->metadata.annotations))
+    if (!str_map_equal(&before->metadata.annotations, &after->metadata.annotations))
         changes |= BERTH_ACTION_UPDATE_NODE_ANNOTATION;
     if (!features_equal(&before->status, &after->status))
         changes |= BERTH_ACTION_UPDATE_NODE_DECLARED_FEATURE;
@@ -118,7 +108,7 @@ static bool claim_statuses_equal(const struct pod_status *a, const struct pod_st
 unsigned pod_changes(const struct pod *before, const struct pod *after)
 {
     unsigned changes = 0;
-    if (!str_maps_equal(&before->metadata.labels, &after->metadata.labels))
+    if (!str_map_equal(&before->metadata.labels, &after->metadata.labels))
         changes |= BERTH_ACTION_UPDATE_POD_LABEL;
     if (scaled_down(before, after))
         changes |= BERTH_ACTION_UPDATE_POD_SCALE_DOWN;

@@ -443,7 +443,7 @@ static void gather(struct engine *e, struct berth_queued_pod *first, int64_t now
     qsort(g->members.v, g->members.n, sizeof(*g->members.v), compare_members);
 }
 
-/* Those that are on their way out, or already on a node, need none. */
+/* Those that are on their way out need no node. */
 static void sort_out(struct engine *e)
 {
     struct group_cycle *g = &e->group;

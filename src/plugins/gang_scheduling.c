@@ -10,41 +10,24 @@
 
 #define PERMIT_TIMEOUT (5 * 60 * (int64_t)1000000000)
 
-struct gang_scheduling {
-    const struct berth_host *host;
-    struct berth_handle *h;
-};
-
-static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str args,
-                  void **ret_self, struct berth_error *error)
+static const struct pod_group *group_object(const struct plain_plugin *self, const struct pod *pod)
 {
-    (void)args;
-    (void)error;
-    struct gang_scheduling *self = xnew(struct gang_scheduling);
-    *self = (struct gang_scheduling){host, h};
-    *ret_self = self;
-    return 0;
-}
-
-static const struct pod_group *group_object(const struct gang_scheduling *self,
-                                            const struct pod *pod)
-{
-    struct object *o = objects_get(&handle_cluster(self->h)->objects, KIND_POD_GROUP,
+    struct object *o = objects_get(&handle_cluster(self->handle)->objects, KIND_POD_GROUP,
                                    pod->metadata.namespace, pod_group_of(pod));
     return o ? object_pod_group(o) : NULL;
 }
 
-static const struct pod_group_state *group_state(const struct gang_scheduling *self,
+static const struct pod_group_state *group_state(const struct plain_plugin *self,
                                                  const struct pod *pod)
 {
-    return pod_groups_get(&handle_cluster(self->h)->pod_groups, pod->metadata.namespace,
+    return pod_groups_get(&handle_cluster(self->handle)->pod_groups, pod->metadata.namespace,
                           pod_group_of(pod));
 }
 
 static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,
                                    struct berth_status *status)
 {
-    const struct gang_scheduling *self = ctx;
+    const struct plain_plugin *self = ctx;
     struct str name = pod_group_of(pod->pod);
     if (str_empty(name))
         return BERTH_SUCCESS;
@@ -65,26 +48,26 @@ static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,
 }
 
 /* The members that have no node may have been waiting for this one. */
-static void wake_others(const struct gang_scheduling *self, const struct pod_group_state *state)
+static void wake_others(const struct plain_plugin *self, const struct pod_group_state *state)
 {
     for (size_t i = 0; i < state->members.n; i++)
         if (state->members.v[i]->state == MEMBER_UNSCHEDULED)
-            gang_activate(self->h, state->members.v[i]->pod);
+            gang_activate(self->handle, state->members.v[i]->pod);
 }
 
 /* The quorum is there: nobody has to wait any more. */
-static void let_go(const struct gang_scheduling *self, const struct pod_group_state *state)
+static void let_go(const struct plain_plugin *self, const struct pod_group_state *state)
 {
     for (size_t i = 0; i < state->members.n; i++)
         if (state->members.v[i]->state == MEMBER_ASSUMED)
-            gang_allow(self->h, state->members.v[i]->pod);
+            gang_allow(self->handle, state->members.v[i]->pod);
 }
 
 static enum berth_code permit(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
                               struct berth_str node_name, int64_t *ret_timeout_ns,
                               struct berth_status *status)
 {
-    const struct gang_scheduling *self = ctx;
+    const struct plain_plugin *self = ctx;
     (void)cycle;
     (void)node_name;
     struct str name = pod_group_of(pod->pod), namespace = pod->pod->metadata.namespace;
@@ -139,12 +122,16 @@ static enum berth_hint hint_group_added(void *ctx, const struct berth_pod *pod,
 
 static void events(void *ctx, struct berth_registrar *r)
 {
-    const struct gang_scheduling *self = ctx;
+    const struct plain_plugin *self = ctx;
     self->host->register_event(r, BERTH_RESOURCE_POD, BERTH_ACTION_ADD, hint_member_added);
     self->host->register_event(r, BERTH_RESOURCE_POD_GROUP, BERTH_ACTION_ADD, hint_group_added);
 }
 
 const struct berth_plugin gang_scheduling_plugin = {
-    PLUGIN_HEAD("GangScheduling"), .create = create, .destroy = free, .events = events,
-    .pre_enqueue = pre_enqueue,    .permit = permit,
+    PLUGIN_HEAD("GangScheduling"),
+    .create = plain_plugin_create,
+    .destroy = free,
+    .events = events,
+    .pre_enqueue = pre_enqueue,
+    .permit = permit,
 };

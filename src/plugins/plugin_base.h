@@ -19,6 +19,14 @@
     .abi = BERTH_ABI, .struct_size = sizeof(struct berth_plugin), .name = (plugin_name), \
     .version = BERTH_VERSION
 
+/* Of plugins that take no arguments and keep nothing of their own; destroyed by free. */
+struct plain_plugin {
+    const struct berth_host *host;
+    struct berth_handle *handle;
+};
+int plain_plugin_create(const struct berth_host *host, struct berth_handle *h,
+                        struct berth_str args, void **ret_self, struct berth_error *error);
+
 #define MAX_NODE_SCORE 100
 
 /*

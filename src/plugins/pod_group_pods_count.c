@@ -5,22 +5,6 @@
 #include "plugins/plugin_base.h"
 #include "plugins/registry.h"
 
-struct pod_group_pods_count {
-    const struct berth_host *host;
-};
-
-static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str args,
-                  void **ret_self, struct berth_error *error)
-{
-    (void)h;
-    (void)args;
-    (void)error;
-    struct pod_group_pods_count *self = xnew(struct pod_group_pods_count);
-    self->host = host;
-    *ret_self = self;
-    return 0;
-}
-
 /* Those that have a node already count on every placement, so that one more weighs less. */
 static enum berth_code score_placement(void *ctx, const struct berth_cycle *cycle,
                                        const struct berth_pod_group *group,
@@ -37,7 +21,7 @@ static enum berth_code normalize(void *ctx, const struct berth_cycle *cycle,
                                  const struct berth_pod_group *group, int64_t *scores, size_t n,
                                  struct berth_status *status)
 {
-    const struct pod_group_pods_count *self = ctx;
+    const struct plain_plugin *self = ctx;
     (void)cycle, (void)group;
     int64_t most = 0;
     for (size_t i = 0; i < n; i++)
@@ -54,7 +38,7 @@ static enum berth_code normalize(void *ctx, const struct berth_cycle *cycle,
 
 const struct berth_plugin pod_group_pods_count_plugin = {
     PLUGIN_HEAD("PodGroupPodsCount"),
-    .create = create,
+    .create = plain_plugin_create,
     .destroy = free,
     .events = no_events,
     .score_placement = score_placement,

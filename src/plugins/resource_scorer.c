@@ -216,18 +216,45 @@ void resource_scorer_score_many(const struct resource_scorer *s, const struct sc
     }
 }
 
-/* What the pods that would go there ask for, of one resource. */
-static int64_t proposed(const struct resource_scorer *s, const struct berth_placement *placement,
-                        const struct score_term *term)
+static bool same_resource(const struct score_term *a, const struct score_term *b)
 {
-    int64_t sum = 0;
+    return a->source == b->source && (a->source != TERM_SCALAR || a->name == b->name);
+}
+
+static void add_requests(struct score_terms *sum, const struct score_terms *pod)
+{
+    for (size_t i = 0; i < sum->n; i++)
+        for (size_t k = 0; k < pod->n; k++)
+            if (same_resource(&sum->v[i], &pod->v[k]))
+                sum->v[i].request = go_add(sum->v[i].request, pod->v[k].request);
+}
+
+/* The resources that the placement's nodes can have, with what the pods that would go there want.
+ */
+static struct score_terms *proposed(const struct resource_scorer *s,
+                                    const struct berth_placement *placement)
+{
+    struct score_terms *sum = xcalloc(1, score_terms_size(&s->resources));
+    for (size_t i = 0; i < s->resources.list.n; i++)
+        sum->n += score_term_init(&sum->v[sum->n], &s->resources, i, placement->nodes[0]->names);
     for (size_t i = 0; i < placement->n_pods; i++) {
-        struct score_terms *terms = score_terms_new(&s->resources, placement->pods[i].pod);
-        for (size_t k = 0; k < terms->n; k++)
-            if (terms->v[k].source == term->source &&
-                (term->source != TERM_SCALAR || terms->v[k].name == term->name))
-                sum = go_add(sum, terms->v[k].request);
-        free(terms);
+        struct score_terms *pod = score_terms_new(&s->resources, placement->pods[i].pod);
+        add_requests(sum, pod);
+        free(pod);
+    }
+    return sum;
+}
+
+static struct term_amounts sum_amounts(const struct score_term *term,
+                                       const struct berth_placement *placement)
+{
+    struct term_amounts sum = {0};
+    for (size_t i = 0; i < placement->n; i++) {
+        struct term_amounts one = node_amounts(term, placement->nodes[i]);
+        if (one.allocatable == 0)
+            continue;
+        sum.allocatable = go_add(sum.allocatable, one.allocatable);
+        sum.allocated = go_add(sum.allocated, one.allocated);
     }
     return sum;
 }
@@ -236,23 +263,13 @@ int64_t resource_scorer_score_sum(const struct resource_scorer *s,
                                   const struct berth_placement *placement)
 {
     struct tally tally = {0};
-    for (size_t i = 0; placement->n && i < s->resources.list.n; i++) {
-        struct score_term term;
-        struct term_amounts sum = {0};
-        if (!score_term_init(&term, &s->resources, i, placement->nodes[0]->names))
-            continue;
-        term.request = proposed(s, placement, &term);
+    struct score_terms *terms = placement->n ? proposed(s, placement) : NULL;
+    for (size_t i = 0; terms && i < terms->n; i++) {
+        const struct score_term *term = &terms->v[i];
         /* What nobody asks for is not looked at, but for the resources that every node has. */
-        if (term.source == TERM_SCALAR && term.request == 0)
-            continue;
-        for (size_t k = 0; k < placement->n; k++) {
-            struct term_amounts one = node_amounts(&term, placement->nodes[k]);
-            if (one.allocatable == 0)
-                continue;
-            sum.allocatable = go_add(sum.allocatable, one.allocatable);
-            sum.allocated = go_add(sum.allocated, one.allocated);
-        }
-        add_resource(s, s->type, &tally, sum, &term);
+        if (term->source != TERM_SCALAR || term->request != 0)
+            add_resource(s, s->type, &tally, sum_amounts(term, placement), term);
     }
+    free(terms);
     return mean(s, s->type, &tally);
 }

@@ -3,26 +3,10 @@
 #include "plugins/plugin_base.h"
 #include "plugins/registry.h"
 
-struct scheduling_gates {
-    const struct berth_host *host;
-};
-
-static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str args,
-                  void **ret_self, struct berth_error *error)
-{
-    (void)h;
-    (void)args;
-    (void)error;
-    struct scheduling_gates *self = xnew(struct scheduling_gates);
-    self->host = host;
-    *ret_self = self;
-    return 0;
-}
-
 static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,
                                    struct berth_status *status)
 {
-    const struct scheduling_gates *self = ctx;
+    const struct plain_plugin *self = ctx;
     const struct pod_spec *spec = &pod->pod->spec;
     struct buf text = BUF_INIT;
     if (spec->scheduling_gates.n == 0)
@@ -41,12 +25,15 @@ static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,
 
 static void events(void *ctx, struct berth_registrar *r)
 {
-    const struct scheduling_gates *self = ctx;
+    const struct plain_plugin *self = ctx;
     self->host->register_event(r, BERTH_RESOURCE_POD,
                                BERTH_ACTION_UPDATE_POD_SCHEDULING_GATES_ELIMINATED, hint_own_pod);
 }
 
 const struct berth_plugin scheduling_gates_plugin = {
-    PLUGIN_HEAD("SchedulingGates"), .create = create, .destroy = free, .events = events,
+    PLUGIN_HEAD("SchedulingGates"),
+    .create = plain_plugin_create,
+    .destroy = free,
+    .events = events,
     .pre_enqueue = pre_enqueue,
 };

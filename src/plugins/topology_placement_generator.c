@@ -9,24 +9,8 @@
 #include "plugins/plugin_base.h"
 #include "plugins/registry.h"
 
-struct topology_placement_generator {
-    const struct berth_host *host;
-    struct berth_handle *h;
-};
-
-static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str args,
-                  void **ret_self, struct berth_error *error)
-{
-    (void)args;
-    (void)error;
-    struct topology_placement_generator *self = xnew(struct topology_placement_generator);
-    *self = (struct topology_placement_generator){host, h};
-    *ret_self = self;
-    return 0;
-}
-
 /* Where the members that have a node are: one domain, or none yet (*ret_domain.p NULL). */
-static enum berth_code running_domain(const struct topology_placement_generator *self,
+static enum berth_code running_domain(const struct plain_plugin *self,
                                       const struct pod_group_state *state, struct str key,
                                       struct str *ret_domain, struct berth_status *status)
 {
@@ -37,7 +21,7 @@ static enum berth_code running_domain(const struct topology_placement_generator 
         const struct object_meta *pod = &m->pod->pod->metadata;
         if (m->state == MEMBER_UNSCHEDULED)
             continue;
-        const struct cache_pod *cp = cache_pod(handle_cluster(self->h)->cache, pod->uid);
+        const struct cache_pod *cp = cache_pod(handle_cluster(self->handle)->cache, pod->uid);
         if (!cp || !cp->node->object) {
             status_printf(self->host, status,
                           "%s: getting node for pod %.*s/%.*s: nodeinfo not found", prefix,
@@ -94,10 +78,10 @@ static void collect(const struct cache *cache, const struct topology *topology, 
     free(index);
 }
 
-static void propose(const struct topology_placement_generator *self, struct str key,
-                    struct str only, struct berth_placements *out)
+static void propose(const struct plain_plugin *self, struct str key, struct str only,
+                    struct berth_placements *out)
 {
-    struct cluster *cluster = handle_cluster(self->h);
+    struct cluster *cluster = handle_cluster(self->handle);
     const struct topology *topology = topologies_get(&cluster->topologies, key);
     domain_list domains = {0};
     collect(cluster->cache, topology, only, &domains);
@@ -110,10 +94,9 @@ static void propose(const struct topology_placement_generator *self, struct str 
     vec_release(&domains);
 }
 
-static void propose_all(const struct topology_placement_generator *self,
-                        struct berth_placements *out)
+static void propose_all(const struct plain_plugin *self, struct berth_placements *out)
 {
-    const struct cache *cache = handle_cluster(self->h)->cache;
+    const struct cache *cache = handle_cluster(self->handle)->cache;
     VEC(struct berth_str) nodes = {0};
     for (size_t i = 0; i < cache->order.n; i++)
         vec_push(&nodes, abi_str(str_of(cache->order.v[i]->name)));
@@ -125,7 +108,7 @@ static enum berth_code generate(void *ctx, struct berth_cycle *cycle,
                                 const struct berth_pod_group *group, struct berth_placements *out,
                                 struct berth_status *status)
 {
-    const struct topology_placement_generator *self = ctx;
+    const struct plain_plugin *self = ctx;
     (void)cycle;
     if (!group->object) {
         status_printf(self->host, status, "podgroup.scheduling.k8s.io not found");
@@ -146,7 +129,7 @@ static enum berth_code generate(void *ctx, struct berth_cycle *cycle,
 
 const struct berth_plugin topology_placement_generator_plugin = {
     PLUGIN_HEAD("TopologyPlacementGenerator"),
-    .create = create,
+    .create = plain_plugin_create,
     .destroy = free,
     .events = no_events,
     .generate_placements = generate,

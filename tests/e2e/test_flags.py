@@ -15,15 +15,8 @@ import threading
 import berth
 from berth import check, equal
 from cluster import programs
+from config_files import KUBECONFIG
 from tap import contains, main, note, test
-
-KUBECONFIG = """apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
-contexts: [{name: c, context: {cluster: c, user: u}}]
-users: [{name: u, user: {}}]
-current-context: c
-"""
 
 # Flag: values that both take, values that both refuse. "" is a value, None is none.
 TABLE = {

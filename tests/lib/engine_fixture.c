@@ -302,6 +302,32 @@ struct fixture_write *fixture_binding(struct fixture *f, const char *pod)
     return find(f, WRITE_BINDING, pod, true);
 }
 
+const char *fixture_evict(struct fixture *f)
+{
+    static char text[1024];
+    size_t at = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < f->writes.n; i++) {
+        struct fixture_write *w = &f->writes.v[i];
+        if (w->kind != WRITE_EVICTION || w->answered)
+            continue;
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.*s", at ? " " : "",
+                               STR_ARG(object_meta(w->pod)->name));
+        fixture_answer(f, w, 200, "");
+    }
+    return text;
+}
+
+void fixture_add_budget(struct fixture *f, const char *app, int disruptions_allowed)
+{
+    fixture_add(f,
+                fixture_object(KIND_POD_DISRUPTION_BUDGET,
+                               "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":"
+                               "{\"selector\":{\"matchLabels\":{\"app\":\"%s\"}}},\"status\":{"
+                               "\"disruptionsAllowed\":%d}}",
+                               app, app, disruptions_allowed));
+}
+
 struct fixture_write *fixture_eviction(struct fixture *f, const char *pod)
 {
     return find(f, WRITE_EVICTION, pod, true);

@@ -101,6 +101,10 @@ void fixture_pass(struct fixture *f, int64_t ns);
 struct fixture_write *fixture_binding(struct fixture *f, const char *pod);
 /* The eviction asked for and not yet answered of this pod; NULL: none. */
 struct fixture_write *fixture_eviction(struct fixture *f, const char *pod);
+/* Lets everybody go who was asked to: "a b", in their order. Until the next call. */
+const char *fixture_evict(struct fixture *f);
+/* A budget for the pods labelled app=APP. */
+void fixture_add_budget(struct fixture *f, const char *app, int disruptions_allowed);
 /* The last event, or the last status with a condition, about the pod; NULL: none. */
 struct fixture_write *fixture_last(struct fixture *f, enum write_kind kind, const char *pod);
 /* Answers it. 201 also brings the pod back from the watch as bound, 200 takes a victim away. */

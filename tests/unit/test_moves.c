@@ -71,10 +71,7 @@ static void begin(struct fixture *f, const char *gates, size_t nodes)
                                       "{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":"
                                       "\"20\"}}}",
                                       i, i, i / 2, i + 1 < nodes ? "yes" : "no"));
-    fixture_add(f, fixture_object(KIND_POD_DISRUPTION_BUDGET,
-                                  "{\"metadata\":{\"name\":\"kept\",\"namespace\":\"default\"},"
-                                  "\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"kept\"}}},"
-                                  "\"status\":{\"disruptionsAllowed\":0}}"));
+    fixture_add_budget(f, "kept", 0);
 }
 
 /* What preemption came to, "NODE: victim victim"; "": to nothing. */

@@ -11,8 +11,8 @@
 
 #include "base/pool.h"
 #include "base/time.h"
+#include "cluster_life.h"
 #include "engine/internal.h"
-#include "engine_fixture.h"
 #include "plugins/registry.h"
 #include "prop.h"
 
@@ -772,19 +772,6 @@ static void any_number_of_reloads(void **state)
 
 /* --- the same configuration at random moments ------------------------------------------------- */
 
-#define MAX_NODES 40
-#define MAX_PODS  600
-
-struct life {
-    struct fixture f;
-    struct rand r;
-    int node_state[MAX_NODES]; /* 0: not there; else the number of its shape */
-    size_t n_pods;
-    uint64_t shape[MAX_PODS];
-    char node_of[MAX_PODS][8]; /* as answered; empty: none */
-    bool gone[MAX_PODS], opened[MAX_PODS];
-};
-
 static struct object *node_object(size_t i, int shape)
 {
     return fixture_object(
@@ -796,7 +783,12 @@ static struct object *node_object(size_t i, int shape)
         shape % 4 ? "" : ",\"taints\":[{\"key\":\"t\",\"effect\":\"NoSchedule\"}]", 1 + shape % 4);
 }
 
-static struct object *pod_object(const struct life *l, size_t i)
+static uint64_t draw_pod(struct rand *r)
+{
+    return rand_u64(r) >> 8;
+}
+
+static struct object *pod_object(const struct life_pod *pod, size_t i)
 {
     static const char *const affinity[] = {
         "",
@@ -809,117 +801,26 @@ static struct object *pod_object(const struct life *l, size_t i)
         "\"topology.kubernetes.io/zone\",\"whenUnsatisfiable\":\"DoNotSchedule\","
         "\"labelSelector\":{\"matchLabels\":{\"app\":\"2\"}}}]",
     };
-    uint64_t s = l->shape[i];
+    uint64_t s = pod->shape;
     return fixture_object(
         KIND_POD,
         "{\"metadata\":{\"name\":\"p%zu\",\"namespace\":\"default\",\"uid\":\"u%zu\",\"labels\":"
         "{\"app\":\"%u\"}},\"spec\":{\"schedulerName\":\"%s\",\"nodeName\":\"%s\",\"priority\":%u%s"
         "%s,\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%um\"}}}]}}",
-        i, i, (unsigned)(s % 3), s % 4 ? "default-scheduler" : "second", l->node_of[i],
+        i, i, (unsigned)(s % 3), s % 4 ? "default-scheduler" : "second", pod->node,
         (unsigned)(s / 7 % 3),
-        s % 11 || l->opened[i] ? "" : ",\"schedulingGates\":[{\"name\":\"g\"}]",
+        s % 11 || pod->opened ? "" : ",\"schedulingGates\":[{\"name\":\"g\"}]",
         affinity[s / 13 % ARRAY_LEN(affinity)], 50 + (unsigned)(s / 29 % 900));
 }
 
-static void change_node(struct life *l)
-{
-    size_t i = (size_t)rand_below(&l->r, MAX_NODES);
-    int old = l->node_state[i], new = 1 + (int)rand_below(&l->r, 28);
-    if (!old) {
-        fixture_add(&l->f, node_object(i, new));
-    } else if (rand_below(&l->r, 4)) {
-        fixture_update(&l->f, node_object(i, old), node_object(i, new));
-    } else {
-        fixture_delete(&l->f, node_object(i, old));
-        new = 0;
-    }
-    l->node_state[i] = new;
-}
-
-static void add_pod(struct life *l)
-{
-    if (l->n_pods == MAX_PODS)
-        return;
-    l->shape[l->n_pods] = rand_u64(&l->r) >> 8;
-    fixture_add(&l->f, pod_object(l, l->n_pods++));
-}
-
-static void change_pod(struct life *l)
-{
-    size_t i = l->n_pods ? (size_t)rand_below(&l->r, l->n_pods) : 0;
-    if (!l->n_pods || l->gone[i])
-        return;
-    struct object *before = pod_object(l, i);
-    if (!l->node_of[i][0] && rand_below(&l->r, 2)) {
-        l->opened[i] = true;
-        fixture_update(&l->f, before, pod_object(l, i));
-        return;
-    }
-    l->gone[i] = true;
-    fixture_delete(&l->f, before);
-}
-
-/* Answers a write in flight, now and then with a failure. */
-static void answer(struct life *l)
-{
-    for (size_t i = 0; i < l->f.writes.n; i++) {
-        struct fixture_write *w = &l->f.writes.v[i];
-        int64_t pod = 0;
-        if (w->kind != WRITE_BINDING || w->answered || rand_below(&l->r, 3) == 0)
-            continue;
-        assert_true(str_to_i64(str_slice(object_meta(w->pod)->name, 1, SIZE_MAX), &pod));
-        int status = l->gone[pod] ? 404 : rand_below(&l->r, 8) ? 201 : 409;
-        if (status == 201)
-            snprintf(l->node_of[pod], sizeof(l->node_of[pod]), "%s", w->node);
-        fixture_answer(&l->f, w, status, "conflict");
-        return;
-    }
-}
-
-static void step(struct life *l)
-{
-    switch (rand_below(&l->r, 16)) {
-    case 0:
-        change_node(l);
-        break;
-    case 1:
-    case 2:
-    case 3:
-        add_pod(l);
-        break;
-    case 4:
-        change_pod(l);
-        break;
-    case 5:
-        fixture_pass(&l->f, (int64_t)rand_below(&l->r, 10000) * NSEC_PER_MSEC);
-        break;
-    case 6:
-    case 7:
-    case 8:
-    case 9:
-        answer(l);
-        break;
-    default:
-        engine_schedule_one(l->f.engine);
-        l->f.now++;
-        break;
-    }
-}
-
-/* Everything that came out, in the order in which it did. */
-static void write_output(const struct life *l, struct buf *out)
-{
-    const struct fixture *f = &l->f;
-    for (size_t i = 0; i < f->decisions.n; i++)
-        buf_add_printf(out, "%s\n", f->decisions.v[i]);
-    for (size_t i = 0; i < f->writes.n; i++) {
-        const struct fixture_write *w = &f->writes.v[i];
-        struct str pod = object_meta(w->pod)->name;
-        buf_add_printf(out, "%d %llu %.*s %s %s %s\n", (int)w->kind, (unsigned long long)w->id,
-                       STR_ARG(pod), w->node, w->reason, w->message);
-    }
-    engine_explain(f->engine, STR(""), STR(""), out);
-}
+static const struct life_kind kind = {.max_nodes = 40,
+                                      .max_pods = 600,
+                                      .n_shapes = 28,
+                                      .one_leaves = 4,
+                                      .node = node_object,
+                                      .draw = draw_pod,
+                                      .pod = pod_object,
+                                      .pods_change = true};
 
 static const char two_profiles[] =
     CONFIG "profiles:\n- schedulerName: default-scheduler\n- schedulerName: second\n"
@@ -928,27 +829,24 @@ static const char two_profiles[] =
 /* reload_one_in 0: never. */
 static void run_life(uint64_t seed, size_t steps, uint64_t reload_one_in, struct buf *out)
 {
-    struct life *l = xnew(struct life);
+    struct life l = {0};
     struct rand dice;
-    fixture_init(&l->f, two_profiles, NULL);
-    rand_seed(&l->r, seed);
+    fixture_init(&l.f, two_profiles, NULL);
+    rand_seed(&l.r, seed);
     rand_seed(&dice, ~seed);
-    for (size_t i = 0; i < MAX_NODES / 2; i++) {
-        l->node_state[i] = 1 + (int)(i % 28);
-        fixture_add(&l->f, node_object(i, l->node_state[i]));
-    }
+    life_begin(&l, &kind);
     for (size_t i = 0; i < steps; i++) {
         struct reload_result result;
         struct err err = {0};
         if (reload_one_in && rand_below(&dice, reload_one_in) == 0 &&
-            fixture_reload(&l->f, &(struct fixture_reload){.config = two_profiles}, &result, &err) <
+            fixture_reload(&l.f, &(struct fixture_reload){.config = two_profiles}, &result, &err) <
                 0)
             fail_msg("%s", err.msg);
-        step(l);
+        life_step(&l);
     }
-    write_output(l, out);
-    fixture_release(&l->f);
-    free(l);
+    life_write(&l, out);
+    life_end(&l);
+    fixture_release(&l.f);
 }
 
 static bool reloading_decides_nothing(struct rand *r, size_t size, void *ctx)

@@ -93,16 +93,6 @@ static void begin(struct fixture *f, const char *gates, size_t nodes)
     begin_zones(f, gates, nodes, 2);
 }
 
-static void add_budget(struct fixture *f, const char *app, int allowed)
-{
-    fixture_add(f,
-                fixture_object(KIND_POD_DISRUPTION_BUDGET,
-                               "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":"
-                               "{\"selector\":{\"matchLabels\":{\"app\":\"%s\"}}},\"status\":{"
-                               "\"disruptionsAllowed\":%d}}",
-                               app, app, allowed));
-}
-
 /* What preemption came to, "NODE: victim victim (violations)"; "": to nothing. */
 static const char *outcome(struct fixture *f)
 {
@@ -232,7 +222,7 @@ static void spread_twice(struct fixture *f)
 
 static void budget(struct fixture *f)
 {
-    add_budget(f, "kept", 0);
+    fixture_add_budget(f, "kept", 0);
     add_full_neighbours(f);
     /* Zone z1 has the lower priority, but it is worse to violate a budget. */
     ADD(f, .name = "kept3", .node = "n3", .cpu = 0, .app = "kept", .anti_zone = "me");
@@ -385,7 +375,7 @@ static void build(struct fixture *f, const char *gates, const struct cluster_cas
 {
     begin(f, gates, 4);
     if (c->allowed >= 0)
-        add_budget(f, "a", c->allowed);
+        fixture_add_budget(f, "a", c->allowed);
     for (size_t i = 0; i < c->n; i++)
         if (!(gone >> i & 1))
             fixture_add(f, make_pod(&c->pods[i]));

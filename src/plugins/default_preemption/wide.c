@@ -155,16 +155,6 @@ static void extend(struct search *s, size_t from)
 
 /* --- who is asked to leave -------------------------------------------------------------------- */
 
-static bool same_labels(const str_map *a, const str_map *b)
-{
-    if (a->n != b->n)
-        return false;
-    for (size_t i = 0; i < a->n; i++)
-        if (!str_eq(a->v[i].key, b->v[i].key) || !str_eq(a->v[i].value, b->v[i].value))
-            return false;
-    return true;
-}
-
 static bool holds_only_room(const struct berth_pod *pod)
 {
     return !pod->requests.scalars.n && !pod->ports.n && !pod->pod->spec.volumes.n &&
@@ -185,7 +175,7 @@ static bool look_alike(const struct search *s, const struct bound_pod *a, const 
     const struct object_meta *x = &a->pod->pod->metadata, *y = &b->pod->pod->metadata;
     if (x->deletion_timestamp.set || y->deletion_timestamp.set)
         return false;
-    if (str_eq(x->namespace, y->namespace) && same_labels(&x->labels, &y->labels))
+    if (str_eq(x->namespace, y->namespace) && str_map_equal(&x->labels, &y->labels))
         return true;
     return !a->bonds && !b->bonds && !budgets_have(s->rules->budgets, a->pod) &&
            !budgets_have(s->rules->budgets, b->pod);

@@ -12,16 +12,6 @@ static bool constraints_of(struct spread *self, const struct berth_pod *pod, str
     return r == 0;
 }
 
-static bool same_labels(const str_map *a, const str_map *b)
-{
-    if (a->n != b->n)
-        return false;
-    for (size_t i = 0; i < a->n; i++)
-        if (!str_eq(a->v[i].key, b->v[i].key) || !str_eq(a->v[i].value, b->v[i].value))
-            return false;
-    return true;
-}
-
 /* --- pods ------------------------------------------------------------------------------------- */
 
 static bool is_involved(const struct pod *changed, const struct berth_pod *pod)
@@ -82,7 +72,7 @@ static bool pod_change_helps(const struct spread_constraints *cs, const struct b
         return any_matches(cs, old ? old : new);
     if (hint_about(pod, new) && !same_tolerations(old, new) && any_honors_taints(cs))
         return true;
-    return !same_labels(&old->metadata.labels, &new->metadata.labels) &&
+    return !str_map_equal(&old->metadata.labels, &new->metadata.labels) &&
            any_tells_apart(cs, old, new);
 }
 

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cluster_life.h - a cluster that lives at random: nodes and pods come, change and go, writes are
+ * answered or refused, time passes, pods are tried.
+ *
+ * Purpose:   tests that run the same life twice, under circumstances that must make no difference,
+ *            and compare every byte that came out.
+ * Ownership: whoever tests makes the fixture and the dice; life_begin and life_end bracket the
+ *            rest.
+ * Threading: one thread.
+ */
+#ifndef BERTH_TESTS_CLUSTER_LIFE_H
+#define BERTH_TESTS_CLUSTER_LIFE_H
+
+#include "base/rand.h"
+#include "engine_fixture.h"
+
+struct life_pod {
+    uint64_t shape; /* as drawn */
+    char node[8];   /* as answered; empty: none */
+    bool gone;
+    bool opened; /* it was changed once */
+};
+
+/* What nodes and pods of a life look like. */
+struct life_kind {
+    size_t max_nodes, max_pods;
+    int n_shapes;        /* of nodes: 1 … n_shapes */
+    uint64_t one_leaves; /* one in so many nodes that change leaves */
+    struct object *(*node)(size_t i, int shape);
+    uint64_t (*draw)(struct rand *r);                            /* a pod's shape */
+    struct object *(*pod)(const struct life_pod *pod, size_t i); /* named p0, p1, … */
+    bool pods_change; /* some pods without a node are changed instead of deleted */
+};
+
+struct life {
+    const struct life_kind *kind;
+    struct fixture f; /* the test's to make and to release */
+    struct rand r;    /* the test's to seed */
+    int *node_state;  /* 0: not there; else the number of its shape */
+    struct life_pod *pods;
+    size_t n_pods;
+};
+
+/* f and r are there: half of the nodes come. */
+void life_begin(struct life *l, const struct life_kind *kind);
+void life_step(struct life *l);
+/* Everything that came out, in the order in which it did. */
+void life_write(const struct life *l, struct buf *out);
+void life_end(struct life *l);
+
+#endif
