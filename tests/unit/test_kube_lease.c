@@ -47,6 +47,7 @@ static const struct lease_callbacks callbacks = {.on_started_leading = on_starte
                                                  .on_stopped_leading = on_stopped,
                                                  .on_new_leader = on_new_leader};
 static bool coordinated, events;
+static int64_t retry_period;
 static struct metrics *metrics;
 
 static int set_up(void **state)
@@ -55,6 +56,7 @@ static int set_up(void **state)
     fake_kube_begin(&k, NULL);
     seen = (struct buf)BUF_INIT;
     coordinated = events = false;
+    retry_period = 2 * NSEC_PER_MSEC;
     metrics = metrics_new();
     return 0;
 }
@@ -104,9 +106,9 @@ static void start(void)
         .namespace = STR_INIT("kube-system"),
         .name = STR_INIT("kube-scheduler"),
         .identity = STR_INIT("me"),
-        .lease_duration = 15 * NSEC_PER_SEC,
-        .renew_deadline = 40 * NSEC_PER_MSEC,
-        .retry_period = 2 * NSEC_PER_MSEC,
+        .lease_duration = 15 * NSEC_PER_SEC + 20 * retry_period,
+        .renew_deadline = 20 * retry_period,
+        .retry_period = retry_period,
         .coordinated = coordinated,
         .event_client = events ? k.client : NULL,
         .component = STR_INIT("default-scheduler"),
@@ -115,6 +117,12 @@ static void start(void)
     struct err err;
 
     assert_int_equal(lease_elector_new(k.client, &options, &callbacks, NULL, &elector, &err), 0);
+    /* Where a test says nothing else, the lease may be read and not watched. */
+    fake_api_answer(k.api, &(struct fake_answer){.method = "GET",
+                                                 .path = LEASES,
+                                                 .status = 403,
+                                                 .body = fake_status(&k, 403, "Forbidden", "no"),
+                                                 .forever = true});
     lease_elector_start(elector);
 }
 
@@ -318,6 +326,18 @@ static void answer_always(const char *method, const char *path, struct str body)
                                .method = method, .path = path, .body = body, .forever = true});
 }
 
+/* How often the path was asked for in this way. */
+static size_t count_requests(const char *method, const char *path)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < fake_api_count(k.api); i++) {
+        const struct fake_request *r = fake_api_request(k.api, i);
+        n += strcmp(r->method, method) == 0 && strcmp(r->path, path) == 0;
+    }
+    return n;
+}
+
 /* Of the last PUT. */
 static const char *last_put(void)
 {
@@ -353,6 +373,103 @@ static void test_stop_leaves_the_lease_of_another_alone(void **state)
     lease_elector_stop(elector);
     expect("stop ");
     assert_null(strstr(last_put(), "\"holderIdentity\":\"\""));
+}
+
+/* --- watching it ------------------------------------------------------------------------------ */
+
+static bool is_watched(void *ctx)
+{
+    (void)ctx;
+    return fake_api_is_open(k.api, LEASES);
+}
+
+/* Somebody else holds it, for this long; the next look is hours away. */
+static void watch_other(int seconds)
+{
+    retry_period = 3600 * NSEC_PER_SEC;
+    answer("GET", LEASE, 200, lease("other", seconds, 4, 7));
+    fake_api_answer(k.api,
+                    &(struct fake_answer){
+                        .method = "GET",
+                        .path = LEASES,
+                        .query = "fieldSelector=metadata.name%3Dkube-scheduler&resourceVersion=7",
+                        .manner = FAKE_STREAM});
+    start();
+    expect("leader=other ");
+    assert_true(fake_run_until(k.loop, is_watched, NULL));
+}
+
+static void take_over(struct str found)
+{
+    answer("GET", LEASE, 200, found);
+    answer("PUT", LEASE, 200, lease("me", 15, 5, 9));
+    fake_api_answer(k.api, &(struct fake_answer){.path = LEASE, .manner = FAKE_HANG});
+}
+
+static void test_a_released_lease_is_taken_at_once(void **state)
+{
+    (void)state;
+    watch_other(7200);
+    take_over(lease("", 1, 4, 8));
+    fake_api_push(k.api, LEASES, fake_frame(&k, "MODIFIED", lease("", 1, 4, 8)));
+    expect("leader= leader=me start ");
+    assert_holds(last_put(), "\"resourceVersion\":\"8\"");
+    assert_int_equal(fake_api_unexpected(k.api), 0);
+}
+
+static void test_a_lease_that_is_deleted_is_made_anew_at_once(void **state)
+{
+    (void)state;
+    watch_other(7200);
+    not_found();
+    answer("POST", LEASES, 201, lease("me", 15, 0, 9));
+    fake_api_answer(k.api, &(struct fake_answer){.path = LEASE, .manner = FAKE_HANG});
+    fake_api_push(k.api, LEASES, fake_frame(&k, "DELETED", lease("other", 7200, 4, 8)));
+    expect("leader=me start ");
+}
+
+/* What the watch told of is not new when it is read: it ends when it would. */
+static void test_a_renewal_counts_from_when_it_was_told(void **state)
+{
+    int64_t told;
+
+    (void)state;
+    watch_other(7200);
+    told = loop_now(k.loop);
+    take_over(lease("other", 1, 4, 8));
+    fake_api_push(k.api, LEASES, fake_frame(&k, "MODIFIED", lease("other", 1, 4, 8)));
+    expect("leader=me start ");
+    assert_true(loop_now(k.loop) - told >= NSEC_PER_SEC);
+    assert_int_equal(count_requests("GET", LEASE), 2);
+}
+
+static bool is_watched_again(void *ctx)
+{
+    (void)ctx;
+    return count_requests("GET", LEASES) == 2 && fake_api_is_open(k.api, LEASES);
+}
+
+static void test_a_watch_that_ends_is_begun_again(void **state)
+{
+    (void)state;
+    answer_always("GET", LEASE, lease("other", 3600, 4, 7));
+    for (int i = 0; i < 2; i++)
+        fake_api_answer(
+            k.api, &(struct fake_answer){.method = "GET", .path = LEASES, .manner = FAKE_STREAM});
+    start();
+    assert_true(fake_run_until(k.loop, is_watched, NULL));
+    fake_api_cut(k.api, LEASES);
+    assert_true(fake_run_until(k.loop, is_watched_again, NULL));
+}
+
+static void test_who_may_not_watch_does_not_ask_again(void **state)
+{
+    (void)state;
+    answer_always("GET", LEASE, lease("other", 3600, 4, 7));
+    start();
+    wait_requests(8);
+    assert_int_equal(count_requests("GET", LEASES), 1);
+    assert_int_equal(fake_api_unexpected(k.api), 0);
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -432,9 +549,15 @@ static void test_a_coordinated_lease_is_waited_for(void **state)
     expect("leader=other leader=me start ");
     assert_holds(last_put(), "\"strategy\":\"OldestEmulationVersion\"");
     /* It is never made by a candidate, and looked at before each renewal. */
-    wait_requests(7);
-    for (size_t i = 0; i < 7; i++)
-        assert_string_equal(fake_api_request(k.api, i)->method, i > 2 && i % 2 ? "PUT" : "GET");
+    wait_requests(8);
+    for (size_t i = 0, about = 0; i < 8; i++) {
+        const struct fake_request *r = fake_api_request(k.api, i);
+        if (strcmp(r->path, LEASE) != 0)
+            continue;
+        assert_string_equal(r->method, about > 2 && about % 2 ? "PUT" : "GET");
+        about++;
+    }
+    assert_int_equal(count_requests("POST", LEASES), 0);
 }
 
 static void test_a_coordinated_lease_ends_with_its_term(void **state)
@@ -495,6 +618,11 @@ int main(void)
         TEST(test_lost_when_another_has_taken_it),
         TEST(test_stop_gives_the_lease_back),
         TEST(test_stop_leaves_the_lease_of_another_alone),
+        TEST(test_a_released_lease_is_taken_at_once),
+        TEST(test_a_lease_that_is_deleted_is_made_anew_at_once),
+        TEST(test_a_renewal_counts_from_when_it_was_told),
+        TEST(test_a_watch_that_ends_is_begun_again),
+        TEST(test_who_may_not_watch_does_not_ask_again),
         TEST(test_who_leads_is_told_by_events),
         TEST(test_an_event_that_hangs_holds_nobody_up),
         TEST(test_a_coordinated_lease_is_waited_for),
