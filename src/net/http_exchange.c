@@ -148,11 +148,6 @@ size_t http_write(struct http_exchange *pub, struct str data)
     return http_stream_queued(&x->stream);
 }
 
-size_t http_queued(const struct http_exchange *pub)
-{
-    return http_stream_queued(&inner(pub)->stream);
-}
-
 void http_end(struct http_exchange *pub)
 {
     struct exchange *x = inner(pub);

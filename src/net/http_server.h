@@ -115,7 +115,6 @@ void http_respond_stream(struct http_exchange *x, int status, const struct http_
  * refused: what is queued is bounded by the writer's manners.
  */
 size_t http_write(struct http_exchange *x, struct str data);
-size_t http_queued(const struct http_exchange *x);
 void http_end(struct http_exchange *x);
 void http_abort(struct http_exchange *x);
 /* The connection takes no further request once this one is answered. Before answering. */
