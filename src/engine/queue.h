@@ -191,7 +191,7 @@ void queue_say_event(const struct queue *q, const struct cluster_event *event,
 void queue_say_worth(const struct queue *q, const struct berth_queued_pod *qp,
                      const struct cluster_event *event, enum queue_strategy strategy);
 
-/* --- for queue.c, queue_hints.c and queue_profiles.c ------------------------------------------ */
+/* --- for the files of the queue: queue.c, queue_hints.c, queue_gates.c, queue_profiles.c ------ */
 
 /* Puts a pod where the strategy says; a gate may hold it all the same. */
 void queue_place(struct queue *q, struct berth_queued_pod *qp, enum queue_strategy strategy,
@@ -206,6 +206,8 @@ enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth
 enum queue_strategy queue_strategy_in_flight(struct queue *q, const struct berth_queued_pod *qp);
 /* Is any plugin to be told of it at all? */
 bool queue_cares(const struct queue *q, const struct cluster_event *event);
+/* PreEnqueue: is the pod let in? Where not, qp->gate says who holds it. */
+bool queue_admits(struct queue *q, struct berth_queued_pod *qp);
 /* Would the gate that holds the pod be told? */
 bool queue_gate_cares(const struct queue *q, const struct berth_queued_pod *qp,
                       const struct cluster_event *event);

@@ -17,17 +17,6 @@ bool queue_cares(const struct queue *q, const struct cluster_event *event)
     return false;
 }
 
-bool queue_gate_cares(const struct queue *q, const struct berth_queued_pod *qp,
-                      const struct cluster_event *event)
-{
-    for (size_t i = 0; i < q->registrar.events.n; i++) {
-        const struct event_registration *r = &q->registrar.events.v[i];
-        if (r->handle == qp->gate && event_matches(r->resource, r->actions, event))
-            return true;
-    }
-    return false;
-}
-
 static bool rejected_by(const struct berth_queued_pod *qp, const struct berth_handle *h)
 {
     return h->profile == qp->profile &&
