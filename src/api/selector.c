@@ -106,7 +106,8 @@ static bool has_value(const struct requirement *r, struct str value)
     return false;
 }
 
-bool requirement_matches(const struct requirement *r, const struct str *value)
+/* value: what the labels hold for the key, NULL where they lack it. */
+static bool requirement_matches(const struct requirement *r, const struct str *value)
 {
     int64_t number;
     switch (r->op) {

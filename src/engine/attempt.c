@@ -31,7 +31,8 @@ static void forget(struct attempt *a)
     a->queued = NULL;
 }
 
-void attempt_drop(struct engine *e)
+/* Ends it without a word. */
+static void drop(struct engine *e)
 {
     struct attempt *a = &e->attempt;
     if (!a->queued)
@@ -45,14 +46,14 @@ void attempt_drop(struct engine *e)
 
 void attempt_release(struct engine *e)
 {
-    attempt_drop(e);
+    drop(e);
     vec_release(&e->attempt.asks);
 }
 
 bool attempt_is_suspended(struct engine *e)
 {
     if (e->attempt.queued && e->attempt.queued->deleted)
-        attempt_drop(e);
+        drop(e);
     return e->attempt.queued != NULL;
 }
 

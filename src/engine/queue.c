@@ -320,11 +320,6 @@ struct berth_queued_pod *queue_pop_pod(struct queue *q, struct str key, int64_t 
     return qp && qp->place == QUEUE_ACTIVE ? take_out(q, qp, now) : NULL;
 }
 
-bool queue_ready(const struct queue *q)
-{
-    return heap_peek(&q->active) || heap_peek(&q->backoff);
-}
-
 void queue_begin_binding(struct queue *q, struct berth_queued_pod *qp)
 {
     if (qp->place == QUEUE_IN_FLIGHT)

@@ -160,8 +160,6 @@ void queue_event(struct queue *q, const struct cluster_event *event, int64_t now
 void queue_flush(struct queue *q, int64_t now);
 /* When queue_flush next has something to do; INT64_MAX: never. */
 int64_t queue_next_flush(const struct queue *q);
-/* True where queue_pop would give a pod. */
-bool queue_ready(const struct queue *q);
 
 /* --- what is said: queue_voice.c ------------------------------------------------------------- */
 

@@ -119,7 +119,5 @@ void http_end(struct http_exchange *x);
 void http_abort(struct http_exchange *x);
 /* The connection takes no further request once this one is answered. Before answering. */
 void http_last_request(struct http_exchange *x);
-/* The client has gone: there is no point in going on. */
-bool http_gone(const struct http_exchange *x);
 
 #endif
