@@ -170,17 +170,12 @@ static bool backing_off(const struct berth_queued_pod *qp, int64_t now)
     return qp->attempts > 0 && qp->backoff_until >= window_of(now);
 }
 
-static bool broke(const struct berth_queued_pod *qp)
-{
-    return plugin_set_empty(&qp->rejectors) && plugin_set_empty(&qp->pending);
-}
-
 void queue_place(struct queue *q, struct berth_queued_pod *qp, enum queue_strategy strategy,
                  const struct cluster_event *event, int64_t now)
 {
     enum queue_place to = QUEUE_UNSCHEDULABLE;
     /* Members of a group keep their backoff, too: upstream tries a gang again without a pause. */
-    bool keeps = broke(qp) || (q->options.groups && qp->pod->pod->spec.scheduling_group);
+    bool keeps = queue_broke(qp) || (q->options.groups && qp->pod->pod->spec.scheduling_group);
     if (strategy != QUEUE_SKIP && queue_admits(q, qp)) {
         to = QUEUE_ACTIVE;
         if (strategy == QUEUE_AFTER_BACKOFF && backing_off(qp, now))
@@ -345,8 +340,8 @@ void queue_requeue(struct queue *q, struct berth_queued_pod *qp, int64_t now)
     }
     if (qp->successor)
         qp->profile = TAKE(qp->successor);
-    qp->error_count = broke(qp) ? qp->error_count + 1 : 0;
-    qp->unschedulable_count += !broke(qp);
+    qp->error_count = queue_broke(qp) ? qp->error_count + 1 : 0;
+    qp->unschedulable_count += !queue_broke(qp);
     qp->timestamp = now;
     qp->backoff_until = window_of(now + backoff_of(q, qp));
     qp->was_flushed = false;

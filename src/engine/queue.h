@@ -191,6 +191,12 @@ void queue_say_worth(const struct queue *q, const struct berth_queued_pod *qp,
 
 /* --- for the files of the queue: queue.c, queue_hints.c, queue_gates.c, queue_profiles.c ------ */
 
+/* The attempt came to no verdict, or there was none: no plugin is known to have been against it. */
+static inline bool queue_broke(const struct berth_queued_pod *qp)
+{
+    return plugin_set_empty(&qp->rejectors) && plugin_set_empty(&qp->pending);
+}
+
 /* Puts a pod where the strategy says; a gate may hold it all the same. */
 void queue_place(struct queue *q, struct berth_queued_pod *qp, enum queue_strategy strategy,
                  const struct cluster_event *event, int64_t now);
