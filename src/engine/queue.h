@@ -191,7 +191,7 @@ void queue_say_event(const struct queue *q, const struct cluster_event *event,
 void queue_say_worth(const struct queue *q, const struct berth_queued_pod *qp,
                      const struct cluster_event *event, enum queue_strategy strategy);
 
-/* --- for queue.c, queue_hints.c and queue_profiles.c ------------------------------------------ */
+/* --- for queue.c, queue_hints.c, queue_profiles.c and eviction.c ------------------------------ */
 
 /* Puts a pod where the strategy says; a gate may hold it all the same. */
 void queue_place(struct queue *q, struct berth_queued_pod *qp, enum queue_strategy strategy,
