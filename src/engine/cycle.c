@@ -4,6 +4,7 @@
 #include "engine/cycle_timing.h"
 #include "engine/evidence.h"
 #include "engine/fit_error.h"
+#include "engine/placement.h"
 #include "engine/preemption.h"
 #include "engine/survey.h"
 
@@ -345,6 +346,18 @@ static void only_promised(struct berth_cycle *cycle, uint32_t slot)
     word_set(cycle->engine->scratch.passed, 0);
 }
 
+/* Where only some nodes count, a promise of another one is worth nothing. */
+static bool is_eligible(const struct berth_cycle *cycle, const struct berth_pod *pod,
+                        const struct berth_node *node)
+{
+    if (!cycle->placement || placement_has(cycle->placement, node))
+        return true;
+    say(&cycle->engine->voice, 4,
+        "Pod's nominated node is present in the cluster but not available in the current placement",
+        KV_POD(pod), KV_CSTR("node", node->name));
+    return false;
+}
+
 bool cycle_try_promised(struct berth_cycle *cycle, const struct berth_pod *pod,
                         struct cycle_failure *failure)
 {
@@ -352,7 +365,7 @@ bool cycle_try_promised(struct berth_cycle *cycle, const struct berth_pod *pod,
     struct str name = pod->pod->status.nominated_node_name;
     struct berth_node *node = str_empty(name) ? NULL : cache_node(&e->cache, name);
     const struct berth_handle *plugin = NULL;
-    if (!node || !node->object)
+    if (!node || !node->object || !is_eligible(cycle, pod, node))
         return false;
     enum berth_code code = cycle_filter_node(cycle, pod, node, &e->status, &plugin);
     cycle_filter_timed(cycle, stage_code(code) != BERTH_ERROR);
