@@ -20,10 +20,11 @@
 #include "engine_fixture.h"
 #include "prop.h"
 
-#define SECOND   ((int64_t)1000000000)
-#define N_NODES  6
-#define N_GROUPS 4
-#define MAX_PODS 60
+#define SECOND       ((int64_t)1000000000)
+#define N_NODES      6
+#define N_GROUPS     4
+#define MAX_PODS     60
+#define NAME_MAX_LEN 24
 
 /* --- what the API server has ------------------------------------------------------------------ */
 
@@ -45,7 +46,7 @@ struct api_pod {
     int cpu, priority, version;
     bool never; /* preempts nobody */
     bool gone, deleting, preempted;
-    char node[8], promised[8];
+    char node[NAME_MAX_LEN], promised[NAME_MAX_LEN];
     struct object *object; /* as the watch told it last, or will */
 };
 
@@ -143,7 +144,7 @@ static void pod_changed(struct world *w, size_t i)
 static void change_node(struct world *w, size_t i)
 {
     struct api_node *n = &w->nodes[i];
-    char name[8], cpu[8];
+    char name[NAME_MAX_LEN], cpu[NAME_MAX_LEN];
     n->cpu = n->cpu && once_in(w, 4) ? 0 : 1 + (int)rand_below(w->r, 8);
     snprintf(name, sizeof(name), "n%zu", i);
     snprintf(cpu, sizeof(cpu), "%d", n->cpu);
@@ -208,7 +209,7 @@ static size_t pod_of(const struct object *pod)
 /* As the engine knows it. */
 static int quorum_of(struct world *w, int group)
 {
-    char name[8];
+    char name[NAME_MAX_LEN];
     snprintf(name, sizeof(name), "g%d", group);
     struct object *o =
         objects_get(&w->f.engine->cluster.objects, KIND_POD_GROUP, STR("default"), str_of(name));
@@ -219,17 +220,29 @@ static int placed_of(struct world *w, int group)
 {
     int n = 0;
     for (size_t i = 0; i < w->n_pods; i++) {
-        char uid[8];
+        char uid[NAME_MAX_LEN];
         snprintf(uid, sizeof(uid), "p%zu", i);
         n += w->pods[i].group == group && cache_pod(&w->f.engine->cache, str_of(uid));
     }
     return n;
 }
 
+/* Nobody has to leave for somebody who is not above him. */
+static void check_eviction(struct world *w, const struct fixture_write *event)
+{
+    if (object_kind(event->related)->id != KIND_POD)
+        return;
+    size_t victim = pod_of(event->pod), preemptor = pod_of(event->related);
+    if (w->pods[victim].priority >= w->pods[preemptor].priority || w->pods[preemptor].never)
+        wrong(w, "p%zu leaves for p%zu", victim, preemptor);
+}
+
 static void check_writes(struct world *w)
 {
     for (; w->checked < w->f.writes.n; w->checked++) {
         const struct fixture_write *write = &w->f.writes.v[w->checked];
+        if (write->kind == WRITE_EVENT && write->related)
+            check_eviction(w, write);
         if (write->kind != WRITE_BINDING)
             continue;
         int group = w->pods[pod_of(write->pod)].group;
@@ -317,15 +330,34 @@ static bool answer(struct world *w)
 /* --- extenders -------------------------------------------------------------------------------- */
 
 static const struct extender extenders[] = {
-    {.name = STR_INIT("http://x"), .filters = true, .prioritizes = true, .weight = 1},
+    {.name = STR_INIT("http://x"),
+     .filters = true,
+     .prioritizes = true,
+     .preempts = true,
+     .weight = 1},
 };
+
+/* "n0:p1,p2:0": all of them have to leave, in the extender's opinion. */
+static void read_victims(struct str text, struct str *uids, struct extender_meta_victims *ret)
+{
+    struct str pods, one;
+    size_t n = 0;
+    str_split(&text, ':', &ret->node_name);
+    str_split(&text, ':', &pods);
+    while (str_split(&pods, ',', &one))
+        uids[n++] = one;
+    ret->uids = uids;
+    ret->n_uids = n;
+    ret->pdb_violations = 0;
+}
 
 static bool answer_extender(struct world *w)
 {
     struct fixture_call *call = fixture_call(&w->f);
     struct extender_result result = {0};
     struct extender_host_score scores[N_NODES];
-    struct str kept[N_NODES], rest, one;
+    struct extender_meta_victims victims[N_NODES];
+    struct str kept[N_NODES], uids[N_NODES][MAX_PODS], rest, one;
     if (!call)
         return false;
     char *nodes = xstrdup(call->nodes);
@@ -333,13 +365,19 @@ static bool answer_extender(struct world *w)
         result.error = STR("no");
     rest = str_of(nodes);
     while (str_split(&rest, ' ', &one)) {
+        size_t n = result.n_victims;
         if (call->verb == EXTENDER_PRIORITIZE)
             scores[result.n_scores++] = (struct extender_host_score){one, 5};
-        else if (!w->trouble || !once_in(w, 6))
+        else if (w->trouble && once_in(w, 6))
+            continue;
+        else if (call->verb == EXTENDER_PREEMPT)
+            read_victims(one, uids[n], &victims[result.n_victims++]);
+        else
             kept[result.n_kept++] = one;
     }
     result.kept = kept;
     result.scores = scores;
+    result.victims = victims;
     fixture_extender_done(&w->f, call, &result);
     check_writes(w);
     free(nodes);
@@ -352,7 +390,7 @@ static bool answer_extender(struct world *w)
 static bool is_promised(const struct world *w, size_t pod, const char *node)
 {
     const struct queue *q = &w->f.engine->queue;
-    char uid[8];
+    char uid[NAME_MAX_LEN];
     snprintf(uid, sizeof(uid), "p%zu", pod);
     return w->pods[pod].group >= 0 && !w->f.engine->features.on[FEATURE_BERTH_GANGS_HOLD_NOTHING] &&
            str_is(nominator_node_of(&q->nominator, str_of(uid)), node);
@@ -362,7 +400,7 @@ static bool is_promised(const struct world *w, size_t pod, const char *node)
 static int room(const struct world *w, size_t i, int priority, int below)
 {
     int cpu = w->nodes[i].cpu;
-    char node[8];
+    char node[NAME_MAX_LEN];
     snprintf(node, sizeof(node), "n%zu", i);
     for (size_t k = 0; k < w->n_pods; k++) {
         const struct api_pod *p = &w->pods[k];
@@ -395,7 +433,7 @@ static void check_knowledge(struct world *w)
     struct engine *e = w->f.engine;
     for (size_t i = 0; i < w->n_pods; i++) {
         const struct api_pod *p = &w->pods[i];
-        char uid[8];
+        char uid[NAME_MAX_LEN];
         snprintf(uid, sizeof(uid), "p%zu", i);
         const struct cache_pod *cp = cache_pod(&e->cache, str_of(uid));
         bool runs = !p->gone && p->node[0];
@@ -407,7 +445,7 @@ static void check_knowledge(struct world *w)
             wrong(w, "%s is %s the queue", uid, waits ? "not in" : "in");
     }
     for (int g = 0; g < N_GROUPS; g++) {
-        char name[8];
+        char name[NAME_MAX_LEN];
         size_t n = 0, placed = 0;
         snprintf(name, sizeof(name), "g%d", g);
         const struct pod_group_state *state =
@@ -445,8 +483,8 @@ static void check_gang(struct world *w, int g)
             waits += !w->pods[i].node[0];
         }
     for (size_t k = 0; k < N_NODES; k++)
-        if (w->nodes[k].cpu && room(w, k, group->priority, INT32_MIN) > 0)
-            fit += room(w, k, group->priority, INT32_MIN) / group->cpu;
+        if (w->nodes[k].cpu)
+            fit += MAX(room(w, k, group->priority, group->priority), 0) / group->cpu;
     int more = MIN(fit, waits);
     if (group->min && more && placed + more >= group->min)
         wrong(w, "g%d: %d of %d run, %d wait, and there is room for %d", g, placed, group->min,
