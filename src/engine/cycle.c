@@ -312,18 +312,24 @@ static void apply_limits(struct berth_cycle *cycle)
     cycle->start = cycle->n_nodes ? e->next_start_node % cycle->n_nodes : 0;
 }
 
+/* No plugin is to blame and no hint can help: retried after a backoff. */
+static bool no_nodes(struct cycle_failure *failure)
+{
+    buf_add_cstr(&failure->text, "no nodes available to schedule pods");
+    return false;
+}
+
 bool cycle_begin(struct berth_cycle *cycle, const struct berth_pod *pod,
                  struct cycle_failure *failure)
 {
     struct engine *e = cycle->engine;
     cluster_trim(&e->cluster);
     cache_refresh(&e->cache);
-    if (e->cache.order.n == 0) {
-        /* No plugin is to blame and no hint can help: retried after a backoff. */
-        buf_add_cstr(&failure->text, "no nodes available to schedule pods");
-        return false;
-    }
+    if (e->cache.order.n == 0)
+        return no_nodes(failure);
     make_room(cycle);
+    if (cycle->n_all == 0)
+        return no_nodes(failure); /* of the placement, none is left */
     cycle_mark(cycle);
     bool ok = run_pre_filter(cycle, pod, failure);
     cycle_timed(cycle, METRIC_PRE_FILTER, failure->error ? BERTH_ERROR : cycle->pre_filter_code,

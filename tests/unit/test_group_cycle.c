@@ -359,6 +359,23 @@ static void a_promise_does_not_lead_out_of_the_placement(void **state)
     fixture_release(&f);
 }
 
+/* Which node the next attempt begins with is counted among those of the placement. */
+static void turns_are_taken_within_the_placement(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init_features(&f, NULL, BY_TOPOLOGY);
+    fixture_add(&f, node_in("a", "r0", "2"));
+    fixture_add(&f, node_in("b", "r0", "2"));
+    fixture_add(&f, fixture_node("c", "2", "8Gi"));
+    add_group_in_a_rack(&f, 1);
+    fixture_add(&f, member("g-0", "g", "1"));
+    fixture_settle(&f);
+    assert_non_null(fixture_node_of(&f, "g-0"));
+    assert_int_equal(f.engine->next_start_node, 0);
+    fixture_release(&f);
+}
+
 static void no_placement_is_told(void **state)
 {
     (void)state;
@@ -450,6 +467,33 @@ static const struct extender slow[] = {{.name = STR_INIT("http://slow"),
                                         .prioritizes = true,
                                         .preempts = true,
                                         .weight = 1}};
+
+/* The node of the first placement goes away while an extender is asked about it. */
+static void a_placement_may_lose_all_its_nodes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct fixture_call *call;
+    fixture_init_parts(
+        &f, &(struct fixture_parts){.extenders = slow, .n_extenders = 1, .gates = BY_TOPOLOGY});
+    fixture_add(&f, node_in("a", "r0", "2"));
+    fixture_add(&f, node_in("b", "r1", "2"));
+    add_group_in_a_rack(&f, 2);
+    fixture_add(&f, member("g-0", "g", "1"));
+    fixture_add(&f, member("g-1", "g", "1"));
+    fixture_schedule(&f);
+    assert_string_equal(fixture_call(&f)->nodes, "a");
+    fixture_delete(&f, node_in("a", "r0", "2"));
+    while ((call = fixture_call(&f))) {
+        struct str kept = str_of(call->nodes);
+        fixture_extender_done(&f, call, &(struct extender_result){.kept = &kept, .n_kept = 1});
+        fixture_schedule(&f);
+    }
+    fixture_settle(&f);
+    assert_string_equal(fixture_node_of(&f, "g-0"), "b");
+    assert_string_equal(fixture_node_of(&f, "g-1"), "b");
+    fixture_release(&f);
+}
 
 struct storm {
     struct fixture f;
@@ -647,7 +691,9 @@ int main(void)
         cmocka_unit_test(without_the_gate_nothing_is_counted),
         cmocka_unit_test(a_topology_key_keeps_the_group_in_one_domain),
         cmocka_unit_test(a_promise_does_not_lead_out_of_the_placement),
+        cmocka_unit_test(turns_are_taken_within_the_placement),
         cmocka_unit_test(no_placement_is_told),
+        cmocka_unit_test(a_placement_may_lose_all_its_nodes),
         cmocka_unit_test(members_do_not_keep_nodes_from_each_other),
         cmocka_unit_test(gangs_are_whole),
         cmocka_unit_test(groups_weather_a_storm),
