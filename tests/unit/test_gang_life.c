@@ -397,7 +397,7 @@ static bool is_promised(const struct world *w, size_t pod, const char *node)
 }
 
 /* What is left of a node for pods of this priority; below: who is lower is as good as gone. */
-static int room(const struct world *w, size_t i, int priority, int below)
+static int room(const struct world *w, size_t i, int group, int priority, int below)
 {
     int cpu = w->nodes[i].cpu;
     char node[NAME_MAX_LEN];
@@ -406,8 +406,9 @@ static int room(const struct world *w, size_t i, int priority, int below)
         const struct api_pod *p = &w->pods[k];
         if (p->gone)
             continue;
-        if (strcmp(p->node, node) == 0 ? p->priority >= below
-                                       : p->priority >= priority && is_promised(w, k, node))
+        if (strcmp(p->node, node) == 0
+                ? p->priority >= below
+                : p->priority >= priority && p->group != group && is_promised(w, k, node))
             cpu -= p->cpu;
     }
     return cpu;
@@ -468,7 +469,7 @@ static void check_pod(struct world *w, size_t i)
         return;
     for (size_t k = 0; k < N_NODES; k++)
         if (w->nodes[k].cpu &&
-            room(w, k, p->priority, p->never ? INT32_MIN : p->priority) >= p->cpu)
+            room(w, k, -1, p->priority, p->never ? INT32_MIN : p->priority) >= p->cpu)
             wrong(w, "p%zu of %d cpus and priority %d waits, and n%zu has room", i, p->cpu,
                   p->priority, k);
 }
@@ -484,7 +485,7 @@ static void check_gang(struct world *w, int g)
         }
     for (size_t k = 0; k < N_NODES; k++)
         if (w->nodes[k].cpu)
-            fit += MAX(room(w, k, group->priority, group->priority), 0) / group->cpu;
+            fit += MAX(room(w, k, g, group->priority, group->priority), 0) / group->cpu;
     int more = MIN(fit, waits);
     if (group->min && more && placed + more >= group->min)
         wrong(w, "g%d: %d of %d run, %d wait, and there is room for %d", g, placed, group->min,
