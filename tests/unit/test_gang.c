@@ -137,7 +137,7 @@ static void nobody_is_evicted_twice(void **state)
     fixture_release(&f);
 }
 
-/* --- who was kept out while its victims were told ---------------------------------------------- */
+/* --- who was kept out while its victims were told --------------------------------------------- */
 
 /*
  * Two members have victims, the third fits nowhere, so that nothing comes of it; then somebody
