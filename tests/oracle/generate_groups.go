@@ -106,7 +106,7 @@ func (d *groupDraw) drawThere() {
 	ages := d.Perm(100)
 	for _, n := range d.nodes {
 		for room := n.Status.Allocatable.Cpu().Value(); room > 0 && d.chance(0.88); {
-			p := d.pod(fmt.Sprintf("b%02d", len(d.there)), d.IntN(5)*10)
+			p := d.pod(fmt.Sprintf("b%02d", len(d.there)), d.between(-1, 4)*10)
 			if room -= p.Spec.Containers[0].Resources.Requests.Cpu().Value(); room < 0 {
 				break
 			}
@@ -155,12 +155,18 @@ func appIs(app string) *metav1.LabelSelector {
 
 func (d *groupDraw) drawMembers() {
 	n := d.between(1, 5)
-	d.priority = pick(d.draw, 15, 25, 35, 45)
+	d.priority = pick(d.draw, -5, 15, 25, 35, 45)
 	g := d.group(theGroup, d.between(1, n), d.priority)
 	if d.chance(0.5) {
 		// Counts with TopologyAwareWorkloadScheduling.
 		g.Spec.SchedulingConstraints = &schedulingv1alpha2.PodGroupSchedulingConstraints{
 			Topology: []schedulingv1alpha2.TopologyConstraint{{Key: groupZone}}}
+	}
+	if d.chance(0.15) {
+		g.Spec.SchedulingPolicy = schedulingv1alpha2.PodGroupSchedulingPolicy{Basic: &schedulingv1alpha2.BasicSchedulingPolicy{}}
+	}
+	if d.chance(0.1) {
+		g.Spec.Priority = nil
 	}
 	d.groups = append(d.groups, g)
 	for i := range n {
