@@ -168,14 +168,21 @@ static void take_promise(struct eviction *x, const struct berth_pod *pod)
     submit(x, &write, NULL);
 }
 
+/* Not of those that are tried together with the preemptor: what they get is not decided yet. */
+static bool loses_promise(const struct eviction *x, const struct berth_pod *pod)
+{
+    const struct berth_queued_pod *queued = queue_get(&x->engine->queue, pod_info_key(pod));
+    return pod->priority < x->priority && !str_empty(pod->pod->status.nominated_node_name) &&
+           !(queued && queued->place == QUEUE_IN_FLIGHT);
+}
+
 /* Pods of lower priority that hope for this node look for another. */
 static void take_promises(struct eviction *x)
 {
     const struct nominated_node *n =
         nominator_node(&x->engine->queue.nominator, str_of(x->node_name));
     for (size_t i = 0; n && i < n->pods.n; i++)
-        if (n->pods.v[i]->priority < x->priority &&
-            !str_empty(n->pods.v[i]->pod->status.nominated_node_name))
+        if (loses_promise(x, n->pods.v[i]))
             take_promise(x, n->pods.v[i]);
 }
 

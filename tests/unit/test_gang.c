@@ -166,6 +166,34 @@ static void who_waits_for_nothing_else_comes_back_after_an_eviction(void **state
     fixture_release(&f);
 }
 
+static struct object *ranked(const char *name, int priority, const char *promised)
+{
+    struct object *o = member(name, 4);
+    struct pod *pod = object_body_mut(o);
+    pod->spec.priority = arena_new(object_arena(o), int32_t);
+    *pod->spec.priority = priority;
+    pod->status.nominated_node_name = arena_dup(object_arena(o), str_of(promised));
+    return o;
+}
+
+/* The lower of two has been promised the node that the higher one preempts on. */
+static void members_do_not_take_promises_from_each_other(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    add_nodes(&f, 1);
+    fixture_add(&f, fixture_pod_on("v", "4", "1Gi", "n0"));
+    fixture_add(&f, group(1));
+    fixture_add(&f, ranked("g-0", 20, ""));
+    fixture_add(&f, ranked("g-1", 10, "n0"));
+    fixture_schedule(&f);
+    assert_non_null(fixture_eviction(&f, "v"));
+    for (size_t i = 0; i < f.writes.n; i++)
+        assert_false(f.writes.v[i].kind == WRITE_POD_STATUS && !f.writes.v[i].sets_condition);
+    fixture_release(&f);
+}
+
 /* --- no gang holds what it cannot use --------------------------------------------------------- */
 
 /* In the group's cycle X lets everybody pass; when it is in earnest, see below. */
@@ -400,6 +428,7 @@ int main(void)
         cmocka_unit_test(victims_go_when_all_of_the_gang_will_fit),
         cmocka_unit_test(nobody_is_evicted_twice),
         cmocka_unit_test(who_waits_for_nothing_else_comes_back_after_an_eviction),
+        cmocka_unit_test(members_do_not_take_promises_from_each_other),
         cmocka_unit_test(nobody_is_let_go_while_the_gang_is_merely_tried),
         cmocka_unit_test(a_gang_whose_member_is_turned_down_lets_go),
         cmocka_unit_test(a_quorum_without_the_lost_one_is_enough),
