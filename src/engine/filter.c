@@ -472,6 +472,6 @@ bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
     }
     cycle_failure_release(&w.broken);
     cycle_filter_timed(cycle, ok);
-    e->next_start_node = (e->next_start_node + count_processed(&w)) % e->cache.order.n;
+    e->next_start_node = (e->next_start_node + count_processed(&w)) % cycle->n_all;
     return ok;
 }

@@ -367,10 +367,6 @@ void group_start(struct engine *e, struct berth_queued_pod *queued, int64_t now)
     g->cycle->in_group = true;
     if (!propose(e))
         return;
-    if (g->by_placement && !g->placements.list.n) {
-        take_best(e);
-        return;
-    }
     begin_run(e);
     group_continue(e);
 }

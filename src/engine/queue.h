@@ -189,7 +189,7 @@ void queue_say_event(const struct queue *q, const struct cluster_event *event,
 void queue_say_worth(const struct queue *q, const struct berth_queued_pod *qp,
                      const struct cluster_event *event, enum queue_strategy strategy);
 
-/* --- for the files of the queue: queue.c, queue_hints.c, queue_gates.c, queue_profiles.c ------ */
+/* --- for the files of the queue (queue*.c) and eviction.c ------------------------------------- */
 
 /* The attempt came to no verdict, or there was none: no plugin is known to have been against it. */
 static inline bool queue_broke(const struct berth_queued_pod *qp)
