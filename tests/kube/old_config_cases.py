@@ -176,6 +176,7 @@ LISTED = [
     "healthzBindAddress: nowhere",
     "metricsBindAddress: 1.2.3.4:99999",
     plugins("multiPoint: {enabled: [{name: NodeName}]}"),
+    plugins("multiPoint: {disabled: [{name: '*'}], enabled: [{name: SelectorSpread, weight: 3}]}"),
 ]
 
 # Plugins and arguments that v1beta1 was the last to have; v1beta2 says so.
