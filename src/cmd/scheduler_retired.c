@@ -199,7 +199,8 @@ static void apply_alone(const struct scheduler_options *o, struct scheduler_conf
         profile->scheduler_name = arena_new(a, struct str);
         *profile->scheduler_name = str_of(o->retired.scheduler_name);
     }
-    if (scheduler_options_given(o, "hard-pod-affinity-symmetric-weight"))
+    if (scheduler_options_given(o, "hard-pod-affinity-symmetric-weight") &&
+        !names_policy(&o->retired))
         add_args(
             profile, STR("InterPodAffinity"),
             arena_printf(a, "{\"hardPodAffinityWeight\":%d}", o->retired.hard_pod_affinity_weight),

@@ -188,5 +188,55 @@ def what_they_refused_is_refused_for_the_same_reason(both):
     check(not wrong, "\n".join(wrong))
 
 
+# ---- flags ---------------------------------------------------------------------------------------
+
+def with_flags(both, files, flags):
+    """What berth under the name of kube-scheduler says to them."""
+    for name, text in files.items():
+        both.write(name, text.replace("PORT", "10251").replace("@", both.kubeconfig))
+    given = any(f.startswith("--config") for f in flags)
+    if os.path.exists(both.path("out.yaml")):
+        os.unlink(both.path("out.yaml"))
+    done = berth.run(
+        "scheduler", "--secure-port=0", f"--write-config-to={both.path('out.yaml')}",
+        *([] if given else [f"--kubeconfig={both.kubeconfig}"]),
+        *(f.replace("@", both.path("")) for f in flags))
+    if done.code:
+        return {"error": done.err.replace(both.path(""), "").splitlines()[-1]}
+    with open(both.path("out.yaml")) as f:
+        text = f.read()
+    said = {key: found.group(1) for key in ("schedulerName", "resourceName", "resourceNamespace",
+                                            "hardPodAffinityWeight")
+            if (found := re.search(rf"^ +{key}: (.*)$", text, re.M))}
+    return {**said, "ofPolicy": "weight: 17" in text,
+            "packs": "NodeResourcesMostAllocated" in text or "type: MostAllocated" in text,
+            "ImageLocality": "name: ImageLocality" in text}
+
+
+# Errors that berth puts into other words.
+OTHER_WORDS = {"unknown conversion": "kind: Policy", 'argument "x" for "--port"': "--port"}
+
+
+@test
+def retired_flags_mean_what_they_meant(both):
+    with open(os.path.join(GOLDEN, "flags.json")) as f:
+        golden = json.load(f)
+    note(f"{len(golden['rows'])} rows")
+    wrong = []
+    for row in golden["rows"]:
+        flags = row.pop("flags")
+        row.pop("release")
+        got = with_flags(both, golden["files"], flags)
+        if "error" in row and "error" in got:
+            words = next((ours for theirs, ours in OTHER_WORDS.items() if theirs in row["error"]),
+                         row["error"])
+            same = words in got["error"]
+        else:
+            same = row == got
+        if not same:
+            wrong.append(f"{flags}:\n  - {row}\n  + {got}")
+    check(not wrong, "\n".join(wrong))
+
+
 if __name__ == "__main__":
     main(fixture=Both)

@@ -356,3 +356,66 @@ POLICIES = [json.dumps({"kind": "Policy", "apiVersion": "v1", **policy}) for pol
     {"extenders": [{"httpTimeout": "5s"}]},
     {"extenders": [{"managedResources": [{"name": "cpu"}]}]},
 ]]
+
+# ---- flags ---------------------------------------------------------------------------------------
+
+# Files that flags name: @ and the name. Where something would be served it is on the loopback.
+SERVED = ("healthzBindAddress: 127.0.0.1:PORT\nmetricsBindAddress: 127.0.0.1:PORT\n"
+          "clientConnection: {kubeconfig: '@'}\n")
+FLAG_FILES = {
+    "plain.yaml": head("v1beta1") + SERVED,
+    "named.yaml": head("v1beta1") + SERVED + profile(
+        "schedulerName: mine\nplugins: {score: {disabled: [{name: ImageLocality}]}}") + "\n",
+    "policy.json": json.dumps({"kind": "Policy", "apiVersion": "v1", **predicates(),
+                               **priorities(("ImageLocalityPriority", 17))}),
+}
+
+# By the last release that had them.
+FLAGS = {
+    "v1.22.17": [
+        [],
+        ["--lock-object-name=a", "--lock-object-namespace=b"],
+        ["--lock-object-name=a", "--leader-elect-resource-name=b"],
+        ["--leader-elect-resource-name=b", "--lock-object-name=a"],
+        ["--leader-elect-resource-namespace=b", "--lock-object-namespace=a"],
+        ["--config=@plain.yaml", "--lock-object-name=a", "--lock-object-namespace=b"],
+        ["--config=@plain.yaml", "--leader-elect-resource-name=b"],
+        ["--policy-config-file=@policy.json"],
+        ["--policy-config-file=@policy.json", "--use-legacy-policy-config"],
+        ["--policy-config-file=@policy.json", "--use-legacy-policy-config", "--policy-configmap=p"],
+        ["--config=@plain.yaml", "--policy-config-file=@policy.json"],
+        ["--config=@named.yaml", "--policy-config-file=@policy.json"],
+        ["--config=@named.yaml"],
+        ["--use-legacy-policy-config"],
+        ["--use-legacy-policy-config", "--policy-configmap=p"],
+        ["--policy-config-file=nosuch.json"],
+        ["--policy-config-file=@plain.yaml"],
+        ["--port=70000"],
+        ["--port=-1"],
+        ["--port=x"],
+        ["--address=nowhere"],
+        ["--address="],
+        ["--address=::1"],
+        ["--address=127.0.0.1"],
+    ],
+    "v1.21.14": [
+        ["--scheduler-name=x"],
+        ["--scheduler-name="],
+        ["--scheduler-name=x", "--policy-config-file=@policy.json"],
+        ["--scheduler-name=x", "--config=@plain.yaml"],
+        ["--hard-pod-affinity-symmetric-weight=0"],
+        ["--hard-pod-affinity-symmetric-weight=100"],
+        ["--hard-pod-affinity-symmetric-weight=101"],
+        ["--hard-pod-affinity-symmetric-weight=-1"],
+        ["--hard-pod-affinity-symmetric-weight=101", "--config=@plain.yaml"],
+        ["--hard-pod-affinity-symmetric-weight=5", "--config=@plain.yaml"],
+        ["--algorithm-provider=DefaultProvider"],
+        ["--algorithm-provider=ClusterAutoscalerProvider"],
+        ["--algorithm-provider=ClusterAutoscalerProvider", "--config=@plain.yaml"],
+        ["--algorithm-provider=ClusterAutoscalerProvider", "--config=@named.yaml"],
+        ["--algorithm-provider=Nobody"],
+        ["--algorithm-provider=Nobody", "--config=@plain.yaml"],
+        ["--algorithm-provider=Nobody", "--policy-config-file=@policy.json"],
+        ["--algorithm-provider="],
+    ],
+}

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes tests/golden/old-configs anew: what the last releases that read them made of older
-configuration files and Policies (cases: old_config_cases.py).
+configuration files, Policies and flags (cases: old_config_cases.py).
 
 Each release is built from its Go module, with a program beside it that asks it (cmd/oldconfig);
 that takes some minutes the first time. A module proxy must be reachable.
 
 A golden file is a list of {input, ...}. What came of an input is plugins (per profile and point,
 name=weight in their order), args (per profile and plugin) and fields (everything else), or error.
-The first entry has all of it, later ones what differs from that: null stands for nothing there."""
+The first entry has all of it, later ones what differs from that: null stands for nothing there.
+Of flags it is what the release's --write-config-to says in a few lines."""
 
 import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -25,7 +27,7 @@ GOLDEN = os.path.join(HERE, "..", "golden", "old-configs")
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "berth", "old")
 RELEASE = {"v1beta1": "v1.22.17", "v1beta2": "v1.27.16", "v1beta3": "v1.27.16", "policy": "v1.22.17"}
 # The libraries that lie beside a release; of v0.27.16 the proxy does not have all.
-LIBRARIES = {"v1.22.17": "v0.22.17", "v1.27.16": "v0.27.15"}
+LIBRARIES = {"v1.21.14": "v0.21.14", "v1.22.17": "v0.22.17", "v1.27.16": "v0.27.15"}
 KUBECONFIG = """apiVersion: v1
 kind: Config
 clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
@@ -67,8 +69,9 @@ def unpack(release):
     return folder
 
 
-def program(release):
-    made = os.path.join(CACHE, f"oldconfig-{release}")
+def program(release, name="oldconfig"):
+    """oldconfig inside that release, or its own kube-scheduler."""
+    made = os.path.join(CACHE, f"{name}-{release}")
     source = os.path.join(HERE, "cmd", "oldconfig", "main.go")
     if os.path.exists(made) and os.path.getmtime(made) > os.path.getmtime(source):
         return made
@@ -79,7 +82,7 @@ def program(release):
     stamps = " ".join(f"-X {version}.{k}={v}" for k, v in {
         "gitVersion": release, "gitMajor": "1", "gitMinor": release.split(".")[1]}.items())
     go("build", "-tags=oldconfig", f"-ldflags=-checklinkname=0 {stamps}", "-o", made,
-       "./cmd/oldconfig", cwd=folder)
+       f"./cmd/{name}", cwd=folder)
     return made
 
 
@@ -176,14 +179,56 @@ def write_policies(folder):
     write("policy", cases.POLICIES, folder.ask(RELEASE["policy"], flags))
 
 
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def run_flags(folder, release, flags):
+    """What the release says to flags: its error, or lines of the configuration it writes."""
+    for name, text in cases.FLAG_FILES.items():
+        folder.write(name, text.replace("PORT", str(free_port())).replace("@", folder.kubeconfig))
+    arguments = [f.replace("@", folder.dir.name + "/") for f in flags]
+    served = any(f.startswith(("--port", "--config")) for f in flags)
+    given = any(f.startswith("--config") for f in flags)
+    out = os.path.join(folder.dir.name, "out.yaml")
+    done = subprocess.run(
+        [program(release, "kube-scheduler"), "--secure-port=0", f"--write-config-to={out}"] +
+        ([] if given else [f"--kubeconfig={folder.kubeconfig}"]) +
+        ([] if served else ["--port=0"]) + arguments, text=True, stderr=subprocess.PIPE, timeout=60)
+    if done.returncode:
+        lines = done.stderr.strip().replace(folder.dir.name + "/", "").split("\n")
+        return {"error": next(line for line in lines + [""] if not line.startswith("Flag --"))}
+    with open(out) as f:
+        text = f.read()
+    os.unlink(out)
+    said = {key: re.findall(rf"^ +{key}: (.*)$", text, re.M)[0] for key in (
+        "schedulerName", "resourceName", "resourceNamespace", "hardPodAffinityWeight")
+            if re.search(rf"^ +{key}: ", text, re.M)}
+    return {**said, "ofPolicy": "weight: 17" in text, "packs": "NodeResourcesMostAllocated" in text,
+            "ImageLocality": "name: ImageLocality" in text}
+
+
+def write_flags(folder):
+    rows = [{"release": release, "flags": flags, **run_flags(folder, release, flags)}
+            for release, all_flags in cases.FLAGS.items() for flags in all_flags]
+    with open(os.path.join(GOLDEN, "flags.json"), "w") as f:
+        f.write('{"files": ' + json.dumps(cases.FLAG_FILES, indent=1) + ',\n"rows": [\n' +
+                ",\n".join(json.dumps(r) for r in rows) + "\n]}\n")
+    print(f"flags: {len(rows)} rows, {sum('error' in r for r in rows)} refused", file=sys.stderr)
+
+
 def main():
     os.makedirs(CACHE, exist_ok=True)
     os.makedirs(GOLDEN, exist_ok=True)
-    wanted = sys.argv[1:] or list(RELEASE)
+    wanted = sys.argv[1:] or list(RELEASE) + ["flags"]
     with Folder() as folder:
         for name in wanted:
             if name == "policy":
                 write_policies(folder)
+            elif name == "flags":
+                write_flags(folder)
             else:
                 write_version(folder, name)
 
