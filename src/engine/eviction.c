@@ -164,7 +164,7 @@ static void tell_event(const struct eviction *x, const struct berth_pod *victim,
 /* A pod that is not bound yet need not be deleted: it may go elsewhere. */
 static bool turn_back(const struct eviction *x, const struct berth_pod *victim)
 {
-    struct berth_op *op = binding_of(x->engine, pod_info_key(victim));
+    struct berth_op *op = op_of(x->engine, pod_info_key(victim));
     return op && permit_preempt(op, str_of(x->plugin));
 }
 

@@ -25,7 +25,7 @@ void gang_activate(const struct berth_handle *h, const struct berth_pod *pod)
 
 void gang_allow(const struct berth_handle *h, const struct berth_pod *pod)
 {
-    struct berth_op *op = binding_of(h->engine, pod_info_key(pod));
+    struct berth_op *op = op_of(h->engine, pod_info_key(pod));
     if (op)
         permit_allow(op, h);
 }
@@ -49,8 +49,7 @@ static void give_up_if_short(struct engine *e, struct str namespace, struct str 
         return;
     for (size_t i = 0; i < state->members.n; i++) {
         const struct group_member *m = state->members.v[i];
-        struct berth_op *op =
-            m->state == MEMBER_ASSUMED ? binding_of(e, pod_info_key(m->pod)) : NULL;
+        struct berth_op *op = m->state == MEMBER_ASSUMED ? op_of(e, pod_info_key(m->pod)) : NULL;
         if (op && op->holds && op->waiting.waits.n)
             permit_reject(op, op->waiting.waits.v[0].handle,
                           STR("the gang has lost a member and gives up what it holds"));

@@ -94,7 +94,7 @@ static int32_t priority_of(const struct pod *pod)
  */
 static bool end_binding(struct engine *e, struct str uid)
 {
-    struct berth_op *op = binding_of(e, uid);
+    struct berth_op *op = op_of(e, uid);
     if (!op)
         return false;
     if (!permit_reject(op, NULL, STR("removed")))
