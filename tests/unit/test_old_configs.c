@@ -173,7 +173,7 @@ static bool check_row(const struct json_value *row, const struct json_value *usu
     arena_init(&a, 0);
     bool loaded = profiles && load(input, golden, &a, &config, &err);
     for (size_t i = 0; loaded && i < profiles->n_members; i++) {
-        struct profile_plan plan;
+        struct profile_plan plan = {0};
         const struct profile_config *p = find_profile(&config, profiles->members[i].key);
         if (!p || profile_plan_init(&plan, &in_tree_registry, &features, p, &err) < 0)
             fail_msg("%.*s: %s", STR_ARG(input), p ? err.msg : "a profile is missing");
