@@ -142,7 +142,7 @@ def reasons(error):
         return [path.rsplit(".", 1)[-1] for path, _ in fields]
     if unknown:
         return [u.rsplit(".", 1)[-1] for u in unknown]
-    return [] if "bigger context" in error else re.findall(r'"(\w+)"', error)
+    return re.findall(r'"(\w+)"', error)
 
 
 @test

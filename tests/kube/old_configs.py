@@ -115,7 +115,8 @@ class Folder:
 def result(answer):
     """Of one answer: plugins, args, fields or error."""
     if "error" in answer:
-        return {"error": answer["error"]}
+        # An excerpt of the file follows, cut anywhere.
+        return {"error": re.sub(r", error found in #.*", "", answer["error"], flags=re.S)}
     fields = answer["config"]
     arguments = {}
     for profile in fields.pop("profiles"):
