@@ -24,11 +24,9 @@ static void apply_leader_flags(const struct scheduler_options *o, struct leader_
         le->retry_period = flags->retry_period;
     if (scheduler_options_given(o, "leader-elect-resource-lock"))
         le->resource_lock = str_of(flags->lock);
-    if (scheduler_options_given(o, "leader-elect-resource-name") ||
-        scheduler_options_given(o, "lock-object-name"))
+    if (scheduler_options_given(o, "leader-elect-resource-name"))
         le->resource_name = str_of(flags->name);
-    if (scheduler_options_given(o, "leader-elect-resource-namespace") ||
-        scheduler_options_given(o, "lock-object-namespace"))
+    if (scheduler_options_given(o, "leader-elect-resource-namespace"))
         le->resource_namespace = str_of(flags->namespace);
 }
 

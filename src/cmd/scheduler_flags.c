@@ -215,9 +215,9 @@ static const struct row rows[] = {
     {NULL, "hard-pod-affinity-symmetric-weight", 0, FLAG_INT32,
      AT(retired.hard_pod_affinity_weight), NULL, "",
      "use hardPodAffinityWeight of InterPodAffinityArgs in --config."},
-    {NULL, "lock-object-name", 0, FLAG_STR, AT(leader.name), NULL, "",
+    {NULL, "lock-object-name", 0, FLAG_STR, AT(retired.lock_object_name), NULL, "",
      "use --leader-elect-resource-name."},
-    {NULL, "lock-object-namespace", 0, FLAG_STR, AT(leader.namespace), NULL, "",
+    {NULL, "lock-object-namespace", 0, FLAG_STR, AT(retired.lock_object_namespace), NULL, "",
      "use --leader-elect-resource-namespace."},
     {NULL, "policy-config-file", 0, FLAG_STR, AT(retired.policy_config_file), NULL, "",
      "`berth config convert` makes a file for --config of it."},
@@ -434,6 +434,8 @@ static const struct scheduler_options defaults = {
                 .scheduler_name = "default-scheduler",
                 .algorithm_provider = "",
                 .address = "0.0.0.0",
+                .lock_object_name = "kube-scheduler",
+                .lock_object_namespace = "kube-system",
                 .hard_pod_affinity_weight = 1},
 };
 

@@ -94,6 +94,7 @@ struct retired_flags {
     const char *policy_config_file, *policy_configmap, *policy_configmap_namespace;
     bool use_legacy_policy_config;
     const char *scheduler_name, *algorithm_provider, *address;
+    const char *lock_object_name, *lock_object_namespace;
     int64_t port;
     int32_t hard_pod_affinity_weight;
 };

@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "cmd/cmd.h"
 #include "cmd/scheduler_flags.h"
+#include "cmd/scheduler_retired.h"
 #include "codec/json.h"
 #include "codec/yaml.h"
 #include "engine/complaints.h"
@@ -290,6 +291,7 @@ void scheduler_options_check(const struct scheduler_options *o, const struct fea
                        port);
     check_request_headers(&o->authentication, features, out);
     check_metrics(&o->metrics, out);
+    retired_check(o, out);
 }
 
 /* --- TLS -------------------------------------------------------------------------------------- */

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/scheduler_retired.h"
 
+#include <arpa/inet.h>
+
+#include <unistd.h>
+
 #include "base/log.h"
 #include "cmd/cmd.h"
 #include "cmd/config_file.h"
 #include "codec/json.h"
+#include "engine/complaints.h"
 #include "kube/rest.h"
 
 /* Under which a Policy stands in its ConfigMap. */
@@ -91,32 +96,28 @@ static int load_policy(const char *path, struct str text, struct arena *a,
     return r < 0 ? err_prefix(reterr, r, "invalid policy") : 0;
 }
 
-/* What a --config says about plugins and what a Policy says cannot both hold. */
-static bool names_plugins(const struct scheduler_config *config)
-{
-    const struct profile_config *p = config->profiles.v;
-    return config->profiles.n != 1 || p->plugins || p->plugin_config.n;
-}
-
 static int take_policy(const struct scheduler_options *o, const char *path, struct str text,
                        struct arena *a, struct scheduler_config *config, struct err *reterr)
 {
     struct scheduler_config policy;
-    if (*o->config_file && names_plugins(config))
-        return err_set(reterr, -EINVAL,
-                       "%s and %s: cannot set a Plugin config and Policy config: leave one of "
-                       "them out",
-                       o->config_file, path);
     int r = load_policy(path, text, a, &policy, reterr);
     if (r < 0)
         return r;
-    policy.profiles.v[0].scheduler_name = config->profiles.v[0].scheduler_name;
+    if (*o->config_file)
+        log_warning("The Policy takes the place of the profiles and extenders of the configuration",
+                    KV_CSTR("policy", path), KV_CSTR("config", o->config_file));
     config->profiles.v = policy.profiles.v;
+    config->profiles.n = policy.profiles.n;
     config->extenders.v = policy.extenders.v;
     config->extenders.n = policy.extenders.n;
     config->file = *o->config_file ? NULL : policy.file;
     config->source = *o->config_file ? NULL : policy.source;
     return 0;
+}
+
+static bool names_policy(const struct retired_flags *flags)
+{
+    return *flags->policy_config_file || *flags->policy_configmap;
 }
 
 static int apply_policy(const struct scheduler_options *o, struct arena *a,
@@ -125,12 +126,8 @@ static int apply_policy(const struct scheduler_options *o, struct arena *a,
     const struct retired_flags *flags = &o->retired;
     struct str text;
     bool from_file = flags->use_legacy_policy_config || !*flags->policy_configmap;
-    if (flags->use_legacy_policy_config && !*flags->policy_config_file)
-        return err_set(reterr, -EINVAL,
-                       "policyConfigFile: Required value: required when "
-                       "--use-legacy-policy-config is true");
-    if (from_file && !*flags->policy_config_file)
-        return 0;
+    if (from_file && access(flags->policy_config_file, F_OK) < 0)
+        return err_set(reterr, -ENOENT, "missing policy config file %s", flags->policy_config_file);
     int r = from_file ? cmd_read_file(flags->policy_config_file, a, &text, reterr)
                       : fetch_policy(o, config, a, &text, reterr);
     if (r < 0)
@@ -157,38 +154,90 @@ static void add_args(struct profile_config *profile, struct str plugin, struct s
     profile->plugin_config.n = n + 1;
 }
 
-static int apply_provider(const char *name, struct profile_config *profile, struct arena *a,
+/* Nodes in use are preferred, in the profile's way of scoring resources. */
+static void pack(struct profile_config *profile, struct arena *a)
+{
+    static const struct plugin_section nothing;
+    const struct plugin_section *score =
+        profile->plugins ? &profile->plugins->at[POINT_SCORE] : &nothing;
+    for (size_t i = 0; i < score->enabled.n; i++)
+        if (str_is(score->enabled.v[i].name, "NodeResourcesLeastAllocated")) {
+            score->enabled.v[i].name = STR("NodeResourcesMostAllocated");
+            return;
+        }
+    add_args(profile, STR("NodeResourcesFit"),
+             STR("{\"scoringStrategy\":{\"type\":\"MostAllocated\",\"resources\":["
+                 "{\"name\":\"cpu\",\"weight\":1},{\"name\":\"memory\",\"weight\":1}]}}"),
+             a);
+}
+
+static int apply_provider(const char *name, struct scheduler_config *config, struct arena *a,
                           struct err *reterr)
 {
-    if (strcmp(name, "ClusterAutoscalerProvider") == 0)
-        add_args(profile, STR("NodeResourcesFit"),
-                 STR("{\"scoringStrategy\":{\"type\":\"MostAllocated\",\"resources\":["
-                     "{\"name\":\"cpu\",\"weight\":1},{\"name\":\"memory\",\"weight\":1}]}}"),
-                 a);
-    else if (*name && strcmp(name, "DefaultProvider") != 0)
-        return err_set(reterr, -EINVAL, "algorithm provider \"%s\" is not registered", name);
+    if (!*name || strcmp(name, "DefaultProvider") == 0)
+        return 0;
+    if (strcmp(name, "ClusterAutoscalerProvider") != 0)
+        return err_set(reterr, -EINVAL,
+                       "couldn't create scheduler using provider \"%s\": algorithm provider \"%s\" "
+                       "is not registered",
+                       name, name);
+    for (size_t i = 0; i < config->profiles.n; i++)
+        pack(&config->profiles.v[i], a);
     return 0;
 }
 
-static int apply(const struct scheduler_options *o, struct scheduler_config *config,
-                 struct arena *a, struct err *reterr)
+/* What counts where there is no --config. */
+static void apply_alone(const struct scheduler_options *o, struct scheduler_config *config,
+                        struct arena *a)
 {
     struct profile_config *profile = &config->profiles.v[0];
-    if (scheduler_options_given(o, "scheduler-name")) {
+    if (scheduler_options_given(o, "lock-object-name"))
+        config->leader_election.resource_name = str_of(o->retired.lock_object_name);
+    if (scheduler_options_given(o, "lock-object-namespace"))
+        config->leader_election.resource_namespace = str_of(o->retired.lock_object_namespace);
+    if (*o->retired.scheduler_name) {
         profile->scheduler_name = arena_new(a, struct str);
         *profile->scheduler_name = str_of(o->retired.scheduler_name);
     }
-    if (scheduler_options_given(o, "hard-pod-affinity-symmetric-weight"))
+    if (scheduler_options_given(o, "hard-pod-affinity-symmetric-weight") &&
+        !names_policy(&o->retired))
         add_args(
             profile, STR("InterPodAffinity"),
             arena_printf(a, "{\"hardPodAffinityWeight\":%d}", o->retired.hard_pod_affinity_weight),
             a);
-    return apply_provider(o->retired.algorithm_provider, profile, a, reterr);
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+void retired_check(const struct scheduler_options *o, struct complaints *out)
+{
+    const struct retired_flags *flags = &o->retired;
+    struct in6_addr ip;
+    if (flags->port < 0 || flags->port > 65535)
+        complaints_add(out,
+                       "--port %lld must be between 0 and 65535, inclusive. 0 for turning off "
+                       "insecure (HTTP) port",
+                       (long long)flags->port);
+    if (*flags->address && inet_pton(AF_INET, flags->address, &ip) != 1 &&
+        inet_pton(AF_INET6, flags->address, &ip) != 1)
+        complaints_add(out, "--address %s is an invalid IP address", flags->address);
+    if (flags->use_legacy_policy_config && !*flags->policy_config_file)
+        complaints_add(out, "policyConfigFile: Required value: required when "
+                            "--use-legacy-policy-config is true");
+    if (flags->hard_pod_affinity_weight < 0 || flags->hard_pod_affinity_weight > 100)
+        complaints_add(out,
+                       "hardPodAffinitySymmetricWeight: Invalid value: %d: not in valid range "
+                       "[0, 100]",
+                       flags->hard_pod_affinity_weight);
 }
 
 int retired_apply(const struct scheduler_options *o, struct arena *a,
                   struct scheduler_config *config, struct err *reterr)
 {
-    int r = apply_policy(o, a, config, reterr);
-    return r < 0 || *o->config_file ? r : apply(o, config, a, reterr);
+    int r = names_policy(&o->retired)
+                ? apply_policy(o, a, config, reterr)
+                : apply_provider(o->retired.algorithm_provider, config, a, reterr);
+    if (r == 0 && !*o->config_file)
+        apply_alone(o, config, a);
+    return r;
 }

@@ -2,10 +2,11 @@
 /*
  * scheduler_retired.h - flags that kube-scheduler had once and manifests still carry.
  *
- * Purpose:   what they say about the configuration, as 1.22 meant it. A Policy from a file or a
- *            ConfigMap takes the place of the profiles, also of those of a --config that says
- *            nothing about plugins; the name of the scheduler, a provider and weights count where
- *            there is no --config.
+ * Purpose:   what they say about the configuration, as the last release that had each meant it
+ *            (1.22; the name of the scheduler, providers and weights: 1.21). A Policy from a file
+ *            or a ConfigMap takes the place of profiles and extenders, also of those of a --config:
+ *            pods of default-scheduler are scheduled by it. Without a Policy a provider counts.
+ *            The name of the scheduler, the lock's and weights count where there is no --config.
  * Ownership: the configuration lives in the arena that is given.
  * Threading: one thread, at start; a ConfigMap is waited for.
  */
@@ -15,6 +16,10 @@
 #include "cmd/scheduler_flags.h"
 #include "engine/config.h"
 
+struct complaints;
+
+/* What is wrong with their values. */
+void retired_check(const struct scheduler_options *o, struct complaints *out);
 /* config: that of --config or the default one, with the address of the API server. */
 int retired_apply(const struct scheduler_options *o, struct arena *a,
                   struct scheduler_config *config, struct err *reterr) MUST_CHECK;

@@ -94,7 +94,9 @@ struct conversion {
     int64_t weight[ARRAY_LEN(priorities)];                          /* 0: not asked for */
     VEC(struct str) present, absent, prefer_present, prefer_absent; /* NodeLabel */
     VEC(struct str) affinity, anti_affinity;                        /* ServiceAffinity */
+    bool has_label_args, has_service_args;                          /* though perhaps empty ones */
     const struct policy_ratio *ratio;
+    const struct policy_priority *custom[3]; /* the last with each kind of argument */
     struct plugins_config *plugins;
     VEC(struct plugin_args) args;
 };
@@ -140,13 +142,13 @@ static int take_predicate(struct conversion *c, const struct policy_predicate *p
                        STR_ARG(p->name));
     if (arg->service_affinity) {
         PUSH_ALL(c->affinity, arg->service_affinity->labels);
-        c->has_predicate[SERVICE_AFFINITY] = true;
+        c->has_predicate[SERVICE_AFFINITY] = c->has_service_args = true;
     } else {
         if (arg->labels_presence->presence)
             PUSH_ALL(c->present, arg->labels_presence->labels);
         else
             PUSH_ALL(c->absent, arg->labels_presence->labels);
-        c->has_predicate[LABEL_PRESENCE] = true;
+        c->has_predicate[LABEL_PRESENCE] = c->has_label_args = true;
     }
     return 0;
 }
@@ -156,6 +158,7 @@ static size_t take_argument(struct conversion *c, const struct policy_priority_a
 {
     if (arg->service_anti_affinity) {
         vec_push(&c->anti_affinity, arg->service_anti_affinity->label);
+        c->has_service_args = true;
         return SERVICE_ANTI_AFFINITY;
     }
     if (arg->label_preference) {
@@ -163,10 +166,32 @@ static size_t take_argument(struct conversion *c, const struct policy_priority_a
             vec_push(&c->prefer_present, arg->label_preference->label);
         else
             vec_push(&c->prefer_absent, arg->label_preference->label);
+        c->has_label_args = true;
         return NODE_LABEL;
     }
     c->ratio = arg->ratio;
     return CAPACITY_RATIO;
+}
+
+/* Those with one kind of argument are one plugin: they weigh the same, and a ratio is told once. */
+static int check_custom(struct conversion *c, const struct policy_priority *p, size_t at,
+                        struct err *reterr)
+{
+    const struct policy_priority_argument *arg = p->argument;
+    size_t kind = arg->service_anti_affinity ? 0 : arg->label_preference ? 1 : 2;
+    const struct policy_priority *before = c->custom[kind];
+    c->custom[kind] = p;
+    if (before && arg->ratio)
+        return err_set(reterr, -EINVAL,
+                       "priorities[%zu].argument: priority \"%.*s\" redeclares custom priority "
+                       "\"RequestedToCapacityRatio\", from: \"%.*s\"",
+                       at, STR_ARG(p->name), STR_ARG(before->name));
+    if (before && before->weight != p->weight)
+        return err_set(reterr, -EINVAL,
+                       "priorities[%zu].weight: priority \"%.*s\" has a different weight with "
+                       "\"%.*s\", which is of the same kind",
+                       at, STR_ARG(p->name), STR_ARG(before->name));
+    return 0;
 }
 
 static int take_priority(struct conversion *c, const struct policy_priority *p, size_t at,
@@ -180,8 +205,9 @@ static int take_priority(struct conversion *c, const struct policy_priority *p, 
                        at, (long long)p->weight);
     if (arg && !!arg->service_anti_affinity + !!arg->label_preference + !!arg->ratio != 1)
         return err_set(reterr, -EINVAL, "priorities[%zu].argument: exactly 1 is required", at);
-    if (str_is(p->name, "EqualPriority"))
-        return 0;
+    int r = arg ? check_custom(c, p, at, reterr) : 0;
+    if (r < 0 || str_is(p->name, "EqualPriority"))
+        return r;
     size_t known = find_priority(
         str_is(p->name, "ServiceSpreadingPriority") ? STR("SelectorSpreadPriority") : p->name);
     bool needs_argument = known == NODE_LABEL || known == SERVICE_ANTI_AFFINITY;
@@ -192,11 +218,6 @@ static int take_priority(struct conversion *c, const struct policy_priority *p, 
                            STR_ARG(p->name));
         known = take_argument(c, arg);
     }
-    bool shared = known == NODE_LABEL || known == SERVICE_ANTI_AFFINITY || known == CAPACITY_RATIO;
-    if (shared && c->weight[known] && c->weight[known] != p->weight)
-        return err_set(reterr, -EINVAL,
-                       "priorities[%zu].weight: all priorities of this kind must have one weight",
-                       at);
     c->weight[known] = p->weight;
     return 0;
 }
@@ -306,7 +327,7 @@ static void add_all_args(struct conversion *c, int32_t hard_weight)
         add_label_args(c);
     if (c->affinity.n || c->anti_affinity.n)
         add_service_args(c);
-    if (c->weight[CAPACITY_RATIO] && c->ratio) {
+    if (c->weight[CAPACITY_RATIO]) {
         json_encode(&policy_ratio_type, c->ratio, &json);
         add_args(c, "RequestedToCapacityRatio", &json);
     }
@@ -375,6 +396,20 @@ static bool is_given(const struct json_value *doc, const char *key)
     return false;
 }
 
+/* Three of the names mean nothing without arguments, which others may have brought. */
+static int check_arguments(const struct conversion *c, struct err *reterr)
+{
+    const char *missing = NULL;
+    if (c->has_predicate[LABEL_PRESENCE] && !c->has_label_args)
+        missing = "predicates: CheckNodeLabelPresence: want args to be of type NodeLabelArgs";
+    else if (c->has_predicate[SERVICE_AFFINITY] && !c->has_service_args)
+        missing = "predicates: CheckServiceAffinity: want args to be of type ServiceAffinityArgs";
+    else if (c->weight[CAPACITY_RATIO] && !c->ratio)
+        missing = "priorities: RequestedToCapacityRatio: want args to be of type "
+                  "RequestedToCapacityRatioArgs";
+    return missing ? err_set(reterr, -EINVAL, "%s, got none", missing) : 0;
+}
+
 static int take_names(struct conversion *c, const struct json_value *doc,
                       const struct policy *policy, struct err *reterr)
 {
@@ -391,7 +426,7 @@ static int take_names(struct conversion *c, const struct json_value *doc,
         r = take_priority(c, &policy->priorities.v[i], i, reterr);
     /* No policy could do without these. */
     c->has_predicate[UNSCHEDULABLE] = c->has_predicate[TAINTS] = true;
-    return r;
+    return r < 0 ? r : check_arguments(c, reterr);
 }
 
 static void make_profile(struct conversion *c, int32_t hard_weight, struct scheduler_config *out)

@@ -11,7 +11,7 @@
 
 /* --- default plugins -------------------------------------------------------------------------- */
 
-enum beta { BETA_1 = 1 << 0, BETA_2 = 1 << 1, BETA_BOTH = BETA_1 | BETA_2 };
+enum beta { BETA_1 = 1 << 0, BETA_2 = 1 << 1, BETA_3 = 1 << 2, BETA_BOTH = BETA_1 | BETA_2 };
 
 /*
  * As in the last release that read the version, and what pods of today cannot do without:
@@ -56,6 +56,8 @@ static const struct {
     {POINT_PRE_SCORE, BETA_BOTH, STR_INIT("PodTopologySpread"), 0},
     {POINT_PRE_SCORE, BETA_BOTH, STR_INIT("TaintToleration"), 0},
     {POINT_PRE_SCORE, BETA_BOTH, STR_INIT("NodeAffinity"), 0},
+    {POINT_PRE_SCORE, BETA_2, STR_INIT("NodeResourcesFit"), 0},
+    {POINT_PRE_SCORE, BETA_2, STR_INIT("NodeResourcesBalancedAllocation"), 0},
     {POINT_SCORE, BETA_BOTH, STR_INIT("NodeResourcesBalancedAllocation"), 1},
     {POINT_SCORE, BETA_BOTH, STR_INIT("ImageLocality"), 1},
     {POINT_SCORE, BETA_BOTH, STR_INIT("InterPodAffinity"), 1},
@@ -92,6 +94,24 @@ struct plugins_config *plugins_without_defaults(struct arena *a)
     return plugins;
 }
 
+/*
+ * v1beta1 did not replace a default that the file enables again: it is there twice, and refused
+ * where the profile is made, unless the file disables it too.
+ */
+static void append(const struct plugin_section *own, const struct plugin_section *user,
+                   struct arena *a, struct plugin_section *ret_section)
+{
+    bool none = plugin_section_disables(user, STR("*"));
+    struct plugin_section out = {0};
+    out.enabled.v = arena_array(a, struct plugin_ref, own->enabled.n + user->enabled.n);
+    for (size_t i = 0; !none && i < own->enabled.n; i++)
+        if (!plugin_section_disables(user, own->enabled.v[i].name))
+            out.enabled.v[out.enabled.n++] = own->enabled.v[i];
+    for (size_t i = 0; i < user->enabled.n; i++)
+        out.enabled.v[out.enabled.n++] = user->enabled.v[i];
+    *ret_section = out;
+}
+
 static void merge_defaults(struct profile_config *p, enum beta version, struct arena *a)
 {
     static const struct plugins_config nothing;
@@ -103,7 +123,11 @@ static void merge_defaults(struct profile_config *p, enum beta version, struct a
         for (size_t i = 0; i < ARRAY_LEN(defaults); i++)
             if ((int)defaults[i].point == point && defaults[i].in & version)
                 plugin_section_push(&own, defaults[i].name, defaults[i].weight, a);
-        plugin_section_merge(own.enabled.v, own.enabled.n, &user->at[point], a, &merged->at[point]);
+        if (version == BETA_1)
+            append(&own, &user->at[point], a, &merged->at[point]);
+        else
+            plugin_section_merge(own.enabled.v, own.enabled.n, &user->at[point], a,
+                                 &merged->at[point]);
         merged->at[point].disabled.n = 0;
     }
     p->plugins = merged;
@@ -147,14 +171,18 @@ static void replace_limits(struct plugin_section *s, bool anyway)
     s->disabled.n = n;
 }
 
+static bool leaves_limits(const struct plugin_section *s)
+{
+    return !plugin_section_disables(s, STR("*")) &&
+           !plugin_section_disables(s, STR("NodeVolumeLimits"));
+}
+
 static void replace_all_limits(struct profile_config *p)
 {
     if (p->plugins) {
-        const struct plugin_section *multi = &p->plugins->multi_point;
-        bool anyway = !plugin_section_disables(multi, STR("*")) &&
-                      !plugin_section_disables(multi, STR("NodeVolumeLimits"));
+        bool anyway = leaves_limits(&p->plugins->multi_point);
         for (int i = 0; i < POINT_COUNT; i++)
-            replace_limits(&p->plugins->at[i], anyway);
+            replace_limits(&p->plugins->at[i], anyway && leaves_limits(&p->plugins->at[i]));
         replace_limits(&p->plugins->multi_point, anyway);
     }
     size_t n = 0;
@@ -162,6 +190,27 @@ static void replace_all_limits(struct profile_config *p)
         if (!is_replaced(p->plugin_config.v[i].name))
             p->plugin_config.v[n++] = p->plugin_config.v[i];
     p->plugin_config.n = n;
+}
+
+/* --- plugins that do the same ----------------------------------------------------------------- */
+
+/* In v1beta1 resources were scored by plugins of their own; NodeResourcesFit was not to do it too.
+ */
+static int check_scores(const struct profile_config *p, size_t at, struct err *reterr)
+{
+    static const char *const others[] = {"NodeResourcesLeastAllocated",
+                                         "NodeResourcesMostAllocated", "RequestedToCapacityRatio"};
+    const struct plugin_section *score = &p->plugins->at[POINT_SCORE];
+    size_t fit = 0;
+    while (fit < score->enabled.n && !str_is(score->enabled.v[fit].name, "NodeResourcesFit"))
+        fit++;
+    for (size_t i = 0; fit < score->enabled.n && i < ARRAY_LEN(others); i++)
+        if (section_has(score, str_of(others[i])))
+            return err_set(reterr, -EINVAL,
+                           "profiles[%zu].plugins.score.enabled[%zu]: Invalid value: "
+                           "\"NodeResourcesFit\": was conflict with [\"%s\"]: disable one of them",
+                           at, fit, others[i]);
+    return 0;
 }
 
 /* --- fields ----------------------------------------------------------------------------------- */
@@ -190,43 +239,108 @@ static int refuse(const struct json_value *object, const char *path, const char 
                    key);
 }
 
-/* Arguments may say that they are of the file's version. */
-static void rename_versions(struct json_value *profile, struct str version)
+static void set(struct json_value *object, const char *key, struct json_value value,
+                struct arena *a)
 {
-    struct json_value *entries = member(profile, "pluginConfig");
-    for (size_t i = 0; entries && entries->kind == JSON_ARRAY && i < entries->n; i++) {
-        struct json_value *args = member(&entries->items[i], "args");
-        struct json_value *said = args ? member(args, "apiVersion") : NULL;
-        if (said && said->kind == JSON_STRING && str_eq(said->text, version))
-            said->text = STR(CONFIG_API_VERSION);
-    }
+    drop(object, key);
+    struct json_member *members = arena_array(a, struct json_member, object->n_members + 1);
+    if (object->n_members)
+        memcpy(members, object->members, object->n_members * sizeof(*members));
+    value.line = object->line;
+    members[object->n_members++] = (struct json_member){str_of(key), value};
+    object->members = members;
 }
 
-static const char *const newer_points[] = {"placementGenerate", "placementScore"};
+/* Not there, null, or what the type has where nothing is said. */
+static bool is_unset(const struct json_value *v, const char *zero)
+{
+    return !v || v->kind == JSON_NULL ||
+           ((v->kind == JSON_STRING || v->kind == JSON_NUMBER) && str_is(v->text, zero));
+}
 
-static int check_profile_fields(struct json_value *profile, bool has_multi_point,
-                                struct err *reterr)
+/* v1beta1: constraints of one's own were enough to say that these count. */
+static void default_spreading(struct json_value *args, struct arena *a)
+{
+    const struct json_value *list = json_get(args, STR("defaultConstraints"));
+    if (list && list->kind == JSON_ARRAY && list->n && is_unset(member(args, "defaultingType"), ""))
+        set(args, "defaultingType", (struct json_value){.kind = JSON_STRING, .text = STR("List")},
+            a);
+}
+
+static void default_weights(struct json_value *args, struct arena *a)
+{
+    struct json_value *list = member(args, "resources");
+    for (size_t i = 0; list && list->kind == JSON_ARRAY && i < list->n; i++)
+        if (list->items[i].kind == JSON_OBJECT && is_unset(member(&list->items[i], "weight"), "0"))
+            set(&list->items[i], "weight",
+                (struct json_value){.kind = JSON_NUMBER, .text = STR("1")}, a);
+}
+
+static int take_early_args(struct str plugin, struct json_value *args, struct arena *a,
+                           struct err *reterr)
+{
+    if (str_is(plugin, "PodTopologySpread"))
+        default_spreading(args, a);
+    else if (str_is(plugin, "RequestedToCapacityRatio"))
+        default_weights(args, a);
+    else if (str_is(plugin, "InterPodAffinity"))
+        return refuse(args, "profiles[].pluginConfig[].args.", "ignorePreferredTermsOfExistingPods",
+                      reterr);
+    return 0;
+}
+
+static int take_args(struct json_value *profile, enum beta version, struct str said,
+                     struct arena *a, struct err *reterr)
+{
+    int r = 0;
+    struct json_value *entries = member(profile, "pluginConfig");
+    for (size_t i = 0; r == 0 && entries && entries->kind == JSON_ARRAY && i < entries->n; i++) {
+        struct json_value *args = member(&entries->items[i], "args");
+        if (!args || args->kind != JSON_OBJECT)
+            continue;
+        /* They may say that they are of the file's version. */
+        struct json_value *own = member(args, "apiVersion");
+        if (own && own->kind == JSON_STRING && str_eq(own->text, said))
+            own->text = STR(CONFIG_API_VERSION);
+        if (version == BETA_1)
+            r = take_early_args(json_get_text(&entries->items[i], STR("name")), args, a, reterr);
+    }
+    return r;
+}
+
+/* v1beta2 knew multiPoint and did not heed it. */
+static const struct {
+    const char *name;
+    unsigned in;
+} newer_points[] = {
+    {"placementGenerate", 0},
+    {"placementScore", 0},
+    {"preEnqueue", BETA_2 | BETA_3},
+    {"multiPoint", BETA_2 | BETA_3},
+};
+
+static int check_profile_fields(struct json_value *profile, enum beta version, struct err *reterr)
 {
     const struct json_value *plugins = json_get(profile, STR("plugins"));
     int r = refuse(profile, "profiles[].", "percentageOfNodesToScore", reterr);
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(newer_points); i++)
-        r = refuse(plugins, "profiles[].plugins.", newer_points[i], reterr);
-    if (r == 0 && !has_multi_point)
-        r = refuse(plugins, "profiles[].plugins.", "multiPoint", reterr);
+        if (!(newer_points[i].in & version))
+            r = refuse(plugins, "profiles[].plugins.", newer_points[i].name, reterr);
     return r;
 }
 
-static int read_fields(struct json_value *doc, bool has_multi_point, struct arena *a,
+static int read_fields(struct json_value *doc, enum beta version, struct arena *a,
                        struct scheduler_config *out, struct err *reterr)
 {
-    struct str version = json_get_text(doc, STR("apiVersion"));
+    struct str said = json_get_text(doc, STR("apiVersion"));
     struct json_value *profiles = member(doc, "profiles");
     int r = refuse(doc, "", "delayCacheUntilActive", reterr);
     for (size_t i = 0; r == 0 && profiles && profiles->kind == JSON_ARRAY && i < profiles->n; i++) {
         if (profiles->items[i].kind != JSON_OBJECT)
             continue;
-        r = check_profile_fields(&profiles->items[i], has_multi_point, reterr);
-        rename_versions(&profiles->items[i], version);
+        r = check_profile_fields(&profiles->items[i], version, reterr);
+        if (r == 0)
+            r = take_args(&profiles->items[i], version, said, a, reterr);
     }
     if (r == 0)
         r = json_value_decode(doc, &scheduler_config_type, JSON_STRICT, a, out, reterr);
@@ -241,18 +355,20 @@ static int from_lists(struct json_value *doc, enum beta version, struct arena *a
     /* Where health and metrics were served without TLS, which nobody does any more. */
     drop(doc, "healthzBindAddress");
     drop(doc, "metricsBindAddress");
-    int r = read_fields(doc, false, a, out, reterr);
+    int r = read_fields(doc, version, a, out, reterr);
     if (r < 0)
         return r;
     if (out->profiles.n == 0) {
         out->profiles.v = arena_new(a, struct profile_config);
         out->profiles.n = 1;
     }
-    for (size_t i = 0; i < out->profiles.n; i++) {
+    for (size_t i = 0; r == 0 && i < out->profiles.n; i++) {
         merge_defaults(&out->profiles.v[i], version, a);
         replace_all_limits(&out->profiles.v[i]);
+        if (version == BETA_1)
+            r = check_scores(&out->profiles.v[i], i, reterr);
     }
-    return 0;
+    return r;
 }
 
 int config_from_v1beta1(struct json_value *doc, struct arena *a, struct scheduler_config *out,
@@ -270,7 +386,7 @@ int config_from_v1beta2(struct json_value *doc, struct arena *a, struct schedule
 int config_from_v1beta3(struct json_value *doc, struct arena *a, struct scheduler_config *out,
                         struct err *reterr)
 {
-    int r = read_fields(doc, true, a, out, reterr);
+    int r = read_fields(doc, BETA_3, a, out, reterr);
     for (size_t i = 0; r == 0 && i < out->profiles.n; i++)
         replace_all_limits(&out->profiles.v[i]);
     return r;

@@ -46,8 +46,11 @@ class Both:
     def __exit__(self, *_):
         self.dir.cleanup()
 
+    def path(self, name):
+        return os.path.join(self.dir.name, name)
+
     def write(self, name, text):
-        path = os.path.join(self.dir.name, name)
+        path = self.path(name)
         with open(path, "w") as f:
             f.write(text)
         return path

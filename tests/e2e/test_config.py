@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configuration files, beside the real kube-scheduler: what it takes berth takes, and prints the
 same with --write-config-to; what it refuses berth refuses, in the same words where they are about
-values. Older versions and Policy are compared with what their last releases did."""
+values. Older versions and Policy: what convert makes of them; their last releases are in
+test_old_configs."""
 
 import json
 import re
@@ -452,7 +453,8 @@ def what_convert_writes_kube_scheduler_takes(both):
 def fields_that_a_version_did_not_have_are_refused(both):
     for version, text, part in [("v1beta3", "delayCacheUntilActive: true", "delayCacheUntilActive"),
                                 ("v1beta3", profile("percentageOfNodesToScore: 5"), "percentage"),
-                                ("v1beta2", plugins("multiPoint: {}"), "multiPoint"),
+                                ("v1beta1", plugins("multiPoint: {}"), "multiPoint"),
+                                ("v1beta1", plugins("preEnqueue: {}"), "preEnqueue"),
                                 ("v1beta1", plugins("placementScore: {}"), "placementScore"),
                                 ("v1beta2", "unknown: 1", "unknown"),
                                 ("v1alpha2", "", "v1alpha2")]:

@@ -115,15 +115,13 @@ def the_map_counts_before_the_file_unless_the_legacy_way_is_asked_for(c):
 
 
 @test
-def a_policy_takes_the_place_of_the_profile_of_a_configuration(c):
+def a_policy_takes_the_place_of_all_profiles_of_a_configuration(c):
+    """As in 1.22: pods of default-scheduler are scheduled, whatever the names were."""
     make_world(c)
-    config = berth.scheduler_config(c, "named", profiles=[{"schedulerName": "mine"}])
-    for text, node in ((PACK, "used"), (SPREAD, "free")):
-        equal(place(c, f"--policy-config-file={file(c, text)}", config=config, scheduler="mine"),
-              node, "node")
-    both = berth.scheduler_config(c, "both", profiles=berth.PROFILES)
-    contains(refused(c, f"--policy-config-file={file(c, PACK)}", config=both), both, "policy.json",
-             "cannot set a Plugin config and Policy config")
+    named = berth.scheduler_config(c, "named", profiles=[{"schedulerName": "mine"}])
+    several = berth.scheduler_config(c, "several", profiles=berth.PROFILES)
+    for config, text, node in ((named, PACK, "used"), (several, SPREAD, "free")):
+        equal(place(c, f"--policy-config-file={file(c, text)}", config=config), node, "node")
 
 
 @test

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Older versions and Policy: what they mean in terms of v1. */
+/*
+ * Older versions and Policy: what they mean in terms of v1. What their last releases made of many
+ * more of them is test_old_configs.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -88,6 +91,36 @@ static void v1beta2_merges_the_file_into_its_defaults(void **state)
     arena_release(&r.arena);
 }
 
+/* v1beta1 did not merge by name, took its own constraints for meant, and weighed what was not. */
+static void v1beta1_had_ways_of_its_own(void **state)
+{
+    (void)state;
+    struct read r;
+    read_good(&r, BETA_1
+              "profiles: [{plugins: {score: {disabled: [{name: TaintToleration}], enabled: [{name: "
+              "TaintToleration, weight: 4}]}}, pluginConfig: [{name: PodTopologySpread, args: "
+              "{defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: "
+              "ScheduleAnyway}]}}, {name: RequestedToCapacityRatio, args: {shape: [{utilization: 0,"
+              " score: 0}], resources: [{name: cpu}, {name: a.b/c, weight: 2}]}}]}]\n");
+    assert_point(&r, POINT_SCORE,
+                 "NodeResourcesBalancedAllocation=1 ImageLocality=1 InterPodAffinity=1 "
+                 "NodeResourcesLeastAllocated=1 NodeAffinity=1 NodePreferAvoidPods=10000 "
+                 "PodTopologySpread=2 TaintToleration=4");
+    assert_non_null(strstr(args_of(&r, "PodTopologySpread"), "\"defaultingType\":\"List\""));
+    assert_non_null(strstr(args_of(&r, "RequestedToCapacityRatio"),
+                           "[{\"name\":\"cpu\",\"weight\":1},{\"name\":\"a.b/c\",\"weight\":2}]"));
+    arena_release(&r.arena);
+    /* What is wrong stays wrong. */
+    struct err err = {0};
+    arena_init(&r.arena, 0);
+    assert_true(config_load("f",
+                            STR(BETA_1 "profiles: [{pluginConfig: [{name: PodTopologySpread, args: "
+                                       "{defaultConstraints: [1], defaultingType: 5}}]}]\n"),
+                            &r.arena, &r.config, &err) == 0);
+    assert_non_null(strstr(args_of(&r, "PodTopologySpread"), "\"defaultingType\":5"));
+    arena_release(&r.arena);
+}
+
 /* What counted the disks of one cloud is one plugin today. */
 static void plugins_for_the_disks_of_clouds_are_one(void **state)
 {
@@ -98,6 +131,8 @@ static void plugins_for_the_disks_of_clouds_are_one(void **state)
                " pluginConfig: [{name: EBSLimits}]}]\n",
         BETA_3 "profiles: [{plugins: {multiPoint: {disabled: [{name: NodeVolumeLimits}]}, filter: "
                "{enabled: [{name: AzureDiskLimits}]}}}]\n",
+        BETA_3 "profiles: [{plugins: {filter: {disabled: [{name: '*'}], enabled: [{name: "
+               "EBSLimits}]}}}]\n",
     };
     struct read r;
     for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
@@ -195,7 +230,13 @@ static void what_they_never_had_is_refused(void **state)
         const char *text, *contains;
     } cases[] = {
         {BETA_1 "delayCacheUntilActive: true\n", "line 3: delayCacheUntilActive"},
-        {BETA_2 "profiles: [{plugins: {multiPoint: {}}}]\n", "multiPoint"},
+        {BETA_1 "profiles: [{plugins: {multiPoint: {}}}]\n", "multiPoint"},
+        {BETA_1 "profiles: [{plugins: {preEnqueue: {}}}]\n", "preEnqueue"},
+        {BETA_1 "profiles: [{pluginConfig: [{name: InterPodAffinity, args: "
+                "{ignorePreferredTermsOfExistingPods: true}}]}]\n",
+         "ignorePreferredTermsOfExistingPods"},
+        {BETA_1 "profiles: [{plugins: {score: {enabled: [{name: NodeResourcesFit}]}}}]\n",
+         "profiles[0].plugins.score.enabled[8]"},
         {BETA_3 "healthzBindAddress: x\n", "healthzBindAddress"},
         {BETA_3 "profiles: [1]\n", "profiles"},
         {BETA_2 "profiles: [{plugins: 1}]\n", "plugins"},
@@ -208,6 +249,13 @@ static void what_they_never_had_is_refused(void **state)
         {POLICY "priorities: [{name: a, weight: 1, argument: {labelPreference: {label: x}}}, "
                 "{name: b, weight: 2, argument: {labelPreference: {label: w}}}]\n",
          "priorities[1].weight"},
+        {POLICY "predicates: [{name: CheckNodeLabelPresence}]\n", "NodeLabelArgs"},
+        {POLICY "predicates: [{name: CheckServiceAffinity}]\n", "ServiceAffinityArgs"},
+        {POLICY "priorities: [{name: RequestedToCapacityRatio, weight: 1}]\n", "CapacityRatioArgs"},
+        {POLICY "priorities: [{name: a, weight: 1, argument: {requestedToCapacityRatioArguments: "
+                "{shape: []}}}, {name: b, weight: 1, argument: "
+                "{requestedToCapacityRatioArguments: {shape: []}}}]\n",
+         "priorities[1].argument"},
         {POLICY "extenders: [{tlsConfig: {x: 1}}]\n", "extenders[0]"},
         {POLICY "hardPodAffinitySymmetricWeight: -1\n", "hardPodAffinitySymmetricWeight"},
         {POLICY "predicate: []\n", "predicate"},
@@ -228,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(v1beta1_names_every_default),
         cmocka_unit_test(v1beta2_merges_the_file_into_its_defaults),
+        cmocka_unit_test(v1beta1_had_ways_of_its_own),
         cmocka_unit_test(plugins_for_the_disks_of_clouds_are_one),
         cmocka_unit_test(arguments_of_a_version_become_v1),
         cmocka_unit_test(a_policy_without_lists_has_the_usual),
