@@ -257,8 +257,10 @@ static void add_sanitized(struct buf *out, struct str text)
 static void respond_forbidden(struct serving_request *r, struct str why)
 {
     struct buf raw = BUF_INIT, message = BUF_INIT;
-    buf_add_printf(&raw, "User \"%s\" cannot %.*s path \"%.*s\"", r->user, STR_ARG(r->verb),
-                   STR_ARG(r->path));
+    buf_add_cstr(&raw, "User ");
+    log_quote(&raw, str_of(r->user));
+    buf_add_printf(&raw, " cannot %.*s path ", STR_ARG(r->verb));
+    log_quote(&raw, r->path);
     buf_add_cstr(&message, "forbidden: ");
     add_sanitized(&message, buf_str(&raw));
     if (why.n)

@@ -361,7 +361,9 @@ static void h1_respond(struct http_stream *stream, int status, const struct http
     if (!stream->remote_end || c->base.draining ||
         (content_length < 0 && body && !c->chunked && !stream->head_request))
         c->close_after = true;
-    buf_add_printf(out, "HTTP/1.1 %d %s\r\n", status, http_status_text(status));
+    buf_add_printf(out, "HTTP/1.1 %d %s\r\nDate: ", status, http_status_text(status));
+    http_add_date(out, time_wall());
+    buf_add(out, "\r\n", 2);
     add_headers(out, headers, n);
     if (c->chunked)
         buf_add_cstr(out, "Transfer-Encoding: chunked\r\n");

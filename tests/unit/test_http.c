@@ -151,6 +151,7 @@ static void handle(void *ctx, struct http_exchange *x)
 
 struct result {
     bool done, retryable;
+    bool dated; /* there was a Date */
     int code, status;
     struct err err;
     struct buf body;
@@ -1750,6 +1751,7 @@ static void fetched(void *ctx, int code, struct http_response *response, const s
     r->code = code;
     if (response) {
         r->status = response->status;
+        r->dated = str_ends(http_headers_get(&response->headers, "Date"), STR(" GMT"));
         struct str v = http_headers_get(&response->headers, "X-METHOD");
         memcpy(r->header, v.p, MIN(v.n, sizeof(r->header) - 1));
         buf_add_str(&r->body, buf_str(&response->body));
@@ -1770,6 +1772,7 @@ static void test_fetch(void **state)
         UNTIL(&w, r.done);
         assert_int_equal(r.code, 0);
         assert_string_equal(r.header, "PATCH");
+        assert_true(r.dated);
         assert_true(str_is(buf_str(&r.body), "patch"));
         result_clear(&r);
         request = get("/stream/2000");
@@ -1782,9 +1785,29 @@ static void test_fetch(void **state)
     }
 }
 
+static void test_date(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t seconds;
+        const char *text;
+    } rows[] = {
+        {0, "Thu, 01 Jan 1970 00:00:00 GMT"},
+        {784111777, "Sun, 06 Nov 1994 08:49:37 GMT"},
+        {1709251199, "Thu, 29 Feb 2024 23:59:59 GMT"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct buf text = BUF_INIT;
+        http_add_date(&text, rows[i].seconds * NSEC_PER_SEC + NSEC_PER_SEC - 1);
+        assert_string_equal(buf_cstr(&text), rows[i].text);
+        buf_release(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_date),
         cmocka_unit_test(test_echo),
         cmocka_unit_test(test_no_body),
         cmocka_unit_test(test_big),
