@@ -159,6 +159,16 @@ void serving_respond(struct serving_request *r, int status, const char *type, un
     respond(r, status, headers, flags & RESPOND_NOSNIFF ? 2 : 1, body);
 }
 
+void serving_respond_metrics(struct serving_request *r, struct str text)
+{
+    char since[24];
+    int n = snprintf(since, sizeof(since), "%lld", (long long)(r->serving->started / NSEC_PER_SEC));
+    struct http_header headers[2] = {
+        HTTP_HEADER("content-type", STR(METRICS_TEXT)),
+        HTTP_HEADER("process-start-time-unix", ((struct str){since, (size_t)n}))};
+    respond(r, 200, headers, 2, text);
+}
+
 void serving_respond_not_found(struct serving_request *r)
 {
     serving_respond(r, 404, PLAIN_TEXT, RESPOND_NOSNIFF, STR("404 page not found\n"));

@@ -26,7 +26,7 @@ void serve_metrics(struct serving_request *r)
     }
     if (metrics)
         metrics_write(metrics, &text);
-    serving_respond(r, 200, METRICS_TEXT, 0, buf_str(&text));
+    serving_respond_metrics(r, buf_str(&text));
     buf_release(&text);
 }
 
@@ -36,7 +36,7 @@ void serve_resource_metrics(struct serving_request *r)
     struct buf text = BUF_INIT;
     if (o->write_resource_metrics)
         o->write_resource_metrics(o->page_ctx, &text);
-    serving_respond(r, 200, METRICS_TEXT, 0, buf_str(&text));
+    serving_respond_metrics(r, buf_str(&text));
     buf_release(&text);
 }
 
