@@ -220,7 +220,9 @@ static bool may_parse(const struct h1_conn *c)
     const struct http_stream *s = c->base.streams;
     if (s)
         return !(s->paused && (s->head_seen || c->base.server)) && !s->remote_end;
-    return c->base.server && !c->base.draining;
+    /* Who does not take his answers gets no more of them. */
+    return c->base.server && !c->base.draining &&
+           transport_queued(c->base.transport) <= HTTP_HIGH_WATER;
 }
 
 static void receive(struct h1_conn *c, struct str data)
@@ -288,6 +290,8 @@ static void on_drained(struct transport *t)
     if (s && s->filled) {
         s->filled = false;
         c->base.events->on_drain(s);
+    } else if (!s && c->in.n) {
+        loop_task_schedule(loop_of(c), &c->again); /* requests may have waited for this */
     }
 }
 

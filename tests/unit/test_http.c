@@ -1173,6 +1173,53 @@ static int connect_to(uint16_t port)
     return fd;
 }
 
+/* Takes what has been answered so far; nothing is made of it. */
+static void swallow(int fd)
+{
+    char bytes[65536];
+    while (recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+        ;
+}
+
+/* Who asks on and on and does not listen is not listened to any more, until he does. */
+static void test_many_requests_and_no_ear(void **state)
+{
+    (void)state;
+    struct setting s = {.mode = PLAIN_H1};
+    struct world w;
+    struct buf request = BUF_INIT;
+    const size_t n = 16384; /* with answers of more than 64 MB */
+    start(&w, &s);
+    int fd = connect_to(http_server_port(w.server));
+    buf_add_printf(&request, "GET /echo?%04000d HTTP/1.1\r\nHost: h\r\n\r\n", 0);
+    size_t sent = 0, total = n * request.n;
+    bool deaf = true;
+    for (int idle = 0; sent < total && idle < 200;) {
+        size_t at = sent % request.n;
+        ssize_t got = send(fd, request.p + at, request.n - at, MSG_DONTWAIT | MSG_NOSIGNAL);
+        sent += got > 0 ? (size_t)got : 0;
+        idle = got > 0 ? 0 : idle + 1;
+        loop_step(w.loop, got > 0 ? 0 : NSEC_PER_MSEC);
+        if (deaf && idle == 200) {
+            idle = 0;
+            deaf = false;
+        }
+        if (!deaf)
+            swallow(fd);
+    }
+    assert_false(deaf);
+    assert_int_equal(sent, total);
+    int64_t end = time_mono() + GUARD;
+    while (w.handled < n && time_mono() < end) {
+        swallow(fd);
+        loop_step(w.loop, NSEC_PER_MSEC);
+    }
+    assert_int_equal(w.handled, n);
+    close(fd);
+    buf_release(&request);
+    stop(&w);
+}
+
 static void test_slow_client(void **state)
 {
     (void)state;
@@ -1835,6 +1882,7 @@ int main(void)
         cmocka_unit_test(test_shutdown_deadline),
         cmocka_unit_test(test_goaway),
         cmocka_unit_test(test_answer_after_free),
+        cmocka_unit_test(test_many_requests_and_no_ear),
         cmocka_unit_test(test_slow_client),
         cmocka_unit_test(test_answer_is_not_taken_back),
         cmocka_unit_test(test_slow_reader),
