@@ -128,6 +128,8 @@ static void handle(void *ctx, struct http_exchange *x)
         pour(x);
     } else if (str_starts(x->path, STR("/status/"))) {
         http_respond(x, (int)number_in(x->path), NULL, 0, STR("text"));
+    } else if (str_is(x->path, "/padded")) {
+        http_respond(x, 200, NULL, 0, http_headers_get(&x->headers, "x-padded"));
     } else if (str_is(x->path, "/hold")) {
         hold(w, x);
     } else if (str_is(x->path, "/watch")) {
@@ -1832,6 +1834,27 @@ static void test_fetch(void **state)
     }
 }
 
+/* "Authorization: Bearer ", of an empty token: Go sends it as it is. */
+static void test_blanks_around_values(void **state)
+{
+    (void)state;
+    EACH_MODE(s)
+    {
+        struct world w;
+        struct result r = {0};
+        struct http_header padded = HTTP_HEADER("X-Padded", STR(" a b\t"));
+        struct http_request request = get("/padded");
+        request.headers = &padded;
+        request.n_headers = 1;
+        start(&w, &s);
+        fetch(&w, request, &r);
+        assert_int_equal(r.code, 0);
+        assert_true(str_is(buf_str(&r.body), "a b"));
+        result_clear(&r);
+        stop(&w);
+    }
+}
+
 static void test_date(void **state)
 {
     (void)state;
@@ -1854,6 +1877,7 @@ static void test_date(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blanks_around_values),
         cmocka_unit_test(test_date),
         cmocka_unit_test(test_echo),
         cmocka_unit_test(test_no_body),
