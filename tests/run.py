@@ -339,9 +339,14 @@ def fuzz(tally, name, seconds):
     tally.fail(f"fuzz_{name}: {done.how()}", "\n".join(done.lines[-200:]) + "\n" + repeat)
 
 
+# Upstream's gates for groups beyond those without which there are none.
+GROUP_GATES = ([], ["-feature-gates=WorkloadAwarePreemption=true"],
+               ["-feature-gates=TopologyAwareWorkloadScheduling=true,WorkloadAwarePreemption=true"])
+
+
 def phase_oracle(tally, options):
     """The cases that once differed and random ones, the same in every run. Fewer of them once more
-    with sanitizers and a feature gate, since a sanitizer takes long to start."""
+    with sanitizers and a feature gate, since a sanitizer takes long to start. Then groups of pods."""
     san = "SAN=address,undefined"
     if not (build(tally, "make build/berth", "build/berth")
             and build(tally, f"make {san} build/address/berth", san, "build/address/berth")):
@@ -354,7 +359,9 @@ def phase_oracle(tally, options):
     kept = sorted(glob.glob("tests/oracle/cases/*.json", root_dir=ROOT))
     for more in (["-berth=build/berth", "-seed=1", "-cases=1500", *kept],
                  ["-berth=build/address/berth", "-seed=1001", "-cases=100",
-                  "-feature-gates=TaintTolerationComparisonOperators=true"]):
+                  "-feature-gates=TaintTolerationComparisonOperators=true"],
+                 *[["-berth=build/berth", "-groups", "-seed=1", "-cases=100", *gates]
+                   for gates in GROUP_GATES]):
         show_tap(tally, oracle + more, "oracle", ORACLE_TIMEOUT, details=True, env=sanitizer_env())
 
 

@@ -99,7 +99,7 @@ int node_preferences_compile(const struct node_affinity *affinity, struct arena 
     return 0;
 }
 
-bool node_term_matches(const struct node_term *term, const str_map *labels, struct str node_name)
+static bool term_matches(const struct node_term *term, const str_map *labels, struct str node_name)
 {
     if (!str_empty(term->broken) || !selector_matches(&term->labels, labels))
         return false;
@@ -116,7 +116,7 @@ bool node_term_matches(const struct node_term *term, const str_map *labels, stru
 bool node_terms_match(const struct node_terms *terms, const str_map *labels, struct str node_name)
 {
     for (size_t i = 0; i < terms->v.n; i++)
-        if (node_term_matches(&terms->v.v[i], labels, node_name))
+        if (term_matches(&terms->v.v[i], labels, node_name))
             return true;
     return false;
 }
@@ -126,7 +126,7 @@ int64_t node_preferences_score(const struct node_terms *terms, const str_map *la
 {
     int64_t score = 0;
     for (size_t i = 0; i < terms->v.n; i++)
-        if (node_term_matches(&terms->v.v[i], labels, node_name))
+        if (term_matches(&terms->v.v[i], labels, node_name))
             score += terms->v.v[i].weight;
     return score;
 }

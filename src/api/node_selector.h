@@ -49,8 +49,6 @@ int node_preferences_compile(const struct node_affinity *affinity, struct arena 
 int64_t node_preferences_score(const struct node_terms *terms, const str_map *labels,
                                struct str node_name);
 
-bool node_term_matches(const struct node_term *term, const str_map *labels, struct str node_name);
-
 /* What a pod demands: the labels in its nodeSelector, and its required node affinity. */
 struct required_node_affinity {
     struct selector node_selector;

@@ -90,33 +90,18 @@ int requirement_compile(struct requirement *r, struct arena *a, struct err *rete
     return 0;
 }
 
-static bool has_value(const struct requirement *r, struct str value)
-{
-    size_t from = 0, to = r->values.n;
-    while (from < to) {
-        size_t mid = from + (to - from) / 2;
-        int c = str_cmp(r->values.v[mid], value);
-        if (c == 0)
-            return true;
-        if (c < 0)
-            from = mid + 1;
-        else
-            to = mid;
-    }
-    return false;
-}
-
-bool requirement_matches(const struct requirement *r, const struct str *value)
+/* value: what the labels hold for the key, NULL where they lack it. */
+static bool requirement_matches(const struct requirement *r, const struct str *value)
 {
     int64_t number;
     switch (r->op) {
     case SELECTOR_IN:
     case SELECTOR_EQUALS:
     case SELECTOR_DOUBLE_EQUALS:
-        return value && has_value(r, *value);
+        return value && str_sorted_has(r->values.v, r->values.n, *value);
     case SELECTOR_NOT_IN:
     case SELECTOR_NOT_EQUALS:
-        return !value || !has_value(r, *value);
+        return !value || !str_sorted_has(r->values.v, r->values.n, *value);
     case SELECTOR_EXISTS:
         return value;
     case SELECTOR_DOES_NOT_EXIST:

@@ -45,8 +45,6 @@ struct selector {
  * the number. -EINVAL where upstream would refuse it.
  */
 int requirement_compile(struct requirement *r, struct arena *a, struct err *reterr) MUST_CHECK;
-/* value: what the labels hold for the key, NULL where they lack it. */
-bool requirement_matches(const struct requirement *r, const struct str *value);
 /* The operator that an API object calls so; false for what is none of In … Lt. */
 bool selector_op_parse(struct str name, enum selector_op *ret_op) MUST_CHECK;
 

@@ -2,8 +2,8 @@
 #include "base/bitset.h"
 
 /*
- * The bits of the last word beyond n are always clear: counting and searching need no mask, and
- * growing finds clear bits.
+ * The bits of the last word beyond n are always clear: counting needs no mask, and growing finds
+ * clear bits.
  */
 static void clear_tail(struct bitset *s)
 {
@@ -35,33 +35,11 @@ void bitset_resize(struct bitset *s, size_t n)
     clear_tail(s);
 }
 
-void bitset_fill(struct bitset *s, bool value)
-{
-    if (!s->n)
-        return;
-    memset(s->words, value ? 0xff : 0, BITSET_WORDS(s->n) * sizeof(*s->words));
-    clear_tail(s);
-}
-
 void bitset_and(struct bitset *dst, const struct bitset *src)
 {
     assert(dst->n == src->n);
     for (size_t i = 0; i < BITSET_WORDS(dst->n); i++)
         dst->words[i] &= src->words[i];
-}
-
-void bitset_or(struct bitset *dst, const struct bitset *src)
-{
-    assert(dst->n == src->n);
-    for (size_t i = 0; i < BITSET_WORDS(dst->n); i++)
-        dst->words[i] |= src->words[i];
-}
-
-void bitset_andnot(struct bitset *dst, const struct bitset *src)
-{
-    assert(dst->n == src->n);
-    for (size_t i = 0; i < BITSET_WORDS(dst->n); i++)
-        dst->words[i] &= ~src->words[i];
 }
 
 size_t bitset_count(const struct bitset *s)
@@ -70,18 +48,4 @@ size_t bitset_count(const struct bitset *s)
     for (size_t i = 0; i < BITSET_WORDS(s->n); i++)
         count += (size_t)__builtin_popcountll(s->words[i]);
     return count;
-}
-
-size_t bitset_next(const struct bitset *s, size_t i)
-{
-    if (i >= s->n)
-        return s->n;
-    size_t w = i / 64;
-    uint64_t word = s->words[w] & (UINT64_MAX << (i % 64));
-    while (!word) {
-        if (++w == BITSET_WORDS(s->n))
-            return s->n;
-        word = s->words[w];
-    }
-    return w * 64 + (size_t)__builtin_ctzll(word);
 }

@@ -23,7 +23,6 @@ void bitset_init(struct bitset *s, size_t n);
 void bitset_release(struct bitset *s);
 /* Bits beyond the old size come up clear. */
 void bitset_resize(struct bitset *s, size_t n);
-void bitset_fill(struct bitset *s, bool value);
 
 static inline bool bitset_get(const struct bitset *s, size_t i)
 {
@@ -38,12 +37,8 @@ static inline void bitset_unset(struct bitset *s, size_t i)
     s->words[i / 64] &= ~((uint64_t)1 << (i % 64));
 }
 
-/* dst = dst AND src, OR, AND NOT; both of the same size. */
+/* dst = dst AND src; both of the same size. */
 void bitset_and(struct bitset *dst, const struct bitset *src);
-void bitset_or(struct bitset *dst, const struct bitset *src);
-void bitset_andnot(struct bitset *dst, const struct bitset *src);
 size_t bitset_count(const struct bitset *s);
-/* The first set bit at or after i; s->n where there is none. */
-size_t bitset_next(const struct bitset *s, size_t i);
 
 #endif

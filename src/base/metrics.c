@@ -290,19 +290,3 @@ double metric_value(const struct metric *s)
         count += atomic_load_explicit(&s->buckets[i], memory_order_relaxed);
     return (double)count;
 }
-
-/* --- buckets ---------------------------------------------------------------------------------- */
-
-/* Step by step, not by powers and products: the bounds are to be the same doubles as upstream's. */
-
-void metric_buckets_exponential(double start, double factor, size_t n, double *out)
-{
-    for (size_t i = 0; i < n; i++)
-        out[i] = i ? out[i - 1] * factor : start;
-}
-
-void metric_buckets_linear(double start, double width, size_t n, double *out)
-{
-    for (size_t i = 0; i < n; i++)
-        out[i] = i ? out[i - 1] + width : start;
-}

@@ -131,10 +131,4 @@ struct metrics_rules {
  */
 void metrics_govern(struct metrics *m, const struct metrics_rules *rules);
 
-/* --- buckets ---------------------------------------------------------------------------------- */
-
-/* The usual bucket lists: start * factor^i and start + width * i. Fills out[n]. */
-void metric_buckets_exponential(double start, double factor, size_t n, double *out);
-void metric_buckets_linear(double start, double width, size_t n, double *out);
-
 #endif

@@ -12,6 +12,22 @@ int str_cmp(struct str a, struct str b)
     return (a.n > b.n) - (a.n < b.n);
 }
 
+bool str_sorted_has(const struct str *v, size_t n, struct str s)
+{
+    size_t from = 0, to = n;
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        int c = str_cmp(v[mid], s);
+        if (c == 0)
+            return true;
+        if (c < 0)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return false;
+}
+
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;

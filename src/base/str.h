@@ -54,6 +54,8 @@ static inline struct str str_slice(struct str s, size_t from, size_t to)
 
 /* Order of bytes, as Go compares strings. */
 int str_cmp(struct str a, struct str b);
+/* Is it among these, which are in the order of str_cmp? */
+bool str_sorted_has(const struct str *v, size_t n, struct str s);
 /* The same, over ASCII letters without regard to case: equality only. */
 bool str_eq_fold(struct str a, struct str b);
 bool str_starts(struct str s, struct str prefix);

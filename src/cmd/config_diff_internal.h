@@ -20,7 +20,6 @@ enum change_kind {
     CHANGE_ORDER,
     CHANGE_ARGUMENTS,
 };
-extern const char *const change_kind_names[];
 
 struct change {
     enum change_kind kind;

@@ -3,7 +3,7 @@
 #include "cmd/plugin_words.h"
 #include "codec/json.h"
 
-const char *const change_kind_names[] = {
+static const char *const kind_names[] = {
     [CHANGE_SETTING] = "setting", [CHANGE_ADDED] = "added", [CHANGE_REMOVED] = "removed",
     [CHANGE_WEIGHT] = "weight",   [CHANGE_ORDER] = "order", [CHANGE_ARGUMENTS] = "arguments",
 };
@@ -138,7 +138,7 @@ void changes_write_json(const change_list *changes, struct buf *out)
     buf_add_cstr(out, "{\"changes\":[");
     for (size_t i = 0; i < changes->n; i++) {
         const struct change *c = &changes->v[i];
-        buf_add_printf(out, "%s\n {\"change\":\"%s\"", i ? "," : "", change_kind_names[c->kind]);
+        buf_add_printf(out, "%s\n {\"change\":\"%s\"", i ? "," : "", kind_names[c->kind]);
         write_member(out, "profile", c->profile);
         write_member(out, "point", c->point ? str_of(c->point) : (struct str){0});
         write_member(out, c->kind == CHANGE_SETTING ? "setting" : "plugin", c->what);

@@ -4,6 +4,7 @@
 #include "api/resources.h"
 #include "base/metrics.h"
 #include "base/vec.h"
+#include "net/offload.h"
 
 /* In order of their names: that in which they are written. */
 #define LABELS {"namespace", "node", "pod", "priority", "resource", "scheduler", "unit"}
@@ -30,6 +31,13 @@ struct row {
 
 typedef VEC(struct row) rows_vec;
 
+struct resource_metrics {
+    VEC(struct object *) pods; /* a reference on each */
+    struct buf text;
+    resource_metrics_fn *fn; /* NULL: cancelled. The loop's thread only. */
+    void *ctx;
+};
+
 struct page {
     rows_vec requests, limits;
     struct arena arena; /* of one pod */
@@ -51,10 +59,8 @@ static bool has_ended(const struct pod *pod)
                                                str_is(pod->status.phase, POD_PHASE_FAILED));
 }
 
-static void add_pod(void *ctx, struct object *object)
+static void add_pod(struct page *page, const struct pod *pod)
 {
-    struct page *page = ctx;
-    const struct pod *pod = object_pod(object);
     quantity_map requests, limits;
     if (has_ended(pod))
         return;
@@ -112,14 +118,64 @@ static void write_family(const struct metric_desc *desc, rows_vec *rows, struct 
     }
 }
 
-void resource_metrics_write(const struct world *world, struct buf *out)
+static void write_page(void *ctx)
 {
+    struct resource_metrics *m = ctx;
     struct page page = {0};
     arena_init(&page.arena, 4096);
-    world_each_pod(world, add_pod, &page);
-    write_family(&limit_desc, &page.limits, out);
-    write_family(&request_desc, &page.requests, out);
+    for (size_t i = 0; i < m->pods.n; i++)
+        add_pod(&page, object_pod(m->pods.v[i]));
+    write_family(&limit_desc, &page.limits, &m->text);
+    write_family(&request_desc, &page.requests, &m->text);
     arena_release(&page.arena);
     vec_release(&page.limits);
     vec_release(&page.requests);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void give_back(void *ctx)
+{
+    struct resource_metrics *m = ctx;
+    for (size_t i = 0; i < m->pods.n; i++)
+        object_unref(m->pods.v[i]);
+    vec_release(&m->pods);
+    buf_release(&m->text);
+    free(m);
+}
+
+static void deliver(void *ctx)
+{
+    struct resource_metrics *m = ctx;
+    if (m->fn)
+        m->fn(m->ctx, buf_str(&m->text));
+    give_back(m);
+}
+
+static const struct offload job = {.work = write_page, .done = deliver, .gone = give_back};
+
+static void take_pod(void *ctx, struct object *pod)
+{
+    struct resource_metrics *m = ctx;
+    vec_push(&m->pods, object_ref(pod));
+}
+
+struct resource_metrics *resource_metrics_start(struct loop *loop, const struct world *world,
+                                                resource_metrics_fn *fn, void *ctx)
+{
+    struct resource_metrics *m = xnew(struct resource_metrics);
+    m->fn = fn;
+    m->ctx = ctx;
+    world_each_pod(world, take_pod, m);
+    if (offload_start(loop, &job, m) < 0) {
+        write_page(m);
+        loop_post(loop, deliver, m);
+    }
+    return m;
+}
+
+void resource_metrics_cancel(struct resource_metrics *m)
+{
+    if (m)
+        m->fn = NULL;
 }

@@ -4,7 +4,8 @@
  *
  * Purpose:   kube_pod_resource_request and kube_pod_resource_limit, made anew of the pods that the
  *            world knows each time somebody looks. Pods on a node that have ended do not count.
- * Ownership: nothing is kept.
+ *            The page of a large cluster takes long, so that a thread of its own writes it.
+ * Ownership: a page belongs to its caller until the callback or resource_metrics_cancel.
  * Threading: the loop's thread.
  */
 #ifndef BERTH_CMD_RESOURCE_METRICS_H
@@ -12,6 +13,13 @@
 
 #include "kube/world.h"
 
-void resource_metrics_write(const struct world *world, struct buf *out);
+struct resource_metrics;
+/* The text is lent. */
+typedef void resource_metrics_fn(void *ctx, struct str text);
+
+/* The pods as they are now. Not called back before it has returned. */
+struct resource_metrics *resource_metrics_start(struct loop *loop, const struct world *world,
+                                                resource_metrics_fn *fn, void *ctx);
+void resource_metrics_cancel(struct resource_metrics *page); /* NULL is fine */
 
 #endif

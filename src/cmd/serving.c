@@ -431,6 +431,7 @@ struct serving *serving_free(struct serving *s)
         return NULL;
     while (s->requests)
         abandon(s->requests);
+    resource_metrics_cancel(s->resources);
     http_server_free(s->server);
     authn_free(s->authn);
     authz_free(s->authz);

@@ -50,15 +50,14 @@ struct serving_options {
     size_t n_checks;
     void *ctx; /* of checks */
 
-    struct metrics *metrics;                                         /* NULL: an empty page */
-    void (*write_resource_metrics)(void *page_ctx, struct buf *out); /* NULL: none */
+    struct metrics *metrics;                               /* NULL: an empty page */
     void (*write_config)(void *page_ctx, struct buf *out); /* one JSON object, for /configz */
     void *page_ctx;
     const struct serving_flag *flags; /* sorted by name */
     size_t n_flags;
     bool flagz, statusz; /* the feature gates ComponentFlagz and ComponentStatusz */
     bool profiling;      /* /debug */
-    struct world *world; /* NULL: nothing to explain */
+    struct world *world; /* NULL: no pods to tell of */
 };
 
 int serving_new(struct loop *loop, const struct serving_options *options,

@@ -2,7 +2,6 @@
 #include "cmd/serving_flags.h"
 
 #include "base/log.h"
-#include "cmd/resource_metrics.h"
 #include "codec/yaml.h"
 
 /* As upstream: reviews are what users of the endpoints wait for. */
@@ -116,12 +115,6 @@ static void write_config(void *ctx, struct buf *out)
     buf_release(&text);
 }
 
-static void write_resources(void *ctx, struct buf *out)
-{
-    const struct scheduler_serving *s = ctx;
-    resource_metrics_write(s->parts.world, out);
-}
-
 /* --- certificates ----------------------------------------------------------------------------- */
 
 static struct serving_tls_options tls_options(struct scheduler_serving *s)
@@ -174,7 +167,6 @@ static int start(struct scheduler_serving *s, struct loop *loop, struct err *ret
         .n_checks = p->n_checks,
         .ctx = p->ctx,
         .metrics = p->metrics,
-        .write_resource_metrics = write_resources,
         .write_config = write_config,
         .page_ctx = s,
         .flags = s->flags,

@@ -11,6 +11,7 @@
 #ifndef BERTH_CMD_SERVING_INTERNAL_H
 #define BERTH_CMD_SERVING_INTERNAL_H
 
+#include "cmd/resource_metrics.h"
 #include "cmd/serving.h"
 #include "cmd/serving_metrics.h"
 
@@ -31,10 +32,11 @@ struct serving {
     struct serving_request *requests;
     struct metrics *slis; /* results of health checks */
     struct metric_family *sli_now, *sli_total;
-    struct serving_metrics *counted;   /* NULL: nothing is */
-    bool explaining;                   /* the world has been asked */
-    struct serving_request *explained; /* by whom; NULL: it has gone meanwhile */
-    int64_t started;                   /* wall clock, ns */
+    struct serving_metrics *counted;    /* NULL: nothing is */
+    bool explaining;                    /* the world has been asked */
+    struct serving_request *explained;  /* by whom; NULL: it has gone meanwhile */
+    struct resource_metrics *resources; /* are being written; NULL: nobody asks */
+    int64_t started;                    /* wall clock, ns */
 };
 
 struct serving_request {
@@ -49,6 +51,7 @@ struct serving_request {
     struct authn_call *authn;
     struct authz_call *authz;
     struct serving_profile *profile; /* is taken for this one */
+    bool wants_resources;            /* gets the page that is being written */
 };
 
 enum respond_flags { RESPOND_NOSNIFF = 1 };

@@ -30,14 +30,35 @@ void serve_metrics(struct serving_request *r)
     buf_release(&text);
 }
 
+static struct serving_request *who_waits(const struct serving *s)
+{
+    struct serving_request *r = s->requests;
+    while (r && !r->wants_resources)
+        r = r->next;
+    return r;
+}
+
+static void on_resources(void *ctx, struct str text)
+{
+    struct serving *s = ctx;
+    struct serving_request *r;
+    s->resources = NULL;
+    /* An answer that cannot be written may end a connection, and others with it. */
+    while ((r = who_waits(s)))
+        serving_respond_metrics(r, text);
+}
+
+/* Who comes while the page is being written gets the same. */
 void serve_resource_metrics(struct serving_request *r)
 {
-    const struct serving_options *o = &r->serving->options;
-    struct buf text = BUF_INIT;
-    if (o->write_resource_metrics)
-        o->write_resource_metrics(o->page_ctx, &text);
-    serving_respond_metrics(r, buf_str(&text));
-    buf_release(&text);
+    struct serving *s = r->serving;
+    if (!s->options.world) {
+        serving_respond_metrics(r, STR(""));
+        return;
+    }
+    r->wants_resources = true;
+    if (!s->resources)
+        s->resources = resource_metrics_start(s->loop, s->options.world, on_resources, s);
 }
 
 /* --- configuration ---------------------------------------------------------------------------- */

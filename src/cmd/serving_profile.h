@@ -23,6 +23,5 @@ void sampler_end(void);
 void sampler_write(int64_t duration, struct buf *out);
 /* Gives the memory back; another may begin. */
 void sampler_clear(void);
-size_t sampler_samples(void);
 
 #endif

@@ -106,7 +106,7 @@ void sampler_end(void)
     vec_release(&sampler.timers);
 }
 
-size_t sampler_samples(void)
+static size_t n_samples(void)
 {
     return MIN(atomic_load(&sampler.taken), (size_t)SAMPLES);
 }
@@ -224,7 +224,7 @@ void sampler_write(int64_t duration, struct buf *out)
     (void)text_of(&w, STR("")); /* number 0, by the format */
     write_value_type(&w, 1, "samples", "count");
     write_value_type(&w, 1, "cpu", "nanoseconds");
-    for (size_t i = 0; i < sampler_samples(); i++)
+    for (size_t i = 0; i < n_samples(); i++)
         if (sampler.samples[i].n > SKIP)
             write_sample(&w, &sampler.samples[i]);
     if (symbols_mapping(w.symbols, &w.mapping))

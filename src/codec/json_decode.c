@@ -4,11 +4,9 @@
  * the order of the table, so the field after the last one is tried first.
  */
 #include "base/vec.h"
-#include "codec/base64.h"
 #include "codec/decode.h"
 #include "codec/json_private.h"
-#include "codec/json_reader.h"
-#include "codec/utf8.h"
+#include "codec/json_scalar.h"
 
 struct decoder {
     struct json_reader r;
@@ -25,7 +23,7 @@ static const char too_big[] = "would take too much memory for its size";
 static bool decode_member(struct decoder *d, const struct field *f, void *member);
 static bool decode_object(struct decoder *d, const struct type *type, char *out);
 
-/* --- scalars ---------------------------------------------------------------------------------- */
+/* --- one value -------------------------------------------------------------------------------- */
 
 static bool decode_str(struct decoder *d, struct str *out)
 {
@@ -39,116 +37,6 @@ static bool decode_str(struct decoder *d, struct str *out)
     return true;
 }
 
-static bool decode_bytes(struct decoder *d, struct str *out)
-{
-    const char *where = d->r.at;
-    struct json_string s = JSON_STRING_INIT;
-    if (!json_string(&d->r, &s))
-        return false;
-    struct str text = json_string_text(&s, d->a);
-    char *bytes = decode_alloc(d->a, BASE64_DECODED_MAX(text.n) + 1, 1);
-    size_t n;
-    if (!base64_decode(text, bytes, &n))
-        return json_fail_at(&d->r, where, "expected base64");
-    bytes[n] = '\0';
-    *out = (struct str){bytes, n};
-    return true;
-}
-
-static bool at_number(struct json_reader *r)
-{
-    char c = json_peek(r);
-    return c == '-' || (c >= '0' && c <= '9');
-}
-
-static bool decode_int(struct decoder *d, int64_t min, int64_t max, int64_t *ret_value)
-{
-    struct json_reader *r = &d->r;
-    if (!at_number(r))
-        return json_fail(r, "expected a whole number");
-    const char *where = r->at;
-    struct str text;
-    bool whole;
-    if (!json_number(r, &text, &whole))
-        return false;
-    if (!whole)
-        return json_fail_at(r, where, "expected a whole number");
-    int64_t value;
-    if (!str_to_i64(text, &value) || value < min || value > max)
-        return json_fail_at(r, where, "number out of range");
-    *ret_value = value;
-    return true;
-}
-
-static bool decode_double(struct decoder *d, double *out)
-{
-    struct json_reader *r = &d->r;
-    if (!at_number(r))
-        return json_fail(r, "expected a number");
-    const char *where = r->at;
-    struct str text;
-    bool whole;
-    if (!json_number(r, &text, &whole))
-        return false;
-    char number[64]; /* for strtod, which wants a NUL */
-    if (text.n >= sizeof(number))
-        return json_fail_at(r, where, "number with too many digits");
-    memcpy(number, text.p, text.n);
-    number[text.n] = '\0';
-    double value = strtod(number, NULL);
-    if (value > __DBL_MAX__ || value < -__DBL_MAX__)
-        return json_fail_at(r, where, "number out of range");
-    *out = value;
-    return true;
-}
-
-static bool decode_bool(struct decoder *d, bool *out)
-{
-    char c = json_peek(&d->r);
-    if (c != 't' && c != 'f')
-        return json_fail(&d->r, "expected true or false");
-    *out = c == 't';
-    return json_word(&d->r, c == 't' ? STR("true") : STR("false"));
-}
-
-static bool decode_raw(struct decoder *d, struct str *out)
-{
-    json_space(&d->r);
-    const char *begin = d->r.at;
-    if (!json_skip(&d->r))
-        return false;
-    struct str text = {begin, (size_t)(d->r.at - begin)};
-    /* Kept as it stands, so that what cannot be written out again must not come in. */
-    if (!utf8_valid(text))
-        return json_fail_at(&d->r, begin, "not UTF-8");
-    *out = decode_dup(d->a, text);
-    return true;
-}
-
-static bool decode_custom(struct decoder *d, const struct custom *custom, void *out)
-{
-    struct json_reader *r = &d->r;
-    bool quoted = json_peek(r) == '"', whole;
-    const char *where = r->at;
-    struct json_string s = JSON_STRING_INIT;
-    struct str text;
-    if (quoted) {
-        if (!json_string(r, &s))
-            return false;
-        text = json_string_text(&s, d->a);
-    } else {
-        if (!at_number(r))
-            return json_fail(r, "expected a string or number");
-        if (!json_number(r, &text, &whole))
-            return false;
-    }
-    if (custom->from_json(text, quoted, d->a, out, &d->custom) < 0)
-        return json_fail_at(r, where, d->custom.msg);
-    return true;
-}
-
-/* --- one value -------------------------------------------------------------------------------- */
-
 static bool decode_item(struct decoder *d, const struct field *f, void *out)
 {
     int64_t value = 0;
@@ -156,24 +44,24 @@ static bool decode_item(struct decoder *d, const struct field *f, void *out)
     case FIELD_STR:
         return decode_str(d, out);
     case FIELD_BYTES:
-        return decode_bytes(d, out);
+        return json_read_bytes(&d->r, d->a, out);
     case FIELD_BOOL:
-        return decode_bool(d, out);
+        return json_read_bool(&d->r, out);
     case FIELD_INT32:
-        if (!decode_int(d, INT32_MIN, INT32_MAX, &value))
+        if (!json_read_int(&d->r, INT32_MIN, INT32_MAX, &value))
             return false;
         *(int32_t *)out = (int32_t)value;
         return true;
     case FIELD_INT64:
-        return decode_int(d, INT64_MIN, INT64_MAX, out);
+        return json_read_int(&d->r, INT64_MIN, INT64_MAX, out);
     case FIELD_DOUBLE:
-        return decode_double(d, out);
+        return json_read_double(&d->r, out);
     case FIELD_RAW:
-        return decode_raw(d, out);
+        return json_read_raw(&d->r, d->a, out);
     case FIELD_MESSAGE:
         return decode_object(d, f->type, out);
     case FIELD_CUSTOM:
-        return decode_custom(d, f->custom, out);
+        return json_read_custom(&d->r, d->a, f->custom, out, &d->custom);
     }
     return false;
 }

@@ -48,12 +48,12 @@ void json_write(const struct json_value *v, struct buf *out);
 
 /* The member of an object; NULL where it has none or v is not an object. */
 const struct json_value *json_get(const struct json_value *v, struct str key);
+/* The same where it is a string; empty where there is none. */
+struct str json_get_text(const struct json_value *v, struct str key);
 /*
  * Equal as JSON: the order of members does not matter, and numbers are equal where their values are
  * (1.0 and 1e0; whole numbers are compared exactly).
  */
-/* The same where it is a string; empty where there is none. */
-struct str json_get_text(const struct json_value *v, struct str key);
 bool json_value_equal(const struct json_value *a, const struct json_value *b);
 
 /* The same decoder as json_decode, over a tree: "line 3: spec.replicas: expected …". */

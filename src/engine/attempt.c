@@ -3,12 +3,12 @@
 
 #include "engine/cycle_timing.h"
 #include "engine/eviction.h"
+#include "engine/extender_answer.h"
 #include "engine/post_filter.h"
 #include "engine/preemption.h"
 #include "engine/survey.h"
 
-#define MESSAGE_MAX 1024
-#define VANISHED    "node(s) went away while extenders were asked"
+#define VANISHED "node(s) went away while extenders were asked"
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
@@ -31,7 +31,8 @@ static void forget(struct attempt *a)
     a->queued = NULL;
 }
 
-void attempt_drop(struct engine *e)
+/* Ends it without a word. */
+static void drop(struct engine *e)
 {
     struct attempt *a = &e->attempt;
     if (!a->queued)
@@ -45,14 +46,14 @@ void attempt_drop(struct engine *e)
 
 void attempt_release(struct engine *e)
 {
-    attempt_drop(e);
+    drop(e);
     vec_release(&e->attempt.asks);
 }
 
 bool attempt_is_suspended(struct engine *e)
 {
     if (e->attempt.queued && e->attempt.queued->deleted)
-        attempt_drop(e);
+        drop(e);
     return e->attempt.queued != NULL;
 }
 
@@ -185,20 +186,6 @@ static void ask(struct engine *e, size_t extender, enum extender_verb verb)
     attempt_ask(e, extender, &call);
 }
 
-/* The names of the feasible nodes, to their index + 1. */
-static void index_names(const struct berth_cycle *cycle, struct map *ret_map)
-{
-    *ret_map = (struct map)MAP_INIT;
-    for (size_t i = 0; i < cycle->n_slots; i++)
-        map_put(ret_map, cycle_feasible_name(cycle, i), (void *)(uintptr_t)(i + 1));
-}
-
-/* SIZE_MAX: no such node was asked about. */
-static size_t index_of(const struct map *map, struct str name)
-{
-    return (size_t)(uintptr_t)map_get(map, name) - 1;
-}
-
 /* The feasible nodes for which `verdicts` does not say Success are out, as are those gone since. */
 static void narrow(struct engine *e, struct verdict *verdicts)
 {
@@ -225,22 +212,6 @@ static struct verdict *new_verdicts(struct berth_cycle *cycle)
 
 /* --- prioritize ------------------------------------------------------------------------------- */
 
-static void add_extender_scores(struct berth_cycle *cycle)
-{
-    size_t n = 0;
-    for (size_t k = 0; k < cycle->extender_scores.n; k++) {
-        struct extender_scores row = cycle->extender_scores.v[k];
-        int64_t weight = cycle->profile->setup->extenders.v[row.extender].spec.weight;
-        if (!row.scores)
-            continue;
-        for (size_t i = 0; i < cycle->n_slots; i++)
-            cycle->scores[i] = (int64_t)((uint64_t)cycle->scores[i] +
-                                         (uint64_t)extender_weighted(row.scores[i], weight));
-        cycle->extender_scores.v[n++] = row;
-    }
-    cycle->extender_scores.n = n;
-}
-
 /* Every answer is in. */
 static void end_scoring(struct engine *e)
 {
@@ -252,7 +223,7 @@ static void end_scoring(struct engine *e)
         unfit(e);
         return;
     }
-    add_extender_scores(cycle);
+    extender_answer_add_scores(cycle);
     /* Only what extenders have scored, be it with nothing, has a lot in a tie. */
     for (size_t i = 0; i < cycle->n_slots; i++)
         if (cycle->ties[i])
@@ -306,36 +277,16 @@ static void score(struct engine *e)
         choose(e);
 }
 
-/* Nodes that it was not asked about are passed over; who is named twice gets both. */
-static void read_scores(struct berth_cycle *cycle, const struct extender_result *result,
-                        struct extender_scores *row)
-{
-    struct map names;
-    index_names(cycle, &names);
-    row->scores = arena_array(&cycle->arena, int64_t, cycle->n_slots);
-    for (size_t k = 0; k < result->n_scores; k++) {
-        size_t i = index_of(&names, result->scores[k].node_name);
-        if (i == SIZE_MAX)
-            continue;
-        row->scores[i] = (int64_t)((uint64_t)row->scores[i] + (uint64_t)result->scores[k].score);
-        cycle->ties[i] = 1;
-    }
-    map_release(&names);
-}
-
 static void take_scores(struct engine *e, size_t extender, const struct extender_result *result)
 {
     struct attempt *a = &e->attempt;
-    struct berth_cycle *cycle = a->cycle;
     if (!str_empty(result->error))
         say(&e->voice, 5,
             "Failed to run extender's priority function. No score given by this extender.",
             KV_STR("error", result->error), KV_POD(a->pod),
             KV_STR("extender", setup_of(a)->extenders.v[extender].spec.name));
     else
-        for (size_t k = 0; k < cycle->extender_scores.n; k++)
-            if (cycle->extender_scores.v[k].extender == extender)
-                read_scores(cycle, result, &cycle->extender_scores.v[k]);
+        extender_answer_scores(a->cycle, extender, result);
     if (!a->asks.n)
         end_scoring(e);
 }
@@ -397,79 +348,13 @@ static void filter_all(struct engine *e)
     filter(e);
 }
 
-/* Reasons are kept for good, so that what comes from outside has to be short. */
-static struct str cut(struct str message)
-{
-    if (message.n <= MESSAGE_MAX)
-        return message;
-    size_t n = MESSAGE_MAX;
-    while (n && ((unsigned char)message.p[n] & 0xc0) == 0x80)
-        n--; /* not in the middle of a character */
-    return str_slice(message, 0, n);
-}
-
-static void refuse(struct engine *e, const struct map *names, const struct extender_refusal *list,
-                   size_t n, struct verdict verdict, struct verdict *verdicts)
-{
-    for (size_t k = 0; k < n; k++) {
-        size_t i = index_of(names, list[k].node_name);
-        if (i == SIZE_MAX)
-            continue;
-        verdict.reason = reasons_foreign(&e->reasons, cut(list[k].message));
-        verdicts[i] = verdict;
-    }
-}
-
-/* Fills a verdict for each feasible node. False: it kept a node that it was not asked about. */
-static bool read_verdicts(struct engine *e, const struct engine_extender *x,
-                          const struct extender_result *r, const struct map *names,
-                          struct verdict *verdicts, struct str *ret_unknown)
-{
-    struct verdict no = {BERTH_UNSCHEDULABLE, x->id, 0};
-    struct verdict never = {BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, x->id, 0};
-    for (size_t k = 0; k < r->n_kept; k++)
-        if (index_of(names, r->kept[k]) == SIZE_MAX) {
-            *ret_unknown = r->kept[k];
-            return false;
-        }
-    for (size_t i = 0; i < e->attempt.cycle->n_slots; i++)
-        verdicts[i] = never;
-    refuse(e, names, r->failed, r->n_failed, no, verdicts);
-    refuse(e, names, r->unresolvable, r->n_unresolvable, never, verdicts);
-    for (size_t k = 0; k < r->n_kept; k++)
-        verdicts[index_of(names, r->kept[k])] = (struct verdict){.plugin = VERDICT_NOBODY};
-    return true;
-}
-
-/* The extender's word on every feasible node. False: it failed, and *error says how. */
-static bool take_verdicts(struct engine *e, const struct engine_extender *x,
-                          const struct extender_result *result, struct verdict *verdicts,
-                          struct buf *error)
-{
-    struct map names;
-    struct str unknown = STR("");
-    if (!str_empty(result->error)) {
-        buf_add_str(error, result->error);
-        return false;
-    }
-    index_names(e->attempt.cycle, &names);
-    bool ok = read_verdicts(e, x, result, &names, verdicts, &unknown);
-    if (!ok)
-        buf_add_printf(error,
-                       "extender \"%.*s\" claims a filtered node \"%.*s\" which is not found in "
-                       "the input node list",
-                       STR_ARG(x->spec.name), STR_ARG(unknown));
-    map_release(&names);
-    return ok;
-}
-
 static void take_filter(struct engine *e, size_t extender, const struct extender_result *result)
 {
     struct attempt *a = &e->attempt;
     const struct engine_extender *x = &setup_of(a)->extenders.v[extender];
     struct verdict *verdicts = new_verdicts(a->cycle);
     struct buf error = BUF_INIT;
-    bool ok = take_verdicts(e, x, result, verdicts, &error);
+    bool ok = extender_answer_verdicts(a->cycle, x, result, verdicts, &error);
     if (!ok && x->spec.ignorable)
         say(&e->voice, 0, "Skipping extender as it returned error and has ignorable flag set",
             KV_STR("extender", x->spec.name), KV_STR("err", buf_str(&error)));

@@ -51,8 +51,6 @@ void attempt_ask(struct engine *engine, size_t extender, struct extender_call *c
 void attempt_post_filter_done(struct engine *engine, enum berth_code code);
 /* Waits for an extender, or for victims to leave? A pod that is gone meanwhile waits no more. */
 bool attempt_is_suspended(struct engine *engine);
-/* Ends it without a word. */
-void attempt_drop(struct engine *engine);
 void attempt_release(struct engine *engine);
 
 #endif

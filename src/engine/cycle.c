@@ -4,6 +4,7 @@
 #include "engine/cycle_timing.h"
 #include "engine/evidence.h"
 #include "engine/fit_error.h"
+#include "engine/placement.h"
 #include "engine/preemption.h"
 #include "engine/survey.h"
 
@@ -311,18 +312,24 @@ static void apply_limits(struct berth_cycle *cycle)
     cycle->start = cycle->n_nodes ? e->next_start_node % cycle->n_nodes : 0;
 }
 
+/* No plugin is to blame and no hint can help: retried after a backoff. */
+static bool no_nodes(struct cycle_failure *failure)
+{
+    buf_add_cstr(&failure->text, "no nodes available to schedule pods");
+    return false;
+}
+
 bool cycle_begin(struct berth_cycle *cycle, const struct berth_pod *pod,
                  struct cycle_failure *failure)
 {
     struct engine *e = cycle->engine;
     cluster_trim(&e->cluster);
     cache_refresh(&e->cache);
-    if (e->cache.order.n == 0) {
-        /* No plugin is to blame and no hint can help: retried after a backoff. */
-        buf_add_cstr(&failure->text, "no nodes available to schedule pods");
-        return false;
-    }
+    if (e->cache.order.n == 0)
+        return no_nodes(failure);
     make_room(cycle);
+    if (cycle->n_all == 0)
+        return no_nodes(failure); /* of the placement, none is left */
     cycle_mark(cycle);
     bool ok = run_pre_filter(cycle, pod, failure);
     cycle_timed(cycle, METRIC_PRE_FILTER, failure->error ? BERTH_ERROR : cycle->pre_filter_code,
@@ -345,6 +352,18 @@ static void only_promised(struct berth_cycle *cycle, uint32_t slot)
     word_set(cycle->engine->scratch.passed, 0);
 }
 
+/* Where only some nodes count, a promise of another one is worth nothing. */
+static bool is_eligible(const struct berth_cycle *cycle, const struct berth_pod *pod,
+                        const struct berth_node *node)
+{
+    if (!cycle->placement || placement_has(cycle->placement, node))
+        return true;
+    say(&cycle->engine->voice, 4,
+        "Pod's nominated node is present in the cluster but not available in the current placement",
+        KV_POD(pod), KV_CSTR("node", node->name));
+    return false;
+}
+
 bool cycle_try_promised(struct berth_cycle *cycle, const struct berth_pod *pod,
                         struct cycle_failure *failure)
 {
@@ -352,7 +371,7 @@ bool cycle_try_promised(struct berth_cycle *cycle, const struct berth_pod *pod,
     struct str name = pod->pod->status.nominated_node_name;
     struct berth_node *node = str_empty(name) ? NULL : cache_node(&e->cache, name);
     const struct berth_handle *plugin = NULL;
-    if (!node || !node->object)
+    if (!node || !node->object || !is_eligible(cycle, pod, node))
         return false;
     enum berth_code code = cycle_filter_node(cycle, pod, node, &e->status, &plugin);
     cycle_filter_timed(cycle, stage_code(code) != BERTH_ERROR);

@@ -167,11 +167,6 @@ void cycle_end_attempt(struct berth_cycle *cycle);
 
 /* Between stages others may have had their say; the columns are taken anew. */
 void cycle_resume(struct berth_cycle *cycle);
-/* Whether the i-th feasible node is still where it was. */
-bool cycle_still_there(const struct berth_cycle *cycle, size_t i);
-struct str cycle_feasible_name(const struct berth_cycle *cycle, size_t i);
-/* A verdict for each feasible node: those that are refused no longer are. */
-void cycle_narrow(struct berth_cycle *cycle, const struct verdict *verdicts);
 
 void cycle_failure_release(struct cycle_failure *failure);
 /* As if nothing had failed. */
@@ -187,7 +182,17 @@ void cycle_failure_status(struct cycle_failure *failure, const struct berth_cycl
 void cycle_failure_blame(struct cycle_failure *failure, const struct berth_handle *h,
                          enum berth_code code);
 
-/* --- parts: filter.c and score.c -------------------------------------------------------------- */
+/* --- the feasible nodes once the filters are done: feasible.c --------------------------------- */
+
+struct str cycle_feasible_name(const struct berth_cycle *cycle, size_t i);
+/* Whether the i-th feasible node is still where it was. */
+bool cycle_still_there(const struct berth_cycle *cycle, size_t i);
+/* A verdict for each feasible node: those that are refused no longer are. */
+void cycle_narrow(struct berth_cycle *cycle, const struct verdict *verdicts);
+/* For PostFilter after extenders had their say: what was said of every node, by slot. */
+void cycle_restore_verdicts(struct berth_cycle *cycle);
+
+/* --- filters on one node: filter.c ------------------------------------------------------------ */
 
 /* All filters on one node, until one refuses: *ret_plugin. */
 enum berth_code cycle_run_filters(const struct berth_cycle *cycle, const struct berth_pod *pod,
@@ -204,8 +209,7 @@ enum berth_code cycle_filter_node(struct berth_cycle *cycle, const struct berth_
 void cycle_filter_timed(struct berth_cycle *cycle, bool ok);
 /* Metrics: counts what cycle_run_filters has asked of plugins on behalf of this cycle. */
 void cycle_count_filters(const struct berth_cycle *cycle);
-/* For PostFilter after extenders had their say: what was said of every node, by slot. */
-void cycle_restore_verdicts(struct berth_cycle *cycle);
+
 /* The slot of the i-th candidate, and who is in it. */
 static inline uint32_t cycle_slot(const struct berth_cycle *cycle, size_t i)
 {

@@ -92,7 +92,7 @@ struct engine *engine_free(struct engine *e)
     group_drop(e);
     eviction_abandon_all(e);
     while (e->ops.n)
-        binding_abandon(vec_last(&e->ops));
+        op_abandon(vec_last(&e->ops));
     vec_release(&e->ops);
     vec_release(&e->ready_ops);
     vec_release(&e->newly_held);
@@ -202,7 +202,7 @@ void engine_write_done(struct engine *e, uint64_t id, const struct write_result 
     struct berth_op *op = map_del(&e->ops_by_write, write_key(&id));
     if (op) {
         op->write_id = 0;
-        binding_answer(op, NULL, write_ok(result) ? BERTH_SUCCESS : BERTH_ERROR, result->message);
+        op_answer(op, NULL, write_ok(result) ? BERTH_SUCCESS : BERTH_ERROR, result->message);
     } else {
         eviction_write_done(e, id, result);
     }

@@ -87,6 +87,44 @@ static void free_eviction(struct eviction *x)
     free(x);
 }
 
+/* Was it kept out of the queue by this, and by nobody and nothing else? */
+static bool only_waits_for(const struct eviction *x, const struct berth_queued_pod *queued)
+{
+    const struct berth_handle *gate = queued->gate;
+    struct plugin_set ours = {0};
+    if (!gate || !str_is(str_of(gate->plugin->name), x->plugin))
+        return false;
+    plugin_set_add(&ours, gate->id);
+    return plugin_set_within(&queued->rejectors, &ours) && plugin_set_empty(&queued->pending);
+}
+
+/*
+ * Who has no other reason to wait will not be woken by the victims' leaving: a member of a group
+ * that was put back in the group's words, or came when the group had its victims on their way.
+ * Upstream never looks at it again, unless another member is tried.
+ */
+static void let_in(const struct eviction *x, struct str uid)
+{
+    struct engine *e = x->engine;
+    struct berth_queued_pod *queued = queue_get(&e->queue, uid);
+    struct cluster_event event = {
+        .resource = BERTH_RESOURCE_ALL, .action = BERTH_ACTION_ALL, .label = EVENT_FORCE_ACTIVATE};
+    if (queued && only_waits_for(x, queued))
+        queue_place(&e->queue, queued, QUEUE_AFTER_BACKOFF, &event, engine_now(e));
+}
+
+static void let_all_in(const struct eviction *x)
+{
+    const struct object_meta *meta = object_meta(x->preemptor);
+    const struct pod_group_state *state =
+        x->for_group ? pod_groups_get(&x->engine->cluster.pod_groups, meta->namespace, meta->name)
+                     : NULL;
+    for (size_t i = 0; state && i < state->members.n; i++)
+        let_in(x, pod_info_key(state->members.v[i]->pod));
+    for (size_t i = 0; !state && i < x->pods.n; i++)
+        let_in(x, pod_info_key(x->pods.v[i]));
+}
+
 static void end(struct eviction *x)
 {
     struct engine *e = x->engine;
@@ -100,6 +138,7 @@ static void end(struct eviction *x)
     /* Who failed may be stuck: no victim's leaving will bring the preemptor back. */
     for (size_t i = 0; x->broken && x->async && i < x->pods.n; i++)
         queue_activate(&e->queue, pod_info_key(x->pods.v[i]), engine_now(e));
+    let_all_in(x);
     struct str error = x->refused ? buf_str(&x->error) : STR("");
     if (x->awaited && x->for_group)
         group_preemption_evicted(e, error);
@@ -129,14 +168,21 @@ static void take_promise(struct eviction *x, const struct berth_pod *pod)
     submit(x, &write, NULL);
 }
 
+/* Not of those that are tried together with the preemptor: what they get is not decided yet. */
+static bool loses_promise(const struct eviction *x, const struct berth_pod *pod)
+{
+    const struct berth_queued_pod *queued = queue_get(&x->engine->queue, pod_info_key(pod));
+    return pod->priority < x->priority && !str_empty(pod->pod->status.nominated_node_name) &&
+           !(queued && queued->place == QUEUE_IN_FLIGHT);
+}
+
 /* Pods of lower priority that hope for this node look for another. */
 static void take_promises(struct eviction *x)
 {
     const struct nominated_node *n =
         nominator_node(&x->engine->queue.nominator, str_of(x->node_name));
     for (size_t i = 0; n && i < n->pods.n; i++)
-        if (n->pods.v[i]->priority < x->priority &&
-            !str_empty(n->pods.v[i]->pod->status.nominated_node_name))
+        if (loses_promise(x, n->pods.v[i]))
             take_promise(x, n->pods.v[i]);
 }
 
@@ -164,7 +210,7 @@ static void tell_event(const struct eviction *x, const struct berth_pod *victim,
 /* A pod that is not bound yet need not be deleted: it may go elsewhere. */
 static bool turn_back(const struct eviction *x, const struct berth_pod *victim)
 {
-    struct berth_op *op = binding_of(x->engine, pod_info_key(victim));
+    struct berth_op *op = op_of(x->engine, pod_info_key(victim));
     return op && permit_preempt(op, str_of(x->plugin));
 }
 

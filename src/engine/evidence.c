@@ -151,8 +151,7 @@ static void take_scores(const struct berth_cycle *c, struct evidence *e, struct 
 static size_t place_of(const struct verdict *v, struct verdict *known, size_t *n)
 {
     for (size_t i = *n; i-- > 0 && *n - i <= SAME_VERDICT_SEARCH;)
-        if (known[i].reason == v->reason && known[i].plugin == v->plugin &&
-            known[i].code == v->code)
+        if (verdict_eq(&known[i], v))
             return i;
     known[*n] = *v;
     return (*n)++;

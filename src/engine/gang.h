@@ -9,7 +9,9 @@
  *            holds until the gang is complete hold their nodes as well. If one of the others is
  *            deleted, or does not come after all, upstream lets them sit there for five minutes;
  *            with the gate, a gang that has fewer than it needs gives up at once what it holds.
- *            All of it is tried together when one of its members is tried again.
+ *            All of it is tried together when one of its members is tried again. Nodes that its
+ *            members have been promised are held as well: upstream keeps these promises for as
+ *            long as there are too few members to try, or for ever.
  * Ownership: borrows all.
  * Threading: the engine's thread.
  */
@@ -29,6 +31,10 @@ void gang_allow(const struct berth_handle *h, const struct berth_pod *pod);
 
 /* The pod has been deleted, or has not got its node after all. */
 void gang_lost_member(struct engine *engine, const struct pod *pod);
+/* The pod, which waits, has changed: it may have been promised a node, by a write from before. */
+void gang_promised(struct engine *engine, const struct pod *pod);
+/* The PodGroup has been deleted. */
+void gang_lost_group(struct engine *engine, const struct object_meta *group);
 /* All members of the group under way have been submitted. */
 void gang_submitted(struct engine *engine);
 

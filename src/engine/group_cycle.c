@@ -9,29 +9,12 @@
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-static void release_try(struct group_try *t)
-{
-    cycle_failure_release(&t->failure);
-    buf_release(&t->permit);
-    cycle_free(t->cycle);
-    t->cycle = NULL;
-}
-
-static void release_run(struct group_run *run)
-{
-    for (size_t i = 0; i < run->tries.n; i++)
-        release_try(&run->tries.v[i]);
-    vec_release(&run->tries);
-    buf_release(&run->text);
-    *run = (struct group_run){0};
-}
-
 static void release(struct group_cycle *g)
 {
-    release_run(&g->run);
-    release_run(&g->first);
+    group_run_release(&g->run);
+    group_run_release(&g->first);
     for (size_t i = 0; i < g->workable.n; i++)
-        release_run(&g->workable.v[i]);
+        group_run_release(&g->workable.v[i]);
     vec_release(&g->workable);
     vec_release(&g->workable_on);
     vec_release(&g->placements.list);
@@ -42,114 +25,7 @@ static void release(struct group_cycle *g)
     *g = (struct group_cycle){0};
 }
 
-/* --- one member ------------------------------------------------------------------------------- */
-
-static struct group_try *current(struct engine *e)
-{
-    return &vec_last(&e->group.run.tries);
-}
-
-/* The member leaves the node that it was assumed on. */
-static void take_back(struct engine *e, struct group_try *t)
-{
-    if (!t->assumed)
-        return;
-    struct str promised = t->queued->pod->pod->status.nominated_node_name;
-    reserve_undo(t->cycle, t->assumed);
-    cache_forget(&e->cache, pod_info_key(t->assumed));
-    pod_info_unref(t->assumed);
-    t->assumed = NULL;
-    if (!str_empty(promised) && !t->queued->deleted)
-        nominator_set(&e->queue.nominator, t->queued->pod, promised);
-}
-
-/* Reserve or Permit will not have it: as if it had found no node. */
-static void refused(struct engine *e, struct group_try *t, enum point point,
-                    const struct berth_handle *by, enum berth_code code)
-{
-    cycle_failure_clear(&t->failure);
-    reserve_failure(&t->failure, t->cycle, point, by, code);
-    t->failure.keep_nomination = false;
-    t->failure.nominated_node = STR("");
-    t->fits = t->preempts = false;
-    t->node_name = STR("");
-    buf_clear(&t->permit);
-    take_back(e, t);
-}
-
-/* From now on others see it on its node. True: Permit does not hold it. */
-static bool assume(struct engine *e, struct group_try *t)
-{
-    const struct berth_handle *by = NULL;
-    permit_waits waits = {0};
-    t->assumed = pod_info_assume(t->queued->pod, t->node_name);
-    cache_assume(&e->cache, t->assumed);
-    nominator_remove(&e->queue.nominator, pod_info_key(t->assumed));
-    enum berth_code code = reserve_run(t->cycle, t->assumed, &by);
-    if (code != BERTH_SUCCESS) {
-        refused(e, t, POINT_RESERVE, by, code);
-        return false;
-    }
-    code = permit_run(t->cycle, t->assumed, &waits, &t->permit, &by);
-    vec_release(&waits);
-    if (code == BERTH_WAIT)
-        buf_add_printf(&t->permit, "%sone or more plugins asked to wait and no plugin rejected pod",
-                       t->permit.n ? ", " : "");
-    else if (code != BERTH_SUCCESS)
-        refused(e, t, POINT_PERMIT, by, code);
-    return code == BERTH_SUCCESS;
-}
-
-/* What the member came to is what the group comes to, unless a later one changes that. */
-static void count(struct group_run *run, struct group_try *t, bool permitted)
-{
-    if (!t->fits && !t->preempts) {
-        if (!t->failure.error)
-            return; /* others may still make the quorum */
-        buf_clear(&run->text);
-        buf_add_printf(&run->text, "failed to schedule other pod from a pod group: %s",
-                       buf_cstr(&t->failure.text));
-        run->outcome = GROUP_BROKE;
-        return;
-    }
-    run->preempts |= t->preempts;
-    if (!permitted)
-        return;
-    buf_clear(&run->text);
-    run->outcome = run->preempts ? GROUP_PREEMPTS : GROUP_SCHEDULABLE;
-    if (run->preempts)
-        buf_add_cstr(&run->text,
-                     GROUP_UNSCHEDULABLE_TEXT ", pod group is waiting for preemption to complete");
-}
-
-static void end_try(struct engine *e, struct group_try *t)
-{
-    bool permitted = (t->fits || t->preempts) && assume(e, t);
-    t->lasted = engine_now(e) - t->began;
-    count(&e->group.run, t, permitted);
-}
-
-void group_take_failure(struct engine *e, struct berth_cycle *cycle, struct cycle_failure *failure)
-{
-    struct group_try *t = current(e);
-    t->cycle = cycle;
-    cycle_failure_move(&t->failure, failure);
-    t->preempts = !t->failure.keep_nomination && !str_empty(t->failure.nominated_node);
-    if (t->preempts)
-        t->node_name = t->failure.nominated_node;
-    end_try(e, t);
-}
-
-void group_take_node(struct engine *e, struct berth_cycle *cycle, const struct berth_node *node)
-{
-    struct group_try *t = current(e);
-    t->cycle = cycle;
-    t->fits = true;
-    t->node_name = arena_dup(&cycle->arena, str_of(node->name));
-    end_try(e, t);
-}
-
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- a run ------------------------------------------------------------------------------------ */
 
 static void begin_run(struct engine *e)
 {
@@ -176,14 +52,6 @@ static void try_next(struct engine *e)
     attempt_start(e, queued, now);
 }
 
-/* The last that came is the first to go. */
-static void take_all_back(struct engine *e)
-{
-    struct group_run *run = &e->group.run;
-    for (size_t i = run->tries.n; i-- > 0;)
-        take_back(e, &run->tries.v[i]);
-}
-
 void group_finish(struct engine *e)
 {
     group_submit(e, &e->group);
@@ -202,7 +70,7 @@ static void submit(struct engine *e)
 static void broke(struct engine *e, const struct cycle_failure *failure)
 {
     struct group_cycle *g = &e->group;
-    release_run(&g->run);
+    group_run_release(&g->run);
     g->run.outcome = failure->error ? GROUP_BROKE : GROUP_UNSCHEDULABLE;
     buf_add_str(&g->run.text, buf_str(&failure->text));
     submit(e);
@@ -318,7 +186,7 @@ static void end_placement(struct engine *e)
     } else if (g->placement == 0) {
         g->first = g->run;
     } else {
-        release_run(&g->run);
+        group_run_release(&g->run);
     }
     g->run = (struct group_run){0};
     if (++g->placement < g->placements.list.n)
@@ -331,7 +199,7 @@ static void end_placement(struct engine *e)
 
 static void end_run(struct engine *e)
 {
-    take_all_back(e);
+    group_run_take_back(e, &e->group.run);
     if (e->group.by_placement)
         end_placement(e);
     else
@@ -356,11 +224,11 @@ static enum group_outcome try_all(struct engine *e, struct buf *text)
     begin_run(e);
     while (g->run.tries.n < g->members.n && g->run.outcome != GROUP_BROKE)
         try_next(e);
-    take_all_back(e);
+    group_run_take_back(e, &e->group.run);
     enum group_outcome outcome = g->run.outcome;
     if (outcome != GROUP_SCHEDULABLE && !text->n)
         buf_add_str(text, buf_str(&g->run.text));
-    release_run(&g->run);
+    group_run_release(&g->run);
     return outcome;
 }
 
@@ -404,7 +272,7 @@ void group_drop(struct engine *e)
         return;
     if (g->awaits)
         eviction_forget_attempt(e);
-    take_all_back(e);
+    group_run_take_back(e, &e->group.run);
     for (size_t i = 0; i < g->members.n; i++)
         queue_done(&e->queue, g->members.v[i]);
     release(g);
@@ -499,10 +367,6 @@ void group_start(struct engine *e, struct berth_queued_pod *queued, int64_t now)
     g->cycle->in_group = true;
     if (!propose(e))
         return;
-    if (g->by_placement && !g->placements.list.n) {
-        take_best(e);
-        return;
-    }
     begin_run(e);
     group_continue(e);
 }

@@ -17,41 +17,11 @@
 #ifndef BERTH_ENGINE_GROUP_CYCLE_H
 #define BERTH_ENGINE_GROUP_CYCLE_H
 
-#include "engine/attempt.h"
+#include "engine/group_run.h"
 #include "engine/placement.h"
 
 /* What lines about a group carry. */
 #define KV_GROUP(g) KV_REF("podGroup", (g)->namespace, (g)->name)
-
-#define GROUP_UNSCHEDULABLE_TEXT "pod group is unschedulable"
-
-/* What came of one member. */
-struct group_try {
-    struct berth_queued_pod *queued;
-    struct berth_cycle *cycle;    /* NULL: it was not tried */
-    struct cycle_failure failure; /* where it did not fit */
-    struct berth_pod *assumed;    /* on the node that it would get; NULL: on none, or taken back */
-    struct str node_name;         /* in the cycle's arena; empty: none */
-    bool fits;
-    bool preempts;         /* others have to go first: then it does not fit, and has a node */
-    struct buf permit;     /* why Permit holds it; empty: it does not */
-    int64_t began, lasted; /* ns */
-};
-
-enum group_outcome {
-    GROUP_UNSCHEDULABLE,
-    GROUP_SCHEDULABLE,
-    GROUP_PREEMPTS, /* will be schedulable once the victims of its members are gone */
-    GROUP_BROKE,
-};
-
-/* All members, tried on the nodes of one placement. */
-struct group_run {
-    VEC(struct group_try) tries; /* in the order of members; fewer where something broke */
-    enum group_outcome outcome;
-    bool preempts;   /* one of them does */
-    struct buf text; /* why it is not schedulable */
-};
 
 struct group_cycle {
     bool active;
@@ -89,11 +59,5 @@ void group_drop(struct engine *engine);
 
 /* The only nodes on which its members are tried now; NULL: on all. */
 struct berth_placement *group_placement(struct engine *engine);
-
-/* The attempt of the member under way is over; both take the cycle. */
-void group_take_failure(struct engine *engine, struct berth_cycle *cycle,
-                        struct cycle_failure *failure);
-void group_take_node(struct engine *engine, struct berth_cycle *cycle,
-                     const struct berth_node *node);
 
 #endif

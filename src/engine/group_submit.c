@@ -56,12 +56,25 @@ static bool bind(struct engine *e, struct group_try *t)
     return placed;
 }
 
+/*
+ * BerthGangsHoldNothing: where groups preempt as a whole, no victims are left to be waited for once
+ * this one has found no place, so that a promise from before is worth nothing.
+ */
+static bool breaks_promises(const struct engine *e, const struct group_run *run)
+{
+    return run->outcome == GROUP_UNSCHEDULABLE &&
+           e->features.on[FEATURE_BERTH_GANGS_HOLD_NOTHING] &&
+           e->features.on[FEATURE_WORKLOAD_AWARE_PREEMPTION];
+}
+
 /* The group is as good as placed once its victims are gone, or it is not placed at all. */
 static void submit_rejected(struct engine *e, const struct group_run *run, struct group_try *t)
 {
-    bool waits = run->outcome == GROUP_PREEMPTS;
+    bool waits = run->outcome == GROUP_PREEMPTS, keeps = !breaks_promises(e, run);
+    t->failure.keep_nomination &= keeps;
     if (!t->cycle)
-        put_back_saying(e, t, (struct cycle_failure){.keep_nomination = true}, buf_str(&run->text));
+        put_back_saying(e, t, (struct cycle_failure){.keep_nomination = keeps},
+                        buf_str(&run->text));
     else if (t->fits && waits)
         put_back_saying(e, t, (struct cycle_failure){.nominated_node = t->node_name},
                         buf_str(&run->text));

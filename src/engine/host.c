@@ -118,7 +118,7 @@ static void host_write_binding(struct berth_handle *h, const struct berth_pod *p
 
 static void host_op_done(struct berth_op *op, enum berth_code code, struct berth_str reason)
 {
-    binding_answer(op, NULL, code, str_abi(reason));
+    op_answer(op, NULL, code, str_abi(reason));
 }
 
 /* --- pods held in permit ---------------------------------------------------------------------- */

@@ -94,7 +94,7 @@ static int32_t priority_of(const struct pod *pod)
  */
 static bool end_binding(struct engine *e, struct str uid)
 {
-    struct berth_op *op = binding_of(e, uid);
+    struct berth_op *op = op_of(e, uid);
     if (!op)
         return false;
     if (!permit_reject(op, NULL, STR("removed")))
@@ -182,6 +182,7 @@ static void queued_pod_changed(struct engine *e, struct object *before, struct o
     pod_info_unref(pod);
     if (!str_empty(promised) && !str_eq(promised, new->status.nominated_node_name))
         tell_freed(e, before, &priority);
+    gang_promised(e, new);
 }
 
 /* The rest of its group may have been waiting for it. */
@@ -275,6 +276,8 @@ void engine_object_changed(struct engine *e, struct object *before, struct objec
                      : !after ? BERTH_ACTION_DELETE
                               : BERTH_ACTION_UPDATE_OTHER,
                      before, after);
+        if (!after)
+            gang_lost_group(e, object_meta(before));
         break;
     default:
         objects_changed(&e->cluster.objects, before, after);

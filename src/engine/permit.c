@@ -41,7 +41,7 @@ void permit_release(struct berth_op *op)
 static void let_go(struct berth_op *op)
 {
     if (op->waiting.waits.n == 0) {
-        binding_answer(op, NULL, BERTH_SUCCESS, STR(""));
+        op_answer(op, NULL, BERTH_SUCCESS, STR(""));
         return;
     }
     op->deadline = first_wait(op)->deadline;
@@ -65,7 +65,7 @@ bool permit_reject(struct berth_op *op, const struct berth_handle *by, struct st
 {
     if (!op->holds || op->answered)
         return false;
-    binding_answer(op, by, BERTH_UNSCHEDULABLE, reason);
+    op_answer(op, by, BERTH_UNSCHEDULABLE, reason);
     return true;
 }
 
@@ -75,7 +75,7 @@ bool permit_preempt(struct berth_op *op, struct str plugin)
         if (op->answered)
             return false;
         op->preempted = xstrdup("waiting on permit for pod: preempted");
-        binding_answer(op, NULL, BERTH_ERROR, STR("preempted"));
+        op_answer(op, NULL, BERTH_ERROR, STR("preempted"));
         return true;
     }
     if (op->point != POINT_PRE_BIND)

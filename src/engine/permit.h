@@ -2,7 +2,7 @@
 /*
  * permit.h - pods that Permit holds: let go, turned back, or out of time.
  *
- * Purpose:   what plugins, the clock and preemption do to an op that waits (binding.h). The answer
+ * Purpose:   what plugins, the clock and preemption do to an op that waits (op.h). The answer
  *            puts it on the engine's list of ready ops; it goes on from there.
  * Ownership: borrows the ops.
  * Threading: the engine's thread.
@@ -10,7 +10,7 @@
 #ifndef BERTH_ENGINE_PERMIT_H
 #define BERTH_ENGINE_PERMIT_H
 
-#include "engine/binding.h"
+#include "engine/op.h"
 
 /* The order of engine.held. */
 bool permit_less(const struct heap_node *a, const struct heap_node *b, void *ctx);

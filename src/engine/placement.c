@@ -26,6 +26,14 @@ void placement_find_nodes(struct berth_placement *p, const struct cache *cache)
     p->n = n;
 }
 
+bool placement_has(const struct berth_placement *p, const struct berth_node *node)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (p->nodes[i] == node)
+            return true;
+    return false;
+}
+
 void placement_add(struct berth_placements *out, struct str name, const struct berth_str *nodes,
                    size_t n)
 {
@@ -58,16 +66,17 @@ bool placement_generate(struct berth_cycle *cycle, const struct berth_pod_group 
     }
     const struct berth_handle *h = list->v[0];
     status_clear(&e->status);
+    cycle_failure_clear(failure);
     enum berth_code code = h->plugin->generate_placements(h->self, cycle, group, out, &e->status);
-    if (code == BERTH_SUCCESS)
+    if (code == BERTH_SUCCESS && out->list.n)
         return true;
-    if (code_rejects(code)) {
-        cycle_failure_blame(failure, h, code);
+    if (code == BERTH_SUCCESS)
+        buf_add_cstr(&failure->text, "no feasible placements found");
+    else
         status_write(&e->status, &e->reasons, &failure->text);
-    } else {
-        cycle_failure_status(failure, cycle, &e->status, code,
-                             "running PlacementGenerate plugin \"%s\"", h->plugin->name);
-    }
+    if (code_rejects(code))
+        cycle_failure_blame(failure, h, code);
+    failure->error = code != BERTH_SUCCESS && !code_rejects(code);
     return false;
 }
 

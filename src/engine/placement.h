@@ -53,6 +53,8 @@ bool placement_score(struct berth_cycle *cycle, const struct berth_pod_group *gr
 
 /* Nodes may have gone since the placement was made: finds those that are left. */
 void placement_find_nodes(struct berth_placement *placement, const struct cache *cache);
+/* Is it one of those that were found? */
+bool placement_has(const struct berth_placement *placement, const struct berth_node *node);
 
 /* For the host: names that are unknown are left out. */
 void placement_add(struct berth_placements *out, struct str name, const struct berth_str *nodes,

@@ -78,12 +78,6 @@ static inline uint32_t pod_count_at(const struct pod_count *count, uint32_t slot
 {
     return slot_counts_at(&count->slots, slot);
 }
-/* The slots with at least one, in no particular order. */
-static inline const uint32_t *pod_count_slots(const struct pod_count *count, size_t *ret_n)
-{
-    *ret_n = count->slots.n;
-    return count->slots.slots;
-}
 /*
  * By domain of t (up to t->n_domains): the sum over its nodes. Pods on nodes without an object, or
  * without the label, do not count. The array changes by this call only: what a cycle was given

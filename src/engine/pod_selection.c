@@ -5,25 +5,10 @@
 
 /* --- matching --------------------------------------------------------------------------------- */
 
-static bool in_namespaces(const struct pod_term *term, struct str namespace)
-{
-    size_t from = 0, to = term->namespaces.n;
-    while (from < to) {
-        size_t mid = from + (to - from) / 2;
-        int c = str_cmp(term->namespaces.v[mid], namespace);
-        if (c == 0)
-            return true;
-        if (c < 0)
-            from = mid + 1;
-        else
-            to = mid;
-    }
-    return false;
-}
-
 static bool term_takes(const struct pod_term *term, const struct object_meta *meta)
 {
-    return (term->any_namespace || in_namespaces(term, meta->namespace)) &&
+    return (term->any_namespace ||
+            str_sorted_has(term->namespaces.v, term->namespaces.n, meta->namespace)) &&
            selector_matches(&term->selector, &meta->labels);
 }
 

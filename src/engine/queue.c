@@ -2,8 +2,6 @@
 #include "engine/queue.h"
 
 #include "base/time.h"
-#include "engine/scheduler_metrics.h"
-#include "engine/status.h"
 
 /* Backoffs end on whole seconds, so that pods of one second are ordered by QueueSort. */
 #define BACKOFF_WINDOW      NSEC_PER_SEC
@@ -157,49 +155,6 @@ static void move_to(struct queue *q, struct berth_queued_pod *qp, enum queue_pla
         queue_count_incoming(q, qp);
 }
 
-/* True where the plugin lets the pod into the queue; else it is the pod's gate from now on. */
-static bool opens(struct queue *q, struct berth_queued_pod *qp, const struct berth_handle *h)
-{
-    int64_t began = q->sampled ? scheduler_metrics_now(q->metrics) : 0;
-    status_clear(q->scratch);
-    enum berth_code code = h->plugin->pre_enqueue(h->self, qp->pod, q->scratch);
-    if (q->sampled)
-        scheduler_metrics_plugin(q->metrics, h, METRIC_PRE_ENQUEUE, code,
-                                 scheduler_metrics_now(q->metrics) - began, 1);
-    if (code == BERTH_SUCCESS)
-        return true;
-    qp->gate = h;
-    if (q->metrics)
-        scheduler_metrics_gated(q->metrics, qp->profile, h, &qp->rejectors, &qp->pending);
-    plugin_set_add(&qp->rejectors, h->id);
-    if (queue_says(q, 4))
-        queue_say_gated(q, qp, h);
-    return false;
-}
-
-/* PreEnqueue: every plugin must agree. The one that held the pod last is asked first. */
-static bool all_open(struct queue *q, struct berth_queued_pod *qp)
-{
-    const handle_list *list = &qp->profile->at[POINT_PRE_ENQUEUE];
-    const struct berth_handle *gate = qp->gate;
-    if (gate && !opens(q, qp, gate))
-        return false;
-    for (size_t i = 0; i < list->n; i++)
-        if (list->v[i] != gate && !opens(q, qp, list->v[i]))
-            return false;
-    qp->gate = NULL;
-    return true;
-}
-
-static bool admitted(struct queue *q, struct berth_queued_pod *qp)
-{
-    int64_t began = q->metrics ? queue_begin_pre_enqueue(q) : 0;
-    bool yes = all_open(q, qp);
-    if (q->metrics)
-        queue_end_pre_enqueue(q, qp, began);
-    return yes;
-}
-
 /* initial << (n - 1), at most max; an attempt that broke counts errors, else rejections. */
 static int64_t backoff_of(const struct queue *q, const struct berth_queued_pod *qp)
 {
@@ -215,18 +170,13 @@ static bool backing_off(const struct berth_queued_pod *qp, int64_t now)
     return qp->attempts > 0 && qp->backoff_until >= window_of(now);
 }
 
-static bool broke(const struct berth_queued_pod *qp)
-{
-    return plugin_set_empty(&qp->rejectors) && plugin_set_empty(&qp->pending);
-}
-
 void queue_place(struct queue *q, struct berth_queued_pod *qp, enum queue_strategy strategy,
                  const struct cluster_event *event, int64_t now)
 {
     enum queue_place to = QUEUE_UNSCHEDULABLE;
     /* Members of a group keep their backoff, too: upstream tries a gang again without a pause. */
-    bool keeps = broke(qp) || (q->options.groups && qp->pod->pod->spec.scheduling_group);
-    if (strategy != QUEUE_SKIP && admitted(q, qp)) {
+    bool keeps = queue_broke(qp) || (q->options.groups && qp->pod->pod->spec.scheduling_group);
+    if (strategy != QUEUE_SKIP && queue_admits(q, qp)) {
         to = QUEUE_ACTIVE;
         if (strategy == QUEUE_AFTER_BACKOFF && backing_off(qp, now))
             to = keeps ? QUEUE_ERROR_BACKOFF : QUEUE_BACKOFF;
@@ -243,7 +193,7 @@ void queue_place(struct queue *q, struct berth_queued_pod *qp, enum queue_strate
 void queue_check_gates(struct queue *q, struct berth_queued_pod *qp,
                        const struct cluster_event *event, int64_t now)
 {
-    if (admitted(q, qp))
+    if (queue_admits(q, qp))
         return;
     qp->moved_by = *event;
     move_to(q, qp, QUEUE_UNSCHEDULABLE, now);
@@ -365,11 +315,6 @@ struct berth_queued_pod *queue_pop_pod(struct queue *q, struct str key, int64_t 
     return qp && qp->place == QUEUE_ACTIVE ? take_out(q, qp, now) : NULL;
 }
 
-bool queue_ready(const struct queue *q)
-{
-    return heap_peek(&q->active) || heap_peek(&q->backoff);
-}
-
 void queue_begin_binding(struct queue *q, struct berth_queued_pod *qp)
 {
     if (qp->place == QUEUE_IN_FLIGHT)
@@ -395,8 +340,8 @@ void queue_requeue(struct queue *q, struct berth_queued_pod *qp, int64_t now)
     }
     if (qp->successor)
         qp->profile = TAKE(qp->successor);
-    qp->error_count = broke(qp) ? qp->error_count + 1 : 0;
-    qp->unschedulable_count += !broke(qp);
+    qp->error_count = queue_broke(qp) ? qp->error_count + 1 : 0;
+    qp->unschedulable_count += !queue_broke(qp);
     qp->timestamp = now;
     qp->backoff_until = window_of(now + backoff_of(q, qp));
     qp->was_flushed = false;

@@ -160,8 +160,6 @@ void queue_event(struct queue *q, const struct cluster_event *event, int64_t now
 void queue_flush(struct queue *q, int64_t now);
 /* When queue_flush next has something to do; INT64_MAX: never. */
 int64_t queue_next_flush(const struct queue *q);
-/* True where queue_pop would give a pod. */
-bool queue_ready(const struct queue *q);
 
 /* --- what is said: queue_voice.c ------------------------------------------------------------- */
 
@@ -191,7 +189,13 @@ void queue_say_event(const struct queue *q, const struct cluster_event *event,
 void queue_say_worth(const struct queue *q, const struct berth_queued_pod *qp,
                      const struct cluster_event *event, enum queue_strategy strategy);
 
-/* --- for queue.c, queue_hints.c and queue_profiles.c ------------------------------------------ */
+/* --- for the files of the queue (queue*.c) and eviction.c ------------------------------------- */
+
+/* The attempt came to no verdict, or there was none: no plugin is known to have been against it. */
+static inline bool queue_broke(const struct berth_queued_pod *qp)
+{
+    return plugin_set_empty(&qp->rejectors) && plugin_set_empty(&qp->pending);
+}
 
 /* Puts a pod where the strategy says; a gate may hold it all the same. */
 void queue_place(struct queue *q, struct berth_queued_pod *qp, enum queue_strategy strategy,
@@ -206,6 +210,8 @@ enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth
 enum queue_strategy queue_strategy_in_flight(struct queue *q, const struct berth_queued_pod *qp);
 /* Is any plugin to be told of it at all? */
 bool queue_cares(const struct queue *q, const struct cluster_event *event);
+/* PreEnqueue: is the pod let in? Where not, qp->gate says who holds it. */
+bool queue_admits(struct queue *q, struct berth_queued_pod *qp);
 /* Would the gate that holds the pod be told? */
 bool queue_gate_cares(const struct queue *q, const struct berth_queued_pod *qp,
                       const struct cluster_event *event);

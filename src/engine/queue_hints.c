@@ -17,35 +17,19 @@ bool queue_cares(const struct queue *q, const struct cluster_event *event)
     return false;
 }
 
-bool queue_gate_cares(const struct queue *q, const struct berth_queued_pod *qp,
-                      const struct cluster_event *event)
-{
-    for (size_t i = 0; i < q->registrar.events.n; i++) {
-        const struct event_registration *r = &q->registrar.events.v[i];
-        if (r->handle == qp->gate && event_matches(r->resource, r->actions, event))
-            return true;
-    }
-    return false;
-}
-
 static bool rejected_by(const struct berth_queued_pod *qp, const struct berth_handle *h)
 {
     return h->profile == qp->profile &&
            (plugin_set_has(&qp->rejectors, h->id) || plugin_set_has(&qp->pending, h->id));
 }
 
-static bool nobody_to_blame(const struct berth_queued_pod *qp)
-{
-    return plugin_set_empty(&qp->rejectors) && plugin_set_empty(&qp->pending);
-}
-
 enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth_queued_pod *qp,
                                        const struct cluster_event *event)
 {
     enum queue_strategy strategy = QUEUE_AFTER_BACKOFF;
-    if (nobody_to_blame(qp) || event_is_wildcard(event)) {
+    if (queue_broke(qp) || event_is_wildcard(event)) {
         /* With an object it is about that very pod. */
-        if (!nobody_to_blame(qp) && event->after &&
+        if (!queue_broke(qp) && event->after &&
             !str_eq(object_meta(event->after)->uid, pod_info_key(qp->pod)))
             strategy = QUEUE_SKIP;
         if (queue_says(q, 6))
@@ -77,7 +61,7 @@ enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth
 enum queue_strategy queue_strategy_in_flight(struct queue *q, const struct berth_queued_pod *qp)
 {
     /* No longer in flight: what happened since then is not known, so it is tried again. */
-    if (nobody_to_blame(qp) || qp->place != QUEUE_IN_FLIGHT)
+    if (queue_broke(qp) || qp->place != QUEUE_IN_FLIGHT)
         return QUEUE_AFTER_BACKOFF;
     if (q->options.groups && qp->pod->pod->spec.scheduling_group)
         return QUEUE_AFTER_BACKOFF;

@@ -14,7 +14,8 @@ void resource_release(struct resource *r, struct intern *names)
     vec_release(&r->scalars);
 }
 
-void resource_add_scalar(struct resource *r, struct intern *names, atom_t name, int64_t amount)
+/* A name that was not there appears. */
+static void add_scalar(struct resource *r, struct intern *names, atom_t name, int64_t amount)
 {
     for (size_t i = 0; i < r->scalars.n; i++)
         if (r->scalars.v[i].name == name) {
@@ -31,8 +32,8 @@ void resource_add(struct resource *r, struct intern *names, const struct resourc
     r->memory = resource_sum(r->memory, sign, other->memory);
     r->ephemeral_storage = resource_sum(r->ephemeral_storage, sign, other->ephemeral_storage);
     for (size_t i = 0; i < other->scalars.n; i++)
-        resource_add_scalar(r, names, other->scalars.v[i].name,
-                            resource_sum(0, sign, other->scalars.v[i].amount));
+        add_scalar(r, names, other->scalars.v[i].name,
+                   resource_sum(0, sign, other->scalars.v[i].amount));
 }
 
 int64_t resource_scalar(const struct resource *r, atom_t name)

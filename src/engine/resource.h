@@ -28,8 +28,6 @@ struct resource {
 };
 
 void resource_release(struct resource *r, struct intern *names);
-/* Adds the amount, of either sign; a name that was not there appears. */
-void resource_add_scalar(struct resource *r, struct intern *names, atom_t name, int64_t amount);
 /* a + sign * b; sign is 1 or -1. Wraps on overflow, as upstream's sums do. */
 int64_t resource_sum(int64_t a, int64_t sign, int64_t b);
 /* r = r + sign * other, by resource_sum. */

@@ -15,13 +15,20 @@
 #include "base/vec.h"
 #include "berth/plugin.h"
 
-/* What was said of a node in the attempt under way. */
+/* What was said of a node in the attempt under way. No padding: verdicts are compared as a whole.
+ */
 struct verdict {
-    uint8_t code;
+    uint16_t code;
     uint16_t plugin; /* id; VERDICT_NOBODY: none refused it */
     berth_reason reason;
 };
 #define VERDICT_NOBODY UINT16_MAX
+static_assert(sizeof(struct verdict) == 2 * sizeof(uint16_t) + sizeof(berth_reason), "no padding");
+
+static inline bool verdict_eq(const struct verdict *a, const struct verdict *b)
+{
+    return memcmp(a, b, sizeof(*a)) == 0;
+}
 
 /* The same verdict on so many nodes that were refused one after the other. */
 struct verdict_run {
@@ -63,8 +70,7 @@ struct score_row *scratchpad_row(struct scratchpad *s, size_t i, size_t n);
 static inline bool scratchpad_add_refused(struct scratchpad *s, struct verdict v)
 {
     struct verdict_run *last = s->runs.n ? &vec_last(&s->runs) : NULL;
-    if (last && last->verdict.plugin == v.plugin && last->verdict.code == v.code &&
-        last->verdict.reason == v.reason) {
+    if (last && verdict_eq(&last->verdict, &v)) {
         last->n++;
         return false;
     }

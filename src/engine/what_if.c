@@ -35,11 +35,17 @@ void what_if_release(struct what_if *w)
     free(w->promised);
 }
 
-/* Who has been promised the node keeps it against a pod that is not above him. */
-static bool counts_for(const struct berth_pod *pod, const struct berth_pod *nominated)
+/*
+ * Who has been promised the node keeps it against a pod that is not above him. Not so members of
+ * the group under way among themselves: each is tried, and what it gets is what it has.
+ */
+static bool counts_for(const struct engine *e, const struct berth_pod *pod,
+                       const struct berth_pod *nominated)
 {
-    return nominated->priority >= pod->priority &&
-           !str_eq(pod_info_key(nominated), pod_info_key(pod));
+    if (nominated->priority < pod->priority || str_eq(pod_info_key(nominated), pod_info_key(pod)))
+        return false;
+    const struct berth_queued_pod *queued = queue_get(&e->queue, pod_info_key(nominated));
+    return !queued || queued->place != QUEUE_IN_FLIGHT;
 }
 
 static const struct nominated_node *promises_for(const struct engine *e,
@@ -50,7 +56,7 @@ static const struct nominated_node *promises_for(const struct engine *e,
         return NULL;
     const struct nominated_node *n = nominator_node(&e->queue.nominator, str_of(node->name));
     for (size_t i = 0; n && i < n->pods.n; i++)
-        if (counts_for(pod, n->pods.v[i]))
+        if (counts_for(e, pod, n->pods.v[i]))
             return n;
     return NULL;
 }
@@ -172,7 +178,7 @@ bool what_if_keep_promises(struct what_if *w)
 {
     const struct nominated_node *n = w->promises;
     for (size_t i = 0; n && i < n->pods.n; i++)
-        if (counts_for(w->pod, n->pods.v[i]) && !what_if_add(w, n->pods.v[i]))
+        if (counts_for(w->cycle.engine, w->pod, n->pods.v[i]) && !what_if_add(w, n->pods.v[i]))
             return false;
     return true;
 }

@@ -195,7 +195,5 @@ struct errand *world_errand_new(struct world *w, const struct write *write);
 void world_errand_free(struct errand *errand);
 /* The loop's thread: carries out a struct errand_batch. */
 void world_run_errands(void *batch);
-/* "namespace/name" */
-struct str world_pod_name(const struct object *pod, struct buf *out);
 
 #endif

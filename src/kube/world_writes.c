@@ -47,7 +47,8 @@ void world_errand_free(struct errand *e)
     free(e);
 }
 
-struct str world_pod_name(const struct object *pod, struct buf *out)
+/* "namespace/name" */
+static struct str name_of(const struct object *pod, struct buf *out)
 {
     const struct object_meta *meta = object_meta(pod);
     buf_add_printf(out, "%.*s/%.*s", STR_ARG(meta->namespace), STR_ARG(meta->name));
@@ -94,7 +95,7 @@ static void status_done(void *ctx, const struct rest_result *result)
     count(e, result);
     if (result->code && result->status != 404) {
         struct buf name = BUF_INIT;
-        log_error("Error updating pod", KV_STR("pod", world_pod_name(e->write.pod, &name)),
+        log_error("Error updating pod", KV_STR("pod", name_of(e->write.pod, &name)),
                   KV_ERR(&result->err));
         buf_release(&name);
     }
@@ -130,7 +131,7 @@ static void group_status_done(void *ctx, const struct rest_result *result)
     if (result->code && result->status != 404) {
         struct buf name = BUF_INIT;
         log_error("Failed to update PodGroup status",
-                  KV_STR("podGroup", world_pod_name(e->write.pod, &name)), KV_ERR(&result->err));
+                  KV_STR("podGroup", name_of(e->write.pod, &name)), KV_ERR(&result->err));
         buf_release(&name);
     }
     world_errand_free(e);

@@ -103,7 +103,7 @@ static void fetch_free(struct http_fetch *fetch)
     free(fetch);
 }
 
-void http_call_free(struct http_call *call)
+static void call_free(struct http_call *call)
 {
     loop_timer_stop(&call->timer);
     http_stream_release(&call->stream);
@@ -178,7 +178,7 @@ void http_call_finish(struct http_call *call, int code, const struct err *err, b
     loop_timer_stop(&call->timer);
     call->done = true;
     call->handlers->on_done(call->ctx, code, err, retryable);
-    http_call_free(call);
+    call_free(call);
 }
 
 void http_call_cancel(struct http_call *call)
@@ -186,7 +186,7 @@ void http_call_cancel(struct http_call *call)
     if (call->done)
         return;
     http_client_forget(call);
-    http_call_free(call);
+    call_free(call);
 }
 
 void http_call_pause(struct http_call *call)

@@ -52,7 +52,6 @@ void call_list_remove(struct http_call *call);
 /* Copies the request. Not yet on any list. */
 struct http_call *http_call_new(struct http_client *client, struct loop *loop,
                                 const struct http_request *request, struct str authority);
-void http_call_free(struct http_call *call);
 /* 0, or -EINVAL with what is wrong with it. */
 int http_call_check(const struct http_call *call, struct err *reterr) MUST_CHECK;
 bool http_call_has_body(const struct http_call *call);

@@ -3,7 +3,7 @@
 
 #include "net/dial.h"
 #include "net/http_call.h"
-#include "net/proxy.h"
+#include "net/http_origin.h"
 
 #define CONNECTIONS_H1  16
 #define CONNECTIONS_H2  4
@@ -22,12 +22,8 @@ struct client_conn {
 
 struct http_client {
     struct loop *loop;
-    struct http_client_options options; /* defaults filled in; texts below */
-    char *origin_text, *proxy_text, *host, *authority;
-    struct str scheme;
-    struct url proxy;
-    uint16_t port;
-    struct tls_config *tls, *proxy_tls;
+    struct http_client_options options; /* defaults filled in; texts are in origin */
+    struct http_origin origin;
 
     enum client_protocol protocol; /* as the last connection had it */
     uint32_t peer_streams;         /* the server's stream limit as it last told */
@@ -59,7 +55,7 @@ static void finish_call(struct http_call *call, int code, const struct err *err,
     struct err text = {0};
     if (code < 0) {
         err_set(&text, code, "%s", err && err->msg[0] ? err->msg : strerror(-code));
-        err_prefix(&text, code, "%s", call->client->origin_text);
+        err_prefix(&text, code, "%s", call->client->origin.text);
     }
     http_call_finish(call, code, &text, retryable);
 }
@@ -85,7 +81,7 @@ static void start_call(struct http_call *call, struct client_conn *conn)
     client->stats.requests++;
     struct http_out_request out = {.method = call->method,
                                    .target = call->target,
-                                   .scheme = client->scheme,
+                                   .scheme = client->origin.scheme,
                                    .authority = call->authority,
                                    .headers = call->headers,
                                    .n_headers = call->n_headers,
@@ -267,11 +263,12 @@ static void dial_one(struct http_client *client)
     client->conns = conn;
     client->stats.connections++;
     loop_timer_init(&conn->idle, client->loop, on_idle);
-    struct dial_options options = {.host = client->host,
-                                   .port = client->port,
-                                   .tls = client->tls,
-                                   .proxy = client->proxy_text ? &client->proxy : NULL,
-                                   .proxy_tls = client->proxy_tls,
+    const struct http_origin *o = &client->origin;
+    struct dial_options options = {.host = o->host,
+                                   .port = o->port,
+                                   .tls = o->tls,
+                                   .proxy = o->proxy_text ? &o->proxy : NULL,
+                                   .proxy_tls = o->proxy_tls,
                                    .timeout = client->options.dial_timeout};
     conn->dial = dial_start(client->loop, &options, on_dialled, conn);
 }
@@ -338,7 +335,7 @@ struct http_call *http_client_send(struct http_client *client, const struct http
     assert(!client->dead);
     struct http_call *call =
         http_call_new(client, client->loop, request,
-                      str_of(request->authority ? request->authority : client->authority));
+                      str_of(request->authority ? request->authority : client->origin.authority));
     call->handlers = handlers;
     call->ctx = ctx;
     bool full = client->waiting.n >= client->options.max_waiting;
@@ -368,71 +365,9 @@ static void fill_defaults(struct http_client_options *o)
     o->ping_timeout = o->ping_timeout ? o->ping_timeout : 15 * NSEC_PER_SEC;
 }
 
-/* A copy of the text outlives the parts that point into it. */
-static int parse_origin(struct http_client *client, struct err *reterr)
-{
-    struct url url;
-    client->origin_text = xstrdup(client->options.origin ? client->options.origin : "");
-    int r = url_parse(str_of(client->origin_text), &url, reterr);
-    if (r < 0)
-        return r;
-    bool https = str_eq_fold(url.scheme, STR("https"));
-    if (!https && !str_eq_fold(url.scheme, STR("http")))
-        return err_set(reterr, -EINVAL, "%s: only http and https are spoken", client->origin_text);
-    client->scheme = https ? STR("https") : STR("http");
-    client->host = str_dup(url.host);
-    client->port = url.port;
-    struct buf authority = BUF_INIT;
-    url_add_authority(&authority, url.host, url.port);
-    if (url.port == url_default_port(url.scheme))
-        authority.n = authority.n - (https ? 4 : 3); /* ":443", ":80" */
-    client->authority = buf_take(&authority);
-    return 0;
-}
-
-static int parse_proxy(struct http_client *client, struct err *reterr)
-{
-    if (!client->options.proxy || !*client->options.proxy)
-        return 0;
-    client->proxy_text = xstrdup(client->options.proxy);
-    int r = url_parse(str_of(client->proxy_text), &client->proxy, reterr);
-    if (r < 0)
-        return err_prefix(reterr, r, "proxy");
-    if (!proxy_scheme_known(client->proxy.scheme))
-        return err_set(reterr, -EINVAL, "proxy scheme \"%.*s\" is not http, https or socks5",
-                       STR_ARG(client->proxy.scheme));
-    return 0;
-}
-
-static int set_up_tls(struct http_client *client, struct err *reterr)
-{
-    static const struct tls_options system_roots = {0};
-    static const struct tls_options proxy_default = {.alpn = "http/1.1"};
-    const struct http_client_options *o = &client->options;
-    int r = 0;
-    if (str_is(client->scheme, "https")) {
-        if (o->tls)
-            client->tls = tls_config_ref(o->tls);
-        else
-            r = tls_config_new_client(&system_roots, &client->tls, reterr);
-    }
-    if (r == 0 && client->proxy_text && str_eq_fold(client->proxy.scheme, STR("https"))) {
-        if (o->proxy_tls)
-            client->proxy_tls = tls_config_ref(o->proxy_tls);
-        else
-            r = tls_config_new_client(&proxy_default, &client->proxy_tls, reterr);
-    }
-    return r;
-}
-
 static void client_release(struct http_client *client)
 {
-    tls_config_unref(client->tls);
-    tls_config_unref(client->proxy_tls);
-    free(client->origin_text);
-    free(client->proxy_text);
-    free(client->host);
-    free(client->authority);
+    http_origin_release(&client->origin);
     free(client);
 }
 
@@ -454,13 +389,9 @@ int http_client_new(struct loop *loop, const struct http_client_options *options
     call_list_init(&client->refused);
     loop_task_init(&client->pump, on_pump);
     loop_task_init(&client->reap, on_reap);
-    int r = parse_origin(client, reterr);
-    if (r == 0)
-        r = parse_proxy(client, reterr);
-    if (r == 0)
-        r = set_up_tls(client, reterr);
+    int r = http_origin_init(&client->origin, options, reterr);
     if (r < 0)
-        client_release(client);
+        free(client);
     else
         *ret_client = client;
     return r;
@@ -509,10 +440,10 @@ void http_client_close_idle(struct http_client *client)
 
 void http_client_set_tls(struct http_client *client, struct tls_config *tls)
 {
-    struct tls_config *old = client->tls;
+    struct tls_config *old = client->origin.tls;
     if (!old)
         return; /* plain http */
-    client->tls = tls_config_ref(tls);
+    client->origin.tls = tls_config_ref(tls);
     tls_config_unref(old);
     http_client_close_idle(client);
 }

@@ -74,7 +74,6 @@ void exchange_left(struct exchange *x)
         return;
     }
     x->pub.peer = NULL; /* it went with the connection */
-    x->gone = true;
     if (x->pub.on_gone)
         x->pub.on_gone(&x->pub);
 }
@@ -148,11 +147,6 @@ size_t http_write(struct http_exchange *pub, struct str data)
     return http_stream_queued(&x->stream);
 }
 
-size_t http_queued(const struct http_exchange *pub)
-{
-    return http_stream_queued(&inner(pub)->stream);
-}
-
 void http_end(struct http_exchange *pub)
 {
     struct exchange *x = inner(pub);
@@ -189,9 +183,4 @@ void http_last_request(struct http_exchange *pub)
     struct exchange *x = inner(pub);
     if (x->on_stream && x->stream.conn)
         http_conn_drain(x->stream.conn);
-}
-
-bool http_gone(const struct http_exchange *pub)
-{
-    return !inner(pub)->on_stream;
 }

@@ -24,7 +24,6 @@ struct exchange {
     bool on_stream;                /* the stream has not left */
     bool handled;                  /* a handler holds it */
     bool head_sent;
-    bool gone;  /* the client went before the answer was complete */
     int reject; /* to be answered so, without a handler; 0: none */
 };
 

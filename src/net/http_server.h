@@ -115,12 +115,9 @@ void http_respond_stream(struct http_exchange *x, int status, const struct http_
  * refused: what is queued is bounded by the writer's manners.
  */
 size_t http_write(struct http_exchange *x, struct str data);
-size_t http_queued(const struct http_exchange *x);
 void http_end(struct http_exchange *x);
 void http_abort(struct http_exchange *x);
 /* The connection takes no further request once this one is answered. Before answering. */
 void http_last_request(struct http_exchange *x);
-/* The client has gone: there is no point in going on. */
-bool http_gone(const struct http_exchange *x);
 
 #endif

@@ -4,10 +4,9 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 
-#define STACK_SIZE ((size_t)256 * 1024)
+#include "net/offload.h"
 
 struct resolve {
-    struct loop_handle *handle;
     char *host;
     uint16_t port;
     resolve_fn *fn; /* NULL: cancelled. The loop's thread only. */
@@ -50,15 +49,16 @@ bool resolve_literal(const char *host, uint16_t port, union resolve_address *ret
     return true;
 }
 
-static void resolve_free(struct resolve *r)
+static void give_back(void *ctx)
 {
-    loop_handle_put(r->handle);
+    struct resolve *r = ctx;
     free(r->host);
     free(r);
 }
 
-static void lookup(struct resolve *r)
+static void lookup(void *ctx)
 {
+    struct resolve *r = ctx;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG}, *list = NULL;
     int e = getaddrinfo(r->host, NULL, &hints, &list);
     for (const struct addrinfo *ai = list; e == 0 && ai && r->n < RESOLVE_MAX; ai = ai->ai_next) {
@@ -86,40 +86,22 @@ static void deliver(void *ctx)
     struct resolve *r = ctx;
     if (r->fn)
         r->fn(r->ctx, r->addresses, r->n, &r->err);
-    resolve_free(r);
+    give_back(r);
 }
 
-static void *thread_main(void *ctx)
-{
-    struct resolve *r = ctx;
-    lookup(r);
-    /* The thread's own reference: once posted, the loop may free r at any moment. */
-    struct loop_handle *handle = r->handle;
-    r->handle = NULL;
-    if (!loop_handle_post(handle, deliver, r))
-        resolve_free(r);
-    loop_handle_put(handle);
-    return NULL;
-}
+static const struct offload lookup_job = {.work = lookup, .done = deliver, .gone = give_back};
 
 struct resolve *resolve_start(struct loop *loop, const char *host, uint16_t port, resolve_fn *fn,
                               void *ctx)
 {
     struct resolve *r = xnew(struct resolve);
-    r->handle = loop_handle_get(loop);
     r->host = xstrdup(host);
     r->port = port;
     r->fn = fn;
     r->ctx = ctx;
-    pthread_attr_t attr;
-    pthread_t thread;
-    pthread_attr_init(&attr);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attr, STACK_SIZE);
-    int e = pthread_create(&thread, &attr, thread_main, r);
-    pthread_attr_destroy(&attr);
-    if (e) {
-        err_set(&r->err, -e, "lookup %s: no thread: %s", host, strerror(e));
+    int e = offload_start(loop, &lookup_job, r);
+    if (e < 0) {
+        err_set(&r->err, e, "lookup %s: no thread: %s", host, strerror(-e));
         loop_post(loop, deliver, r);
     }
     return r;

@@ -177,14 +177,6 @@ void url_add_query(struct buf *out, struct str text)
     url_add_segment(out, text);
 }
 
-void url_add_param(struct buf *out, struct str key, struct str value)
-{
-    buf_add_char(out, out->n && memchr(out->p, '?', out->n) ? '&' : '?');
-    url_add_query(out, key);
-    buf_add_char(out, '=');
-    url_add_query(out, value);
-}
-
 int url_decode(struct str text, bool plus_is_blank, struct buf *out)
 {
     for (size_t i = 0; i < text.n; i++) {

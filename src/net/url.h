@@ -41,8 +41,6 @@ void url_add_authority(struct buf *out, struct str host, uint16_t port);
 void url_add_segment(struct buf *out, struct str text);
 /* The same, for one key or value of a query. */
 void url_add_query(struct buf *out, struct str text);
-/* Appends [?&]key=value; the separator depends on whether `out` holds a '?' already. */
-void url_add_param(struct buf *out, struct str key, struct str value);
 
 /* Undoes percent-encoding; plus_is_blank as in queries. -EINVAL on a broken escape. */
 int url_decode(struct str text, bool plus_is_blank, struct buf *out) MUST_CHECK;

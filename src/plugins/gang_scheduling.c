@@ -4,6 +4,7 @@
  * not enter the queue before there are that many, and wait in Permit until that many have a node.
  */
 #include "api/scheduling.h"
+#include "engine/cycle.h"
 #include "engine/gang.h"
 #include "plugins/plugin_base.h"
 #include "plugins/registry.h"
@@ -68,7 +69,6 @@ static enum berth_code permit(void *ctx, struct berth_cycle *cycle, const struct
                               struct berth_status *status)
 {
     const struct plain_plugin *self = ctx;
-    (void)cycle;
     (void)node_name;
     struct str name = pod_group_of(pod->pod), namespace = pod->pod->metadata.namespace;
     if (str_empty(name))
@@ -91,7 +91,12 @@ static enum berth_code permit(void *ctx, struct berth_cycle *cycle, const struct
         *ret_timeout_ns = PERMIT_TIMEOUT;
         return BERTH_WAIT;
     }
-    let_go(self, state);
+    /*
+     * Only when it is in earnest. Upstream lets the others go while the group is merely tried: if
+     * this member has to wait for victims after all, they run without it.
+     */
+    if (!cycle->in_group)
+        let_go(self, state);
     return BERTH_SUCCESS;
 }
 

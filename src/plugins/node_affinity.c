@@ -3,12 +3,12 @@
  * NodeAffinity: which nodes a pod demands (nodeSelector, required node affinity) and prefers. The
  * profile may add demands and preferences of its own to those of every pod (addedAffinity).
  */
-#include "api/node_selector.h"
 #include "api/selector_fault.h"
 #include "engine/cluster.h"
 #include "engine/cycle.h"
 #include "engine/signature.h"
 #include "plugins/node_affinity_args.h"
+#include "plugins/node_demands.h"
 #include "plugins/plugin_base.h"
 #include "plugins/registry.h"
 
@@ -29,66 +29,7 @@ struct demands {
     bool names_nodes; /* only few nodes are candidates: not worth asking all */
 };
 
-static const struct node_affinity *affinity_of(const struct pod *pod)
-{
-    return pod->spec.affinity ? pod->spec.affinity->node_affinity : NULL;
-}
-
-static const struct node_selector *required_of(const struct pod *pod)
-{
-    const struct node_affinity *affinity = affinity_of(pod);
-    return affinity ? affinity->required : NULL;
-}
-
-static bool demands_anything(const struct pod *pod)
-{
-    return required_of(pod) || pod->spec.node_selector.n > 0;
-}
-
-static void compile_demands(const struct pod *pod, struct arena *a,
-                            struct required_node_affinity *ret_affinity)
-{
-    required_node_affinity_compile(&pod->spec.node_selector, affinity_of(pod), a, ret_affinity);
-}
-
 /* --- keys ------------------------------------------------------------------------------------- */
-
-static void key_add_requirements(struct buf *key, const struct node_selector_requirement *v,
-                                 size_t n)
-{
-    key_add_number(key, (int64_t)n);
-    for (size_t i = 0; i < n; i++) {
-        key_add(key, v[i].key);
-        key_add(key, v[i].operator);
-        key_add_number(key, (int64_t)v[i].values.n);
-        for (size_t k = 0; k < v[i].values.n; k++)
-            key_add(key, v[i].values.v[k]);
-    }
-}
-
-static void key_add_term(struct buf *key, const struct node_selector_term *term)
-{
-    key_add_requirements(key, term->match_expressions.v, term->match_expressions.n);
-    key_add_requirements(key, term->match_fields.v, term->match_fields.n);
-}
-
-/* required NULL is not the same as one without terms, which no node matches. */
-static void key_add_required(struct buf *key, const struct node_selector *required)
-{
-    key_add_number(key, required ? (int64_t)required->node_selector_terms.n : -1);
-    for (size_t i = 0; required && i < required->node_selector_terms.n; i++)
-        key_add_term(key, &required->node_selector_terms.v[i]);
-}
-
-static void key_add_demands(struct buf *key, const struct pod *pod)
-{
-    key_add_number(key, (int64_t)pod->spec.node_selector.n);
-    for (size_t i = 0; i < pod->spec.node_selector.n; i++) {
-        key_add(key, pod->spec.node_selector.v[i].key);
-        key_add(key, pod->spec.node_selector.v[i].value);
-    }
-    key_add_required(key, required_of(pod));
-}
 
 static void key_add_preferences(struct buf *key, const struct node_affinity *affinity)
 {
@@ -96,15 +37,15 @@ static void key_add_preferences(struct buf *key, const struct node_affinity *aff
     key_add_number(key, (int64_t)n);
     for (size_t i = 0; i < n; i++) {
         key_add_number(key, affinity->preferred.v[i].weight);
-        key_add_term(key, &affinity->preferred.v[i].preference);
+        key_add_node_term(key, &affinity->preferred.v[i].preference);
     }
 }
 
 static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
 {
     (void)ctx;
-    key_add_demands(s->out, pod->pod);
-    key_add_preferences(s->out, affinity_of(pod->pod));
+    key_add_node_demands(s->out, pod->pod);
+    key_add_preferences(s->out, pod_node_affinity(pod->pod));
     return BERTH_SUCCESS;
 }
 
@@ -123,7 +64,7 @@ static void take_required(struct affinity_plugin *self, const struct node_select
     self->added_required = arena_new(&self->arena, struct node_terms);
     node_terms_compile(required, &self->arena, self->added_required);
     key_begin(&self->key, STR("NodeAffinity/added required"));
-    key_add_required(&self->key, required);
+    key_add_node_selector(&self->key, required);
     self->added_required_key = arena_dup(&self->arena, buf_str(&self->key));
 }
 
@@ -212,7 +153,7 @@ static bool may_help(const struct affinity_plugin *self, const struct pod *pod,
     if (self->added_required &&
         !node_terms_match(self->added_required, &new->metadata.labels, new->metadata.name))
         return false;
-    compile_demands(pod, scratch, &affinity);
+    node_demands_compile(pod, scratch, &affinity);
     enum match now = match(&affinity, new);
     if (now != MATCH || !old)
         return now != NO_MATCH;
@@ -292,11 +233,11 @@ static enum berth_code pre_filter(void *ctx, struct berth_cycle *cycle, const st
     struct affinity_plugin *self = ctx;
     name_list names = {0};
     enum berth_code code = BERTH_SUCCESS;
-    if (!demands_anything(pod->pod) && !self->added_required)
+    if (!pod_demands_nodes(pod->pod) && !self->added_required)
         return BERTH_SKIP;
     struct demands *demands = arena_new(&cycle->arena, struct demands);
-    compile_demands(pod->pod, &cycle->arena, &demands->affinity);
-    demands->names_nodes = find_names(required_of(pod->pod), &names);
+    node_demands_compile(pod->pod, &cycle->arena, &demands->affinity);
+    demands->names_nodes = find_names(pod_required_nodes(pod->pod), &names);
     self->host->state_write(cycle, self->demands, demands, NULL, NULL);
     if (demands->names_nodes && names.n) {
         self->host->limit_nodes(cycle, names.v, names.n);
@@ -320,7 +261,7 @@ static const struct required_node_affinity *demands_of(const struct affinity_plu
     if (demands)
         return &demands->affinity;
     struct required_node_affinity *affinity = arena_new(scratch, struct required_node_affinity);
-    compile_demands(pod->pod, scratch, affinity);
+    node_demands_compile(pod->pod, scratch, affinity);
     return affinity;
 }
 
@@ -369,7 +310,7 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
             batch,
             node_memo_set(self->memos, self->added_required_key, ask_terms, self->added_required),
             BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, self->enforced_mismatch);
-    if (!demands_anything(pod->pod))
+    if (!pod_demands_nodes(pod->pod))
         return BERTH_SUCCESS;
     if (demands && demands->names_nodes) {
         filter_few(self, &demands->affinity, batch);
@@ -378,7 +319,7 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
     struct arena scratch;
     arena_init(&scratch, 0);
     key_begin(&self->key, STR("NodeAffinity/required"));
-    key_add_demands(&self->key, pod->pod);
+    key_add_node_demands(&self->key, pod->pod);
     const uint64_t *matching = node_memo_set(self->memos, buf_str(&self->key), ask_demands,
                                              demands_of(self, cycle, pod, &scratch));
     batch_refuse_others(batch, matching, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, self->pod_mismatch);
@@ -390,7 +331,7 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
 
 static bool prefers_anything(const struct pod *pod)
 {
-    const struct node_affinity *affinity = affinity_of(pod);
+    const struct node_affinity *affinity = pod_node_affinity(pod);
     return affinity && affinity->preferred.n > 0;
 }
 
@@ -404,9 +345,9 @@ static bool compile_preferences(const struct affinity_plugin *self, const struct
     struct err err;
     *ret_terms = (struct node_terms){0};
     if (!prefers_anything(pod) ||
-        node_preferences_compile(affinity_of(pod), a, ret_terms, &err) == 0)
+        node_preferences_compile(pod_node_affinity(pod), a, ret_terms, &err) == 0)
         return true;
-    node_preferences_faults(&faults, "", affinity_of(pod));
+    node_preferences_faults(&faults, "", pod_node_affinity(pod));
     faults_write(&faults, &text);
     self->host->status_text(status, abi_str(buf_str(&text)));
     buf_release(&text);
@@ -473,7 +414,7 @@ static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
     memset(batch->scores, 0, batch->n * sizeof(int64_t));
     if (terms && terms->v.n) {
         key_begin(&self->key, STR("NodeAffinity/preferred"));
-        key_add_preferences(&self->key, affinity_of(pod->pod));
+        key_add_preferences(&self->key, pod_node_affinity(pod->pod));
         add_column(batch,
                    node_memo_column(self->memos, buf_str(&self->key), ask_preferences, terms));
     }

@@ -118,10 +118,16 @@ static inline int64_t improvement(int64_t with, int64_t without)
     return MAX_NODE_SCORE / 2 + go_sub(go_add(MAX_NODE_SCORE / 2, with), without) / 2;
 }
 
-/* The standard deviation of up to two. */
-static inline double deviation_of_two(const struct fractions *f)
+/* The standard deviation of two. */
+static inline double half_apart(double a, double b)
 {
-    return f->n == 2 ? fabs((f->first - f->second) / 2) : 0;
+    return fabs((a - b) / 2);
+}
+
+/* Of up to two. */
+static inline double deviation_of_few(const struct fractions *f)
+{
+    return f->n == 2 ? half_apart(f->first, f->second) : 0;
 }
 
 /* Of more than two. The pod's request is added where it is there. */
@@ -148,23 +154,33 @@ static int64_t score_node(const struct balanced_allocation *self, const struct s
     for (size_t i = 0; i < terms->n; i++)
         add_term(&c, node_amounts(&terms->v[i], node), &terms->v[i], self->sane);
     if (c.with.n <= 2)
-        return improvement(balance(deviation_of_two(&c.with)),
-                           balance(deviation_of_two(&c.without)));
+        return improvement(balance(deviation_of_few(&c.with)),
+                           balance(deviation_of_few(&c.without)));
     return improvement(balance(deviation(self, terms, node, &c.with, true)),
                        balance(deviation(self, terms, node, &c.without, false)));
 }
 
-/* Up to two resources, as by default, over columns. */
+/* Two resources, as by default. Nothing is counted on the way, so that a node is four divisions. */
+static inline int64_t score_two(const struct score_term *terms, struct term_amounts a,
+                                struct term_amounts b, bool sane)
+{
+    if (a.allocatable == 0 || b.allocatable == 0)
+        return improvement(balance(0), balance(0));
+    double with_a = fraction(go_add(a.allocated, terms[0].request), a.allocatable, sane);
+    double with_b = fraction(go_add(b.allocated, terms[1].request), b.allocatable, sane);
+    double without_a = fraction(a.allocated, a.allocatable, sane);
+    double without_b = fraction(b.allocated, b.allocatable, sane);
+    return improvement(balance(half_apart(with_a, with_b)),
+                       balance(half_apart(without_a, without_b)));
+}
+
 static void score_columns(const struct balanced_allocation *self, const struct score_terms *terms,
                           const struct term_column *columns, struct berth_score_batch *batch)
 {
-    for (size_t i = 0; i < batch->n; i++) {
-        struct change c = {0};
-        for (size_t k = 0; k < terms->n; k++)
-            add_term(&c, term_column_at(&columns[k], batch->slots[i]), &terms->v[k], self->sane);
-        batch->scores[i] =
-            improvement(balance(deviation_of_two(&c.with)), balance(deviation_of_two(&c.without)));
-    }
+    struct term_column a = columns[0], b = columns[1];
+    for (size_t i = 0; i < batch->n; i++)
+        batch->scores[i] = score_two(terms->v, term_column_at(&a, batch->slots[i]),
+                                     term_column_at(&b, batch->slots[i]), self->sane);
 }
 
 /* Without pre_score, as a configuration may have it, a pod that asks for nothing scores 0. */
@@ -193,7 +209,7 @@ static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
     struct term_column columns[TERM_COLUMNS_MAX];
     if (terms->best_effort)
         memset(batch->scores, 0, batch->n * sizeof(int64_t));
-    else if (terms->n <= 2 && score_terms_columns(terms, batch->columns, columns))
+    else if (terms->n == 2 && score_terms_columns(terms, batch->columns, columns))
         score_columns(self, terms, columns, batch);
     else
         for (size_t i = 0; i < batch->n; i++)

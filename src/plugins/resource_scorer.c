@@ -14,9 +14,10 @@
 /* Amounts up to this can be multiplied by a score, and then some, without overflow. */
 #define TAME_MAX (INT64_MAX / 128)
 
+/* 0 <= requested <= capacity, 0 < capacity <= TAME_MAX: what is negative is huge without a sign. */
 static inline bool is_tame(int64_t requested, int64_t capacity)
 {
-    return requested >= 0 && capacity > 0 && capacity <= TAME_MAX;
+    return (uint64_t)requested <= (uint64_t)capacity && (uint64_t)capacity - 1 < TAME_MAX;
 }
 
 /*
@@ -32,10 +33,16 @@ static inline int64_t percent(int64_t part, int64_t whole)
     return quotient + (rest >= whole) - (rest < 0);
 }
 
-/* The same without bounds on the amounts, and with the result within them. */
-static int64_t sane_percent(int64_t part, int64_t subtract, int64_t whole)
+/*
+ * (part - subtract) * 100 / whole for any amounts: as upstream's wrap around, or without bounds and
+ * with the result within them. Out of the loops over nodes, which it would slow down.
+ */
+__attribute__((cold, noinline)) static int64_t odd_percent(int64_t part, int64_t subtract,
+                                                           int64_t whole, bool sane)
 {
     __extension__ typedef __int128 wide;
+    if (!sane)
+        return go_div(go_mul(go_sub(part, subtract), MAX_NODE_SCORE), whole);
     if (whole <= 0)
         return 0;
     wide score = ((wide)part - subtract) * MAX_NODE_SCORE / whole;
@@ -44,13 +51,9 @@ static int64_t sane_percent(int64_t part, int64_t subtract, int64_t whole)
 
 static inline int64_t score_least(int64_t requested, int64_t capacity, bool sane)
 {
-    if (requested > capacity)
-        return 0;
     if (LIKELY(is_tame(requested, capacity)))
         return percent(capacity - requested, capacity);
-    if (sane)
-        return sane_percent(capacity, requested, capacity);
-    return go_div(go_mul(go_sub(capacity, requested), MAX_NODE_SCORE), capacity);
+    return requested > capacity ? 0 : odd_percent(capacity, requested, capacity, sane);
 }
 
 static inline int64_t score_most(int64_t requested, int64_t capacity, bool sane)
@@ -59,23 +62,17 @@ static inline int64_t score_most(int64_t requested, int64_t capacity, bool sane)
     requested = MIN(requested, capacity);
     if (LIKELY(is_tame(requested, capacity)))
         return percent(requested, capacity);
-    if (sane)
-        return sane_percent(requested, 0, capacity);
-    return go_div(go_mul(requested, MAX_NODE_SCORE), capacity);
+    return odd_percent(requested, 0, capacity, sane);
 }
 
 static inline int64_t score_ratio(const struct resource_scorer *s, int64_t requested,
                                   int64_t capacity)
 {
     int64_t utilization = 100;
-    if (requested <= capacity) {
-        if (LIKELY(is_tame(requested, capacity)))
-            utilization = percent(requested, capacity);
-        else if (s->sane)
-            utilization = capacity > 0 ? sane_percent(requested, 0, capacity) : 100;
-        else
-            utilization = go_div(go_mul(requested, 100), capacity);
-    }
+    if (LIKELY(is_tame(requested, capacity)))
+        utilization = percent(requested, capacity);
+    else if (requested <= capacity && (capacity > 0 || !s->sane))
+        utilization = odd_percent(requested, 0, capacity, s->sane);
     return s->ratio_scores[MIN(MAX(utilization, 0), 100)];
 }
 

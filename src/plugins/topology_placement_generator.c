@@ -111,7 +111,8 @@ static enum berth_code generate(void *ctx, struct berth_cycle *cycle,
     const struct plain_plugin *self = ctx;
     (void)cycle;
     if (!group->object) {
-        status_printf(self->host, status, "podgroup.scheduling.k8s.io not found");
+        status_printf(self->host, status, "podgroup.scheduling.k8s.io \"%.*s\" not found",
+                      STR_ARG(group->name));
         return BERTH_ERROR;
     }
     const struct pod_group_scheduling_constraints *constraints =

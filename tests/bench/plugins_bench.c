@@ -133,11 +133,12 @@ static void place_pods(struct stage *s)
 /* All nodes are scored, so that every plugin sees as many as its filters leave. */
 static void stage_init(struct stage *s, const struct bench_row *row, int64_t nodes)
 {
+    static int32_t all = 100;
     struct err err;
     *s = (struct stage){.now = 1000000000};
     arena_init(&s->arena, 0);
     config_default(&s->config, &s->arena);
-    *s->config.profiles.v[0].percentage_of_nodes_to_score = 100;
+    s->config.profiles.v[0].percentage_of_nodes_to_score = &all;
     struct engine_options options = {
         .config = &s->config,
         .registry = &in_tree_registry,

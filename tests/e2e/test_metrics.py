@@ -7,6 +7,7 @@ because the API server does not let it be bound. Help texts are each one's own. 
 the tables below, each row with its reason; docs/compat.md says the same.
 """
 
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -355,6 +356,15 @@ def resources_of_pods_are_equal(c):
     for part in ('unit="cores"} 2\n', 'resource="example.com/gpu"', 'priority="2000001000"',
                  'pod="kube-own"', 'node=""', 'unit="bytes"} 1.5e+09\n'):
         check(part in text, f"{part} is not in\n{text}")
+
+
+@test
+def resources_are_told_to_many_at_once(c):
+    p = c.both["berth"]
+    want = scrape(c, p, "/metrics/resources")
+    with concurrent.futures.ThreadPoolExecutor(16) as threads:
+        found = list(threads.map(lambda _: scrape(c, p, "/metrics/resources"), range(64)))
+    equal({text == want for text in found}, {True}, "all got the same")
 
 
 @test

@@ -36,6 +36,7 @@ type options struct {
 	ignore   string
 	print    bool
 	full     bool
+	groups   bool
 	gates    string
 	coverage bool
 	bench    int
@@ -57,6 +58,7 @@ func main() {
 	flag.StringVar(&o.ignore, "ignore", "", "cases that differ in these topics first pass, comma between")
 	flag.StringVar(&o.gates, "feature-gates", "", "of both sides, as kube-scheduler's flag has them")
 	flag.BoolVar(&o.full, "full", false, "all clusters are full, so that pods must go for others to come; else every third is")
+	flag.BoolVar(&o.groups, "groups", false, "groups of pods in place of all this: what becomes of their first attempt")
 	flag.BoolVar(&o.print, "print", false, "print the case of -seed and run nothing")
 	flag.BoolVar(&o.coverage, "coverage", false, "show what the cases reached")
 	flag.IntVar(&o.bench, "bench", 0, "measure so many preemptions in place of all this")
@@ -71,12 +73,18 @@ func main() {
 		os.Stdout.Write(encodeIndented(o.draw(o.seed)))
 		return
 	}
+	if o.groups {
+		o.gates = strings.TrimSuffix(groupGates+","+o.gates, ",")
+	}
 	if err := utilfeature.DefaultMutableFeatureGate.Set(o.gates); err != nil {
 		fmt.Fprintln(os.Stderr, "oracle:", err)
 		os.Exit(2)
 	}
 	if o.bench > 0 {
 		os.Exit(runBench(&o))
+	}
+	if o.groups {
+		os.Exit(runGroups(&o))
 	}
 	os.Exit(runAll(&o, flag.Args()))
 }

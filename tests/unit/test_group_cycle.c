@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "api/pod.h"
 #include "engine/internal.h"
 #include "engine_fixture.h"
 #include "prop.h"
@@ -321,6 +322,91 @@ static void a_topology_key_keeps_the_group_in_one_domain(void **state)
     fixture_release(&f);
 }
 
+#define BY_TOPOLOGY "GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true"
+
+static struct object *promised_member(const char *name, const char *cpu, const char *node)
+{
+    struct object *o = member(name, "g", cpu);
+    ((struct pod *)object_body_mut(o))->status.nominated_node_name =
+        arena_dup(object_arena(o), str_of(node));
+    return o;
+}
+
+static void add_group_in_a_rack(struct fixture *f, int min)
+{
+    fixture_add(f, fixture_object(KIND_POD_GROUP,
+                                  "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\","
+                                  "\"uid\":\"g\"},\"spec\":{\"schedulingPolicy\":{\"gang\":{"
+                                  "\"minCount\":%d}},\"schedulingConstraints\":{\"topology\":[{"
+                                  "\"key\":\"rack\"}]}}}",
+                                  min));
+}
+
+/* The second has been promised a node in another rack than the one with room for both. */
+static void a_promise_does_not_lead_out_of_the_placement(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init_features(&f, NULL, BY_TOPOLOGY);
+    fixture_add(&f, node_in("a", "r0", "1"));
+    fixture_add(&f, node_in("b", "r1", "2"));
+    add_group_in_a_rack(&f, 2);
+    fixture_add(&f, member("g-0", "g", "1"));
+    fixture_add(&f, promised_member("g-1", "1", "a"));
+    fixture_settle(&f);
+    assert_string_equal(fixture_node_of(&f, "g-0"), "b");
+    assert_string_equal(fixture_node_of(&f, "g-1"), "b");
+    fixture_release(&f);
+}
+
+/* Which node the next attempt begins with is counted among those of the placement. */
+static void turns_are_taken_within_the_placement(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init_features(&f, NULL, BY_TOPOLOGY);
+    fixture_add(&f, node_in("a", "r0", "2"));
+    fixture_add(&f, node_in("b", "r0", "2"));
+    fixture_add(&f, fixture_node("c", "2", "8Gi"));
+    add_group_in_a_rack(&f, 1);
+    fixture_add(&f, member("g-0", "g", "1"));
+    fixture_settle(&f);
+    assert_non_null(fixture_node_of(&f, "g-0"));
+    assert_int_equal(f.engine->next_start_node, 0);
+    fixture_release(&f);
+}
+
+static void no_placement_is_told(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init_features(&f, NULL, BY_TOPOLOGY);
+    fixture_add(&f, fixture_node("a", "4", "8Gi"));
+    add_group_in_a_rack(&f, 1);
+    fixture_add(&f, member("g-0", "g", "1"));
+    fixture_settle(&f);
+    assert_string_equal(condition(&f, "g")->message, "no feasible placements found");
+    assert_string_equal(fixture_last(&f, WRITE_EVENT, "g-0")->message,
+                        "no feasible placements found");
+    fixture_release(&f);
+}
+
+/* One of them has a promise that cannot be kept, from before: the node is there for the others. */
+static void members_do_not_keep_nodes_from_each_other(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    fixture_add(&f, fixture_node("a", "2", "8Gi"));
+    fixture_add(&f, group("g", "\"gang\":{\"minCount\":2}"));
+    fixture_add(&f, member("g-0", "g", "1"));
+    fixture_add(&f, member("g-1", "g", "1"));
+    fixture_add(&f, promised_member("g-2", "3", "a"));
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, "g", 3), 2);
+    fixture_release(&f);
+}
+
 /* --- properties ------------------------------------------------------------------------------- */
 
 /* Random gangs on a random cluster that changes: never is a gang bound in part. */
@@ -381,6 +467,33 @@ static const struct extender slow[] = {{.name = STR_INIT("http://slow"),
                                         .prioritizes = true,
                                         .preempts = true,
                                         .weight = 1}};
+
+/* The node of the first placement goes away while an extender is asked about it. */
+static void a_placement_may_lose_all_its_nodes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct fixture_call *call;
+    fixture_init_parts(
+        &f, &(struct fixture_parts){.extenders = slow, .n_extenders = 1, .gates = BY_TOPOLOGY});
+    fixture_add(&f, node_in("a", "r0", "2"));
+    fixture_add(&f, node_in("b", "r1", "2"));
+    add_group_in_a_rack(&f, 2);
+    fixture_add(&f, member("g-0", "g", "1"));
+    fixture_add(&f, member("g-1", "g", "1"));
+    fixture_schedule(&f);
+    assert_string_equal(fixture_call(&f)->nodes, "a");
+    fixture_delete(&f, node_in("a", "r0", "2"));
+    while ((call = fixture_call(&f))) {
+        struct str kept = str_of(call->nodes);
+        fixture_extender_done(&f, call, &(struct extender_result){.kept = &kept, .n_kept = 1});
+        fixture_schedule(&f);
+    }
+    fixture_settle(&f);
+    assert_string_equal(fixture_node_of(&f, "g-0"), "b");
+    assert_string_equal(fixture_node_of(&f, "g-1"), "b");
+    fixture_release(&f);
+}
 
 struct storm {
     struct fixture f;
@@ -577,6 +690,11 @@ int main(void)
         cmocka_unit_test(groups_are_counted_and_logged),
         cmocka_unit_test(without_the_gate_nothing_is_counted),
         cmocka_unit_test(a_topology_key_keeps_the_group_in_one_domain),
+        cmocka_unit_test(a_promise_does_not_lead_out_of_the_placement),
+        cmocka_unit_test(turns_are_taken_within_the_placement),
+        cmocka_unit_test(no_placement_is_told),
+        cmocka_unit_test(a_placement_may_lose_all_its_nodes),
+        cmocka_unit_test(members_do_not_keep_nodes_from_each_other),
         cmocka_unit_test(gangs_are_whole),
         cmocka_unit_test(groups_weather_a_storm),
     };

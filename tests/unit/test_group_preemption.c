@@ -536,6 +536,61 @@ static void victims_are_the_right_ones(void **state)
     assert_true(found > 20);
 }
 
+/* Its members are made anew while the victim is told: those have no other reason to wait. */
+static void members_that_come_during_an_eviction_are_tried(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, 1);
+    ADD(&f, .name = "v", .node = "n0", .cpu = 4);
+    add_gang(&f, 2, 2, 10, 2);
+    fixture_schedule(&f);
+    assert_non_null(fixture_eviction(&f, "v"));
+    for (int i = 0; i < 2; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "gang-%d", i);
+        fixture_delete(&f, make_pod(&(struct pod_options){
+                               .name = name, .group = "gang", .cpu = 2, .priority = 10}));
+    }
+    ADD(&f, .name = "gang-2", .group = "gang", .cpu = 2, .priority = 10);
+    ADD(&f, .name = "gang-3", .group = "gang", .cpu = 2, .priority = 10);
+    fixture_schedule(&f);
+    fixture_evict(&f);
+    fixture_pass(&f, 60 * SECOND);
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, 4), 2);
+    fixture_release(&f);
+}
+
+/* Two fit and are promised their nodes; a node that the third was to get goes away. */
+static void a_group_that_finds_no_place_keeps_no_promise(void **state)
+{
+    (void)state;
+    for (int gate = 0; gate < 2; gate++) {
+        struct fixture f;
+        begin_with(&f, 3, gate ? GATES ",BerthGangsHoldNothing=true" : GATES);
+        ADD(&f, .name = "v", .node = "n2", .cpu = 4);
+        add_gang(&f, 3, 3, 10, 4);
+        fixture_schedule(&f);
+        assert_int_equal(f.engine->queue.nominator.pods.n, 2);
+        struct object *before = make_pod(
+            &(struct pod_options){.name = "gang-0", .group = "gang", .cpu = 4, .priority = 10});
+        struct object *after = make_pod(
+            &(struct pod_options){.name = "gang-0", .group = "gang", .cpu = 4, .priority = 10});
+        ((struct pod *)object_body_mut(after))->status.nominated_node_name =
+            arena_dup(object_arena(after), STR("n0"));
+        fixture_update(&f, before, after);
+        fixture_evict(&f);
+        fixture_delete(&f, fixture_node("n2", "4", "8Gi"));
+        ADD(&f, .name = "high", .node = "n0", .cpu = 4, .priority = 20);
+        fixture_pass(&f, 60 * SECOND);
+        fixture_settle(&f);
+        assert_int_equal(bound(&f, 3), 0);
+        assert_int_equal(f.engine->queue.nominator.pods.n, gate ? 0 : 1);
+        fixture_release(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -547,6 +602,8 @@ int main(void)
         cmocka_unit_test(an_eviction_that_is_waited_for),
         cmocka_unit_test(the_end_comes_while_it_is_waited_for),
         cmocka_unit_test(a_refused_eviction_is_tried_again),
+        cmocka_unit_test(members_that_come_during_an_eviction_are_tried),
+        cmocka_unit_test(a_group_that_finds_no_place_keeps_no_promise),
         cmocka_unit_test(victims_are_the_right_ones),
     };
     return cmocka_run_group_tests_name("group_preemption", tests, NULL, NULL);

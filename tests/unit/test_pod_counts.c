@@ -77,8 +77,7 @@ static uint32_t count_on(const struct berth_node *node, const struct pod_selecti
 static bool nodes_agree(const struct pod_stream *s, const struct pod_count *count,
                         const struct pod_selection *selection)
 {
-    size_t n, n_slots = 0;
-    const uint32_t *slots = pod_count_slots(count, &n);
+    size_t n = count->slots.n, n_slots = 0;
     for (uint32_t i = 0; i < s->cache.columns.n; i++) {
         uint32_t expected = count_on(s->cache.columns.nodes[i], selection);
         n_slots += expected > 0;
@@ -86,7 +85,7 @@ static bool nodes_agree(const struct pod_stream *s, const struct pod_count *coun
             return false;
     }
     for (size_t i = 0; i < n; i++)
-        if (!pod_count_at(count, slots[i]))
+        if (!pod_count_at(count, count->slots.slots[i]))
             return false;
     return n == n_slots;
 }

@@ -540,17 +540,15 @@ static void an_idle_queue_gives_pods_before_their_backoff_ends(void **state)
 {
     BENCH(b);
     add_rejected(&b, 0, BIT(ON_ANYTHING));
-    assert_false(queue_ready(&b.q));
+    assert_int_equal(pop(&b), -1);
     happens(&b, BERTH_RESOURCE_NODE, BERTH_ACTION_ADD, 0);
     assert_int_equal(place_of(&b, 0), QUEUE_BACKOFF);
     add(&b, 1);
-    assert_true(queue_ready(&b.q));
     assert_int_equal(pop(&b), 1);
-    assert_true(queue_ready(&b.q));
     assert_int_equal(pop(&b), 0);
     assert_string_equal(queued(&b, 0)->moved_by.label, EVENT_POP_FROM_BACKOFF);
     assert_int_equal(queued(&b, 0)->attempts, 2);
-    assert_false(queue_ready(&b.q));
+    assert_int_equal(pop(&b), -1);
     bench_release(&b);
 }
 
@@ -560,7 +558,6 @@ static void an_error_keeps_its_backoff(void **state)
     add(&b, 0);
     assert_int_equal(pop(&b), 0);
     requeue(&b, 0, 0, 0);
-    assert_false(queue_ready(&b.q));
     assert_int_equal(pop(&b), -1);
     pass(&b, 2 * NSEC_PER_SEC);
     assert_int_equal(pop(&b), 0);
@@ -1107,7 +1104,7 @@ static void a_pod_is_deleted_where_it_is(void **state)
             bool out = all_places[i] == QUEUE_IN_FLIGHT || all_places[i] == QUEUE_BINDING;
             queue_delete(&b.q, uid_of(0));
             assert_null(queued(&b, 0));
-            assert_false(queue_ready(&b.q));
+            assert_int_equal(pop(&b), -1);
             queue_delete(&b.q, uid_of(0));
             if (again)
                 add(&b, 0); /* the same UID once more */
@@ -1334,7 +1331,6 @@ static bool agrees(struct stream *s)
            same("in flight", -1, (long long)q->n_in_flight, (long long)in_flight) &&
            same("events kept", -1, (long long)q->events.n, (long long)model_kept(&s->m)) &&
            same("next pod", -1, next_of(q), next ? next->number : -1) &&
-           same("ready", -1, queue_ready(q), next != NULL) &&
            same("next flush", -1, queue_next_flush(q), model_next_flush(&s->m));
 }
 

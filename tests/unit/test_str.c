@@ -35,6 +35,13 @@ static void comparing(void **state)
     assert_true(str_starts(none, none));
     assert_true(str_ends(STR("a.json"), STR(".json")));
     assert_false(str_ends(STR("json"), STR(".json")));
+    const struct str sorted[] = {STR("a"), STR("ab"), STR("b"), STR("c")};
+    for (size_t n = 0; n <= ARRAY_LEN(sorted); n++)
+        for (size_t i = 0; i < ARRAY_LEN(sorted); i++)
+            assert_int_equal(str_sorted_has(sorted, n, sorted[i]), i < n);
+    assert_false(str_sorted_has(sorted, ARRAY_LEN(sorted), STR("aa")));
+    assert_false(str_sorted_has(sorted, ARRAY_LEN(sorted), STR("")));
+    assert_false(str_sorted_has(sorted, ARRAY_LEN(sorted), STR("d")));
 }
 
 static void searching(void **state)

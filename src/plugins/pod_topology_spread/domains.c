@@ -3,23 +3,10 @@
  * Pods and nodes by topology domain. The numbers are there already, since the cluster keeps them:
  * for all nodes, and for those that count where a constraint leaves some out.
  */
+#include "plugins/node_demands.h"
 #include "plugins/pod_topology_spread/spread.h"
 
 /* --- which nodes a pod can use ---------------------------------------------------------------- */
-
-static bool demands_nodes(const struct pod *pod)
-{
-    const struct affinity *a = pod->spec.affinity;
-    return pod->spec.node_selector.n > 0 || (a && a->node_affinity && a->node_affinity->required);
-}
-
-static void compile_affinity(const struct pod *pod, struct arena *a,
-                             struct required_node_affinity *ret_affinity)
-{
-    const struct affinity *affinity = pod->spec.affinity;
-    required_node_affinity_compile(&pod->spec.node_selector,
-                                   affinity ? affinity->node_affinity : NULL, a, ret_affinity);
-}
 
 static bool affinity_matches(const struct required_node_affinity *affinity, const struct node *node)
 {
@@ -35,11 +22,11 @@ static bool taints_tolerated(const struct pod *pod, const struct node *node, boo
 bool spread_node_counts(const struct spread *self, const struct spread_constraint *c,
                         const struct pod *pod, const struct node *node)
 {
-    if (c->honor_affinity && demands_nodes(pod)) {
+    if (c->honor_affinity && pod_demands_nodes(pod)) {
         struct arena scratch;
         struct required_node_affinity affinity;
         arena_init(&scratch, 0);
-        compile_affinity(pod, &scratch, &affinity);
+        node_demands_compile(pod, &scratch, &affinity);
         bool matches = affinity_matches(&affinity, node);
         arena_release(&scratch);
         if (!matches)
@@ -62,47 +49,16 @@ static int64_t ask_affinity(const void *ask, const struct berth_node *node)
     struct affinity_question *q = *(struct affinity_question *const *)ask;
     if (!q->affinity) {
         q->affinity = arena_new(q->arena, struct required_node_affinity);
-        compile_affinity(q->pod, q->arena, q->affinity);
+        node_demands_compile(q->pod, q->arena, q->affinity);
     }
     return affinity_matches(q->affinity, node->node);
-}
-
-static void key_add_requirements(struct buf *key, const struct node_selector_requirement *v,
-                                 size_t n)
-{
-    key_add_number(key, (int64_t)n);
-    for (size_t i = 0; i < n; i++) {
-        key_add(key, v[i].key);
-        key_add(key, v[i].operator);
-        key_add_number(key, (int64_t)v[i].values.n);
-        for (size_t k = 0; k < v[i].values.n; k++)
-            key_add(key, v[i].values.v[k]);
-    }
-}
-
-static void key_add_affinity(struct buf *key, const struct pod *pod)
-{
-    const struct affinity *affinity = pod->spec.affinity;
-    const struct node_selector *required =
-        affinity && affinity->node_affinity ? affinity->node_affinity->required : NULL;
-    key_add_number(key, (int64_t)pod->spec.node_selector.n);
-    for (size_t i = 0; i < pod->spec.node_selector.n; i++) {
-        key_add(key, pod->spec.node_selector.v[i].key);
-        key_add(key, pod->spec.node_selector.v[i].value);
-    }
-    key_add_number(key, required ? (int64_t)required->node_selector_terms.n : -1);
-    for (size_t i = 0; required && i < required->node_selector_terms.n; i++) {
-        const struct node_selector_term *term = &required->node_selector_terms.v[i];
-        key_add_requirements(key, term->match_expressions.v, term->match_expressions.n);
-        key_add_requirements(key, term->match_fields.v, term->match_fields.n);
-    }
 }
 
 static const uint64_t *affinity_set(struct spread *self, const struct pod *pod, struct arena *a)
 {
     struct affinity_question question = {.pod = pod, .arena = a}, *ask = &question;
     key_begin(&self->key, STR("PodTopologySpread affinity"));
-    key_add_affinity(&self->key, pod);
+    key_add_node_demands(&self->key, pod);
     return node_memo_set(&self->cluster->memos, buf_str(&self->key), ask_affinity, &ask);
 }
 
@@ -154,7 +110,7 @@ static void find_usable_nodes(struct counting *k)
         affinity |= k->scope->constraints.list.v[i].honor_affinity;
         taints |= k->scope->constraints.list.v[i].honor_taints;
     }
-    if (affinity && demands_nodes(pod))
+    if (affinity && pod_demands_nodes(pod))
         k->affinity = unless_all(k, affinity_set(k->self, pod, k->arena));
     if (taints)
         k->taints = unless_all(k, taints_set(k->self, pod));
@@ -212,7 +168,7 @@ static struct str name_view(struct buf *key, const struct view *v)
     key_add_number(key, v->unlabelled);
     key_add_number(key, (v->affinity != NULL) | (v->taints != NULL) << 1 | v->all_keys << 2);
     if (v->affinity)
-        key_add_affinity(key, scope->pod->pod);
+        key_add_node_demands(key, scope->pod->pod);
     if (v->taints)
         key_add_tolerations(key, scope->pod->pod, TAINT_BARS);
     key_add_number(key, -1);
