@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/loaded_config.h"
 
+#include <sys/stat.h>
+
 #include "base/log.h"
 #include "cmd/cmd.h"
 #include "cmd/config_file.h"
@@ -52,6 +54,12 @@ static void apply_deprecated_flags(const struct scheduler_options *o,
 
 /* --- loading ---------------------------------------------------------------------------------- */
 
+bool loaded_config_is_stream(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 size_t loaded_config_files(const struct scheduler_options *o,
                            const char *ret_paths[static LOADED_CONFIG_FILES])
 {
@@ -64,6 +72,9 @@ size_t loaded_config_files(const struct scheduler_options *o,
         ret_paths[n++] = o->config_file;
     if (*flags->policy_config_file)
         ret_paths[n++] = flags->policy_config_file;
+    for (size_t i = 0; i < n; i++)
+        if (loaded_config_is_stream(ret_paths[i]))
+            return 0;
     return n;
 }
 

@@ -26,11 +26,14 @@ struct loaded_config *loaded_config_free(struct loaded_config *loaded);
 
 /*
  * The files that it is read from and that may change: a configuration, a Policy, both or neither.
- * Gives their number; none where a part of it cannot be read again (standard input, a ConfigMap).
+ * Gives their number; none where a part of it cannot be read again (standard input, a pipe, a
+ * ConfigMap).
  */
 #define LOADED_CONFIG_FILES 2
 size_t loaded_config_files(const struct scheduler_options *options,
                            const char *ret_paths[static LOADED_CONFIG_FILES]);
+/* A pipe or a device: it is read once, and opening it may wait for somebody who writes. */
+bool loaded_config_is_stream(const char *path);
 /* Appends the bytes of all of them. */
 int loaded_config_read(const struct scheduler_options *options, struct buf *out,
                        struct err *reterr) MUST_CHECK;

@@ -173,8 +173,11 @@ static bool read_bytes(struct reloader *r)
 static void load(struct reloader *r)
 {
     struct loaded_config *l;
-    struct err err;
-    if (loaded_config_new(r->parts.options, &l, &err) < 0)
+    struct err err = {0};
+    for (size_t i = 0; i < r->n_paths; i++)
+        if (loaded_config_is_stream(r->paths[i]))
+            err_set(&err, -EINVAL, "%s: not a file any more", r->paths[i]);
+    if (err.code < 0 || loaded_config_new(r->parts.options, &l, &err) < 0)
         refuse(r, err.msg);
     else
         use(r, l);

@@ -159,6 +159,16 @@ void serving_respond(struct serving_request *r, int status, const char *type, un
     respond(r, status, headers, flags & RESPOND_NOSNIFF ? 2 : 1, body);
 }
 
+void serving_respond_metrics(struct serving_request *r, struct str text)
+{
+    char since[24];
+    int n = snprintf(since, sizeof(since), "%lld", (long long)(r->serving->started / NSEC_PER_SEC));
+    struct http_header headers[2] = {
+        HTTP_HEADER("content-type", STR(METRICS_TEXT)),
+        HTTP_HEADER("process-start-time-unix", ((struct str){since, (size_t)n}))};
+    respond(r, 200, headers, 2, text);
+}
+
 void serving_respond_not_found(struct serving_request *r)
 {
     serving_respond(r, 404, PLAIN_TEXT, RESPOND_NOSNIFF, STR("404 page not found\n"));
@@ -257,8 +267,10 @@ static void add_sanitized(struct buf *out, struct str text)
 static void respond_forbidden(struct serving_request *r, struct str why)
 {
     struct buf raw = BUF_INIT, message = BUF_INIT;
-    buf_add_printf(&raw, "User \"%s\" cannot %.*s path \"%.*s\"", r->user, STR_ARG(r->verb),
-                   STR_ARG(r->path));
+    buf_add_cstr(&raw, "User ");
+    log_quote(&raw, str_of(r->user));
+    buf_add_printf(&raw, " cannot %.*s path ", STR_ARG(r->verb));
+    log_quote(&raw, r->path);
     buf_add_cstr(&message, "forbidden: ");
     add_sanitized(&message, buf_str(&raw));
     if (why.n)

@@ -79,7 +79,7 @@ void serve_slis(struct serving_request *r)
 {
     struct buf text = BUF_INIT;
     metrics_write(r->serving->slis, &text);
-    serving_respond(r, 200, METRICS_TEXT, 0, buf_str(&text));
+    serving_respond_metrics(r, buf_str(&text));
     buf_release(&text);
 }
 

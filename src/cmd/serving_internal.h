@@ -62,6 +62,8 @@ void serving_respond(struct serving_request *r, int status, const char *type, un
  * "details":{} as well. */
 void serving_respond_status(struct serving_request *r, int status, const char *reason, bool details,
                             struct str message);
+/* Metrics as text; the head says since when they count. */
+void serving_respond_metrics(struct serving_request *r, struct str text);
 void serving_respond_not_found(struct serving_request *r);
 void serving_redirect(struct serving_request *r, const char *to);
 /* Indents compact JSON by two blanks where the client is a person. */

@@ -26,7 +26,7 @@ void serve_metrics(struct serving_request *r)
     }
     if (metrics)
         metrics_write(metrics, &text);
-    serving_respond(r, 200, METRICS_TEXT, 0, buf_str(&text));
+    serving_respond_metrics(r, buf_str(&text));
     buf_release(&text);
 }
 
@@ -45,7 +45,7 @@ static void on_resources(void *ctx, struct str text)
     s->resources = NULL;
     /* An answer that cannot be written may end a connection, and others with it. */
     while ((r = who_waits(s)))
-        serving_respond(r, 200, METRICS_TEXT, 0, text);
+        serving_respond_metrics(r, text);
 }
 
 /* Who comes while the page is being written gets the same. */
@@ -53,7 +53,7 @@ void serve_resource_metrics(struct serving_request *r)
 {
     struct serving *s = r->serving;
     if (!s->options.world) {
-        serving_respond(r, 200, METRICS_TEXT, 0, STR(""));
+        serving_respond_metrics(r, STR(""));
         return;
     }
     r->wants_resources = true;

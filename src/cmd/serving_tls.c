@@ -133,6 +133,22 @@ static int write_new(const char *path, struct str text, mode_t mode, struct err 
     return r;
 }
 
+/* With those above it that are missing. */
+static int make_dir(const char *dir, struct err *reterr)
+{
+    char *path = xstrdup(dir);
+    int r = 0;
+    for (size_t end = 0; r == 0 && dir[end];) {
+        end += 1 + strcspn(dir + end + 1, "/");
+        path[end] = '\0';
+        if (mkdir(path, 0755) < 0 && errno != EEXIST)
+            r = err_set(reterr, -errno, "%s: %s", path, strerror(errno));
+        path[end] = dir[end];
+    }
+    free(path);
+    return r;
+}
+
 /* Makes the pair where either file is missing, as upstream does. */
 static int make_missing(const struct cert_files *files, const char *dir, struct err *reterr)
 {
@@ -141,9 +157,9 @@ static int make_missing(const struct cert_files *files, const char *dir, struct 
     struct pem_pair pem = {0};
     struct tls_cert_request request = {.common_name = "localhost",
                                        .names = "localhost,127.0.0.1,::1"};
-    if (mkdir(dir, 0755) < 0 && errno != EEXIST)
-        return err_set(reterr, -errno, "%s: %s", dir, strerror(errno));
-    int r = tls_make_certificate(&request, &pem.cert, &pem.key, reterr);
+    int r = make_dir(dir, reterr);
+    if (r == 0)
+        r = tls_make_certificate(&request, &pem.cert, &pem.key, reterr);
     if (r == 0)
         r = write_new(files->cert, buf_str(&pem.cert), 0644, reterr);
     if (r == 0)

@@ -105,7 +105,8 @@ static int check_user(const struct subject *s, const struct kubeconfig_user *u, 
         (!str_empty(u->as_uid) || u->as_groups.n > 0 || !str_empty(u->as_user_extra)))
         return bad(s, "user.as", reterr, "missing: as-uid, as-groups and as-user-extra need it");
     r = check_certificate(s, u, reterr);
-    if (r == 0)
+    /* A token beside the file stands in for it until it is there, as in client-go. */
+    if (r == 0 && str_empty(u->token))
         r = check_readable(s, "user.tokenFile", u->token_file, reterr);
     if (r == 0 && u->exec)
         r = check_exec(s, u->exec, reterr);

@@ -196,13 +196,13 @@ static void try_later(struct record *r, const struct rest_result *result)
     struct event_recorder *rec = r->recorder;
 
     if (++r->tries >= rec->options.max_tries) {
-        log_error("Event given up after its last try", KV_STR("event", r->name),
+        log_error("Unable to write event (retry limit exceeded!)", KV_STR("event", r->name),
                   KV_ERR(&result->err));
         rec->stats.rejected++;
         done(r);
         return;
     }
-    log_info(2, "Event not written, trying again later", KV_STR("event", r->name),
+    log_info(2, "Unable to write event (may retry after sleeping)", KV_STR("event", r->name),
              KV_ERR(&result->err));
     loop_timer_set(&r->timer, backoff_jitter(&rec->rand, rec->options.retry, 0.25));
     pump(rec);
@@ -233,10 +233,10 @@ static void on_written(void *ctx, const struct rest_result *result)
         try_later(r, result);
     } else {
         if (result->code == -EEXIST)
-            log_info(5, "Event refused by the server", KV_STR("event", r->name),
+            log_info(5, "Server rejected event (will not retry!)", KV_STR("event", r->name),
                      KV_ERR(&result->err));
         else
-            log_error("Event refused by the server", KV_STR("event", r->name),
+            log_error("Server rejected event (will not retry!)", KV_STR("event", r->name),
                       KV_ERR(&result->err));
         rec->stats.rejected++;
         done(r);

@@ -2,6 +2,7 @@
 #include "kube/extender.h"
 
 #include "base/log.h"
+#include "codec/base64.h"
 #include "kube/extender_body.h"
 #include "kube/extender_json.h"
 #include "net/http_client.h"
@@ -11,6 +12,7 @@ struct client {
     const struct extender_config *config;
     struct http_client *http; /* NULL: the URL is no good */
     struct err trouble;       /* why */
+    struct str authorization; /* of the user whom the URL names; empty: none */
     size_t path_at;           /* where in the URL the path begins */
     int64_t timeout;
 };
@@ -118,13 +120,25 @@ static struct str without_place(struct str what, struct str url)
     return what;
 }
 
+/* Without the password that it may hold: people read it in pods' conditions and events. */
+static struct str without_password(struct str text, struct arena *a)
+{
+    struct url url;
+    if (url_parse(text, &url, NULL) < 0 || !url.password.n)
+        return text;
+    size_t at = (size_t)(url.password.p - text.p);
+    return arena_printf(a, "%.*s***%.*s", STR_ARG(str_slice(text, 0, at)),
+                        STR_ARG(str_slice(text, at + url.password.n, text.n)));
+}
+
 /* No answer came. */
 static void finish_unanswered(struct request *q, const struct err *err)
 {
     struct extender_answer *answer = answer_new(q);
-    struct str url = url_of(q, &answer->arena), what = without_place(str_of(err->msg), url);
+    struct arena *a = &answer->arena;
+    struct str url = url_of(q, a), what = without_place(str_of(err->msg), url);
     answer->result.error =
-        arena_printf(&answer->arena, "Post \"%.*s\": %.*s", STR_ARG(url), STR_ARG(what));
+        arena_printf(a, "Post \"%.*s\": %.*s", STR_ARG(without_password(url, a)), STR_ARG(what));
     finish(q, answer);
 }
 
@@ -172,12 +186,13 @@ static void send_request(void *ctx)
     struct arena scratch;
     arena_init(&scratch, 0);
     struct str url = url_of(q, &scratch);
-    struct http_header type = HTTP_HEADER("Content-Type", STR("application/json"));
+    struct http_header headers[] = {HTTP_HEADER("Content-Type", STR("application/json")),
+                                    HTTP_HEADER("Authorization", c->authorization)};
     struct http_request request = {
         .method = STR("POST"),
         .target = str_slice(url, c->path_at, str_find(url, '#')),
-        .headers = &type,
-        .n_headers = 1,
+        .headers = headers,
+        .n_headers = c->authorization.n ? 2 : 1,
         .body = extender_body_text(q->body),
         .body_lives = true,
         .total_timeout = c->timeout,
@@ -232,6 +247,23 @@ static int make_tls(struct extenders *x, const struct extender_config *config,
     return tls_config_new_client(&options, ret_tls, reterr);
 }
 
+/* Whom the URL names is sent along with every call. */
+static struct str basic_authorization(struct extenders *x, const struct url *url)
+{
+    struct buf plain = BUF_INIT, value = BUF_INIT;
+    struct str result = {0};
+    bool ok = url_decode(url->user, false, &plain) == 0;
+    buf_add_char(&plain, ':');
+    ok = ok && url_decode(url->password, false, &plain) == 0;
+    buf_add_cstr(&value, "Basic ");
+    base64_encode(buf_str(&plain), &value);
+    if (ok && plain.n > 1)
+        result = arena_dup(&x->arena, buf_str(&value));
+    buf_release(&plain);
+    buf_release(&value);
+    return result;
+}
+
 /* What is wrong with a URL is told by every call, and does not keep the scheduler from starting. */
 static void make_http(struct extenders *x, struct client *c, struct tls_config *tls)
 {
@@ -240,6 +272,7 @@ static void make_http(struct extenders *x, struct client *c, struct tls_config *
     int r = url_parse(c->config->url_prefix, &url, &c->trouble);
     if (r < 0)
         return;
+    c->authorization = basic_authorization(x, &url);
     struct str prefix = c->config->url_prefix;
     size_t authority = str_search(prefix, STR("://")) + 3;
     c->path_at = authority + str_find(str_slice(prefix, authority, prefix.n), '/');

@@ -34,16 +34,25 @@ static struct rest_request request_of(const struct lease_elector *e, enum rest_v
     };
 }
 
+/* How often it has changed hands, with this write; what has been deleted is counted anew. */
+static int32_t transitions_with(const struct lease_elector *e, bool create)
+{
+    int32_t before = e->record.transitions;
+
+    if (lease_elector_is_leader(e))
+        return before;
+    return create ? 0 : before + (before < INT32_MAX);
+}
+
 /* The record that we want to stand there; holder empty: a release. */
 void lease_write(struct lease_elector *e, enum rest_verb verb, struct str holder, rest_done_fn *fn)
 {
     struct rest_request request = request_of(e, verb);
     bool release = str_empty(holder), create = verb == REST_CREATE;
-    bool succession = !create && !lease_elector_is_leader(e);
     struct lease_claim claim = {
         .holder = holder,
         .seconds = release ? 1 : (int32_t)MAX(e->options.lease_duration / NSEC_PER_SEC, 1),
-        .transitions = e->record.transitions + succession,
+        .transitions = transitions_with(e, create),
     };
     struct lease lease;
 

@@ -3,6 +3,7 @@
 
 #include "api/status.h"
 #include "kube/rest_internal.h"
+#include "net/proxy_env.h"
 #include "net/url.h"
 
 /* --- the client ------------------------------------------------------------------------------- */
@@ -29,12 +30,16 @@ static void set_defaults(struct rest_options *o)
         o->max_frame = REST_MAX_FRAME;
 }
 
-static int make_channels(struct rest_client *client, struct err *reterr)
+/* The kubeconfig's proxy, or else the environment's. */
+static int make_channels(struct rest_client *client, const struct url *server, struct err *reterr)
 {
     const struct kube_config *config = client->config;
+    struct buf proxy = BUF_INIT;
+    if (str_empty(config->proxy_url))
+        proxy_env_find(server, &proxy);
     struct http_client_options options = {
         .origin = config->server.p,
-        .proxy = config->proxy_url.p,
+        .proxy = proxy.n ? buf_cstr(&proxy) : config->proxy_url.p,
         .tls = auth_tls(client->auth),
         .ping_interval = client->options.ping_interval,
         .ping_timeout = client->options.ping_timeout,
@@ -44,6 +49,7 @@ static int make_channels(struct rest_client *client, struct err *reterr)
     for (size_t i = 0; i < REST_N_CHANNELS && r == 0; i++)
         r = http_client_new(client->loop, &options, &client->http[i], reterr);
     rest_metrics_transports(client->options.metrics, REST_N_CHANNELS);
+    buf_release(&proxy);
     return r;
 }
 
@@ -76,7 +82,7 @@ int rest_client_new(struct loop *loop, const struct kube_config *config,
     if (r == 0)
         r = auth_new(loop, config, &client->options.auth, &client->auth, reterr);
     if (r == 0)
-        r = make_channels(client, reterr);
+        r = make_channels(client, &url, reterr);
     if (r < 0) {
         rest_client_free(client);
         return err_prefix(reterr, r, "%.*s", STR_ARG(config->source));

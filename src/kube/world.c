@@ -81,6 +81,9 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
     /* Events have a client, and so a rate limit, of their own: they never delay a binding. */
     if (r == 0)
         r = rest_client_new(w->loop, o->kube, &rest, &w->event_client, reterr);
+    /* And so has the lease: it is renewed in time however many bindings wait. */
+    if (r == 0 && *o->config->leader_election.leader_elect)
+        r = rest_client_new(w->loop, o->kube, &rest, &w->lease_client, reterr);
     if (r == 0)
         r = world_make_elector(w, o, reterr);
     if (r < 0)
@@ -151,6 +154,7 @@ struct world *world_free(struct world *w)
     event_recorder_free(w->recorder);
     lease_candidature_free(w->candidature);
     lease_elector_free(w->elector);
+    rest_client_free(w->lease_client);
     rest_client_free(w->event_client);
     rest_client_free(w->client);
     loop_task_cancel(w->loop, &w->post_letters);

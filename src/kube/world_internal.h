@@ -108,6 +108,7 @@ struct world {
     const struct world_callbacks *callbacks;
     void *ctx;
     struct rest_client *client, *event_client;
+    struct rest_client *lease_client; /* NULL: there is no election */
     struct informers *informers;
     struct event_recorder *recorder;
     struct world_setup *setups;                /* all that are in use, the newest first */

@@ -179,7 +179,7 @@ static void make_candidature(struct world *w, const struct world_options *o)
         .emulation_version = buf_str(&version),
         .strategy = STR("OldestEmulationVersion"),
     };
-    w->candidature = lease_candidature_new(w->client, &options);
+    w->candidature = lease_candidature_new(w->lease_client, &options);
     buf_release(&version);
 }
 
@@ -200,7 +200,7 @@ int world_make_elector(struct world *w, const struct world_options *o, struct er
         .metrics = w->metrics,
         .coordinated = coordinated,
     };
-    int r = lease_elector_new(w->client, &options, &lease_callbacks, w, &w->elector, reterr);
+    int r = lease_elector_new(w->lease_client, &options, &lease_callbacks, w, &w->elector, reterr);
     if (r == 0 && coordinated)
         make_candidature(w, o);
     return r;

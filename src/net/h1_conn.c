@@ -220,7 +220,9 @@ static bool may_parse(const struct h1_conn *c)
     const struct http_stream *s = c->base.streams;
     if (s)
         return !(s->paused && (s->head_seen || c->base.server)) && !s->remote_end;
-    return c->base.server && !c->base.draining;
+    /* Who does not take his answers gets no more of them. */
+    return c->base.server && !c->base.draining &&
+           transport_queued(c->base.transport) <= HTTP_HIGH_WATER;
 }
 
 static void receive(struct h1_conn *c, struct str data)
@@ -288,6 +290,8 @@ static void on_drained(struct transport *t)
     if (s && s->filled) {
         s->filled = false;
         c->base.events->on_drain(s);
+    } else if (!s && c->in.n) {
+        loop_task_schedule(loop_of(c), &c->again); /* requests may have waited for this */
     }
 }
 
@@ -361,7 +365,9 @@ static void h1_respond(struct http_stream *stream, int status, const struct http
     if (!stream->remote_end || c->base.draining ||
         (content_length < 0 && body && !c->chunked && !stream->head_request))
         c->close_after = true;
-    buf_add_printf(out, "HTTP/1.1 %d %s\r\n", status, http_status_text(status));
+    buf_add_printf(out, "HTTP/1.1 %d %s\r\nDate: ", status, http_status_text(status));
+    http_add_date(out, time_wall());
+    buf_add(out, "\r\n", 2);
     add_headers(out, headers, n);
     if (c->chunked)
         buf_add_cstr(out, "Transfer-Encoding: chunked\r\n");

@@ -214,8 +214,11 @@ static void h2_respond(struct http_stream *stream, int status, const struct http
     struct h2_conn *c = h2_of(stream->conn);
     char text[8], length[24];
     int text_n = snprintf(text, sizeof(text), "%03d", status % 1000);
+    struct buf date = BUF_INIT;
+    http_add_date(&date, time_wall());
     vec_clear(&c->nv);
     add_nv(c, STR(":status"), (struct str){text, (size_t)text_n});
+    add_nv(c, STR("date"), buf_str(&date));
     add_headers(c, headers, n);
     bool body = http_status_has_body(status);
     if (body && content_length >= 0) {
@@ -227,6 +230,7 @@ static void h2_respond(struct http_stream *stream, int status, const struct http
         stream->out_end = true;
     (void)nghttp2_submit_response(c->session, stream->id, c->nv.v, c->nv.n,
                                   empty ? NULL : &h2_session_body);
+    buf_release(&date);
     h2_want_flush(c);
 }
 

@@ -73,7 +73,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
         return 0;
     }
     struct str n = arena_dup(&c->head_arena, (struct str){(const char *)name, name_n});
-    struct str v = arena_dup(&c->head_arena, (struct str){(const char *)value, value_n});
+    struct str v = arena_dup(&c->head_arena, str_trim((struct str){(const char *)value, value_n}));
     if (n.n && n.p[0] == ':')
         take_pseudo(c, n, v);
     else
@@ -333,6 +333,8 @@ void h2_session_make(struct h2_conn *c)
         abort();
     set_callbacks(callbacks);
     nghttp2_option_set_no_auto_window_update(option, 1);
+    /* Blanks around values are no reason to refuse a request: they are dropped, as in HTTP/1.1. */
+    nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(option, 1);
     if (!c->base.server)
         nghttp2_option_set_peer_max_concurrent_streams(option, c->base.limits.assumed_streams);
     int r = c->base.server ? nghttp2_session_server_new2(&c->session, callbacks, c, option)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/http.h"
 
+#include <time.h>
+
 struct str http_header_find(const struct http_header *headers, size_t n, const char *name)
 {
     struct str want = str_of(name);
@@ -75,6 +77,18 @@ const char *http_status_text(int status)
         if (texts[i].status == status)
             return texts[i].text;
     return "";
+}
+
+void http_add_date(struct buf *out, int64_t wall_ns)
+{
+    static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    time_t seconds = (time_t)(wall_ns / NSEC_PER_SEC);
+    struct tm t;
+    gmtime_r(&seconds, &t);
+    buf_add_printf(out, "%s, %02d %s %04d %02d:%02d:%02d GMT", days[t.tm_wday], t.tm_mday,
+                   months[t.tm_mon], t.tm_year + 1900, t.tm_hour, t.tm_min, t.tm_sec);
 }
 
 bool http_is_token(struct str s)

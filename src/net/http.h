@@ -10,6 +10,7 @@
 #define BERTH_NET_HTTP_H
 
 #include "base/arena.h"
+#include "base/time.h"
 #include "base/vec.h"
 
 struct http_header {
@@ -34,6 +35,9 @@ struct str http_header_find(const struct http_header *headers, size_t n, const c
 
 /* "Not Found"; "" where unknown. */
 const char *http_status_text(int status);
+
+/* Appends a Date as answers carry it: "Sun, 06 Nov 1994 08:49:37 GMT". */
+void http_add_date(struct buf *out, int64_t wall_ns);
 
 /* RFC 9110: a token (names, methods); a value without controls but TAB; a request target of visible
  * ASCII that begins with '/' or is "*". */

@@ -143,6 +143,18 @@ def a_leader_that_has_lost_its_lease_ends_and_writes_nothing_more(c):
 
 # ---- events --------------------------------------------------------------------------------------
 
+@test
+def a_leader_renews_its_lease_however_many_bindings_wait(c):
+    add_nodes(c, *[make_node(f"n{i}", cpu="64", pods=200) for i in range(2)])
+    p = start(c, "busy", clientConnection={"kubeconfig": c.scheduler_kubeconfig, "qps": 20,
+                                           "burst": 10})
+    says(p, ACQUIRED)
+    add_pods(c, *[make_pod(f"p{i}", cpu="1m") for i in range(140)])
+    wait_for(lambda: c.bound("default") == 140 or not p.running(), TIMEOUT, what="all pods")
+    check(p.running(), "it has ended")
+    berth.stop(p)
+
+
 def leader_events(c, word, count):
     """Events of core about the lease that end in these words, without what differs by nature."""
     def found():

@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """How berth starts, is watched over, takes turns with others, and ends."""
 
+import contextlib
 import json
 import os
 import signal
+import socket
+import socketserver
 import subprocess
+import threading
 import time
 
 import berth
@@ -318,6 +322,54 @@ def json_on_the_wire_works_too(c):
     berth.wait_unschedulable(c, "q")
     berth.wait_events(c, "p", "Scheduled")
     stop(p)
+
+
+class Tunnels(socketserver.BaseRequestHandler):
+    """A proxy to whom all names are this machine."""
+
+    def handle(self):
+        head = b""
+        while b"\r\n\r\n" not in head:
+            more = self.request.recv(4096)
+            if not more:
+                return
+            head += more
+        where = head.split()[1].decode()
+        self.server.asked.append(where)
+        with socket.create_connection(("127.0.0.1", int(where.rpartition(":")[2]))) as there:
+            self.request.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            other = threading.Thread(target=self.pump, args=(there, self.request), daemon=True)
+            other.start()
+            self.pump(self.request, there)
+            other.join()
+
+    @staticmethod
+    def pump(source, sink):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+        for s in (source, sink):
+            with contextlib.suppress(OSError):
+                s.shutdown(socket.SHUT_RDWR)
+
+
+@test
+def the_environment_may_name_a_proxy(c):
+    with open(c.scheduler_kubeconfig) as f:
+        text = f.read().replace("127.0.0.1", "kubernetes.default.svc")
+    path = write(c, "named.kubeconfig", text)
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Tunnels) as proxy:
+        proxy.daemon_threads, proxy.asked = True, []
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        os.environ["HTTPS_PROXY"] = f"http://127.0.0.1:{proxy.server_address[1]}"
+        try:
+            p = start(c, kubeconfig=path)
+        finally:
+            del os.environ["HTTPS_PROXY"]
+        wait_status(p, "/readyz", 200)
+        equal(set(proxy.asked), {f"kubernetes.default.svc:{c.port}"}, "whom it was asked for")
+        stop(p)
+        proxy.shutdown()
 
 
 @test

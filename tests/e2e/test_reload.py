@@ -266,6 +266,32 @@ def a_file_that_is_gone_for_a_while_changes_nothing(c):
 
 
 @test
+def a_pipe_where_the_file_was_is_refused_and_holds_nothing_up(c):
+    p, path = begin(c, text_of(c, profiles=fit("LeastAllocated")))
+    os.unlink(path)
+    os.mkfifo(path)
+    p.signal(signal.SIGHUP)
+    contains(told(p, REFUSED), "not a file any more")
+    equal(ask(p, "/healthz"), "ok", "health")
+    os.unlink(path)
+    write(path, text_of(c, profiles=fit("MostAllocated")))
+    told(p, RELOADED)
+
+
+@test
+def a_pipe_is_read_once(c):
+    path = os.path.join(c.dir, "reload.pipe")
+    os.mkfifo(path)
+    text = text_of(c, profiles=fit("LeastAllocated"))
+    threading.Thread(target=write, args=(path, text), daemon=True).start()
+    p = start(c, "-v=2", OPEN, config=path)
+    told(p, "Scheduling begins")
+    p.signal(signal.SIGHUP)
+    told(p, "no configuration file")
+    equal(ask(p, "/healthz"), "ok", "health")
+
+
+@test
 def what_takes_a_restart_is_named(c):
     p, path = begin(c, text_of(c, profiles=fit("LeastAllocated")))
     write(path, text_of(c, profiles=fit("MostAllocated"), enableProfiling=False,

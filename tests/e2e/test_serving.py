@@ -97,8 +97,29 @@ def without_a_token_all_but_health_is_forbidden(c):
         same(c, path, "-A", "Prometheus/3.0")
     equal(same(c, "/metrics", method="DELETE")[0], 403, "DELETE")
     equal(same(c, "/a%20%3Cb%3E")[0], 403, "a path that is escaped")
+    equal(same(c, "/a%00%22%0A%C3%A4%FF")[0], 403, "a path that can hardly be shown")
     same(c, "/metrics", "-H", "Authorization: Basic Zm9vOmJhcg==")
     same(c, "/metrics", "-H", "X-Remote-User: admin", "-H", "X-Remote-Group: system:masters")
+
+
+def head_names(p, path, *args):
+    """Status and names; how long the body is told to be depends on how it is written."""
+    done = subprocess.run(["curl", "-sk", "-D", "-", "-o", os.devnull, "--max-time", "60", *args,
+                           f"https://127.0.0.1:{p.port}{path}"], stdout=subprocess.PIPE, text=True)
+    status, *lines = done.stdout.strip().lower().splitlines()
+    names = {line.partition(":")[0] for line in lines}
+    return [status.strip(), *sorted(names - {"content-length", "transfer-encoding"})]
+
+
+@test
+def heads_have_the_same_lines(c):
+    files = certificate(c, "admin")
+    for version in ("--http1.1", "--http2"):
+        for path in ("/healthz", "/livez?verbose", "/nope", "/configz", "/metrics/slis"):
+            for args in ((), files):
+                got = {who: head_names(p, path, version, *args) for who, p in c.both.items()}
+                equal(got["berth"], got["kube"], f"{path} {version} {args}")
+                check("date" in got["berth"], got["berth"])
 
 
 @test

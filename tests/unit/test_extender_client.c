@@ -160,6 +160,25 @@ static void every_verb_has_its_path_and_body(void **state)
     }
 }
 
+static void a_user_in_the_url_is_sent_along(void **state)
+{
+    (void)state;
+    char url[200];
+    snprintf(url, sizeof(url), "http://us:p%%40a@%s/v1", fake_api_url(api) + strlen("http://"));
+    struct extender_config config = config_at(url);
+    begin(&config, 0);
+    fake_api_json(api, "POST", "/v1/filter", NULL, 200, "{}");
+    ask(EXTENDER_FILTER, 1);
+    assert_int_equal(only_answer()->error.n, 0);
+    assert_string_equal(fake_api_request(api, 0)->authorization, "Basic dXM6cEBh");
+    /* His password is nobody else's business. */
+    drop_answers();
+    fake_api_answer(api, &(struct fake_answer){.path = "/v1/filter", .manner = FAKE_ABORT});
+    ask(EXTENDER_FILTER, 2);
+    assert_error("Post \"http://us:***@");
+    assert_int_equal(str_search(only_answer()->error, STR("p%40a")), only_answer()->error.n);
+}
+
 static void connections_are_kept_and_the_same_bytes_sent_again(void **state)
 {
     (void)state;
@@ -411,6 +430,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(every_verb_has_its_path_and_body),
+        T(a_user_in_the_url_is_sent_along),
         T(connections_are_kept_and_the_same_bytes_sent_again),
         T(several_are_asked_at_the_same_time),
         T(over_tls),

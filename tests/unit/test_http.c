@@ -128,6 +128,8 @@ static void handle(void *ctx, struct http_exchange *x)
         pour(x);
     } else if (str_starts(x->path, STR("/status/"))) {
         http_respond(x, (int)number_in(x->path), NULL, 0, STR("text"));
+    } else if (str_is(x->path, "/padded")) {
+        http_respond(x, 200, NULL, 0, http_headers_get(&x->headers, "x-padded"));
     } else if (str_is(x->path, "/hold")) {
         hold(w, x);
     } else if (str_is(x->path, "/watch")) {
@@ -151,6 +153,7 @@ static void handle(void *ctx, struct http_exchange *x)
 
 struct result {
     bool done, retryable;
+    bool dated; /* there was a Date */
     int code, status;
     struct err err;
     struct buf body;
@@ -1171,6 +1174,53 @@ static int connect_to(uint16_t port)
     return fd;
 }
 
+/* Takes what has been answered so far; nothing is made of it. */
+static void swallow(int fd)
+{
+    char bytes[65536];
+    while (recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+        ;
+}
+
+/* Who asks on and on and does not listen is not listened to any more, until he does. */
+static void test_many_requests_and_no_ear(void **state)
+{
+    (void)state;
+    struct setting s = {.mode = PLAIN_H1};
+    struct world w;
+    struct buf request = BUF_INIT;
+    const size_t n = 16384; /* with answers of more than 64 MB */
+    start(&w, &s);
+    int fd = connect_to(http_server_port(w.server));
+    buf_add_printf(&request, "GET /echo?%04000d HTTP/1.1\r\nHost: h\r\n\r\n", 0);
+    size_t sent = 0, total = n * request.n;
+    bool deaf = true;
+    for (int idle = 0; sent < total && idle < 200;) {
+        size_t at = sent % request.n;
+        ssize_t got = send(fd, request.p + at, request.n - at, MSG_DONTWAIT | MSG_NOSIGNAL);
+        sent += got > 0 ? (size_t)got : 0;
+        idle = got > 0 ? 0 : idle + 1;
+        loop_step(w.loop, got > 0 ? 0 : NSEC_PER_MSEC);
+        if (deaf && idle == 200) {
+            idle = 0;
+            deaf = false;
+        }
+        if (!deaf)
+            swallow(fd);
+    }
+    assert_false(deaf);
+    assert_int_equal(sent, total);
+    int64_t end = time_mono() + GUARD;
+    while (w.handled < n && time_mono() < end) {
+        swallow(fd);
+        loop_step(w.loop, NSEC_PER_MSEC);
+    }
+    assert_int_equal(w.handled, n);
+    close(fd);
+    buf_release(&request);
+    stop(&w);
+}
+
 static void test_slow_client(void **state)
 {
     (void)state;
@@ -1749,6 +1799,7 @@ static void fetched(void *ctx, int code, struct http_response *response, const s
     r->code = code;
     if (response) {
         r->status = response->status;
+        r->dated = str_ends(http_headers_get(&response->headers, "Date"), STR(" GMT"));
         struct str v = http_headers_get(&response->headers, "X-METHOD");
         memcpy(r->header, v.p, MIN(v.n, sizeof(r->header) - 1));
         buf_add_str(&r->body, buf_str(&response->body));
@@ -1769,6 +1820,7 @@ static void test_fetch(void **state)
         UNTIL(&w, r.done);
         assert_int_equal(r.code, 0);
         assert_string_equal(r.header, "PATCH");
+        assert_true(r.dated);
         assert_true(str_is(buf_str(&r.body), "patch"));
         result_clear(&r);
         request = get("/stream/2000");
@@ -1781,9 +1833,51 @@ static void test_fetch(void **state)
     }
 }
 
+/* "Authorization: Bearer ", of an empty token: Go sends it as it is. */
+static void test_blanks_around_values(void **state)
+{
+    (void)state;
+    EACH_MODE(s)
+    {
+        struct world w;
+        struct result r = {0};
+        struct http_header padded = HTTP_HEADER("X-Padded", STR(" a b\t"));
+        struct http_request request = get("/padded");
+        request.headers = &padded;
+        request.n_headers = 1;
+        start(&w, &s);
+        fetch(&w, request, &r);
+        assert_int_equal(r.code, 0);
+        assert_true(str_is(buf_str(&r.body), "a b"));
+        result_clear(&r);
+        stop(&w);
+    }
+}
+
+static void test_date(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t seconds;
+        const char *text;
+    } rows[] = {
+        {0, "Thu, 01 Jan 1970 00:00:00 GMT"},
+        {784111777, "Sun, 06 Nov 1994 08:49:37 GMT"},
+        {1709251199, "Thu, 29 Feb 2024 23:59:59 GMT"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct buf text = BUF_INIT;
+        http_add_date(&text, rows[i].seconds * NSEC_PER_SEC + NSEC_PER_SEC - 1);
+        assert_string_equal(buf_cstr(&text), rows[i].text);
+        buf_release(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blanks_around_values),
+        cmocka_unit_test(test_date),
         cmocka_unit_test(test_echo),
         cmocka_unit_test(test_no_body),
         cmocka_unit_test(test_big),
@@ -1811,6 +1905,7 @@ int main(void)
         cmocka_unit_test(test_shutdown_deadline),
         cmocka_unit_test(test_goaway),
         cmocka_unit_test(test_answer_after_free),
+        cmocka_unit_test(test_many_requests_and_no_ear),
         cmocka_unit_test(test_slow_client),
         cmocka_unit_test(test_answer_is_not_taken_back),
         cmocka_unit_test(test_slow_reader),

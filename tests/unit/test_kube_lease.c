@@ -230,6 +230,17 @@ static void test_an_expired_or_released_lease_is_taken(void **state)
     assert_null(strstr(body_json(1), "\"acquireTime\":\"2020"));
 }
 
+static void test_a_count_of_transitions_that_is_full_stays_so(void **state)
+{
+    (void)state;
+    answer("GET", LEASE, 200, lease("", 1, INT32_MAX, 8));
+    answer("PUT", LEASE, 200, lease("me", 3600, INT32_MAX, 9));
+    fake_api_answer(k.api, &(struct fake_answer){.path = LEASE, .manner = FAKE_HANG});
+    start();
+    expect("leader=me start ");
+    assert_holds(body_json(1), "\"leaseTransitions\":2147483647");
+}
+
 static void test_losing_the_race_is_no_harm(void **state)
 {
     (void)state;
@@ -338,14 +349,18 @@ static size_t count_requests(const char *method, const char *path)
     return n;
 }
 
-/* Of the last PUT. */
-static const char *last_put(void)
+static const char *last_sent(const char *method)
 {
     for (size_t i = fake_api_count(k.api); i-- > 0;)
-        if (strcmp(fake_api_request(k.api, i)->method, "PUT") == 0)
+        if (strcmp(fake_api_request(k.api, i)->method, method) == 0)
             return body_json(i);
-    fail_msg("nothing was put");
+    fail_msg("there was no %s", method);
     return "";
+}
+
+static const char *last_put(void)
+{
+    return last_sent("PUT");
 }
 
 /* The lease is looked at first: a renewal may have come through without our knowing. */
@@ -426,6 +441,7 @@ static void test_a_lease_that_is_deleted_is_made_anew_at_once(void **state)
     fake_api_answer(k.api, &(struct fake_answer){.path = LEASE, .manner = FAKE_HANG});
     fake_api_push(k.api, LEASES, fake_frame(&k, "DELETED", lease("other", 7200, 4, 8)));
     expect("leader=me start ");
+    assert_holds(last_sent("POST"), "\"leaseTransitions\":0");
 }
 
 /* What the watch told of is not new when it is read: it ends when it would. */
@@ -612,6 +628,7 @@ int main(void)
         TEST(test_the_first_creates_the_lease_and_renews_it),
         TEST(test_a_held_lease_is_not_taken_however_old_it_looks),
         TEST(test_an_expired_or_released_lease_is_taken),
+        TEST(test_a_count_of_transitions_that_is_full_stays_so),
         TEST(test_losing_the_race_is_no_harm),
         TEST(test_a_failed_renewal_falls_back_to_asking),
         TEST(test_lost_when_it_cannot_be_renewed),

@@ -197,6 +197,11 @@ static void test_paths_are_relative_to_their_file(void **state)
     snprintf(expected, sizeof(expected), "%s/token", dir);
     ASSERT_STR(c.token_file, expected);
     kube_config_release(&c);
+    /* A token beside a file stands in for it until it is there. */
+    p = file("config", CLUSTER "users: [{name: u, user: {token: t, tokenFile: none}}]\n" CONTEXT);
+    assert_int_equal(load(&c, p, &err), 0);
+    ASSERT_STR(c.token, "t");
+    kube_config_release(&c);
 }
 
 static void test_credentials_do_not_travel_in_clear_text(void **state)

@@ -456,7 +456,7 @@ static void test_gone_meanwhile(void **state)
 /* --- certificates ----------------------------------------------------------------------------- */
 
 struct files {
-    char dir[64], cert[96], key[96];
+    char dir[64], cert[112], key[112];
     struct buf ca_cert, ca_key;
 };
 
@@ -592,6 +592,26 @@ static void test_cert_dir(void **state)
     files_free(&f);
 }
 
+static void test_cert_dir_is_made(void **state)
+{
+    (void)state;
+    struct files f = {.dir = "/tmp/berth-serving-XXXXXX"};
+    struct serving_options options = options_of();
+    char above[80], dir[88];
+    assert_non_null(mkdtemp(f.dir));
+    snprintf(above, sizeof(above), "%s/a", f.dir);
+    snprintf(dir, sizeof(dir), "%s/b/", above);
+    snprintf(f.cert, sizeof(f.cert), "%skube-scheduler.crt", dir);
+    snprintf(f.key, sizeof(f.key), "%skube-scheduler.key", dir);
+    options.tls = (struct serving_tls_options){.cert_dir = dir};
+    serve(options);
+    assert_int_equal(unlink(f.cert), 0);
+    assert_int_equal(unlink(f.key), 0);
+    assert_int_equal(rmdir(dir), 0);
+    assert_int_equal(rmdir(above), 0);
+    files_free(&f);
+}
+
 static void test_tls_flags(void **state)
 {
     (void)state;
@@ -647,6 +667,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_certificate_follows_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sni, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cert_dir, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cert_dir_is_made, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tls_flags, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
