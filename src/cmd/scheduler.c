@@ -467,8 +467,20 @@ static int run(struct scheduler *s, struct loaded_config *loaded)
     return r < 0 ? scheduler_fail(s->options, err.msg) : s->exit_code;
 }
 
+/* Who asks for a reload or a dump too early is heard once there is something to reload. */
+static void hold_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGUSR2);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
 int scheduler_run(const struct scheduler_options *options, const struct features *features)
 {
+    hold_signals();
     struct scheduler s = {.options = options, .features = *features};
     struct loaded_config *loaded;
     struct err err;

@@ -51,6 +51,11 @@ int rest_client_new(struct loop *loop, const struct kube_config *config,
                     struct err *reterr) MUST_CHECK;
 /* Open calls end without a callback. NULL is fine; returns NULL. */
 struct rest_client *rest_client_free(struct rest_client *client);
+/*
+ * For who must not write any more: no request goes out from now on, none that was sent is waited
+ * for, and nobody is told. Calls stay their owners' to cancel.
+ */
+void rest_client_hush(struct rest_client *client);
 struct loop *rest_client_loop(const struct rest_client *client);
 /* One second, as options have it: what else waits for the server does so in this unit. */
 int64_t rest_client_retry_unit(const struct rest_client *client);

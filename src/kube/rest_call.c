@@ -74,14 +74,27 @@ struct rest_call *rest_call_new(struct rest_client *client, const struct rest_re
     return call;
 }
 
-/* Stops all that could call back, and leaves the client's list. */
-static void detach(struct rest_call *call)
+/* Stops all that could call back. */
+static void hush(struct rest_call *call)
 {
     loop_timer_stop(&call->timer);
     loop_task_cancel(call->client->loop, &call->task);
     auth_wait_cancel(&call->wait);
     if (call->http)
         http_call_cancel(TAKE(call->http));
+}
+
+void rest_client_hush(struct rest_client *client)
+{
+    client->hushed = true;
+    for (struct rest_call *call = client->calls; call; call = call->next)
+        hush(call);
+}
+
+/* … and leaves the client's list. */
+static void detach(struct rest_call *call)
+{
+    hush(call);
     *call->prev = call->next;
     if (call->next)
         call->next->prev = call->prev;
@@ -290,7 +303,8 @@ static void begin(struct rest_call *call, int64_t delay)
 void rest_call_start(struct rest_call *call)
 {
     call->begun = loop_now(call->client->loop);
-    begin(call, 0);
+    if (!call->client->hushed)
+        begin(call, 0);
 }
 
 /* --- what to make of the answer --------------------------------------------------------------- */

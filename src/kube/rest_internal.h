@@ -34,6 +34,7 @@ struct rest_client {
     struct str base_path;     /* of the server's URL, without a slash at its end */
     bool json_only[KIND_COUNT];
     struct rest_call *calls; /* all that are open */
+    bool hushed;             /* … and none of them gets an answer any more */
 };
 
 /* A watch's stream on its way into frames. */

@@ -145,6 +145,7 @@ static void on_lost(void *ctx)
     w->leading = false;
     w->ending = ENDING_RELEASES;
     world_end_thread(w);
+    rest_client_hush(w->client);
 }
 
 static void on_stopped_leading(void *ctx, bool lost)

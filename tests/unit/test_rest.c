@@ -508,6 +508,43 @@ static void test_rate_limit_spaces_calls(void **state)
         object_unref(many[i].object);
 }
 
+static bool is_over(void *ctx)
+{
+    return loop_now(k.loop) >= *(int64_t *)ctx;
+}
+
+/* One is under way, the others wait for the rate limit, or are begun afterwards. */
+static void test_a_hushed_client_sends_nothing(void **state)
+{
+    struct outcome many[6] = {0};
+    struct rest_request request = {
+        .verb = REST_GET, .kind = kind_get(KIND_POD), .namespace = STR("ns"), .name = STR("a")};
+    struct rest_call *last = NULL;
+    int64_t end;
+    struct err err;
+
+    (void)state;
+    rest_client_free(k.client);
+    k.config.qps = 200;
+    k.config.burst = 1;
+    assert_int_equal(rest_client_new(k.loop, &k.config, NULL, &k.client, &err), 0);
+    fake_api_answer(k.api, &(struct fake_answer){.path = POD, .body = STR("{}"), .forever = true});
+    rest_send(k.client, &request, on_done, &many[0]);
+    assert_true(fake_run_until(k.loop, is_told, &many[0]));
+    for (size_t i = 1; i < 4; i++)
+        rest_send(k.client, &request, on_done, &many[i]);
+    rest_client_hush(k.client);
+    for (size_t i = 4; i < ARRAY_LEN(many); i++)
+        last = rest_send(k.client, &request, on_done, &many[i]);
+    end = loop_now(k.loop) + 50 * NSEC_PER_MSEC;
+    assert_true(fake_run_until(k.loop, is_over, &end));
+    assert_int_equal(fake_api_count(k.api), 1);
+    for (size_t i = 1; i < ARRAY_LEN(many); i++)
+        assert_false(is_told(&many[i]));
+    rest_cancel(last);
+    object_unref(many[0].object);
+}
+
 static void test_cancel_and_free_are_silent(void **state)
 {
     struct rest_request request = {
@@ -847,6 +884,7 @@ int main(void)
         TEST(test_oversized_replies),
         TEST(test_tls_is_verified),
         TEST(test_rate_limit_spaces_calls),
+        TEST(test_a_hushed_client_sends_nothing),
         TEST(test_cancel_and_free_are_silent),
         TEST(test_a_callback_may_free_the_client),
         TEST(test_watch_of_json_in_pieces),
