@@ -11,27 +11,9 @@ import tempfile
 import berth
 from berth import check, equal
 from cluster import programs
+from config_text import KUBECONFIG, head
 
-HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-KUBECONFIG = """apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
-contexts: [{name: c, context: {cluster: c, user: u}}]
-users: [{name: u, user: {}}]
-current-context: c
-"""
-
-
-def profile(text):
-    return "profiles:\n- " + text.replace("\n", "\n  ")
-
-
-def plugins(text):
-    return profile("plugins: {" + text + "}")
-
-
-def args(name, text):
-    return profile("pluginConfig: [{name: " + name + ", args: {" + text + "}}]")
+HEAD = head("v1")
 
 
 # ---- running both --------------------------------------------------------------------------------

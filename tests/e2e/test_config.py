@@ -11,7 +11,8 @@ import subprocess
 
 import berth
 from berth import check, equal
-from config_files import HEAD, Both, args, essence, plugins, profile
+from config_files import HEAD, Both, essence
+from config_text import args, plugins, profile
 from tap import contains, main, note, test
 
 # ---- what both take ------------------------------------------------------------------------------

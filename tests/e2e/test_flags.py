@@ -15,7 +15,7 @@ import threading
 import berth
 from berth import check, equal
 from cluster import programs
-from config_files import KUBECONFIG
+from config_text import KUBECONFIG
 from tap import contains, main, note, test
 
 # Flag: values that both take, values that both refuse. "" is a value, None is none.

@@ -7,7 +7,8 @@ import itertools
 
 import berth
 from berth import check, equal
-from config_files import Both, args, essence, plugins, profile
+from config_files import Both, essence
+from config_text import args, plugins, profile
 from tap import contains, main, note, test
 
 WORKLOAD = "GenericWorkload=true"

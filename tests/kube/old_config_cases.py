@@ -4,23 +4,9 @@ Policies, and flags that they had. old_configs.py asks them and writes tests/gol
 
 import json
 
+from config_text import args, head, plugins, profile
+
 GROUP = "kubescheduler.config.k8s.io"
-
-
-def head(version):
-    return f"apiVersion: {GROUP}/{version}\nkind: KubeSchedulerConfiguration\n"
-
-
-def profile(text):
-    return "profiles:\n- " + text.replace("\n", "\n  ")
-
-
-def plugins(text):
-    return profile("plugins: {" + text + "}")
-
-
-def args(name, text):
-    return profile("pluginConfig: [{name: " + name + ", args: {" + text + "}}]")
 
 
 def score(name, text, arguments):

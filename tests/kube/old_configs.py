@@ -20,21 +20,17 @@ import subprocess
 import sys
 import tempfile
 
-import old_config_cases as cases
-
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+
+import old_config_cases as cases  # noqa: E402
+from config_text import KUBECONFIG, head  # noqa: E402
+
 GOLDEN = os.path.join(HERE, "..", "golden", "old-configs")
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "berth", "old")
 RELEASE = {"v1beta1": "v1.22.17", "v1beta2": "v1.27.16", "v1beta3": "v1.27.16", "policy": "v1.22.17"}
 # The libraries that lie beside a release; of v0.27.16 the proxy does not have all.
 LIBRARIES = {"v1.21.14": "v0.21.14", "v1.22.17": "v0.22.17", "v1.27.16": "v0.27.15"}
-KUBECONFIG = """apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
-contexts: [{name: c, context: {cluster: c, user: u}}]
-users: [{name: u, user: {}}]
-current-context: c
-"""
 
 
 # ---- the releases --------------------------------------------------------------------------------
@@ -163,7 +159,7 @@ def write_version(folder, version):
         if "clientConnection" not in text:
             text += "\nclientConnection: {kubeconfig: '@'}"
         path = folder.write(f"{version}-{i}.yaml",
-                            cases.head(version) + text.replace("@", folder.kubeconfig) + "\n")
+                            head(version) + text.replace("@", folder.kubeconfig) + "\n")
         flags.append([f"--config={path}", "--secure-port=0"])
     inputs = [text.replace("VERSION", version) for text in cases.VERSIONS[version]]
     write(version, inputs, folder.ask(RELEASE[version], flags))
@@ -171,7 +167,7 @@ def write_version(folder, version):
 
 def write_policies(folder):
     # v1beta1 is the version that can say all that a Policy asks for.
-    config = folder.write("config.yaml", cases.head("v1beta1") +
+    config = folder.write("config.yaml", head("v1beta1") +
                           f"clientConnection: {{kubeconfig: {folder.kubeconfig}}}\n")
     flags = []
     for i, policy in enumerate(cases.POLICIES):

@@ -24,6 +24,12 @@ static void add_nodes(struct fixture *f, int n)
         fixture_add(f, fixture_node(nodes[i], "4", "8Gi"));
 }
 
+static void a_minute_later(struct fixture *f)
+{
+    fixture_pass(f, 60 * SECOND);
+    fixture_settle(f);
+}
+
 static struct object *member(const char *name, int cpu)
 {
     return fixture_object(
@@ -112,8 +118,7 @@ static void victims_go_when_all_of_the_gang_will_fit(void **state)
             "pod group is unschedulable, pod group is waiting for preemption to complete");
         assert_int_equal(promises(&f, 3), 3);
         assert_int_equal(strlen(fixture_evict(&f)), 5);
-        fixture_pass(&f, 60 * SECOND);
-        fixture_settle(&f);
+        a_minute_later(&f);
         assert_int_equal(bound(&f, 3), 3);
         fixture_release(&f);
     }
@@ -131,8 +136,7 @@ static void nobody_is_evicted_twice(void **state)
     add_gang(&f, 2, 2, 2);
     fixture_schedule(&f);
     assert_int_equal(strlen(fixture_evict(&f)), 5);
-    fixture_pass(&f, 60 * SECOND);
-    fixture_settle(&f);
+    a_minute_later(&f);
     assert_int_equal(bound(&f, 2), 2);
     fixture_release(&f);
 }
@@ -160,8 +164,7 @@ static void who_waits_for_nothing_else_comes_back_after_an_eviction(void **state
         arena_dup(object_arena(by_hand), STR("elsewhere"));
     fixture_update(&f, member("g-2", 100), by_hand);
     assert_int_equal(strlen(fixture_evict(&f)), 5);
-    fixture_pass(&f, 60 * SECOND);
-    fixture_settle(&f);
+    a_minute_later(&f);
     assert_int_equal(bound(&f, 2), 2);
     fixture_release(&f);
 }
@@ -297,8 +300,7 @@ static void the_gang_comes_back_together(void **state)
     assert_int_equal(bound(&f, 3), 0);
     assert_int_equal(engine_get_stats(f.engine).assumed_pods, 0);
     refused = NULL;
-    fixture_pass(&f, 60 * SECOND);
-    fixture_settle(&f);
+    a_minute_later(&f);
     assert_int_equal(bound(&f, 3), 3);
     end(&f);
 }
@@ -319,8 +321,7 @@ static void a_gang_whose_member_is_deleted_lets_go(void **state)
         /* Another one in its place, and the gang runs. */
         holds_all = false;
         fixture_add(&f, member("g-3", 4));
-        fixture_pass(&f, 60 * SECOND);
-        fixture_settle(&f);
+        a_minute_later(&f);
         if (gate)
             assert_int_equal(bound(&f, 4), 3);
         end(&f);
@@ -358,8 +359,7 @@ static void nobody_is_let_go_while_the_gang_is_merely_tried(void **state)
     fixture_settle(&f);
     assert_int_equal(bound(&f, 3), 0);
     fixture_evict(&f);
-    fixture_pass(&f, 60 * SECOND);
-    fixture_settle(&f);
+    a_minute_later(&f);
     assert_int_equal(bound(&f, 3), 3);
     end(&f);
 }
@@ -377,8 +377,7 @@ static void a_gang_without_its_group_lets_go(void **state)
         assert_int_equal(engine_get_stats(f.engine).held, gate ? 0 : 3);
         holds_all = false;
         fixture_add(&f, group(3));
-        fixture_pass(&f, 60 * SECOND);
-        fixture_settle(&f);
+        a_minute_later(&f);
         assert_int_equal(bound(&f, 3), gate ? 3 : 0);
         end(&f);
     }
@@ -413,8 +412,7 @@ static void a_gang_that_is_short_gives_its_promises_back(void **state)
         assert_int_equal(strlen(fixture_evict(&f)), 5);
         fixture_add(&f, fixture_pod("alone", "4", "1Gi"));
         fixture_add(&f, fixture_pod("other", "4", "1Gi"));
-        fixture_pass(&f, 60 * SECOND);
-        fixture_settle(&f);
+        a_minute_later(&f);
         assert_non_null(fixture_node_of(&f, "alone"));
         assert_int_equal(fixture_node_of(&f, "other") != NULL, gate);
         fixture_release(&f);
