@@ -281,15 +281,23 @@ static void on_signal(struct loop_io *io, unsigned events)
     }
 }
 
-static int watch_signals(struct scheduler *s, struct err *reterr)
+/* Who asks for a reload or a dump too early is heard once there is something to reload. */
+static sigset_t hold_wishes(void)
 {
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
     sigaddset(&set, SIGUSR1);
     sigaddset(&set, SIGUSR2);
     sigaddset(&set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    return set;
+}
+
+static int watch_signals(struct scheduler *s, struct err *reterr)
+{
+    sigset_t set = hold_wishes();
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
     /* Blocked before any thread starts, so that all inherit it. */
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
@@ -467,20 +475,9 @@ static int run(struct scheduler *s, struct loaded_config *loaded)
     return r < 0 ? scheduler_fail(s->options, err.msg) : s->exit_code;
 }
 
-/* Who asks for a reload or a dump too early is heard once there is something to reload. */
-static void hold_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR1);
-    sigaddset(&set, SIGUSR2);
-    sigaddset(&set, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
-}
-
 int scheduler_run(const struct scheduler_options *options, const struct features *features)
 {
-    hold_signals();
+    (void)hold_wishes();
     struct scheduler s = {.options = options, .features = *features};
     struct loaded_config *loaded;
     struct err err;
