@@ -73,6 +73,7 @@ int rest_client_new(struct loop *loop, const struct kube_config *config,
 
     client->loop = loop;
     client->config = config;
+    client->held_end = &client->held;
     if (options)
         client->options = *options;
     set_defaults(&client->options);
