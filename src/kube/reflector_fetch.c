@@ -44,7 +44,7 @@ static void next_page(struct reflector *r)
     struct rest_request request;
 
     /* Without resourceVersion: the newest state, and paging is honoured. */
-    buf_add_printf(&query, "limit=%u", r->options.page_size);
+    buf_add_printf(&query, "limit=%u", r->page_size);
     if (r->continue_token.n > 0) {
         buf_add_cstr(&query, "&continue=");
         url_add_query(&query, buf_str(&r->continue_token));
@@ -70,8 +70,39 @@ static int on_listed(void *ctx, struct object *object)
     return 0;
 }
 
+/*
+ * The same page again with half as many objects: a continue token is good for any limit, so the list
+ * stays one snapshot. The smaller size stays for good. Objects seldom shrink, later lists are rare,
+ * and a larger page that is refused again costs more than a few more requests.
+ */
+static void halve_page(struct reflector *r)
+{
+    r->page_size /= 2;
+    log_info(0, "A page of the list is too large; asking for fewer objects at a time", KV_TYPE(r),
+             KV_INT("limit", r->page_size));
+    next_page(r);
+}
+
+/* Nothing is left to halve. */
+static void object_too_large(struct reflector *r, const struct rest_result *result)
+{
+    struct rest_result bad = *result;
+
+    err_set(&bad.err, result->code,
+            "GET %.*s: one object alone makes an answer larger than the limit of %llu bytes",
+            STR_ARG(result->url), (unsigned long long)rest_client_max_list(r->client));
+    reflector_failed(r, &bad, false);
+}
+
 static void page_failed(struct reflector *r, const struct rest_result *result)
 {
+    if (result->code == -EMSGSIZE) {
+        if (r->page_size > 1)
+            halve_page(r);
+        else
+            object_too_large(r, result);
+        return;
+    }
     /* The pages' snapshot has expired: begin a new one, with backoff in case it goes on so. */
     if (result->code == -ESTALE && r->continue_token.n > 0)
         log_info(2, "The list expired between two pages; listing again", KV_TYPE(r));

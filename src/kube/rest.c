@@ -114,6 +114,11 @@ struct loop *rest_client_loop(const struct rest_client *client)
     return client->loop;
 }
 
+uint64_t rest_client_max_list(const struct rest_client *client)
+{
+    return client->options.max_list;
+}
+
 int64_t rest_client_retry_unit(const struct rest_client *client)
 {
     return client->options.retry_unit;
