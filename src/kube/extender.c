@@ -28,7 +28,7 @@ struct extenders {
     uint64_t max_answer;
     bool closing;
     bool (*may_bind)(void *ctx);
-    struct request *held; /* bindings that may not be sent now, the newest first */
+    struct request *held;       /* bindings that may not be sent now, the newest first */
     struct extender_body *last; /* sent last; engine's thread */
 };
 

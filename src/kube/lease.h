@@ -58,10 +58,10 @@ struct lease_elector *lease_elector_free(struct lease_elector *elector);
 
 bool lease_elector_is_leader(const struct lease_elector *elector);
 /*
- * Whether the leader may still change anything: nobody else can have taken the lease yet. False from
- * the moment at which it runs out unless it was renewed, counted from when the last renewal was
- * sent; while the server says that the lease is not as we left it; and where we do not lead. Read
- * from the clock at each call, so it is right after a pause of the process or of the machine.
+ * Whether the leader may still change anything: nobody else can have taken the lease yet. False
+ * from the moment at which it runs out unless it was renewed, counted from when the last renewal
+ * was sent; while the server says that the lease is not as we left it; and where we do not lead.
+ * Read from the clock at each call, so it is right after a pause of the process or of the machine.
  */
 bool lease_elector_may_write(const struct lease_elector *elector);
 struct str lease_elector_identity(const struct lease_elector *elector);

@@ -71,9 +71,9 @@ static int on_listed(void *ctx, struct object *object)
 }
 
 /*
- * The same page again with half as many objects: a continue token is good for any limit, so the list
- * stays one snapshot. The smaller size stays for good. Objects seldom shrink, later lists are rare,
- * and a larger page that is refused again costs more than a few more requests.
+ * The same page again with half as many objects: a continue token is good for any limit, so the
+ * list stays one snapshot. The smaller size stays for good. Objects seldom shrink, later lists are
+ * rare, and a larger page that is refused again costs more than a few more requests.
  */
 static void halve_page(struct reflector *r)
 {

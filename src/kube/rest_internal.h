@@ -14,8 +14,8 @@
  *                             ↑                            │
  *                             └── 401, 406, 415 ───────────┘
  *
- * A write that the guard does not let pass, once a connection is free for it, is held and then waits
- * for credentials again.
+ * A write that the guard does not let pass, once a connection is free for it, is held and then
+ * waits for credentials again.
  */
 #ifndef BERTH_KUBE_REST_INTERNAL_H
 #define BERTH_KUBE_REST_INTERNAL_H
@@ -36,8 +36,8 @@ struct rest_client {
     struct rest_meter *meter; /* NULL: nothing is counted */
     struct str base_path;     /* of the server's URL, without a slash at its end */
     bool json_only[KIND_COUNT];
-    struct rest_call *calls; /* all that are open */
-    bool hushed;             /* … and none of them gets an answer any more */
+    struct rest_call *calls;      /* all that are open */
+    bool hushed;                  /* … and none of them gets an answer any more */
     rest_may_write_fn *may_write; /* NULL: writes are not guarded */
     void *guard_ctx;
     struct rest_call *held, **held_end; /* by the guard, the first that was held first */
@@ -64,7 +64,7 @@ struct rest_call {
     int64_t timeout;
     int max_retries;
     unsigned object_flags;
-    bool guarded; /* asks the client's guard before it is sent */
+    bool guarded;                             /* asks the client's guard before it is sent */
     struct rest_call *held_next, **held_prev; /* in client->held; prev NULL: not held */
 
     rest_done_fn *fn; /* NULL: a watch */

@@ -26,7 +26,7 @@ struct http_call {
     const struct http_handlers *handlers;
     void *ctx;
     bool (*may_start)(void *ctx); /* NULL: always */
-    struct http_fetch *fetch; /* of http_client_fetch; ours */
+    struct http_fetch *fetch;     /* of http_client_fetch; ours */
     struct loop_timer timer;
     int64_t total_at; /* 0: none */
     uint64_t max_body, received;

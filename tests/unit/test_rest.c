@@ -530,9 +530,8 @@ static void create(const char *name, bool unguarded, struct outcome *o)
                                    .text = STR("{}"),
                                    .unguarded = unguarded};
 
-    fake_api_json(k.api, "PATCH",
-                  arena_printf(&k.arena, "/api/v1/namespaces/ns/pods/%s", name).p, NULL, 200,
-                  fake_pod(&k, name, 1).p);
+    fake_api_json(k.api, "PATCH", arena_printf(&k.arena, "/api/v1/namespaces/ns/pods/%s", name).p,
+                  NULL, 200, fake_pod(&k, name, 1).p);
     rest_send(k.client, &request, on_done, o);
 }
 
@@ -544,22 +543,20 @@ static void test_guarded_writes_wait_until_they_may_be_sent(void **state)
     open_for_writes = false;
     rest_client_guard_writes(k.client, may_write, NULL);
     create("a", false, &a);
-    struct rest_call *cancelled =
-        rest_send(k.client,
-                  &(struct rest_request){.verb = REST_DELETE,
-                                         .kind = kind_get(KIND_POD),
-                                         .namespace = STR("ns"),
-                                         .name = STR("a")},
-                  on_done, &gone);
+    struct rest_call *cancelled = rest_send(k.client,
+                                            &(struct rest_request){.verb = REST_DELETE,
+                                                                   .kind = kind_get(KIND_POD),
+                                                                   .namespace = STR("ns"),
+                                                                   .name = STR("a")},
+                                            on_done, &gone);
     create("b", false, &b);
     create("c", true, &told);
     fake_api_json(k.api, "GET", POD, NULL, 200, fake_pod(&k, "a", 1).p);
-    rest_send(k.client,
-              &(struct rest_request){.verb = REST_GET,
-                                     .kind = kind_get(KIND_POD),
-                                     .namespace = STR("ns"),
-                                     .name = STR("a")},
-              on_done, &read);
+    rest_send(
+        k.client,
+        &(struct rest_request){
+            .verb = REST_GET, .kind = kind_get(KIND_POD), .namespace = STR("ns"), .name = STR("a")},
+        on_done, &read);
     assert_true(fake_run_until(k.loop, is_told, &read));
     assert_true(fake_run_until(k.loop, is_told, &told));
     rest_client_resume_writes(k.client);
