@@ -223,7 +223,7 @@ static void test_the_first_creates_the_lease_and_renews_it(void **state)
     wait_requests(6);
     assert_string_equal(fake_api_request(k.api, 1)->method, "POST");
     assert_holds(body_json(1), "\"holderIdentity\":\"me\"");
-    assert_holds(body_json(1), "\"leaseDurationSeconds\":15");
+    assert_holds(body_json(1), "\"leaseDurationSeconds\":20");
     assert_holds(body_json(1), "\"leaseTransitions\":0");
     /* Renewed without asking first, on top of the last version, with all that stood there. */
     size_t second = find_request("PUT", LEASE, 2);
