@@ -59,6 +59,7 @@ static void next_page(struct reflector *r)
 static void start_list(struct reflector *r)
 {
     buf_clear(&r->continue_token);
+    r->page_bytes = 0;
     store_begin(&r->store);
     next_page(r);
 }
@@ -72,8 +73,8 @@ static int on_listed(void *ctx, struct object *object)
 
 /*
  * The same page again with half as many objects: a continue token is good for any limit, so the
- * list stays one snapshot. The smaller size stays for good. Objects seldom shrink, later lists are
- * rare, and a larger page that is refused again costs more than a few more requests.
+ * list stays one snapshot. Later lists begin with the smaller size: what is read in vain costs more
+ * than a few more requests.
  */
 static void halve_page(struct reflector *r)
 {
@@ -83,13 +84,20 @@ static void halve_page(struct reflector *r)
     next_page(r);
 }
 
+/* A list is complete. Where its pages were far below the limit, those of the next may be larger. */
+static void grow_page(struct reflector *r)
+{
+    if (r->page_bytes <= rest_client_max_list(r->client) / 4)
+        r->page_size = MIN(2 * r->page_size, r->options.page_size);
+}
+
 /* Nothing is left to halve. */
 static void object_too_large(struct reflector *r, const struct rest_result *result)
 {
     struct rest_result bad = *result;
 
     err_set(&bad.err, result->code,
-            "GET %.*s: one object alone makes an answer larger than the limit of %llu bytes",
+            "GET %.*s: an answer with limit=1 is larger than the %llu bytes that are read",
             STR_ARG(result->url), (unsigned long long)rest_client_max_list(r->client));
     reflector_failed(r, &bad, false);
 }
@@ -127,6 +135,7 @@ static void on_page(void *ctx, const struct rest_result *result)
         return;
     }
     reflector_contact(r);
+    r->page_bytes = MAX(r->page_bytes, result->body.n);
     buf_clear(&r->continue_token);
     buf_add_str(&r->continue_token, list.metadata.continue_token);
     if (r->continue_token.n > 0) {
@@ -134,6 +143,7 @@ static void on_page(void *ctx, const struct rest_result *result)
     } else {
         reflector_set_version(r, list.metadata.resource_version);
         r->version_unavailable = false;
+        grow_page(r);
         reflector_replaced(r);
         start_watch(r, false);
     }

@@ -352,9 +352,16 @@ static void test_a_page_that_is_too_large_is_halved(void **state)
     fake_api_json(k.api, "GET", PODS, "limit=1&continue=t3", 410,
                   fake_status(&k, 410, "Expired", "the snapshot is gone").p);
     answer_list("limit=1", list_of(pods("a", 2), "30", ""));
-    answer_watch("resourceVersion=30", STR(""));
+    fake_api_json(k.api, "GET", PODS, "resourceVersion=30", 410,
+                  fake_status(&k, 410, "Expired", "too old").p);
+    /* One that is far below the limit makes the next begin with larger pages again. */
+    answer_list("limit=1", list_of("", "40", ""));
+    fake_api_json(k.api, "GET", PODS, "resourceVersion=40", 410,
+                  fake_status(&k, 410, "Expired", "too old").p);
+    answer_list("limit=2", list_of(pods("ab", 3), "50", ""));
+    answer_watch("resourceVersion=50", STR(""));
     start(o);
-    expect("Aa@1 Ab@1 Ac@1 Ad@1 S Ma@1>2 Db@1 Dc@1 Dd@1 ");
+    expect("Aa@1 Ab@1 Ac@1 Ad@1 S Ma@1>2 Db@1 Dc@1 Dd@1 Da@2 Aa@3 Ab@3 ");
     assert_int_equal(count_queries("limit=8") + count_queries("limit=4"), 2);
     assert_int_equal(count_in_log("asking for fewer objects at a time"), 3);
     assert_int_equal(count_in_log("Failed to watch"), 0);
@@ -375,7 +382,7 @@ static void test_an_object_that_is_too_large_is_told_of(void **state)
     start(o);
     expect("Aa@1 S ");
     assert_int_equal(count_in_log("failed to list *v1.Pod: GET "), 1);
-    assert_int_equal(count_in_log("one object alone makes an answer larger than the limit of "), 1);
+    assert_int_equal(count_in_log("an answer with limit=1 is larger than the "), 1);
     assert_int_equal(fake_api_unexpected(k.api), 0);
 }
 
