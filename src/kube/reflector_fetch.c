@@ -60,6 +60,7 @@ static void start_list(struct reflector *r)
 {
     buf_clear(&r->continue_token);
     r->page_bytes = 0;
+    r->page_cuts = 0;
     store_begin(&r->store);
     next_page(r);
 }
@@ -72,13 +73,15 @@ static int on_listed(void *ctx, struct object *object)
 }
 
 /*
- * The same page again with half as many objects: a continue token is good for any limit, so the
- * list stays one snapshot. Later lists begin with the smaller size: what is read in vain costs more
- * than a few more requests.
+ * The same page again with half as many objects, then with a quarter of these, an eighth and so on:
+ * a server that always sends too much is found out after a few tries. A continue token is good for
+ * any limit, so the list stays one snapshot. Later lists begin with the smaller size: what is read
+ * in vain costs more than a few more requests.
  */
 static void halve_page(struct reflector *r)
 {
-    r->page_size /= 2;
+    r->page_cuts++;
+    r->page_size = MAX(r->page_size >> r->page_cuts, 1);
     log_info(0, "A page of the list is too large; asking for fewer objects at a time", KV_TYPE(r),
              KV_INT("limit", r->page_size));
     next_page(r);
@@ -91,24 +94,10 @@ static void grow_page(struct reflector *r)
         r->page_size = MIN(2 * r->page_size, r->options.page_size);
 }
 
-/* Nothing is left to halve. */
-static void object_too_large(struct reflector *r, const struct rest_result *result)
-{
-    struct rest_result bad = *result;
-
-    err_set(&bad.err, result->code,
-            "GET %.*s: an answer with limit=1 is larger than the %llu bytes that are read",
-            STR_ARG(result->url), (unsigned long long)rest_client_max_list(r->client));
-    reflector_failed(r, &bad, false);
-}
-
 static void page_failed(struct reflector *r, const struct rest_result *result)
 {
-    if (result->code == -EMSGSIZE) {
-        if (r->page_size > 1)
-            halve_page(r);
-        else
-            object_too_large(r, result);
+    if (result->code == -EMSGSIZE && r->page_size > 1) {
+        halve_page(r);
         return;
     }
     /* The pages' snapshot has expired: begin a new one, with backoff in case it goes on so. */
@@ -136,6 +125,7 @@ static void on_page(void *ctx, const struct rest_result *result)
     }
     reflector_contact(r);
     r->page_bytes = MAX(r->page_bytes, result->body.n);
+    r->page_cuts = 0;
     buf_clear(&r->continue_token);
     buf_add_str(&r->continue_token, list.metadata.continue_token);
     if (r->continue_token.n > 0) {

@@ -337,32 +337,32 @@ static void test_a_page_that_is_too_large_is_halved(void **state)
 
     (void)state;
     limit_lists();
-    o.page_size = 8;
-    answer_too_much("limit=8", true);
-    answer_too_much("limit=4", false);
-    answer_list("limit=2", list_of(pods("ab", 1), "10", "t1"));
+    o.page_size = 32;
+    answer_too_much("limit=32", true);
+    answer_too_much("limit=16", false);
+    answer_list("limit=4", list_of(pods("ab", 1), "10", "t1"));
     /* Larger ones come later: the same page, of the same snapshot. */
-    answer_too_much("limit=2&continue=t1", true);
-    answer_list("limit=1&continue=t1", list_of(pods("c", 1), "10", "t2"));
-    answer_list("limit=1&continue=t2", list_of(pods("d", 1), "10", ""));
+    answer_too_much("limit=4&continue=t1", true);
+    answer_list("limit=2&continue=t1", list_of(pods("c", 1), "10", "t2"));
+    answer_list("limit=2&continue=t2", list_of(pods("d", 1), "10", ""));
     fake_api_json(k.api, "GET", PODS, "resourceVersion=10", 410,
                   fake_status(&k, 410, "Expired", "too old").p);
     /* The next list begins with what has worked. */
-    answer_list("limit=1", list_of(pods("a", 1), "20", "t3"));
-    fake_api_json(k.api, "GET", PODS, "limit=1&continue=t3", 410,
+    answer_list("limit=2", list_of(pods("a", 1), "20", "t3"));
+    fake_api_json(k.api, "GET", PODS, "limit=2&continue=t3", 410,
                   fake_status(&k, 410, "Expired", "the snapshot is gone").p);
-    answer_list("limit=1", list_of(pods("a", 2), "30", ""));
+    answer_list("limit=2", list_of(pods("a", 2), "30", ""));
     fake_api_json(k.api, "GET", PODS, "resourceVersion=30", 410,
                   fake_status(&k, 410, "Expired", "too old").p);
     /* One that is far below the limit makes the next begin with larger pages again. */
-    answer_list("limit=1", list_of("", "40", ""));
+    answer_list("limit=2", list_of("", "40", ""));
     fake_api_json(k.api, "GET", PODS, "resourceVersion=40", 410,
                   fake_status(&k, 410, "Expired", "too old").p);
-    answer_list("limit=2", list_of(pods("ab", 3), "50", ""));
+    answer_list("limit=4", list_of(pods("ab", 3), "50", ""));
     answer_watch("resourceVersion=50", STR(""));
     start(o);
     expect("Aa@1 Ab@1 Ac@1 Ad@1 S Ma@1>2 Db@1 Dc@1 Dd@1 Da@2 Aa@3 Ab@3 ");
-    assert_int_equal(count_queries("limit=8") + count_queries("limit=4"), 2);
+    assert_int_equal(count_queries("limit=32") + count_queries("limit=16"), 2);
     assert_int_equal(count_in_log("asking for fewer objects at a time"), 3);
     assert_int_equal(count_in_log("Failed to watch"), 0);
     assert_int_equal(fake_api_unexpected(k.api), 0);
@@ -382,7 +382,7 @@ static void test_an_object_that_is_too_large_is_told_of(void **state)
     start(o);
     expect("Aa@1 S ");
     assert_int_equal(count_in_log("failed to list *v1.Pod: GET "), 1);
-    assert_int_equal(count_in_log("an answer with limit=1 is larger than the "), 1);
+    assert_int_equal(count_in_log("/api/v1/pods?limit=1: answer larger than "), 1);
     assert_int_equal(fake_api_unexpected(k.api), 0);
 }
 
