@@ -21,6 +21,12 @@ int cmd_fail(int exit_code, const char *fmt, ...)
     return exit_code;
 }
 
+const char *cmd_program_name(const char *argv0)
+{
+    const char *slash = strrchr(argv0, '/');
+    return slash ? slash + 1 : argv0;
+}
+
 size_t cmd_columns(void)
 {
     struct winsize size;
