@@ -2,6 +2,7 @@
 /* berth scheduler: its command line, with the manners of kube-scheduler's. */
 #include "base/log.h"
 #include "cmd/cmd.h"
+#include "cmd/config_file.h"
 #include "cmd/scheduler.h"
 #include "cmd/scheduler_logging.h"
 #include "engine/complaints.h"
@@ -150,6 +151,7 @@ static int run_options(struct scheduler_options *o, int argc, char **argv)
     int code = fail_arguments(o, argv + 1, n);
     if (code != EXIT_DONE)
         return code;
+    o->config_path = config_path_split(o->config_file, &o->arena).file;
     if (scheduler_options_features(o, &features, &err) < 0)
         return scheduler_fail(o, err.msg);
     if (print_version(o))
