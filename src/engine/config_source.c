@@ -210,8 +210,8 @@ static int refuse_none(struct search *s, const struct json_value *first, size_t 
         r = err_set(
             reterr, -EINVAL,
             "line %u: no key of the ConfigMap holds a scheduler configuration (kind: " CONFIG_KIND
-            "); there %s",
-            first->line, s->found.n ? buf_cstr(&keys) : "is no key at all");
+            "); there %s%s",
+            first->line, s->found.n ? "are " : "is no key at all", buf_cstr(&keys));
     else
         r = err_set(reterr, -EINVAL,
                     "line %u: none of the %zu documents is a scheduler configuration or a "
