@@ -256,7 +256,8 @@ static void lines_in_a_config_map_are_those_of_the_file(void **state)
          "well), got apiVersion: \"x\" and kind: \"KubeSchedulerConfig\"\n"},
         {MAP "data: {a: b, c: d}\n",
          "f.yaml:1: no key of the ConfigMap holds a scheduler configuration (kind: "
-         "KubeSchedulerConfiguration); there are ConfigMap ns/m, key a, line 4; ConfigMap ns/m, key "
+         "KubeSchedulerConfiguration); there are ConfigMap ns/m, key a, line 4; ConfigMap ns/m, "
+         "key "
          "c, line 4\n"},
         {MAP, "f.yaml:1: no key of the ConfigMap holds a scheduler configuration (kind: "
               "KubeSchedulerConfiguration); there is no key at all\n"},
@@ -284,7 +285,7 @@ static void a_key_chooses(void **state)
         const char *within;
     } cases[] = {{"a", 1, "ConfigMap ns/m, key a"},   {"b", 0, ""},
                  {"m/b", 2, "ConfigMap ns/m, key b"}, {"ns/m/b", 2, "ConfigMap ns/m, key b"},
-                 {"o/b", 3, "ConfigMap o, key b"},   {"c", 0, ""}};
+                 {"o/b", 3, "ConfigMap o, key b"},    {"c", 0, ""}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct scheduler_config config;
         struct arena arena;

@@ -229,7 +229,7 @@ static void what_they_never_had_is_refused(void **state)
     static const struct {
         const char *text, *contains;
     } cases[] = {
-        {BETA_1 "delayCacheUntilActive: true\n", "delayCacheUntilActive: unknown field in this version"},
+        {BETA_1 "delayCacheUntilActive: true\n", "delayCacheUntilActive: unknown field"},
         {BETA_1 "profiles: [{plugins: {multiPoint: {}}}]\n", "multiPoint"},
         {BETA_1 "profiles: [{plugins: {preEnqueue: {}}}]\n", "preEnqueue"},
         {BETA_1 "profiles: [{pluginConfig: [{name: InterPodAffinity, args: "
