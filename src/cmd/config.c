@@ -44,13 +44,15 @@ static void note_legacy(const struct config_command *c, const struct scheduler_c
     for (size_t i = 0; i < config->profiles.n; i++) {
         struct profile_plan plan;
         struct err err;
+        char where[64] = "";
+        if (!config->profiles.v[i].from_policy)
+            snprintf(where, sizeof(where), ": profiles[%zu]", i);
         if (profile_plan_init(&plan, &c->registry, &c->features, &config->profiles.v[i], &err) < 0)
             continue;
         for (size_t k = 0; k < plan.needed.n; k++)
             if (plugin_is_legacy(plan.needed.v[k]))
-                fprintf(stderr,
-                        "berth: profiles[%zu]: kube-scheduler has %.*s no more, berth does\n", i,
-                        STR_ARG(plan.needed.v[k]));
+                fprintf(stderr, "berth: %s%s: kube-scheduler has %.*s no more, berth does\n",
+                        config->file, where, STR_ARG(plan.needed.v[k]));
         profile_plan_release(&plan);
     }
 }
@@ -152,7 +154,9 @@ static int diff(struct config_command *c, char **files, int n)
         return cmd_fail(EXIT_USAGE, "diff takes two files; see `berth config --help`");
     if (*c->output && !json && strcmp(c->output, "text") != 0)
         return cmd_fail(EXIT_USAGE, "-o %s: diff writes text or json", c->output);
-    if (!use(c, files[0], &configs[0]) || !use(c, files[1], &configs[1]))
+    bool ok = use(c, files[0], &configs[0]);
+    ok = use(c, files[1], &configs[1]) && ok;
+    if (!ok)
         return EXIT_FAILED;
     struct buf out = BUF_INIT;
     config_diff(&configs[0], &configs[1], &c->registry, &c->features, json, &out);

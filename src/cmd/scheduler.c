@@ -87,7 +87,8 @@ static int show_config(const struct scheduler *s, struct err *reterr)
 {
     int r = 0;
     struct buf text = BUF_INIT;
-    config_write(s->config, &s->registry, &s->features, &text);
+    if (log_on(2) || *s->options->write_config_to)
+        config_write(s->config, &s->registry, &s->features, &text);
     log_info(2, "Using component config", KV_STR("config", buf_str(&text)));
     if (*s->options->write_config_to)
         r = write_config(s, buf_str(&text), reterr);

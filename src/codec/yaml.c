@@ -213,6 +213,7 @@ static bool load_alias(struct loader *l, const yaml_event_t *e, int depth, struc
         return fail(l, e->start_mark, "nested too deeply");
     *out = anchor->value;
     out->line = (uint32_t)e->start_mark.line + 1;
+    out->literal = false;
     l->height = anchor->height;
     return count_nodes(l, e, anchor->nodes);
 }

@@ -275,6 +275,9 @@ int config_parse_key(const char *file, struct str text, struct str key, struct a
     config.problems.v = problems.v;
     config.problems.n = problems.n;
     config.problems_left_out = problems.left_out;
+    for (size_t i = 0; i < problems.n; i++)
+        if (!problems.v[i].line)
+            problems.v[i].line = config_line(&config, problems.v[i].text);
     *ret = config;
     return 0;
 }

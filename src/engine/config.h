@@ -67,7 +67,7 @@ struct client_connection_config {
 /* Something that is wrong with the form of a file; what it is about is not in the configuration. */
 struct config_problem {
     const char *file;
-    uint32_t line;   /* 0: where the field is */
+    uint32_t line;   /* 0: unknown */
     struct str text; /* "profiles[0].plugin: unknown field" */
     struct str hint; /* " (did you mean plugins?)", or empty */
     struct str path; /* of the field; empty: none */

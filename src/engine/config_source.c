@@ -49,6 +49,12 @@ static void set_lines(struct json_value *v, uint32_t line)
         set_lines(&v->members[i].value, line);
 }
 
+/* Whether each line of the text is one of the file. */
+static bool keeps_lines(const struct candidate *c)
+{
+    return c->value->literal && !c->binary;
+}
+
 static bool text_of(const struct candidate *c, struct arena *a, struct str *ret_text)
 {
     struct str text = c->value->text;
@@ -76,13 +82,13 @@ static int parse_text(const struct candidate *c, struct search *s, struct arena 
     if (!text_of(c, a, &text))
         return err_set(reterr, -EBADMSG, "line %u: key %.*s: not base64", line, STR_ARG(c->key));
     /* As many empty lines in front as there are lines above it in the file. */
-    for (uint32_t i = 0; s && c->value->literal && i < line; i++)
+    for (uint32_t i = 0; s && keeps_lines(c) && i < line; i++)
         buf_add_char(&shifted, '\n');
     buf_add_str(&shifted, text);
     int r = s ? yaml_parse_twice(buf_str(&shifted), on_twice, s, a, &docs, &n, reterr)
               : yaml_parse(buf_str(&shifted), 0, a, &docs, &n, reterr);
     buf_release(&shifted);
-    if (r < 0 && !c->value->literal) {
+    if (r < 0 && !keeps_lines(c)) {
         struct err inner = *reterr;
         return err_set(reterr, r, "line %u: key %.*s: %s", line, STR_ARG(c->key), inner.msg);
     }
@@ -90,9 +96,9 @@ static int parse_text(const struct candidate *c, struct search *s, struct arena 
         r = err_set(reterr, -EINVAL, "line %u: key %.*s is empty", line, STR_ARG(c->key));
     if (r < 0)
         return r;
-    if (!c->value->literal)
+    if (!keeps_lines(c))
         set_lines(&docs[0], line);
-    for (size_t i = before; s && !c->value->literal && i < s->twice.n; i++)
+    for (size_t i = before; s && !keeps_lines(c) && i < s->twice.n; i++)
         s->twice.v[i].line = s->twice.v[i].first_line = line;
     *ret_doc = &docs[0];
     return 0;
@@ -226,8 +232,8 @@ static int refuse_several(const struct search *s, int fit, struct str key, struc
     struct buf places = BUF_INIT;
     write_places(s, fit, &places);
     int r = err_set(reterr, -EINVAL,
-                    "%s%.*s%sseveral configurations: %s; name one by its key: FILE#KEY, or "
-                    "FILE#NAME/KEY with the name of the ConfigMap",
+                    "%s%.*s%sseveral configurations; choose one by its key, FILE#KEY, or by the "
+                    "name of its ConfigMap too, FILE#NAME/KEY: %s",
                     key.n ? "\"" : "", STR_ARG(key), key.n ? "\" names " : "it holds ",
                     buf_cstr(&places));
     buf_release(&places);

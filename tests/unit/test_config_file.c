@@ -265,9 +265,9 @@ static void lines_in_a_config_map_are_those_of_the_file(void **state)
          "f.yaml:1: none of the 2 documents is a scheduler configuration or a ConfigMap that holds "
          "one; their kinds: A, B\n"},
         {MAP "data:\n  a.yaml: |\n" CONFIG "  b.yaml: |\n" CONFIG,
-         "f.yaml: it holds several configurations: ConfigMap ns/m, key a.yaml, line 5; ConfigMap "
-         "ns/m, key b.yaml, line 8; name one by its key: FILE#KEY, or FILE#NAME/KEY with the name "
-         "of the ConfigMap\n"},
+         "f.yaml: it holds several configurations; choose one by its key, FILE#KEY, or by the name "
+         "of its ConfigMap too, FILE#NAME/KEY: ConfigMap ns/m, key a.yaml, line 5; ConfigMap ns/m, "
+         "key b.yaml, line 8\n"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         assert_lines(cases[i].text, cases[i].lines);
