@@ -22,8 +22,22 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconver
 	-Wpointer-arith -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wimplicit-fallthrough
 # A warning is an error in a git checkout, which is a developer's or CI's, not in a release tarball.
 WERROR ?= $(if $(wildcard .git),1)
-HARDEN := -fstack-protector-strong -fstack-clash-protection -fPIE \
-	$(if $(SAN),,-D_FORTIFY_SOURCE=2)
+# What hardens the program. Of flags that not every compiler, linker or architecture takes, those
+# that $(CC) takes: control-flow protection is -fcf-protection on amd64 and -mbranch-protection on
+# arm64. Start files of the C library that are built without it would take its mark off the program,
+# hence -z ibt and the like.
+takes = $(shell echo 'int main(void) { return 0; }' | \
+	$(CC) -Werror -fPIE -pie $1 -x c - -o /dev/null 2>/dev/null && echo '$1')
+TARGET := $(shell $(CC) -dumpmachine)
+ifneq ($(filter x86_64-%,$(TARGET)),)
+CF_CFLAGS  := $(call takes,-fcf-protection=full)
+CF_LDFLAGS := $(call takes,-Wl$(comma)-z$(comma)ibt$(comma)-z$(comma)shstk)
+else ifneq ($(filter aarch64-%,$(TARGET)),)
+CF_CFLAGS  := $(call takes,-mbranch-protection=standard)
+CF_LDFLAGS :=
+endif
+HARDEN := -fstack-protector-strong -fPIE $(call takes,-fstack-clash-protection) $(CF_CFLAGS) \
+	$(if $(SAN),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
 CFLAGS   ?= $(if $(DEBUG),-Og -g3,-O2 -g)
 # Sanitizer and debug builds check INVARIANT() (base/base.h); the program that users run does not.
 CPPFLAGS += -D_GNU_SOURCE -DBERTH_VERSION='"$(VERSION)"' $(if $(SAN)$(DEBUG),-DBERTH_INVARIANTS) \
@@ -31,7 +45,7 @@ CPPFLAGS += -D_GNU_SOURCE -DBERTH_VERSION='"$(VERSION)"' $(if $(SAN)$(DEBUG),-DB
 ALL_CFLAGS := -std=c17 $(CFLAGS) $(WARN) $(if $(WERROR),-Werror) $(HARDEN) -fno-common \
 	-fvisibility=hidden -pthread \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-ALL_LDFLAGS := $(LDFLAGS) -pie -Wl,-z,relro,-z,now -pthread $(if $(SAN),-fsanitize=$(SAN))
+ALL_LDFLAGS := $(LDFLAGS) -pie -Wl,-z,relro,-z,now,-z,noexecstack $(CF_LDFLAGS) -pthread $(if $(SAN),-fsanitize=$(SAN))
 LIBS := -lssl -lcrypto -lnghttp2 -lyaml -lm -ldl
 
 SRC      := $(wildcard src/*/*.c src/*/*/*.c)
@@ -54,7 +68,7 @@ all: $(BUILD)/berth
 
 help:
 	@echo 'make run     install what is missing, build, schedule the example scenario'
-	@echo 'make test    install what is missing, run all tests; ends with "N passed, N failed"'
+	@echo 'make test    install what is missing, run all tests; ends with "N passed, N failed, N skipped"'
 	@echo 'make         build build/berth'
 	@echo 'make check   the quick part of the tests: lint, unit tests, simulate, recorded oracle cases'
 	@echo 'make unit    unit tests only (SAN=address,undefined or SAN=thread for sanitizers)'

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs berth's tests and ends with the line "N passed, N failed".
+"""Runs berth's tests and ends with the line "N passed, N failed, N skipped".
 
     tests/run.py                    everything: this is what `make test` does
     tests/run.py --quick            lint, unit tests, simulate, recorded oracle cases: `make check`
@@ -89,6 +89,11 @@ class Tally:
         say(f"not ok  {what}" + ("\n" + indent(output) if output.strip() else ""))
 
 
+def is_skipped(line):
+    """TAP's directive: "ok 3 - name # SKIP why"."""
+    return "# SKIP" in line.upper()
+
+
 def count_tap(lines):
     """(passed, failed, skipped) of the TAP lines among these."""
     passed = failed = skipped = 0
@@ -96,7 +101,7 @@ def count_tap(lines):
         m = TAP.match(line)
         if not m:
             continue
-        if "# SKIP" in line.upper():
+        if is_skipped(line):
             skipped += 1
         elif m[1] == "ok":
             passed += 1
@@ -223,7 +228,7 @@ def show_tap(tally, argv, name, timeout, details=False, env=None, label=""):
     def on_line(line):
         m = TAP.match(line)
         if m:
-            say(f"{'ok' if m[1] == 'ok' else 'not ok':7} {label}{m[2]}")
+            say(f"{'skip' if is_skipped(line) else m[1]:7} {label}{m[2]}")
         elif details and line.strip():
             say(f"    | {line.removeprefix('    ')}")
 
@@ -489,7 +494,7 @@ def main():
     options = parse_args()
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, stop)
-    passed = failed = 0
+    total = Tally()
     rows = []
     for name, (title, phase) in chosen_phases(options).items():
         say(f"\n== {title} ==")
@@ -498,10 +503,10 @@ def main():
         skipped = f", {tally.skipped} skipped" if tally.skipped else ""
         rows.append(f"{name:14}{tally.passed:5} passed, {tally.failed} failed{skipped}"
                     f" ({time.monotonic() - begin:.0f} s)")
-        passed += tally.passed
-        failed += tally.failed
-    say("\n== summary ==\n" + "\n".join(rows) + f"\n\n{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+        total.add(tally.passed, tally.failed, tally.skipped)
+    say("\n== summary ==\n" + "\n".join(rows) +
+        f"\n\n{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
+    return 1 if total.failed or not total.passed else 0
 
 
 if __name__ == "__main__":

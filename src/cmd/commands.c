@@ -12,8 +12,8 @@ const struct command commands[] = {
     {"bench", cmd_bench, cmd_bench_flags, "engine", "measure the engine alone, without a cluster"},
     {"completion", cmd_completion, cmd_completion_flags, "bash zsh fish",
      "print what teaches a shell to complete berth's command lines"},
-    {"kube-scheduler", cmd_scheduler, NULL, "", NULL}, /* as if called by that name */
-    {"mdoc", cmd_mdoc, NULL, "", NULL},                /* for `make man` */
+    {"kube-scheduler", cmd_kube_scheduler, NULL, "", NULL}, /* as if called by that name */
+    {"mdoc", cmd_mdoc, NULL, "", NULL},                     /* for `make man` */
 };
 const size_t n_commands = ARRAY_LEN(commands);
 

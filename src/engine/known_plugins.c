@@ -60,7 +60,14 @@ bool plugin_extends(const struct registry *registry, struct str name, enum point
     return known && known->points >> point & 1;
 }
 
-bool plugin_is_unknown(const struct registry *registry, struct str name)
+unsigned plugin_points(const struct registry *registry, struct str name)
 {
-    return !registry_find(registry, name) && !known_plugin_find(name);
+    const struct berth_plugin *plugin = registry_find(registry, name);
+    const struct known_plugin *known = plugin ? NULL : known_plugin_find(name);
+    unsigned points = 0;
+    if (!plugin)
+        return known ? known->points : PLUGIN_UNKNOWN;
+    for (int point = 0; point < POINT_COUNT; point++)
+        points |= (unsigned)plugin_implements(plugin, (enum point)point) << point;
+    return points;
 }

@@ -7,16 +7,14 @@ scripts for shells, the shells.
 """
 
 import os
-import pty
 import re
-import select
 import shutil
 import subprocess
 import tempfile
-import time
 
 import berth
 from tap import check, contains, equal, main, skip, test
+from terminal import type_into
 
 COMMANDS = ("scheduler", "simulate", "config", "bench", "completion")
 SHELLS = ("bash", "zsh", "fish")
@@ -211,34 +209,6 @@ def bash_completes_names_of_files(i):
         equal(complete("berth simulate ", at), ["keys", "one.yaml", "two words.yaml"])
         equal(complete("berth config diff o", at), ["one.yaml"])
         equal(complete("berth scheduler --v=", at), [])
-
-
-def type_into(argv, keys, until, env=None):
-    """Types into a program on a terminal; what it showed."""
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.execvpe(argv[0], argv, {**os.environ, "TERM": "dumb", "PS1": "ready> ", **(env or {})})
-    shown, end = "", time.monotonic() + berth.TIMEOUT
-    try:
-        for wait, key in keys:
-            shown += read_until(fd, wait, end)
-            os.write(fd, key.encode())
-        return shown + read_until(fd, until, end)
-    finally:
-        os.close(fd)
-        os.waitpid(pid, 0)
-
-
-def read_until(fd, wanted, end):
-    shown = ""
-    while wanted not in shown:
-        check(time.monotonic() < end, f"not seen: {wanted!r}, but: {shown!r}")
-        if select.select([fd], [], [], 0.2)[0]:
-            try:
-                shown += os.read(fd, 65536).decode(errors="replace")
-            except OSError:
-                break
-    return shown
 
 
 @test
