@@ -40,6 +40,7 @@ const struct command *command_find(const char *name);
 int cmd_bench(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 int cmd_config(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
 int cmd_mdoc(int argc, char **argv);
 int cmd_scheduler(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
@@ -47,6 +48,7 @@ int cmd_simulate(int argc, char **argv);
 void cmd_bench_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_completion_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_config_flags(cmd_flags_fn *fn, void *ctx);
+void cmd_explain_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_scheduler_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_simulate_flags(cmd_flags_fn *fn, void *ctx);
 
