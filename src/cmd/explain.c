@@ -10,7 +10,7 @@
 #include "cmd/term_text.h"
 #include "net/url.h"
 
-#define TIMEOUT (60 * NSEC_PER_SEC)
+#define TIMEOUT  (60 * NSEC_PER_SEC)
 /* A scheduler remembers 4 MiB of attempts, which are many times that as JSON. */
 #define MAX_BODY ((uint64_t)512 << 20)
 
@@ -79,8 +79,8 @@ static int load_kube(struct explain_command *c, struct kube_config *config, cons
     struct str kubeconfig = default_kubeconfig(c);
     const char *list = getenv("KUBECONFIG"), *host = getenv("KUBERNETES_SERVICE_HOST");
     bool other = (list && *list) || (host && *host);
-    struct kube_config_options options = {
-        .kubeconfig = kubeconfig.n ? kubeconfig.p : "", .context = *c->context ? c->context : NULL};
+    struct kube_config_options options = {.kubeconfig = kubeconfig.n ? kubeconfig.p : "",
+                                          .context = *c->context ? c->context : NULL};
     if (master && (kubeconfig.n || !other))
         options.master = master;
     int r = kube_config_load(config, &options, reterr);

@@ -203,8 +203,8 @@ static int find_lease(const struct finding *f, struct str *ret_namespace, struct
                        &pod_type, &pod, reterr);
     if (r < 0)
         return r;
-    bool is_default = !pod.spec.scheduler_name.n ||
-                      str_is(pod.spec.scheduler_name, "default-scheduler");
+    bool is_default =
+        !pod.spec.scheduler_name.n || str_is(pod.spec.scheduler_name, "default-scheduler");
     *ret_name = is_default ? STR("kube-scheduler") : pod.spec.scheduler_name;
     return 0;
 }
@@ -226,8 +226,7 @@ static int find_holder(const struct finding *f, struct str namespace, struct str
     struct str holder = lease.spec.holder_identity;
     *ret_host = str_slice(holder, 0, str_find(holder, '_'));
     if (!ret_host->n)
-        return err_set(reterr, -ENOENT,
-                       "nobody holds the lease %.*s/%.*s: no scheduler is running",
+        return err_set(reterr, -ENOENT, "nobody holds the lease %.*s/%.*s: no scheduler is running",
                        STR_ARG(namespace), STR_ARG(name));
     return 0;
 }

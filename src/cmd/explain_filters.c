@@ -4,8 +4,9 @@
 
 struct row {
     struct str node;
-    const struct explanation_verdict *refused; /* by these; a survey has all, an attempt the first */
-    size_t n_refused;                          /* 0: it passed */
+    const struct explanation_verdict
+        *refused;     /* by these; a survey has all, an attempt the first */
+    size_t n_refused; /* 0: it passed */
     bool is_survey, chosen;
     int64_t total; /* score */
     size_t at;     /* in the order of the attempt */
@@ -185,7 +186,8 @@ static struct str reasons_text(const struct table *t, const struct explanation_v
     return result;
 }
 
-/* The last column, in as many lines as the text takes; a row with the same one is above: `again`. */
+/* The last column, in as many lines as the text takes; a row with the same one is above: `again`.
+ */
 static void add_reason(const struct table *t, struct str text, bool chosen, bool again)
 {
     size_t used = EXPLAIN_INDENT + t->node_width + t->plugin_width + 2 * EXPLAIN_GAP;

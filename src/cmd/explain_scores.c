@@ -115,9 +115,9 @@ static struct str cell_text(const struct table *t, const struct explanation_scor
         return STR("-");
     bool plain = s->weight == 1 || __builtin_mul_overflow(s->normalized, s->weight, &product) ||
                  product != s->weighted;
-    struct str text = plain ? arena_printf(a, "%lld", (long long)s->weighted)
-                            : arena_printf(a, "%lld*%lld", (long long)s->normalized,
-                                           (long long)s->weight);
+    struct str text =
+        plain ? arena_printf(a, "%lld", (long long)s->weighted)
+              : arena_printf(a, "%lld*%lld", (long long)s->normalized, (long long)s->weight);
     if (t->page->options->wide && s->raw != s->normalized)
         text = arena_printf(a, "%.*s (raw %lld)", STR_ARG(text), (long long)s->raw);
     return text;
@@ -187,9 +187,8 @@ static void add_columns(const struct table *t, const struct column *const *colum
         const struct row *row = &t->rows[i];
         explain_begin_row(t->page, row->chosen);
         explain_add_cell(t->page, explain_node_name(t->page, row->scores->name), t->node_width);
-        term_add_right(
-            out, arena_printf(t->page->arena, "%lld", (long long)row->scores->total),
-            t->total_width);
+        term_add_right(out, arena_printf(t->page->arena, "%lld", (long long)row->scores->total),
+                       t->total_width);
         for (size_t k = 0; k < n; k++) {
             term_add_blanks(out, EXPLAIN_GAP);
             term_add_right(out, columns[k]->cells[i], columns[k]->width);
@@ -214,8 +213,8 @@ static size_t fitting(const struct table *t, const struct column *const *columns
 /* What is the same on all nodes decides nothing: where there is not room for all, it goes first. */
 static void add_tables(const struct table *t)
 {
-    const struct column **columns = arena_array(t->page->arena, const struct column *,
-                                                MAX(t->n_columns, (size_t)1));
+    const struct column **columns =
+        arena_array(t->page->arena, const struct column *, MAX(t->n_columns, (size_t)1));
     struct buf same = BUF_INIT;
     size_t n = 0;
     for (size_t i = 0; i < t->n_columns; i++)
@@ -227,10 +226,10 @@ static void add_tables(const struct table *t)
             if (!c->same || !t->n_shown)
                 columns[n++] = c;
             else
-                buf_add_printf(&same, "%s%.*s %.*s", same.n ? ", " : "",
-                               STR_ARG(term_clean(t->page->arena,
-                                                  t->rows->scores->plugins.v[i].name)),
-                               STR_ARG(c->cells[0]));
+                buf_add_printf(
+                    &same, "%s%.*s %.*s", same.n ? ", " : "",
+                    STR_ARG(term_clean(t->page->arena, t->rows->scores->plugins.v[i].name)),
+                    STR_ARG(c->cells[0]));
         }
     }
     for (size_t i = 0; i < n || i == 0;) {
@@ -250,7 +249,8 @@ static void add_rest(const struct table *t)
 {
     struct arena *a = t->page->arena;
     if (t->n_shown < t->n_rows) {
-        int64_t high = t->rows[t->n_shown].scores->total, low = t->rows[t->n_rows - 1].scores->total;
+        int64_t high = t->rows[t->n_shown].scores->total,
+                low = t->rows[t->n_rows - 1].scores->total;
         struct str text = arena_printf(a, "... %zu more nodes with a total of %lld",
                                        t->n_rows - t->n_shown, (long long)high);
         if (low != high)
@@ -259,8 +259,9 @@ static void add_rest(const struct table *t)
     }
     if (t->n_best > 1 && t->page->x->node.n)
         explain_add_note(t->page,
-                         arena_printf(a, "%zu nodes have the highest total; one of them was chosen "
-                                         "at random.",
+                         arena_printf(a,
+                                      "%zu nodes have the highest total; one of them was chosen "
+                                      "at random.",
                                       t->n_best));
 }
 

@@ -20,7 +20,9 @@ struct explain_table_options explain_table_for_stdout(size_t max_nodes, bool wid
     const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
     size_t columns = cmd_columns();
     return (struct explain_table_options){
-        .width = wide ? 0 : columns ? MAX(columns, WIDTH_MIN) : WIDTH_NOT_KNOWN,
+        .width = wide      ? 0
+                 : columns ? MAX(columns, WIDTH_MIN)
+                           : WIDTH_NOT_KNOWN,
         .max_nodes = max_nodes,
         .wide = wide,
         .colour = isatty(STDOUT_FILENO) && !(no_colour && *no_colour) && term &&
@@ -112,8 +114,9 @@ static void add_headline(const struct explain_page *p)
     const struct explanation *x = p->x;
     struct buf *out = p->out;
     bool scheduled = str_is(x->outcome, "scheduled");
-    struct str pod = arena_printf(p->arena, "%.*s/%.*s", STR_ARG(term_clean(p->arena, x->namespace)),
-                                  STR_ARG(term_clean(p->arena, x->pod)));
+    struct str pod =
+        arena_printf(p->arena, "%.*s/%.*s", STR_ARG(term_clean(p->arena, x->namespace)),
+                     STR_ARG(term_clean(p->arena, x->pod)));
     struct str outcome = term_clean(p->arena, x->outcome);
     add_coloured(p, BOLD, pod);
     buf_add_cstr(out, ": ");
@@ -133,8 +136,7 @@ void explain_table_headline(const struct explanation *x,
 {
     struct arena arena;
     arena_init(&arena, 0);
-    add_headline(
-        &(struct explain_page){.x = x, .options = options, .arena = &arena, .out = out});
+    add_headline(&(struct explain_page){.x = x, .options = options, .arena = &arena, .out = out});
     arena_release(&arena);
 }
 
@@ -158,8 +160,7 @@ static struct str join(const struct explain_page *p, const explanation_texts *te
 {
     struct buf out = BUF_INIT;
     for (size_t i = 0; i < texts->n && i < max; i++)
-        buf_add_printf(&out, "%s%.*s", i ? ", " : "",
-                       STR_ARG(term_clean(p->arena, texts->v[i])));
+        buf_add_printf(&out, "%s%.*s", i ? ", " : "", STR_ARG(term_clean(p->arena, texts->v[i])));
     if (texts->n > max)
         buf_add_printf(&out, ", and %zu more", texts->n - max);
     struct str text = arena_dup(p->arena, buf_str(&out));

@@ -79,7 +79,8 @@ static const struct row rows[] = {
 
     {"Authentication", "authentication-kubeconfig", 0, FLAG_STR, AT(authentication.kubeconfig),
      NULL,
-     "kubeconfig of a server that answers TokenReviews and has the client CA. Without this flag and "
+     "kubeconfig of a server that answers TokenReviews and has the client CA. Without this flag "
+     "and "
      "--authorization-kubeconfig it is the one that the scheduler itself uses.",
      NULL},
     {NULL, "authentication-skip-lookup", 0, FLAG_BOOL, AT(authentication.skip_lookup), NULL,

@@ -250,17 +250,18 @@ static void missing_and_unknown_fields_do_not_matter(void **state)
 static void control_characters_are_shown_not_obeyed(void **state)
 {
     (void)state;
-    expect("{\"attempt\":1,\"namespace\":\"default\",\"pod\":\"p\\u001b[31m\",\"outcome\":\"error\","
-           "\"message\":\"a\\nb\\tc\\u0007 \\u202ed\",\"allNodes\":1,\"nodes\":[{\"name\":"
-           "\"n\\u009b2J\",\"code\":\"Error\",\"plugin\":\"P\\u001b]0;x\\u0007\","
-           "\"reasons\":[\"\\u001b[2J\"]}]}",
-           narrow,
-           "default/p\\x1b[31m: error (attempt 1)\n"
-           "  Message:     a b c\\x07 \\u202ed\n"
-           "\n"
-           "  Filters: 0 of 1 node passed\n"
-           "    NODE     REFUSED BY     REASON\n"
-           "    n\\x9b2J  P\\x1b]0;x\\x07  error: \\x1b[2J\n");
+    expect(
+        "{\"attempt\":1,\"namespace\":\"default\",\"pod\":\"p\\u001b[31m\",\"outcome\":\"error\","
+        "\"message\":\"a\\nb\\tc\\u0007 \\u202ed\",\"allNodes\":1,\"nodes\":[{\"name\":"
+        "\"n\\u009b2J\",\"code\":\"Error\",\"plugin\":\"P\\u001b]0;x\\u0007\","
+        "\"reasons\":[\"\\u001b[2J\"]}]}",
+        narrow,
+        "default/p\\x1b[31m: error (attempt 1)\n"
+        "  Message:     a b c\\x07 \\u202ed\n"
+        "\n"
+        "  Filters: 0 of 1 node passed\n"
+        "    NODE     REFUSED BY     REASON\n"
+        "    n\\x9b2J  P\\x1b]0;x\\x07  error: \\x1b[2J\n");
 }
 
 static void wide_characters_line_up(void **state)
@@ -302,8 +303,10 @@ static const char *many(struct arena *a, size_t passed, size_t refused, const ch
     buf_add_cstr(&json, "],\"feasible\":[");
     for (size_t i = 0; i < passed; i++) {
         buf_add_printf(&json, "%s{\"name\":\"%s%zu\",\"plugins\":[", i ? "," : "", name, i);
-        static const char *const plugins[] = {"TaintToleration", "NodeAffinity",
-                                              "PodTopologySpread", "InterPodAffinity",
+        static const char *const plugins[] = {"TaintToleration",
+                                              "NodeAffinity",
+                                              "PodTopologySpread",
+                                              "InterPodAffinity",
                                               "NodeResourcesFit",
                                               "NodeResourcesBalancedAllocation",
                                               "https://extender.example:8443/scheduler"};
@@ -326,31 +329,39 @@ static void many_nodes_are_counted_by_verdict(void **state)
     (void)state;
     struct arena a;
     arena_init(&a, 0);
-    expect(many(&a, 1000, 4000, "n"), (struct explain_table_options){.width = 100, .max_nodes = 4},
-           "default/p: scheduled to n999 (attempt 1)\n"
-           "\n"
-           "  Filters: 1000 of 5000 nodes passed\n"
-           "    NODE           REFUSED BY        REASON\n"
-           "  > n999           -                 passed, chosen\n"
-           "    ... 999 more   -                 passed\n"
-           "    n1001          NodePorts         node(s) didn't have free ports for the requested pod "
-           "ports\n"
-           "    ... 1999 more  NodePorts         node(s) didn't have free ports for the requested pod "
-           "ports\n"
-           "    n1000          NodeResourcesFit  Insufficient cpu\n"
-           "    n1002          NodeResourcesFit  Insufficient cpu\n"
-           "    ... 1998 more  NodeResourcesFit  Insufficient cpu\n"
-           "\n"
-           "  Scores: normalized score * weight\n"
-           "                                                                            Node\n"
-           "                                            Pod     Inter       Node   Resources  https://extend\n"
-           "                      Taint      Node  Topology       Pod  Resources    Balanced  er.example:844\n"
-           "    NODE  TOTAL  Toleration  Affinity    Spread  Affinity        Fit  Allocation     3/scheduler\n"
-           "  > n999   2058         5*2       5*2       5*2       5*2      999*2         5*2             5*2\n"
-           "    n998   2056         5*2       5*2       5*2       5*2      998*2         5*2             5*2\n"
-           "    n997   2054         5*2       5*2       5*2       5*2      997*2         5*2             5*2\n"
-           "    n996   2052         5*2       5*2       5*2       5*2      996*2         5*2             5*2\n"
-           "    ... 996 more nodes with a total of 2050 to 60\n");
+    expect(
+        many(&a, 1000, 4000, "n"), (struct explain_table_options){.width = 100, .max_nodes = 4},
+        "default/p: scheduled to n999 (attempt 1)\n"
+        "\n"
+        "  Filters: 1000 of 5000 nodes passed\n"
+        "    NODE           REFUSED BY        REASON\n"
+        "  > n999           -                 passed, chosen\n"
+        "    ... 999 more   -                 passed\n"
+        "    n1001          NodePorts         node(s) didn't have free ports for the requested pod "
+        "ports\n"
+        "    ... 1999 more  NodePorts         node(s) didn't have free ports for the requested pod "
+        "ports\n"
+        "    n1000          NodeResourcesFit  Insufficient cpu\n"
+        "    n1002          NodeResourcesFit  Insufficient cpu\n"
+        "    ... 1998 more  NodeResourcesFit  Insufficient cpu\n"
+        "\n"
+        "  Scores: normalized score * weight\n"
+        "                                                                            Node\n"
+        "                                            Pod     Inter       Node   Resources  "
+        "https://extend\n"
+        "                      Taint      Node  Topology       Pod  Resources    Balanced  "
+        "er.example:844\n"
+        "    NODE  TOTAL  Toleration  Affinity    Spread  Affinity        Fit  Allocation     "
+        "3/scheduler\n"
+        "  > n999   2058         5*2       5*2       5*2       5*2      999*2         5*2          "
+        "   5*2\n"
+        "    n998   2056         5*2       5*2       5*2       5*2      998*2         5*2          "
+        "   5*2\n"
+        "    n997   2054         5*2       5*2       5*2       5*2      997*2         5*2          "
+        "   5*2\n"
+        "    n996   2052         5*2       5*2       5*2       5*2      996*2         5*2          "
+        "   5*2\n"
+        "    ... 996 more nodes with a total of 2050 to 60\n");
     arena_release(&a);
 }
 
@@ -391,9 +402,9 @@ static void everything_fits_the_width(void **state)
     for (size_t width = 60; width <= 160; width += 20) {
         struct explain_table_options options = {.width = width, .max_nodes = 10};
         expect_fits(table_of(&a, many(&a, 30, 30, "n"), options), width);
-        expect_fits(table_of(&a, many(&a, 30, 30, "gke-a-very-long-name-of-a-pool-0123456789-"),
-                             options),
-                    width + 40); /* the headline has the whole name */
+        expect_fits(
+            table_of(&a, many(&a, 30, 30, "gke-a-very-long-name-of-a-pool-0123456789-"), options),
+            width + 40); /* the headline has the whole name */
     }
     arena_release(&a);
 }
