@@ -76,74 +76,78 @@ int explain_server_url(struct str text, struct arena *a, struct str *ret_url, st
 
 /* --- what is read of objects ------------------------------------------------------------------ */
 
-struct meta {
+struct leader_meta {
     struct str name;
     str_map labels;
 };
-struct lease {
-    struct {
-        struct str holder_identity;
-    } spec;
+struct leader_lease_spec {
+    struct str holder_identity;
 };
-struct container {
+struct leader_lease {
+    struct leader_lease_spec spec;
+};
+struct leader_container {
     LIST(struct str) command, args;
 };
-struct pod_spec {
+struct leader_pod_spec {
     struct str node_name, scheduler_name;
-    LIST(struct container) containers;
+    LIST(struct leader_container) containers;
 };
-struct pod_status {
+struct leader_pod_status {
     struct str pod_ip;
 };
-struct pod {
-    struct meta metadata;
-    struct pod_spec spec;
-    struct pod_status status;
+struct leader_pod {
+    struct leader_meta metadata;
+    struct leader_pod_spec spec;
+    struct leader_pod_status status;
 };
-struct pod_list {
-    LIST(struct pod) items;
+struct leader_pod_list {
+    LIST(struct leader_pod) items;
 };
 
 static const struct field lease_spec_fields[] = {
-    F_ONE(struct lease, spec.holder_identity, "holderIdentity", 0, STR),
+    F_ONE(struct leader_lease_spec, holder_identity, "holderIdentity", 0, STR),
 };
-static const struct type lease_spec_type = TYPE("LeaseSpec", struct lease, lease_spec_fields);
+static const struct type lease_spec_type =
+    TYPE("LeaseSpec", struct leader_lease_spec, lease_spec_fields);
 static const struct field lease_fields[] = {
-    DESC_ROW_(struct lease, spec, "spec", 0, FIELD_MESSAGE, SHAPE_ONE, 0, 0,
-              .type = &lease_spec_type),
+    F_MSG(struct leader_lease, spec, "spec", 0, struct leader_lease_spec, &lease_spec_type),
 };
-static const struct type lease_type = TYPE("Lease", struct lease, lease_fields);
+static const struct type lease_type = TYPE("Lease", struct leader_lease, lease_fields);
 
 static const struct field meta_fields[] = {
-    F_ONE(struct meta, name, "name", 0, STR),
-    F_STR_MAP(struct meta, labels, "labels", 0),
+    F_ONE(struct leader_meta, name, "name", 0, STR),
+    F_STR_MAP(struct leader_meta, labels, "labels", 0),
 };
-static const struct type meta_type = TYPE("ObjectMeta", struct meta, meta_fields);
+static const struct type meta_type = TYPE("ObjectMeta", struct leader_meta, meta_fields);
 static const struct field container_fields[] = {
-    F_LIST(struct container, command, "command", 0, STR),
-    F_LIST(struct container, args, "args", 0, STR),
+    F_LIST(struct leader_container, command, "command", 0, STR),
+    F_LIST(struct leader_container, args, "args", 0, STR),
 };
-static const struct type container_type = TYPE("Container", struct container, container_fields);
+static const struct type container_type =
+    TYPE("Container", struct leader_container, container_fields);
 static const struct field pod_spec_fields[] = {
-    F_ONE(struct pod_spec, node_name, "nodeName", 0, STR),
-    F_ONE(struct pod_spec, scheduler_name, "schedulerName", 0, STR),
-    F_LIST_MSG(struct pod_spec, containers, "containers", 0, struct container, &container_type),
+    F_ONE(struct leader_pod_spec, node_name, "nodeName", 0, STR),
+    F_ONE(struct leader_pod_spec, scheduler_name, "schedulerName", 0, STR),
+    F_LIST_MSG(struct leader_pod_spec, containers, "containers", 0, struct leader_container,
+               &container_type),
 };
-static const struct type pod_spec_type = TYPE("PodSpec", struct pod_spec, pod_spec_fields);
+static const struct type pod_spec_type = TYPE("PodSpec", struct leader_pod_spec, pod_spec_fields);
 static const struct field pod_status_fields[] = {
-    F_ONE(struct pod_status, pod_ip, "podIP", 0, STR),
+    F_ONE(struct leader_pod_status, pod_ip, "podIP", 0, STR),
 };
-static const struct type pod_status_type = TYPE("PodStatus", struct pod_status, pod_status_fields);
+static const struct type pod_status_type =
+    TYPE("PodStatus", struct leader_pod_status, pod_status_fields);
 static const struct field pod_fields[] = {
-    F_MSG(struct pod, metadata, "metadata", 0, struct meta, &meta_type),
-    F_MSG(struct pod, spec, "spec", 0, struct pod_spec, &pod_spec_type),
-    F_MSG(struct pod, status, "status", 0, struct pod_status, &pod_status_type),
+    F_MSG(struct leader_pod, metadata, "metadata", 0, struct leader_meta, &meta_type),
+    F_MSG(struct leader_pod, spec, "spec", 0, struct leader_pod_spec, &pod_spec_type),
+    F_MSG(struct leader_pod, status, "status", 0, struct leader_pod_status, &pod_status_type),
 };
-static const struct type pod_type = TYPE("Pod", struct pod, pod_fields);
+static const struct type pod_type = TYPE("Pod", struct leader_pod, pod_fields);
 static const struct field pod_list_fields[] = {
-    F_LIST_MSG(struct pod_list, items, "items", 0, struct pod, &pod_type),
+    F_LIST_MSG(struct leader_pod_list, items, "items", 0, struct leader_pod, &pod_type),
 };
-static const struct type pod_list_type = TYPE("PodList", struct pod_list, pod_list_fields);
+static const struct type pod_list_type = TYPE("PodList", struct leader_pod_list, pod_list_fields);
 
 struct finding {
     const struct kube_config *config;
@@ -190,7 +194,7 @@ static int find_lease(const struct finding *f, struct str *ret_namespace, struct
                       struct err *reterr)
 {
     struct str lease = f->query->lease;
-    struct pod pod;
+    struct leader_pod pod;
     *ret_namespace = STR("kube-system");
     if (lease.n) {
         size_t slash = str_find(lease, '/');
@@ -213,7 +217,7 @@ static int find_lease(const struct finding *f, struct str *ret_namespace, struct
 static int find_holder(const struct finding *f, struct str namespace, struct str name,
                        struct str *ret_host, struct err *reterr)
 {
-    struct lease lease;
+    struct leader_lease lease;
     int r = get_object(f, path_of(f, "/apis/coordination.k8s.io/v1", namespace, "leases", name),
                        &lease_type, &lease, reterr);
     if (r == -ENOENT)
@@ -232,11 +236,11 @@ static int find_holder(const struct finding *f, struct str namespace, struct str
 }
 
 /* Of "--name=value" or "--name", "value" in the command line of a container. */
-static bool find_flag(const struct pod *pod, const char *name, struct str *ret_value)
+static bool find_flag(const struct leader_pod *pod, const char *name, struct str *ret_value)
 {
     struct str flag = str_of(name);
     for (size_t i = 0; i < pod->spec.containers.n; i++) {
-        const struct container *c = &pod->spec.containers.v[i];
+        const struct leader_container *c = &pod->spec.containers.v[i];
         for (size_t k = 0; k < c->command.n + c->args.n; k++) {
             const struct str *words = c->command.v;
             struct str word = k < c->command.n ? words[k] : c->args.v[k - c->command.n];
@@ -255,7 +259,7 @@ static bool find_flag(const struct pod *pod, const char *name, struct str *ret_v
     return false;
 }
 
-static void take_pod(const struct finding *f, struct str namespace, const struct pod *pod,
+static void take_pod(const struct finding *f, struct str namespace, const struct leader_pod *pod,
                      struct explain_found *found)
 {
     struct buf url = BUF_INIT;
@@ -279,7 +283,7 @@ static bool is_own_host(struct str host)
 }
 
 /* The static Pod of a node: of kubeadm, or of berth's own files. */
-static bool is_scheduler(const struct pod *pod)
+static bool is_scheduler(const struct leader_pod *pod)
 {
     const struct str *component = str_map_get(&pod->metadata.labels, STR("component"));
     return (component && str_is(*component, "kube-scheduler")) ||
@@ -289,7 +293,7 @@ static bool is_scheduler(const struct pod *pod)
 static int find_on_node(const struct finding *f, struct str namespace, struct str host,
                         struct explain_found *found, struct err *reterr)
 {
-    struct pod_list list;
+    struct leader_pod_list list;
     struct buf path = BUF_INIT;
     buf_add_str(&path, path_of(f, "/api/v1", namespace, "pods", STR("")));
     buf_add_cstr(&path, "?fieldSelector=spec.nodeName%3D");
@@ -314,8 +318,8 @@ int explain_find(const struct kube_config *config, const struct explain_query *q
 {
     struct finding f = {config, query, a};
     struct explain_found found = {.port = EXPLAIN_PORT};
-    struct str namespace, name, host;
-    struct pod pod;
+    struct str namespace, name, host = {0};
+    struct leader_pod pod;
     int r = find_lease(&f, &namespace, &name, reterr);
     if (r == 0)
         r = find_holder(&f, namespace, name, &host, reterr);

@@ -25,7 +25,8 @@ struct table {
     struct column *columns;
     size_t n_columns;
     size_t node_width, total_width;
-    size_t n_best; /* nodes with the highest total */
+    size_t n_best;   /* nodes with the highest total */
+    struct str same; /* columns that are not shown, since they say the same of all nodes */
 };
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -211,7 +212,7 @@ static size_t fitting(const struct table *t, const struct column *const *columns
 }
 
 /* What is the same on all nodes decides nothing: where there is not room for all, it goes first. */
-static void add_tables(const struct table *t)
+static void add_tables(struct table *t)
 {
     const struct column **columns =
         arena_array(t->page->arena, const struct column *, MAX(t->n_columns, (size_t)1));
@@ -239,9 +240,7 @@ static void add_tables(const struct table *t)
         add_columns(t, columns + i, fit);
         i += MAX(fit, (size_t)1);
     }
-    if (same.n)
-        explain_add_note(t->page, arena_printf(t->page->arena, "The same on all nodes: %.*s",
-                                               STR_ARG(buf_str(&same))));
+    t->same = arena_dup(t->page->arena, buf_str(&same));
     buf_release(&same);
 }
 
@@ -257,6 +256,8 @@ static void add_rest(const struct table *t)
             text = arena_printf(a, "%.*s to %lld", STR_ARG(text), (long long)low);
         explain_add_note(t->page, text);
     }
+    if (t->same.n)
+        explain_add_note(t->page, arena_printf(a, "The same on all nodes: %.*s", STR_ARG(t->same)));
     if (t->n_best > 1 && t->page->x->node.n)
         explain_add_note(t->page,
                          arena_printf(a,

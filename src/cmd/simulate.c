@@ -279,6 +279,23 @@ static void play(const struct simulate *s, struct sim *sim)
     }
 }
 
+/* What --pod explains stands alone: the table of all pods is for those that were not tried. */
+static void print_result(const struct simulate *s, const struct sim *sim)
+{
+    bool json = strcmp(s->output, "json") == 0;
+    bool explained = s->explain && print_explanations(s, sim);
+    if (*s->pod && !explained)
+        fprintf(stderr, "berth: --pod: no attempt to schedule \"%s\"\n", s->pod);
+    if (s->explain && (json || (*s->pod && explained)))
+        return;
+    if (explained)
+        putchar('\n');
+    if (json)
+        print_json(s, sim);
+    else
+        print_table(s, sim);
+}
+
 static int run(struct simulate *s, char **files, int n)
 {
     struct err err;
@@ -304,13 +321,7 @@ static int run(struct simulate *s, char **files, int n)
     if (!good)
         return EXIT_FAILED;
     play(s, sim);
-    bool json = strcmp(s->output, "json") == 0;
-    if (s->explain && print_explanations(s, sim) && !json)
-        putchar('\n');
-    if (json && !s->explain)
-        print_json(s, sim);
-    else if (!json)
-        print_table(s, sim);
+    print_result(s, sim);
     sim_free(sim);
     return EXIT_DONE;
 }

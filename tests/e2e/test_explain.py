@@ -109,6 +109,18 @@ def the_second_scheduler_of_the_readme_knows_its_administrators(c):
 
 
 @test
+def one_of_the_flags_alone_is_taken_at_its_word(c):
+    """As upstream: nobody is asked about what the other flag would name."""
+    root = ["-H", "Authorization: Bearer " + c.token["root"]]
+    for what in ("authentication", "authorization"):
+        p = berth.start(c, f"--{what}-kubeconfig={c.admin_kubeconfig}", name=what)
+        wait_for(lambda p=p: curl(p.port, c), 60, what="it serves")
+        equal(curl(p.port, c, *root), 403, f"--{what}-kubeconfig alone")
+        c.children.remove(p)
+        berth.stop(p)
+
+
+@test
 def the_command_of_the_readme_prints_a_table(c):
     words = command_of("build/berth explain")
     equal(words[:2], ["build/berth", "explain"], "README's command")

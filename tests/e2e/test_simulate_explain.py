@@ -38,13 +38,16 @@ def explanations_are_tables_for_people(d):
     with open(os.path.join(ROOT, "README.md")) as f:
         shown = re.search(r"\$ build/berth simulate --explain --pod web-1 .*\n((?:(?:    .*)?\n)+)",
                           f.read())[1]
-    equal(done.out.partition("\n\nPOD ")[0].strip(), textwrap.dedent(shown).strip(), "the table")
-    contains(done.out, "6 of 7 pods placed")
+    equal(done.out.strip(), textwrap.dedent(shown).strip(), "the table")
     done = simulate("--explain", os.path.join(ROOT, "examples", "scenario.yaml"))
     equal(re.findall(r"^default/(\S+): (\w+)", done.out, re.M),
           [("web-1", "scheduled"), ("web-2", "scheduled"), ("web-3", "scheduled"),
            ("batch", "scheduled"), ("maintenance", "scheduled"), ("too-big", "unschedulable"),
            ("idle", "scheduled")], "all pods")
+    contains(done.out, "6 of 7 pods placed")
+    done = simulate("--pod=unknown", os.path.join(ROOT, "examples", "scenario.yaml"))
+    contains(done.err, '--pod: no attempt to schedule "unknown"')
+    contains(done.out, "6 of 7 pods placed")
 
 
 def in_terminal(columns, *args, **env):
@@ -83,7 +86,7 @@ def a_thousand_nodes_fit_a_terminal(d):
         check("\x1b" not in in_terminal(columns, "--explain", "--pod", "huge", path, TERM="dumb"),
               "TERM=dumb")
         equal(re.sub(r"\x1b\[[0-9;]*m", "", text), plain, "the same text")
-        table = plain.partition("\n\nPOD ")[0].splitlines()
+        table = plain.splitlines()
         check(max(map(len, table)) <= columns, "\n".join(table))
         check(len(table) < 40, f"{len(table)} lines for 1000 nodes")
         contains(plain, "Filters: 0 of 1000 nodes passed", "Insufficient cpu",
