@@ -7,6 +7,7 @@
 #include "cmd/explain_client.h"
 #include "cmd/explain_output.h"
 #include "cmd/flags.h"
+#include "cmd/port_forward.h"
 #include "cmd/term_text.h"
 #include "net/url.h"
 
@@ -17,7 +18,7 @@
 struct explain_command {
     const char *namespace, *server, *kubeconfig, *context, *lease;
     const char *token, *client_certificate, *client_key, *certificate_authority;
-    bool insecure;
+    bool insecure, port_forward;
     const char *output;
     int64_t nodes, timeout;
     bool all_attempts, help;
@@ -26,7 +27,8 @@ struct explain_command {
     bool has_credentials;
     struct explain_query query;
     struct explain_found found; /* url: where it is */
-    struct flag flags[15];
+    struct port_forward forward;
+    struct flag flags[16];
 };
 
 static const char usage[] =
@@ -37,7 +39,8 @@ static const char usage[] =
     "\nThe scheduler is the one at --server; its default is " EXPLAIN_DEFAULT_SERVER ", this\n"
     "machine's. With --kubeconfig, --context or --lease and without --server it is found\n"
     "through the API server: the pod's schedulerName names its lease, whose holder is a\n"
-    "machine or a pod.\n"
+    "machine or a pod. A pod that cannot be reached from here is reached by\n"
+    "--port-forward, which needs kubectl.\n"
     "\nThe scheduler wants to know who asks: a user who may get the path /debug/explain, as\n"
     "administrators do. Credentials are those of the flags, else of --kubeconfig,\n"
     "$KUBECONFIG or ~/.kube/config. A scheduler without --tls-cert-file makes its own\n"
@@ -48,9 +51,7 @@ static const char usage[] =
     "  berth explain default/web-1 --insecure-skip-tls-verify\n"
     "  berth explain web-1 -n prod --server 10.0.0.5:10259 --certificate-authority ca.crt\n"
     "  berth explain prod/web-1 --kubeconfig admin.conf --insecure-skip-tls-verify\n"
-    "\nThrough a firewall:\n"
-    "  kubectl port-forward -n kube-system pod/kube-scheduler-node1 10259 &\n"
-    "  berth explain prod/web-1 --insecure-skip-tls-verify\n";
+    "  berth explain prod/web-1 --kubeconfig admin.conf --port-forward\n";
 
 /* --- whom to ask, and as whom ----------------------------------------------------------------- */
 
@@ -137,6 +138,27 @@ static int choose_server(struct explain_command *c, struct err *reterr)
     return find_scheduler(c, reterr);
 }
 
+/*
+ * The API server has led us to the pod, and the port is one that our own child listens on: the
+ * scheduler's certificate need not prove who it is once more.
+ */
+static int forward_port(struct explain_command *c, struct err *reterr)
+{
+    struct str kubeconfig = default_kubeconfig(c);
+    struct port_forward_options options = {.kubeconfig = kubeconfig.n ? kubeconfig.p : "",
+                                           .context = c->context,
+                                           .namespace = c->found.namespace.p,
+                                           .pod = c->found.pod.p,
+                                           .port = c->found.port,
+                                           .timeout = c->timeout};
+    int r = port_forward_start(&c->forward, &options, reterr);
+    if (r < 0)
+        return r;
+    c->found.url = arena_printf(&c->arena, "https://127.0.0.1:%u", c->forward.port);
+    c->insecure = !*c->certificate_authority;
+    return 0;
+}
+
 /* --- what it says ----------------------------------------------------------------------------- */
 
 /* A hint behind an error, on a line of its own. */
@@ -151,13 +173,12 @@ static void hint(const char *fmt, ...)
     va_end(ap);
 }
 
+/* Where there is no kubectl here, there may be one elsewhere. */
 static void hint_forward(const struct explain_command *c)
 {
     const struct explain_found *f = &c->found;
-    hint("kubectl port-forward -n %.*s pod/%.*s %lld &", STR_ARG(f->namespace), STR_ARG(f->pod),
-         (long long)f->port);
-    hint("berth explain %.*s/%.*s --server 127.0.0.1:%lld --insecure-skip-tls-verify",
-         STR_ARG(c->query.namespace), STR_ARG(c->query.pod), (long long)f->port);
+    hint("Add --port-forward, which runs `kubectl port-forward -n %.*s %.*s :%lld`.",
+         STR_ARG(f->namespace), STR_ARG(f->pod), (long long)f->port);
 }
 
 static int fail_unreachable(const struct explain_command *c, const struct explain_answer *answer)
@@ -168,9 +189,8 @@ static int fail_unreachable(const struct explain_command *c, const struct explai
              "--certificate-authority.");
         hint("A scheduler without --tls-cert-file signs its own: add "
              "--insecure-skip-tls-verify where you trust the way to it.");
-    } else if (c->found.pod.n) {
-        hint("The scheduler is the pod %.*s/%.*s. Where its address cannot be reached from here, "
-             "forward its port:",
+    } else if (c->found.pod.n && !c->port_forward) {
+        hint("The scheduler is the pod %.*s/%.*s, whose address may not be reached from here.",
              STR_ARG(c->found.namespace), STR_ARG(c->found.pod));
         hint_forward(c);
     } else if (answer->code != -EINVAL && answer->code != -ENOENT) {
@@ -299,12 +319,14 @@ static int run(struct explain_command *c, const char *pod)
     c->query.lease = str_of(c->lease);
     c->query.timeout = c->timeout;
     int r = choose_server(c, &err);
-    if (r == 0 && c->found.local_only) {
-        cmd_fail(0, "the scheduler, pod %.*s/%.*s, listens on its own node only; forward its port:",
+    if (r == 0 && c->found.local_only && !c->port_forward) {
+        cmd_fail(0, "the scheduler is the pod %.*s/%.*s, which listens on its own node only",
                  STR_ARG(c->found.namespace), STR_ARG(c->found.pod));
         hint_forward(c);
         return EXIT_FAILED;
     }
+    if (r == 0 && c->port_forward && c->found.pod.n)
+        r = forward_port(c, &err);
     if (r == 0)
         r = load_kube(c, &c->config, c->found.url.p, &err);
     if (r < 0)
@@ -344,6 +366,8 @@ static void init(struct explain_command *c)
          "address of the scheduler; without a port 10259", false, NULL},
         {NULL, "lease", '\0', FLAG_STR, &c->lease, "NAMESPACE/NAME",
          "find the scheduler by this lease", false, NULL},
+        {NULL, "port-forward", '\0', FLAG_BOOL, &c->port_forward, NULL,
+         "reach the pod that the lease leads to by `kubectl port-forward`", false, NULL},
         {NULL, "request-timeout", '\0', FLAG_DURATION, &c->timeout, NULL,
          "how long to wait for an answer", false, NULL},
         {"Credentials", "kubeconfig", '\0', FLAG_STR, &c->kubeconfig, "FILE",
@@ -379,6 +403,10 @@ static int check_flags(const struct explain_command *c, int n)
         return cmd_fail(EXIT_USAGE,
                         "--certificate-authority and --insecure-skip-tls-verify exclude each "
                         "other");
+    if (c->port_forward && (*c->server || !(*c->kubeconfig || *c->context || *c->lease)))
+        return cmd_fail(EXIT_USAGE,
+                        "--port-forward goes to the scheduler that --kubeconfig finds, and not "
+                        "with --server");
     if (n != 1)
         return cmd_fail(EXIT_USAGE, "%s; see `berth explain --help`",
                         n ? "one pod at a time" : "no pod given");
@@ -400,6 +428,7 @@ int cmd_explain(int argc, char **argv)
         return code;
     arena_init(&c.arena, 4096);
     code = run(&c, argv[1]);
+    port_forward_stop(&c.forward);
     arena_release(&c.arena);
     return code;
 }

@@ -265,7 +265,7 @@ static void take_pod(const struct finding *f, struct str namespace, const struct
     struct buf url = BUF_INIT;
     struct str text;
     found->namespace = arena_dup(f->arena, namespace);
-    found->pod = pod->metadata.name;
+    found->pod = arena_dup(f->arena, pod->metadata.name);
     if (find_flag(pod, "--secure-port", &text) && !str_to_i64(text, &found->port))
         found->port = EXPLAIN_PORT;
     found->local_only = find_flag(pod, "--bind-address", &text) &&

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import textwrap
 
@@ -67,9 +68,21 @@ def after(c):
     check(c.berth.running(), "berth has ended")
 
 
-def explain(c, *args, kubeconfig=None, server=True, home=None):
-    """kubeconfig: by KUBECONFIG, as kubectl takes it."""
+def tools(c):
+    """A folder with what a test needs of a PATH, and no kubectl."""
+    folder = os.path.join(c.dir, "tools")
+    os.makedirs(folder, exist_ok=True)
+    for name in ("setarch", "sleep"):
+        with contextlib.suppress(FileExistsError):
+            os.symlink(shutil.which(name), os.path.join(folder, name))
+    return folder
+
+
+def explain(c, *args, kubeconfig=None, server=True, home=None, path=None):
+    """kubeconfig: by KUBECONFIG, as kubectl takes it. path: the folder where programs are."""
     env = {"HOME": home or os.path.join(c.dir, "nowhere")}
+    if path:
+        env["PATH"] = path + ":" + tools(c)
     if kubeconfig:
         env["KUBECONFIG"] = kubeconfig
     where = [f"--server=127.0.0.1:{c.berth.port}"] if server else []
@@ -265,7 +278,7 @@ def kube_scheduler_explains_nothing(c):
 def wrong_command_lines_exit_with_2(c):
     for args in ([], ["a", "b"], ["a/b/c"], ["/a"], ["hello", "-o", "yaml"], ["hello", "--nodes=-1"],
                  ["hello", "--client-key=x"], ["hello", "--request-timeout=0s"],
-                 ["hello", SKIP, "--certificate-authority=x"], ["hello", "--nodse=1"]):
+                 ["hello", SKIP, "--certificate-authority=x"], ["hello", "--port-forward"], ["hello", "--nodse=1"]):
         failed(explain(c, *args), code=2)
     failed(explain(c, "hello", "--server=http://127.0.0.1:1", server=False), "https only")
     failed(explain(c, "hello", f"--kubeconfig={c.dir}/missing"), "missing")
@@ -292,19 +305,19 @@ def add_leader(c, lease, host, pod, address, *args, node="n1"):
             "application/strategic-merge-patch+json")
 
 
-def find(c, *args):
-    return explain(c, "hello", SKIP, f"--kubeconfig={c.admin_kubeconfig}", *args, server=False)
+def find(c, *args, **more):
+    return explain(c, "hello", f"--kubeconfig={c.admin_kubeconfig}", *args, server=False, **more)
 
 
 @test
 def the_leader_is_found_by_its_lease(c):
     add_leader(c, "by-pod", "pod-a", "pod-a", "127.0.0.1", f"--secure-port={c.berth.port}")
-    done = find(c, "--lease=kube-system/by-pod")
+    done = find(c, SKIP, "--lease=kube-system/by-pod")
     equal((done.code, done.err), (0, ""), "a lease held by a pod")
     contains(done.out, "default/hello: scheduled to n1")
     add_leader(c, "by-node", "n1", "kube-scheduler-n1", "127.0.0.1", "--secure-port",
                str(c.berth.port))
-    equal(find(c, "--lease=by-node").out, done.out, "a lease held by a node, for its static Pod")
+    equal(find(c, SKIP, "--lease=by-node").out, done.out, "a lease held by a node, for its static Pod")
 
 
 @test
@@ -312,31 +325,72 @@ def the_lease_is_that_of_the_pod_s_scheduler(c):
     """The pod asked for the scheduler berth, and the real berth holds a lease of that name."""
     holder = c.get(f"{LEASES}/berth")["spec"]["holderIdentity"]
     equal(holder.rpartition("_")[0], os.uname().nodename, "who holds it")
-    done = find(c)
+    done = find(c, SKIP)
     # It runs here; whether anything listens on the default port is not for this test to say.
     check(done.code == 0 or "127.0.0.1:10259" in done.err, done.err)
+
+
+def fake_kubectl(c, name, script):
+    """A folder with a kubectl that does this; it writes its arguments and its pid."""
+    folder = os.path.join(c.dir, name)
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "kubectl")
+    with open(path, "w") as f:
+        f.write(f'#!/bin/sh\necho "$@" > {folder}/args\necho $$ > {folder}/pid\n{script}\n')
+    os.chmod(path, 0o755)
+    return folder
+
+
+def written(folder, name):
+    with open(os.path.join(folder, name)) as f:
+        return f.read().strip()
 
 
 @test
 def a_leader_that_cannot_be_reached_is_reached_by_port_forward(c):
     port = free_port()
     add_leader(c, "away", "pod-b", "pod-b", "127.0.0.1", f"--secure-port={port}")
-    forward = f"kubectl port-forward -n kube-system pod/pod-b {port} &"
-    failed(find(c, "--lease=away"), "refused", forward, f"--server 127.0.0.1:{port}")
+    failed(find(c, SKIP, "--lease=away"), "refused",
+           f"--port-forward, which runs `kubectl port-forward -n kube-system pod-b :{port}`")
     add_leader(c, "loopback", "pod-c", "pod-c", "127.0.0.1", "--bind-address=127.0.0.1")
-    failed(find(c, "--lease=loopback"), "listens on its own node only",
-           "kubectl port-forward -n kube-system pod/pod-c 10259 &")
+    failed(find(c, SKIP, "--lease=loopback"), "listens on its own node only", "--port-forward")
+    # There are no kubelets here: what kubectl would make a tunnel is the scheduler's own port.
+    path = fake_kubectl(c, "good", f'echo "Forwarding from 127.0.0.1:{c.berth.port} -> 10259"\n'
+                                   "exec sleep 600")
+    done = find(c, "--lease=loopback", "--port-forward", "--context=test", path=path)
+    equal((done.code, done.err), (0, ""), "with a tunnel, and no certificate to believe")
+    contains(done.out, "default/hello: scheduled to n1")
+    equal(written(path, "args"), f"--kubeconfig {c.admin_kubeconfig} --context test --namespace "
+          "kube-system port-forward --address 127.0.0.1 -- pod-c :10259", "kubectl's arguments")
+    check(not os.path.exists(f"/proc/{written(path, 'pid')}"), "kubectl has ended")
+
+
+@test
+def port_forward_that_fails_is_told(c):
+    add_leader(c, "tunnel", "pod-d", "pod-d", "127.0.0.1")
+    args = ("--lease=tunnel", "--port-forward")
+    # The real one: a pod that no kubelet runs.
+    done = find(c, *args, path=c.bin)
+    equal((done.code, done.out), (1, ""), done.err)
+    contains(done.err, "pod is not running", "berth: --port-forward: `kubectl port-forward` has failed")
+    for script, text in (("exit 1", "has failed"), ("exec sleep 600", "is not ready in time"),
+                         ("echo hello; exec sleep 600", "prints something unexpected")):
+        path = fake_kubectl(c, "bad", script)
+        failed(find(c, *args, "--request-timeout=5s", path=path), text)
+        check(not os.path.exists(f"/proc/{written(path, 'pid')}"), "kubectl has ended")
+    nothing = os.path.join(c.dir, "nothing")
+    failed(find(c, *args, path=nothing), "kubectl, which it runs, is not in the PATH")
 
 
 @test
 def a_leader_that_cannot_be_found_is_told(c):
-    failed(find(c, "--lease=nothing"), "there is no lease kube-system/nothing", "--server")
+    failed(find(c, SKIP, "--lease=nothing"), "there is no lease kube-system/nothing", "--server")
     failed(explain(c, "unknown", f"--kubeconfig={c.admin_kubeconfig}", server=False),
            'pods "unknown" not found')
     c.create(LEASES, {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
                       "metadata": {"name": "elsewhere", "namespace": "kube-system"},
                       "spec": {"holderIdentity": "laptop_1"}})
-    failed(find(c, "--lease=elsewhere"), '"laptop"', "--server")
+    failed(find(c, SKIP, "--lease=elsewhere"), '"laptop"', "--server")
 
 
 if __name__ == "__main__":
