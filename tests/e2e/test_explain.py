@@ -221,8 +221,8 @@ def a_connection_that_is_refused_is_told_with_its_address(c):
 
 @test
 def a_certificate_that_nobody_signed_is_not_believed(c):
-    failed(explain(c, "hello", kubeconfig=c.admin_kubeconfig), "certificate signed by unknown authority",
-           "--certificate-authority", SKIP)
+    failed(explain(c, "hello", kubeconfig=c.admin_kubeconfig),
+           "certificate signed by unknown authority", "--certificate-authority", SKIP)
 
 
 @test
@@ -276,9 +276,11 @@ def kube_scheduler_explains_nothing(c):
 
 @test
 def wrong_command_lines_exit_with_2(c):
-    for args in ([], ["a", "b"], ["a/b/c"], ["/a"], ["hello", "-o", "yaml"], ["hello", "--nodes=-1"],
+    for args in ([], ["a", "b"], ["a/b/c"], ["/a"], ["hello", "-o", "yaml"],
+                 ["hello", "--nodes=-1"],
                  ["hello", "--client-key=x"], ["hello", "--request-timeout=0s"],
-                 ["hello", SKIP, "--certificate-authority=x"], ["hello", "--port-forward"], ["hello", "--nodse=1"]):
+                 ["hello", SKIP, "--certificate-authority=x"], ["hello", "--port-forward"],
+                 ["hello", "--nodse=1"]):
         failed(explain(c, *args), code=2)
     failed(explain(c, "hello", "--server=http://127.0.0.1:1", server=False), "https only")
     failed(explain(c, "hello", f"--kubeconfig={c.dir}/missing"), "missing")
@@ -317,7 +319,7 @@ def the_leader_is_found_by_its_lease(c):
     contains(done.out, "default/hello: scheduled to n1")
     add_leader(c, "by-node", "n1", "kube-scheduler-n1", "127.0.0.1", "--secure-port",
                str(c.berth.port))
-    equal(find(c, SKIP, "--lease=by-node").out, done.out, "a lease held by a node, for its static Pod")
+    equal(find(c, SKIP, "--lease=by-node").out, done.out, "a lease held by a node")
 
 
 @test
@@ -372,7 +374,8 @@ def port_forward_that_fails_is_told(c):
     # The real one: a pod that no kubelet runs.
     done = find(c, *args, path=c.bin)
     equal((done.code, done.out), (1, ""), done.err)
-    contains(done.err, "pod is not running", "berth: --port-forward: `kubectl port-forward` has failed")
+    contains(done.err, "pod is not running",
+             "berth: --port-forward: `kubectl port-forward` has failed")
     for script, text in (("exit 1", "has failed"), ("exec sleep 600", "is not ready in time"),
                          ("echo hello; exec sleep 600", "prints something unexpected")):
         path = fake_kubectl(c, "bad", script)
