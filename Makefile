@@ -172,6 +172,18 @@ $(BUILD)/berth-load: $(BUILD)/tests/bench/load.o $(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
+# berth that counts what it does, for tests/e2e/test_growth.py: see tests/counting.
+COUNT_WRAP := memcpy memmove memset memcmp malloc calloc realloc reallocarray free \
+	engine_schedule_one engine_object_changed engine_write_done engine_tick
+COUNT_CFLAGS := $(filter-out -D_FORTIFY_SOURCE=%,$(ALL_CFLAGS)) -fsanitize-coverage=trace-pc
+build/counting/%.o: %.c
+	$(call step,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(COUNT_CFLAGS) -MMD -MP -c $< -o $@
+build/berth-counting: $(patsubst %.c,build/counting/%.o,$(SRC) tests/counting/counting.c)
+	$(call step,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic $(COUNT_WRAP:%=-Wl,--wrap=%) $^ $(LIBS) -o $@
+
 # Fuzz targets: everything again by clang, with coverage and the sanitizers.
 FUZZ_CC     := clang-19
 FUZZ_CFLAGS := -std=c17 -O1 -g $(CPPFLAGS) -fsanitize=fuzzer-no-link,address,undefined \
@@ -189,7 +201,7 @@ build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libberth.a
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -pthread $^ $(LIBS) -o $@
 
 .SECONDARY:
--include $(shell find $(BUILD) build/fuzz -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) build/fuzz build/counting -name '*.d' 2>/dev/null)
 
 # --- running and testing ----------------------------------------------------------------------
 

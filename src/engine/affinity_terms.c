@@ -10,19 +10,37 @@
  */
 #define MAX_NAMED 16
 
+struct bucket_entry {
+    struct running_term *term;
+    size_t filing; /* of the term: where it says that it stands here */
+};
+
 struct affinity_bucket {
-    VEC(struct running_term *) terms;
+    VEC(struct bucket_entry) terms;
     size_t n_key;
     char key[];
 };
 
-void affinity_terms_init(struct affinity_terms *t)
+/* A place in a bucket. */
+struct affinity_filing {
+    struct affinity_bucket *bucket;
+    size_t place;
+};
+
+/* The terms with one topology key. */
+struct affinity_key {
+    struct str text; /* owned */
+    VEC(struct running_term *) terms;
+};
+
+void affinity_terms_init(struct affinity_terms *t, const struct label_keys *label_keys)
 {
-    *t = (struct affinity_terms){0};
+    *t = (struct affinity_terms){.label_keys = label_keys};
 }
 
 static void free_term(struct running_term *term)
 {
+    vec_release(&term->filings);
     slot_counts_release(&term->pods);
     arena_release(&term->arena);
     free(term);
@@ -34,6 +52,13 @@ static void free_bucket(struct affinity_bucket *b)
     free(b);
 }
 
+static void free_key(struct affinity_key *key)
+{
+    vec_release(&key->terms);
+    free((char *)key->text.p);
+    free(key);
+}
+
 void affinity_terms_release(struct affinity_terms *t)
 {
     map_each (e, &t->by_text)
@@ -42,6 +67,9 @@ void affinity_terms_release(struct affinity_terms *t)
     map_each (e, &t->buckets)
         free_bucket(e->value);
     map_release(&t->buckets);
+    map_each (e, &t->keys)
+        free_key(e->value);
+    map_release(&t->keys);
     buf_release(&t->text);
     buf_release(&t->key);
 }
@@ -78,9 +106,7 @@ static struct str key_of(struct affinity_terms *t, const struct address *a)
     return buf_str(&t->key);
 }
 
-typedef void file_fn(struct affinity_terms *t, struct running_term *term, const struct address *a);
-
-static void file(struct affinity_terms *t, struct running_term *term, const struct address *a)
+static void file_at(struct affinity_terms *t, struct running_term *term, const struct address *a)
 {
     struct str key = key_of(t, a);
     struct affinity_bucket *b = map_get(&t->buckets, key);
@@ -90,16 +116,18 @@ static void file(struct affinity_terms *t, struct running_term *term, const stru
         memcpy(b->key, key.p, key.n);
         map_put(&t->buckets, (struct str){b->key, b->n_key}, b);
     }
-    vec_push(&b->terms, term);
+    vec_push(&b->terms, (struct bucket_entry){term, term->filings.n});
+    vec_push(&term->filings, (struct affinity_filing){b, b->terms.n - 1});
 }
 
-static void unfile(struct affinity_terms *t, struct running_term *term, const struct address *a)
+static void unfile_from(struct affinity_terms *t, struct affinity_filing filing)
 {
-    struct affinity_bucket *b = map_get(&t->buckets, key_of(t, a));
-    size_t i = 0;
-    while (b->terms.v[i] != term)
-        i++;
-    vec_swap_remove(&b->terms, i);
+    struct affinity_bucket *b = filing.bucket;
+    vec_swap_remove(&b->terms, filing.place);
+    if (filing.place < b->terms.n) {
+        const struct bucket_entry *moved = &b->terms.v[filing.place];
+        moved->term->filings.v[moved->filing].place = filing.place;
+    }
     if (b->terms.n)
         return;
     map_del(&t->buckets, (struct str){b->key, b->n_key});
@@ -119,8 +147,7 @@ static const struct requirement *demanded_label(const struct selector *s)
 }
 
 /* Under every value, each once: they are sorted. */
-static void for_each_value(struct affinity_terms *t, struct running_term *term, struct address a,
-                           file_fn *fn)
+static void file_values(struct affinity_terms *t, struct running_term *term, struct address a)
 {
     const struct requirement *r = demanded_label(&term->term.pods.selector);
     for (size_t i = 0; r && i < r->values.n; i++) {
@@ -128,23 +155,75 @@ static void for_each_value(struct affinity_terms *t, struct running_term *term, 
             continue;
         a.label = &r->key;
         a.value = &r->values.v[i];
-        fn(t, term, &a);
+        file_at(t, term, &a);
     }
     if (!r)
-        fn(t, term, &a);
+        file_at(t, term, &a);
 }
 
-static void for_each_address(struct affinity_terms *t, struct running_term *term, file_fn *fn)
+static void file(struct affinity_terms *t, struct running_term *term)
 {
     const struct pod_term *pods = &term->term.pods;
     struct address a = {.role = role_of(term->kind)};
-    if (!term->term.namespace_selector.nothing || pods->namespaces.n > MAX_NAMED) {
-        for_each_value(t, term, a, fn);
-        return;
-    }
-    for (size_t i = 0; i < pods->namespaces.n; i++) {
+    bool anywhere = !term->term.namespace_selector.nothing || pods->namespaces.n > MAX_NAMED;
+    if (anywhere)
+        file_values(t, term, a);
+    for (size_t i = 0; !anywhere && i < pods->namespaces.n; i++) {
         a.namespace = &pods->namespaces.v[i];
-        for_each_value(t, term, a, fn);
+        file_values(t, term, a);
+    }
+    t->n[a.role]++;
+}
+
+static void unfile(struct affinity_terms *t, struct running_term *term)
+{
+    for (size_t i = 0; i < term->filings.n; i++)
+        unfile_from(t, term->filings.v[i]);
+    vec_release(&term->filings);
+    t->n[role_of(term->kind)]--;
+}
+
+/* --- topology keys ---------------------------------------------------------------------------- */
+
+static void add_to_key(struct affinity_terms *t, struct running_term *term)
+{
+    struct str text = term->term.topology_key;
+    struct affinity_key *key = map_get(&t->keys, text);
+    if (!key) {
+        key = xnew(struct affinity_key);
+        key->text = (struct str){str_dup(text), text.n};
+        map_put(&t->keys, key->text, key);
+    }
+    term->key = key;
+    term->key_place = key->terms.n;
+    vec_push(&key->terms, term);
+}
+
+static void drop_from_key(struct affinity_terms *t, struct running_term *term)
+{
+    struct affinity_key *key = term->key;
+    vec_swap_remove(&key->terms, term->key_place);
+    if (term->key_place < key->terms.n)
+        key->terms.v[term->key_place]->key_place = term->key_place;
+    if (key->terms.n)
+        return;
+    map_del(&t->keys, key->text);
+    free_key(key);
+}
+
+static bool is_carried(const struct affinity_terms *t, const struct running_term *term)
+{
+    return label_keys_get(t->label_keys, term->term.topology_key);
+}
+
+void affinity_terms_key_carried(struct affinity_terms *t, struct str text, bool carried)
+{
+    const struct affinity_key *key = map_get(&t->keys, text);
+    for (size_t i = 0; key && i < key->terms.n; i++) {
+        if (carried)
+            file(t, key->terms.v[i]);
+        else
+            unfile(t, key->terms.v[i]);
     }
 }
 
@@ -168,16 +247,18 @@ static struct running_term *add_term(struct affinity_terms *t, enum affinity_kin
     term->text = arena_dup(&term->arena, buf_str(&t->text));
     affinity_term_copy(from, &term->arena, &term->term);
     map_put(&t->by_text, term->text, term);
-    for_each_address(t, term, file);
-    t->n[role_of(kind)]++;
+    add_to_key(t, term);
+    if (is_carried(t, term))
+        file(t, term);
     return term;
 }
 
 static void remove_term(struct affinity_terms *t, struct running_term *term)
 {
-    for_each_address(t, term, unfile);
+    if (is_carried(t, term))
+        unfile(t, term);
+    drop_from_key(t, term);
     map_del(&t->by_text, term->text);
-    t->n[role_of(term->kind)]--;
     free_term(term);
 }
 
@@ -216,8 +297,8 @@ static void look_into(struct affinity_terms *t, const struct address *a,
 {
     const struct affinity_bucket *b = map_get(&t->buckets, key_of(t, a));
     for (size_t i = 0; b && i < b->terms.n; i++)
-        if (affinity_term_matches(&b->terms.v[i]->term, pod, namespace_labels))
-            vec_push(ret_terms, b->terms.v[i]);
+        if (affinity_term_matches(&b->terms.v[i].term->term, pod, namespace_labels))
+            vec_push(ret_terms, b->terms.v[i].term);
 }
 
 void affinity_terms_find(struct affinity_terms *t, enum affinity_role role,

@@ -6,7 +6,8 @@
  *            that are there already. Pods of one owner say the same: every distinct term is kept
  *            once, with the number of pods that have it on each node. Whose terms mean a given pod
  *            is found by its namespace and labels, without a look at the others, so that a cluster
- *            with a term for each of thousands of owners costs no more than one with a few.
+ *            with a term for each of thousands of owners costs no more than one with a few. A term
+ *            whose topology key no node carries means nothing, and is found by nobody.
  * Ownership: owns copies of the terms. As many as the pods that run have.
  * Threading: the engine's thread; what a cycle was given may be read by the pool's threads.
  */
@@ -15,6 +16,7 @@
 
 #include "base/map.h"
 #include "engine/affinity_term.h"
+#include "engine/label_keys.h"
 #include "engine/node_info.h"
 #include "engine/slot_counts.h"
 
@@ -25,6 +27,10 @@ struct running_term {
     uint64_t n;              /* of them */
     struct str text;         /* its key in by_text */
     struct arena arena;      /* of term and text */
+    /* The rest is affinity_terms.c's. */
+    VEC(struct affinity_filing) filings; /* none while no node carries its topology key */
+    struct affinity_key *key;
+    size_t key_place; /* in the key's list */
 };
 
 typedef VEC(const struct running_term *) running_terms;
@@ -33,18 +39,23 @@ typedef VEC(const struct running_term *) running_terms;
 enum affinity_role { AFFINITY_MUST, AFFINITY_MAY, AFFINITY_ROLES };
 
 struct affinity_terms {
-    struct map by_text;       /* → struct running_term */
-    struct map buckets;       /* whom a term can mean → struct affinity_bucket */
-    size_t n[AFFINITY_ROLES]; /* distinct terms */
+    struct map by_text; /* → struct running_term */
+    struct map buckets; /* whom a term can mean → struct affinity_bucket */
+    struct map keys;    /* topology key → struct affinity_key */
+    const struct label_keys *label_keys;
+    size_t n[AFFINITY_ROLES]; /* distinct terms whose topology key some node carries */
     uint64_t changes;         /* grows with every pod that has any and comes or goes */
     struct buf text, key;     /* scratch */
 };
 
-void affinity_terms_init(struct affinity_terms *t);
+void affinity_terms_init(struct affinity_terms *t, const struct label_keys *label_keys);
 void affinity_terms_release(struct affinity_terms *t);
 /* A pod came to the node (sign 1) or left it (-1). */
 void affinity_terms_moved(struct affinity_terms *t, const struct berth_pod *pod,
                           const struct berth_node *node, int sign);
+
+/* A first node carries the topology key, or none does any more. */
+void affinity_terms_key_carried(struct affinity_terms *t, struct str key, bool carried);
 
 /*
  * Adds to ret_terms those that mean this pod, whose namespace has these labels: required terms

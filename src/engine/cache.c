@@ -221,6 +221,22 @@ static void set_images(struct cache *c, struct berth_node *node)
 
 /* --- nodes come and go ------------------------------------------------------------------------ */
 
+static const str_map *labels_of(const struct node *node)
+{
+    return node ? &node->metadata.labels : NULL;
+}
+
+static void set_object(struct cache *c, struct berth_node *node, struct object *object)
+{
+    if (c->watcher.ctx)
+        c->watcher.labels(c->watcher.ctx, node->slot, labels_of(node->node),
+                          labels_of(object ? object_node(object) : NULL));
+    node_info_set_object(node, object);
+    set_images(c, node);
+    touch(c, node);
+    journal_add(&c->node_changes, node->slot);
+}
+
 void cache_set_node(struct cache *c, struct object *object)
 {
     struct berth_node *node = node_or_new(c, object_meta(object)->name);
@@ -233,10 +249,7 @@ void cache_set_node(struct cache *c, struct object *object)
         node_tree_remove(&c->tree, node, node->node);
         node_tree_add(&c->tree, node, new);
     }
-    node_info_set_object(node, object);
-    set_images(c, node);
-    touch(c, node);
-    journal_add(&c->node_changes, node->slot);
+    set_object(c, node, object);
 }
 
 void cache_remove_node(struct cache *c, struct str name)
@@ -246,10 +259,7 @@ void cache_remove_node(struct cache *c, struct str name)
         return;
     node_tree_remove(&c->tree, node, node->node);
     c->order_is_old = true;
-    node_info_set_object(node, NULL);
-    set_images(c, node);
-    touch(c, node);
-    journal_add(&c->node_changes, node->slot);
+    set_object(c, node, NULL);
     drop_if_empty(c, node);
 }
 
@@ -265,7 +275,7 @@ static void moved(struct cache *c, const struct berth_pod *pod, struct berth_nod
 {
     touch(c, node);
     journal_add(&c->pod_changes, node->slot);
-    if (c->watcher.moved)
+    if (c->watcher.ctx)
         c->watcher.moved(c->watcher.ctx, pod, node, sign);
 }
 

@@ -36,10 +36,14 @@ struct cache_columns {
     int64_t *pod_count;
 };
 
-/* Who wants to know of every pod that comes to a node (sign 1) or leaves it (-1). */
+/*
+ * Is told of every pod that comes to a node (sign 1) or leaves it (-1), and of a node's labels
+ * before they change: NULL where there was no node, or will be none.
+ */
 struct cache_watcher {
     void *ctx;
     void (*moved)(void *ctx, const struct berth_pod *pod, const struct berth_node *node, int sign);
+    void (*labels)(void *ctx, uint32_t slot, const str_map *before, const str_map *after);
 };
 
 struct cache {
@@ -56,7 +60,7 @@ struct cache {
     uint64_t generation;          /* grows with every change */
     struct journal node_changes;  /* slots whose object came, changed or went */
     struct journal pod_changes;   /* slots whose pods did */
-    struct cache_watcher watcher; /* moved NULL: nobody */
+    struct cache_watcher watcher; /* ctx NULL: none */
     uint64_t node_set; /* grows when a slot gets a node or loses it, or the order changes */
 };
 

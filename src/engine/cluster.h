@@ -24,7 +24,8 @@
 struct cluster {
     struct cache *cache;
     struct objects objects;
-    struct node_memos memos; /* answers of nodes to questions asked before */
+    struct node_memos memos;      /* answers of nodes to questions asked before */
+    struct label_keys label_keys; /* of nodes */
     struct topologies topologies;
     struct pod_counts pod_counts;
     struct affinity_terms affinity_terms; /* of the pods that run */

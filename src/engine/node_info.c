@@ -115,38 +115,76 @@ static void drop_from(pod_list *list, const struct berth_pod *pod)
         }
 }
 
-static void add_claim(struct berth_node *node, atom_t claim)
+/* --- sorted lists ----------------------------------------------------------------------------- */
+
+__attribute__((cold, noinline)) static void add_claims(struct berth_node *node,
+                                                       const struct berth_pod *pod)
 {
-    for (size_t i = 0; i < node->claims.n; i++)
-        if (node->claims.v[i].claim == claim) {
-            node->claims.v[i].pods++;
-            return;
+    VEC(struct claim_use) merged = {0};
+    size_t i = 0, k = 0, n = node->claims.n;
+    vec_reserve(&merged, n + pod->claims.n);
+    while (i < n || k < pod->claims.n) {
+        if (k == pod->claims.n || (i < n && node->claims.v[i].claim <= pod->claims.v[k])) {
+            vec_push(&merged, node->claims.v[i++]);
+        } else {
+            if (!merged.n || vec_last(&merged).claim != pod->claims.v[k])
+                vec_push(&merged, (struct claim_use){pod->claims.v[k], 0});
+            vec_last(&merged).pods++;
+            k++;
         }
-    vec_push(&node->claims, (struct claim_use){claim, 1});
+    }
+    COPY_VEC(&node->claims, &merged);
+    vec_release(&merged);
 }
 
-static void drop_claim(struct berth_node *node, atom_t claim)
+__attribute__((cold, noinline)) static void drop_claims(struct berth_node *node,
+                                                        const struct berth_pod *pod)
 {
-    for (size_t i = 0; i < node->claims.n; i++)
-        if (node->claims.v[i].claim == claim) {
-            if (--node->claims.v[i].pods == 0)
-                vec_swap_remove(&node->claims, i);
-            return;
-        }
+    size_t kept = 0, k = 0;
+    for (size_t i = 0; i < node->claims.n; i++) {
+        struct claim_use use = node->claims.v[i];
+        for (; k < pod->claims.n && pod->claims.v[k] <= use.claim; k++)
+            use.pods -= pod->claims.v[k] == use.claim && use.pods;
+        if (use.pods)
+            node->claims.v[kept++] = use;
+    }
+    node->claims.n = kept;
+}
+
+__attribute__((cold, noinline)) static void add_ports(struct berth_node *node,
+                                                      const struct berth_pod *pod)
+{
+    VEC(struct host_port) merged = {0};
+    size_t i = 0, k = 0, n = node->used_ports.n;
+    vec_reserve(&merged, n + pod->ports.n);
+    while (i < n || k < pod->ports.n) {
+        bool mine = k == pod->ports.n ||
+                    (i < n && host_port_cmp(&node->used_ports.v[i], &pod->ports.v[k]) <= 0);
+        vec_push(&merged, mine ? node->used_ports.v[i++] : pod->ports.v[k++]);
+    }
+    COPY_VEC(&node->used_ports, &merged);
+    vec_release(&merged);
 }
 
 /*
  * Upstream keeps a set: where two pods hold the same port, which nobody but kubelets bring about,
  * it is free as soon as one of them is gone.
  */
-static void drop_port(struct berth_node *node, const struct host_port *port)
+__attribute__((cold, noinline)) static void drop_ports(struct berth_node *node,
+                                                       const struct berth_pod *pod)
 {
-    for (size_t i = node->used_ports.n; i-- > 0;) {
-        const struct host_port *used = &node->used_ports.v[i];
-        if (used->ip == port->ip && used->protocol == port->protocol && used->port == port->port)
-            vec_swap_remove(&node->used_ports, i);
+    size_t kept = 0, k = 0;
+    for (size_t i = 0; i < node->used_ports.n; i++) {
+        const struct host_port used = node->used_ports.v[i];
+        while (k < pod->ports.n && host_port_cmp(&pod->ports.v[k], &used) < 0)
+            k++;
+        if (k == pod->ports.n || host_port_cmp(&pod->ports.v[k], &used) != 0)
+            node->used_ports.v[kept++] = used;
     }
+    node->used_ports.n = kept;
 }
+
+/* --- pods come and go ------------------------------------------------------------------------- */
 
 void node_info_add_pod(struct berth_node *node, struct berth_pod *pod)
 {
@@ -155,10 +193,10 @@ void node_info_add_pod(struct berth_node *node, struct berth_pod *pod)
         vec_push(&node->pods_with_affinity, pod);
     if (pod->has_required_anti_affinity)
         vec_push(&node->pods_with_required_anti_affinity, pod);
-    for (size_t i = 0; i < pod->ports.n; i++)
-        vec_push(&node->used_ports, pod->ports.v[i]);
-    for (size_t i = 0; i < pod->claims.n; i++)
-        add_claim(node, pod->claims.v[i]);
+    if (pod->ports.n)
+        add_ports(node, pod);
+    if (pod->claims.n)
+        add_claims(node, pod);
     count_resources(node, pod, 1);
 }
 
@@ -168,10 +206,10 @@ static void remove_at(struct berth_node *node, size_t i)
     count_resources(node, pod, -1);
     drop_from(&node->pods_with_affinity, pod);
     drop_from(&node->pods_with_required_anti_affinity, pod);
-    for (size_t k = 0; k < pod->ports.n; k++)
-        drop_port(node, &pod->ports.v[k]);
-    for (size_t k = 0; k < pod->claims.n; k++)
-        drop_claim(node, pod->claims.v[k]);
+    if (pod->ports.n)
+        drop_ports(node, pod);
+    if (pod->claims.n)
+        drop_claims(node, pod);
     vec_swap_remove(&node->pods, i);
     if (!node->borrows)
         pod_info_unref(pod);

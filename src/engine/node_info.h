@@ -21,6 +21,7 @@ struct image_state {
     int64_t size;
     size_t n_nodes;
     const struct berth_node *last; /* who got it last; NULL: unknown */
+    int64_t worth;                 /* ImageLocality's, while it scores a pod; else 0 */
 };
 
 struct claim_use {
@@ -40,12 +41,12 @@ struct berth_node {
     int64_t nonzero_milli_cpu, nonzero_memory;
     pod_list pods;
     pod_list pods_with_affinity, pods_with_required_anti_affinity; /* of pods; no refs */
-    VEC(struct host_port) used_ports;                              /* atoms are the pods' */
-    VEC(struct claim_use) claims;                                  /* atoms are the pods' */
-    VEC(struct image_state *) images;                              /* kept by the cache */
-    uint64_t generation;                                           /* of the last change */
-    struct intern *names;                                          /* where the atoms live */
-    bool borrows; /* it is a copy: pods and names are counted by another */
+    VEC(struct host_port) used_ports;                              /* sorted; atoms are the pods' */
+    VEC(struct claim_use) claims;     /* sorted by atom, which are the pods' */
+    VEC(struct image_state *) images; /* kept by the cache */
+    uint64_t generation;              /* of the last change */
+    struct intern *names;             /* where the atoms live */
+    bool borrows;                     /* it is a copy: pods and names are counted by another */
 };
 
 struct berth_node *node_info_new(struct str name, struct intern *names);

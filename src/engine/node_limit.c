@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/node_limit.h"
 
-static bool has_name(const struct node_limit *l, struct str name)
+static int by_text(const void *a, const void *b)
 {
+    return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+/* Sorts the names, and keeps each once. */
+static void sort_absent(struct node_limit *l)
+{
+    size_t kept = 0;
+    if (l->absent.n)
+        qsort(l->absent.v, l->absent.n, sizeof(*l->absent.v), by_text);
     for (size_t i = 0; i < l->absent.n; i++)
-        if (str_eq(l->absent.v[i], name))
-            return true;
-    return false;
+        if (!kept || !str_eq(l->absent.v[kept - 1], l->absent.v[i]))
+            l->absent.v[kept++] = l->absent.v[i];
+    l->absent.n = kept;
 }
 
 void node_limit_release(struct node_limit *l)
@@ -29,7 +38,7 @@ void node_limit_merge(struct node_limit *l, struct node_limit *other)
     }
     bitset_and(&l->nodes, &other->nodes);
     for (size_t i = 0; i < l->absent.n; i++)
-        if (has_name(other, l->absent.v[i]))
+        if (str_sorted_has(other->absent.v, other->absent.n, l->absent.v[i]))
             l->absent.v[kept++] = l->absent.v[i];
     l->absent.n = kept;
     node_limit_release(other);
@@ -45,9 +54,10 @@ void node_limit_to(struct node_limit *l, const struct cache *cache, struct arena
         const struct berth_node *node = cache_node(cache, name);
         if (node && node->object)
             bitset_set(&only.nodes, node->slot);
-        else if (!has_name(&only, name))
+        else
             vec_push(&only.absent, arena_dup(a, name));
     }
+    sort_absent(&only);
     node_limit_merge(l, &only);
 }
 

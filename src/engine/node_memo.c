@@ -4,6 +4,7 @@
 struct node_memo {
     enum node_memo_kind kind;
     struct str key;                  /* owned */
+    uint64_t number;                 /* never given out twice */
     struct node_memo *older, *newer; /* in the order of asking */
     uint64_t seen_nodes, seen_pods;  /* entries of the cache's journals that the answers know */
     size_t room;                     /* slots that there is room for; 0: nobody was asked yet */
@@ -53,7 +54,7 @@ static void forget(struct node_memos *m, struct node_memo *memo)
     unlink_memo(m, memo);
     map_del(&m->by_key[memo->kind], memo->key);
     m->n--;
-    m->bytes -= answer_bytes(memo->kind, memo->room);
+    m->bytes -= answer_bytes(memo->kind, memo->room) + memo->key.n;
     free((char *)memo->key.p);
     free(memo->column);
     free(memo);
@@ -72,9 +73,11 @@ static struct node_memo *remember(struct node_memos *m, enum node_memo_kind kind
     struct node_memo *memo = xnew(struct node_memo);
     memo->kind = kind;
     memo->key = (struct str){str_dup(key), key.n};
+    memo->number = ++m->last_number;
     map_put(&m->by_key[kind], memo->key, memo);
     append(m, memo);
     m->n++;
+    m->bytes += key.n;
     return memo;
 }
 
@@ -169,6 +172,15 @@ const uint64_t *node_memo_set(struct node_memos *m, struct str key, node_questio
                               const void *ask)
 {
     return get(m, NODE_MEMO_SET, key, question, ask)->words;
+}
+
+const uint64_t *node_memo_numbered_set(struct node_memos *m, struct str key,
+                                       node_question *question, const void *ask,
+                                       uint64_t *ret_number)
+{
+    const struct node_memo *memo = get(m, NODE_MEMO_SET, key, question, ask);
+    *ret_number = memo->number;
+    return memo->words;
 }
 
 const uint64_t *node_memo_pod_set(struct node_memos *m, struct str key, node_question *question,

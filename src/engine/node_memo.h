@@ -21,7 +21,7 @@
 #include "engine/cache.h"
 
 #define NODE_MEMO_MAX       512                /* questions remembered */
-#define NODE_MEMO_MAX_BYTES ((size_t)16 << 20) /* of answers */
+#define NODE_MEMO_MAX_BYTES ((size_t)16 << 20) /* of answers and keys */
 #define NODE_MEMO_KEPT      64                 /* however large; more than any one pod can ask */
 
 struct node_memo;
@@ -32,7 +32,8 @@ struct node_memos {
     const struct cache *cache;
     struct map by_key[NODE_MEMO_KINDS]; /* → struct node_memo */
     struct node_memo *oldest, *newest;  /* by when they were last asked */
-    size_t n, bytes;
+    size_t n, bytes;                    /* bytes: of answers and keys */
+    uint64_t last_number;
 };
 
 void node_memos_init(struct node_memos *m, const struct cache *cache);
@@ -50,6 +51,13 @@ const int64_t *node_memo_column(struct node_memos *m, struct str key, node_quest
 /* The slots whose answer is not 0, as words of a bitset over the cache's columns. */
 const uint64_t *node_memo_set(struct node_memos *m, struct str key, node_question *question,
                               const void *ask);
+/*
+ * The same, with a number that stands for the set for as long as it is remembered, and for no other
+ * ever: it is shorter than the key, where that is to be part of other keys.
+ */
+const uint64_t *node_memo_numbered_set(struct node_memos *m, struct str key,
+                                       node_question *question, const void *ask,
+                                       uint64_t *ret_number);
 /* The same for questions about the node's pods. */
 const uint64_t *node_memo_pod_set(struct node_memos *m, struct str key, node_question *question,
                                   const void *ask);

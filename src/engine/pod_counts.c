@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/pod_counts.h"
 
-#define MAX_LOG 32 /* moves that are told to the domains one by one; a power of two */
-#define KEEP_DOMAINS                                                            \
-    4 /* topologies of a selection that outlive a cycle without being asked for \
-       */
+#define MAX_LOG      32  /* moves that are told to the domains one by one; a power of two */
+#define KEEP_DOMAINS 4   /* topologies of a selection that outlive a cycle in which nobody asks */
+#define FEW_DOMAINS  8   /* so many are looked through faster than looked up */
+#define KEEP_MOVES   512 /* pods that come and go before a selection that nobody asks for goes */
 
 struct pod_count_move {
     uint32_t slot;
@@ -21,6 +21,12 @@ struct pod_count_domains {
     size_t n;
 };
 
+/* A selection that takes the class: it has the class at `link` in its list. */
+struct class_link {
+    struct pod_count *count;
+    size_t link;
+};
+
 /* Pods that no selection tells apart. */
 struct pod_class {
     uint64_t hash;
@@ -30,7 +36,7 @@ struct pod_class {
     struct pod_namespace *namespace;
     size_t place; /* in the namespace's list */
     struct slot_counts slots;
-    VEC(struct pod_count *) counts; /* the selections that take it */
+    VEC(struct class_link) counts; /* the selections that take it */
 };
 
 struct pod_class_ref {
@@ -83,10 +89,8 @@ static void drop_namespace_if_empty(struct pod_counts *c, struct pod_namespace *
 static void count_bytes(struct pod_count *count)
 {
     size_t bytes = sizeof(*count) + count->arena.total + slot_counts_bytes(&count->slots) +
-                   count->links * sizeof(struct pod_count *) +
-                   (count->log ? MAX_LOG * sizeof(*count->log) : 0);
-    for (size_t i = 0; i < count->domains.n; i++)
-        bytes += sizeof(struct pod_count_domains) + count->domains.v[i].n * sizeof(uint32_t);
+                   count->links.n * (sizeof(struct pod_count_link) + sizeof(struct class_link)) +
+                   (count->log ? MAX_LOG * sizeof(*count->log) : 0) + count->domain_bytes;
     count->owner->bytes += bytes - count->bytes;
     count->bytes = bytes;
 }
@@ -95,41 +99,53 @@ static void link_if_taken(struct pod_count *count, struct pod_class *class)
 {
     if (!pod_selection_takes(&count->selection, class->meta))
         return;
-    vec_push(&class->counts, count);
-    count->links++;
+    vec_push(&class->counts, (struct class_link){count, count->links.n});
+    vec_push(&count->links, (struct pod_count_link){class, class->counts.n - 1});
     slot_counts_merge(&count->slots, &class->slots);
 }
 
-static void unlink_class(struct pod_count *count, struct pod_class *class)
+/* Takes the selection off the class's list. */
+static void unlist_count(struct pod_count_link link)
 {
-    for (size_t i = 0; i < class->counts.n; i++)
-        if (class->counts.v[i] == count) {
-            vec_swap_remove(&class->counts, i);
-            return;
-        }
+    struct pod_class *class = link.class;
+    vec_swap_remove(&class->counts, link.place);
+    if (link.place < class->counts.n) {
+        const struct class_link *moved = &class->counts.v[link.place];
+        moved->count->links.v[moved->link].place = link.place;
+    }
 }
 
-typedef void class_fn(struct pod_count *count, struct pod_class *class);
-
-static void each_class_of(struct pod_count *count, const struct pod_namespace *ns, uint64_t sieve,
-                          class_fn *fn)
+/* Takes the class off the selection's list. */
+static void unlist_class(struct class_link link)
 {
+    struct pod_count *count = link.count;
+    vec_swap_remove(&count->links, link.link);
+    if (link.link < count->links.n) {
+        const struct pod_count_link *moved = &count->links.v[link.link];
+        moved->class->counts.v[moved->place].link = link.link;
+    }
+    count_bytes(count);
+}
+
+static void take_classes_of(struct pod_count *count, const struct pod_namespace *ns, uint64_t sieve)
+{
+    count->cost += ns->classes.n;
     for (size_t i = 0; i < ns->classes.n; i++)
         if (!(sieve & ~ns->classes.v[i].sieve))
-            fn(count, ns->classes.v[i].class);
+            link_if_taken(count, ns->classes.v[i].class);
 }
 
-/* All classes that the selection might take. */
-static void each_class(struct pod_count *count, class_fn *fn)
+/* Looks at all classes that the selection might take. */
+static void take_classes(struct pod_count *count)
 {
     struct pod_counts *c = count->owner;
     uint64_t sieve = count->list->list.v[count->place].sieve;
     if (count->list != &c->everywhere) {
-        each_class_of(count, CONTAINER_OF(count->list, struct pod_namespace, counts), sieve, fn);
+        take_classes_of(count, CONTAINER_OF(count->list, struct pod_namespace, counts), sieve);
         return;
     }
     map_each (e, &c->namespaces)
-        each_class_of(count, e->value, sieve, fn);
+        take_classes_of(count, e->value, sieve);
 }
 
 /* --- classes ---------------------------------------------------------------------------------- */
@@ -205,10 +221,8 @@ static void forget_class(struct pod_counts *c, struct pod_class *class)
     vec_swap_remove(&ns->classes, class->place);
     if (class->place < ns->classes.n)
         ns->classes.v[class->place].class->place = class->place;
-    for (size_t i = 0; i < class->counts.n; i++) {
-        class->counts.v[i]->links--;
-        count_bytes(class->counts.v[i]);
-    }
+    for (size_t i = 0; i < class->counts.n; i++)
+        unlist_class(class->counts.v[i]);
     free_class(class);
     drop_namespace_if_empty(c, ns);
 }
@@ -223,12 +237,22 @@ static struct pod_class *class_of(struct pod_counts *c, const struct berth_pod *
     return class ? class : new_class(c, pod, hash);
 }
 
+/* Keeping it up has cost more than counting again when somebody asks. */
+static bool is_too_dear(const struct pod_count *count)
+{
+    return count->n_moves - count->asked_moves > KEEP_MOVES + count->cost;
+}
+
 static void move(struct pod_count *count, uint32_t slot, int sign)
 {
     slot_counts_add(&count->slots, slot, sign);
     if (count->log)
         count->log[count->n_moves % MAX_LOG] = (struct pod_count_move){slot, sign};
     count->n_moves++;
+    if (UNLIKELY(is_too_dear(count)) && !count->is_unasked) {
+        count->is_unasked = true;
+        vec_push(&count->owner->unasked, count);
+    }
     count_bytes(count);
 }
 
@@ -238,7 +262,7 @@ void pod_counts_moved(struct pod_counts *c, const struct berth_pod *pod,
     struct pod_class *class = class_of(c, pod);
     slot_counts_add(&class->slots, node->slot, sign);
     for (size_t i = 0; i < class->counts.n; i++)
-        move(class->counts.v[i], node->slot, sign);
+        move(class->counts.v[i].count, node->slot, sign);
     if (class->slots.n == 0)
         forget_class(c, class);
 }
@@ -264,6 +288,8 @@ static void free_count(struct pod_count *count)
     for (size_t i = 0; i < count->domains.n; i++)
         free(count->domains.v[i].counts);
     vec_release(&count->domains);
+    map_release(&count->by_topology);
+    vec_release(&count->links);
     slot_counts_release(&count->slots);
     arena_release(&count->arena);
     free(count->log);
@@ -272,7 +298,8 @@ static void free_count(struct pod_count *count)
 
 static void evict(struct pod_counts *c, struct pod_count *count)
 {
-    each_class(count, unlink_class);
+    for (size_t i = 0; i < count->links.n; i++)
+        unlist_count(count->links.v[i]);
     struct pod_count_ref_list *list = count->list;
     vec_swap_remove(&list->list, count->place);
     if (count->place < list->list.n)
@@ -285,9 +312,22 @@ static void evict(struct pod_counts *c, struct pod_count *count)
         drop_namespace_if_empty(c, CONTAINER_OF(list, struct pod_namespace, counts));
 }
 
+static void evict_unasked(struct pod_counts *c)
+{
+    for (size_t i = 0; i < c->unasked.n; i++) {
+        struct pod_count *count = c->unasked.v[i];
+        count->is_unasked = false;
+        if (is_too_dear(count))
+            evict(c, count);
+    }
+    vec_release(&c->unasked);
+}
+
 void pod_counts_trim(struct pod_counts *c)
 {
     c->cycle++;
+    if (c->unasked.n)
+        evict_unasked(c);
     if (c->bytes <= c->max_bytes)
         return;
     /* Some more than needed, so that not every cycle has to. */
@@ -312,6 +352,7 @@ void pod_counts_release(struct pod_counts *c)
     map_release(&c->classes);
     map_release(&c->by_key);
     vec_release(&c->everywhere.list);
+    vec_release(&c->unasked);
     buf_release(&c->key);
 }
 
@@ -336,7 +377,7 @@ static struct pod_count *new_count(struct pod_counts *c, const struct pod_select
     vec_push(&count->list->list, (struct pod_count_ref){pod_selection_sieve(selection), count});
     map_put(&c->by_key, count->key, count);
     list_newest(c, count);
-    each_class(count, link_if_taken);
+    take_classes(count);
     count_bytes(count);
     return count;
 }
@@ -350,10 +391,16 @@ struct pod_count *pod_counts_get(struct pod_counts *c, const struct pod_selectio
         return new_count(c, selection);
     unlist(c, count);
     list_newest(c, count);
+    count->asked_moves = count->n_moves;
     return count;
 }
 
 /* --- by domain -------------------------------------------------------------------------------- */
+
+static size_t domains_bytes(const struct pod_count_domains *d)
+{
+    return sizeof(*d) + d->n * sizeof(*d->counts) + 2 * sizeof(struct map_entry);
+}
 
 static void count_anew(const struct pod_count *count, const struct topology *t,
                        struct pod_count_domains *d)
@@ -385,28 +432,65 @@ static void catch_up(const struct pod_count *count, const struct topology *t,
     d->seen = count->n_moves;
 }
 
+static struct str id_key(const uint64_t *id)
+{
+    return (struct str){(const char *)id, sizeof(*id)};
+}
+
+/* The keys are in the vector: it is done again whenever that moves. */
+static void index_domains(struct pod_count *count)
+{
+    map_clear(&count->by_topology);
+    for (size_t i = 0; count->domains.n > FEW_DOMAINS && i < count->domains.n; i++)
+        map_put(&count->by_topology, id_key(&count->domains.v[i].topology),
+                (void *)(uintptr_t)(i + 1));
+}
+
 /* Topologies that are no more, or that nobody asks for, do not pile up. */
 static void drop_old_domains(struct pod_count *count)
 {
+    if (count->dropped_cycle == count->owner->cycle)
+        return;
+    count->dropped_cycle = count->owner->cycle;
     for (size_t i = count->domains.n; i-- > 0 && count->domains.n >= KEEP_DOMAINS;)
         if (count->domains.v[i].cycle != count->owner->cycle) {
+            count->domain_bytes -= domains_bytes(&count->domains.v[i]);
             free(count->domains.v[i].counts);
             vec_swap_remove(&count->domains, i);
         }
+    index_domains(count);
+}
+
+static struct pod_count_domains *find_domains(struct pod_count *count, uint64_t topology)
+{
+    if (count->by_topology.n) {
+        size_t place = (size_t)(uintptr_t)map_get(&count->by_topology, id_key(&topology));
+        return place ? &count->domains.v[place - 1] : NULL;
+    }
+    for (size_t i = 0; i < count->domains.n; i++)
+        if (count->domains.v[i].topology == topology)
+            return &count->domains.v[i];
+    return NULL;
 }
 
 static struct pod_count_domains *domains_of(struct pod_count *count, const struct topology *t)
 {
-    for (size_t i = 0; i < count->domains.n; i++)
-        if (count->domains.v[i].topology == t->id)
-            return &count->domains.v[i];
+    struct pod_count_domains *d = find_domains(count, t->id);
+    if (d)
+        return d;
     drop_old_domains(count);
     if (!count->log)
         count->log = xcalloc(MAX_LOG, sizeof(*count->log));
+    bool moves = count->domains.n == count->domains.cap;
     vec_push(&count->domains, (struct pod_count_domains){.topology = t->id});
-    struct pod_count_domains *d = &vec_last(&count->domains);
+    d = &vec_last(&count->domains);
+    if (moves || count->domains.n == FEW_DOMAINS + 1)
+        index_domains(count);
+    else if (count->by_topology.n)
+        map_put(&count->by_topology, id_key(&d->topology), (void *)(uintptr_t)count->domains.n);
     count_anew(count, t, d);
     d->seen = count->n_moves;
+    count->domain_bytes += domains_bytes(d);
     count_bytes(count);
     return d;
 }
@@ -414,10 +498,12 @@ static struct pod_count_domains *domains_of(struct pod_count *count, const struc
 const uint32_t *pod_count_by_domain(struct pod_count *count, const struct topology *t)
 {
     struct pod_count_domains *d = domains_of(count, t);
-    size_t n = d->n;
+    size_t bytes = domains_bytes(d);
     d->cycle = count->owner->cycle;
     catch_up(count, t, d);
-    if (d->n != n)
+    if (domains_bytes(d) != bytes) {
+        count->domain_bytes += domains_bytes(d) - bytes;
         count_bytes(count);
+    }
     return d->counts;
 }

@@ -11,7 +11,9 @@
  *            is found out once, when either of the two comes up. From then on a pod that comes or
  *            goes costs one lookup of its class, and a step for each selection that takes it.
  * Ownership: owns copies of the selections and their counts; bounded in bytes, the one not asked
- *            for longest goes first. Classes live as long as they have pods.
+ *            for longest goes first. One that nobody asks for while so many pods come and go that
+ *            counting again would be cheaper goes, too: selections of pods that wait, or are gone,
+ *            do not slow down the others. Classes live as long as they have pods.
  * Threading: the engine's thread; counts may be read by the pool's threads during a cycle.
  */
 #ifndef BERTH_ENGINE_POD_COUNTS_H
@@ -25,7 +27,14 @@
 #define POD_COUNTS_MAX_BYTES ((size_t)16 << 20) /* of selections, from one cycle to the next */
 
 struct pod_counts;
+struct pod_class;
 struct pod_count_domains;
+
+/* A class that a selection takes: it stands at `place` in the class's list. */
+struct pod_count_link {
+    struct pod_class *class;
+    size_t place;
+};
 
 /* One selection. Of its members only `slots` is for others to read. */
 struct pod_count {
@@ -37,11 +46,16 @@ struct pod_count {
     struct pod_selection selection;
     struct pod_count_ref_list *list; /* where it stands, at `place` */
     size_t place;
-    size_t links; /* classes that it takes */
-    size_t bytes; /* as counted in the owner's sum */
+    VEC(struct pod_count_link) links; /* classes that it takes */
+    size_t bytes;                     /* as counted in the owner's sum */
     struct pod_count_move *log;
-    uint64_t n_moves;
+    uint64_t n_moves, asked_moves; /* ever, and when it was last asked for */
+    size_t cost;                   /* of making it: classes looked at */
+    bool is_unasked;               /* in the owner's list */
     VEC(struct pod_count_domains) domains;
+    struct map by_topology; /* id → place in domains + 1; empty while they are few */
+    size_t domain_bytes;
+    uint64_t dropped_cycle; /* when domains were last looked through for old ones */
 };
 
 /* Behind a sieve, so that most of a long list is passed over without a look at the selections. */
@@ -59,6 +73,7 @@ struct pod_counts {
     struct map classes;    /* by hash → struct pod_class, chained */
     struct pod_count_ref_list everywhere; /* selections that are not of one namespace */
     struct pod_count *newest, *oldest;
+    VEC(struct pod_count *) unasked; /* not worth keeping up, unless asked for meanwhile */
     size_t bytes, max_bytes;
     uint64_t cycle; /* grows with every trim */
     struct buf key; /* scratch */

@@ -22,6 +22,17 @@ static void add_ports(struct berth_pod *p, const struct container *c)
     }
 }
 
+static int by_port(const void *a, const void *b)
+{
+    return host_port_cmp(a, b);
+}
+
+static int by_atom(const void *a, const void *b)
+{
+    atom_t x = *(const atom_t *)a, y = *(const atom_t *)b;
+    return (x > y) - (x < y);
+}
+
 static void derive_ports(struct berth_pod *p)
 {
     const struct pod_spec *spec = &p->pod->spec;
@@ -31,6 +42,8 @@ static void derive_ports(struct berth_pod *p)
     for (size_t i = 0; i < spec->init_containers.n; i++)
         if (str_is(spec->init_containers.v[i].restart_policy, "Always"))
             add_ports(p, &spec->init_containers.v[i]);
+    if (p->ports.n > 1)
+        qsort(p->ports.v, p->ports.n, sizeof(*p->ports.v), by_port);
 }
 
 static void derive_claims(struct berth_pod *p)
@@ -51,6 +64,8 @@ static void derive_claims(struct berth_pod *p)
             continue;
         vec_push(&p->claims, intern_get(p->names, key));
     }
+    if (p->claims.n > 1)
+        qsort(p->claims.v, p->claims.n, sizeof(*p->claims.v), by_atom);
     arena_release(&scratch);
 }
 

@@ -22,6 +22,16 @@ struct host_port {
     int32_t port;
 };
 
+/* By port, protocol and address: the order of lists of ports. */
+static inline int host_port_cmp(const struct host_port *a, const struct host_port *b)
+{
+    if (a->port != b->port)
+        return a->port < b->port ? -1 : 1;
+    if (a->protocol != b->protocol)
+        return a->protocol < b->protocol ? -1 : 1;
+    return (a->ip > b->ip) - (a->ip < b->ip);
+}
+
 struct berth_pod {
     uint32_t refs;
     int32_t priority;
@@ -31,8 +41,8 @@ struct berth_pod {
     struct resource requests;
     /* With the defaults for containers that ask for none: what scoring looks at. */
     int64_t nonzero_milli_cpu, nonzero_memory;
-    VEC(struct host_port) ports;
-    VEC(atom_t) claims;            /* "namespace/name" of the PersistentVolumeClaims it uses */
+    VEC(struct host_port) ports;   /* sorted */
+    VEC(atom_t) claims;            /* "namespace/name" of PersistentVolumeClaims; sorted by atom */
     struct affinity_set *affinity; /* to other pods, or against them; NULL: none */
     bool has_affinity;             /* there is at least one term */
     bool has_required_anti_affinity;

@@ -3,7 +3,7 @@
  * resource.h - amounts of resources as scheduling adds and compares them (upstream: Resource).
  *
  * Purpose:   cpu, memory and ephemeral storage as plain integers, everything else (extended
- *            resources, huge pages, attachable volumes) in a short list by interned name.
+ *            resources, huge pages, attachable volumes) in a list by interned name.
  * Ownership: owns the list and a use of each name in it; resource_release gives them back. Where
  *            names is NULL the uses are somebody else's, who outlives it: any thread may do that.
  * Threading: the engine's thread.
@@ -23,14 +23,14 @@ struct resource {
     int64_t milli_cpu;
     int64_t memory;
     int64_t ephemeral_storage;
-    int64_t pods; /* allowed pods; of nodes only */
-    VEC(struct scalar_amount) scalars;
+    int64_t pods;                      /* allowed pods; of nodes only */
+    VEC(struct scalar_amount) scalars; /* sorted by name, that is, by its atom */
 };
 
 void resource_release(struct resource *r, struct intern *names);
 /* a + sign * b; sign is 1 or -1. Wraps on overflow, as upstream's sums do. */
 int64_t resource_sum(int64_t a, int64_t sign, int64_t b);
-/* r = r + sign * other, by resource_sum. */
+/* r = r + sign * other, by resource_sum. What comes to nothing is not listed. */
 void resource_add(struct resource *r, struct intern *names, const struct resource *other,
                   int64_t sign);
 /* 0 where there is none of that name. */

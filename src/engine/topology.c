@@ -1,9 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/topology.h"
 
-void topologies_init(struct topologies *t, const struct cache *cache)
+#include "engine/domain_slots.h"
+
+void topologies_init(struct topologies *t, const struct cache *cache,
+                     const struct label_keys *label_keys)
 {
-    *t = (struct topologies){.cache = cache};
+    *t = (struct topologies){.cache = cache, .label_keys = label_keys};
+    t->none = (struct topology){.id = ++t->next_id, .n_domains = 1};
+}
+
+/* --- which are kept --------------------------------------------------------------------------- */
+
+static void count_bytes(struct topologies *ts, struct topology *t)
+{
+    size_t per_domain = sizeof(*t->nodes) + sizeof(*t->values.v) + sizeof(struct map_entry);
+    size_t bytes = sizeof(*t) + t->key.n + t->n_slots * sizeof(*t->domain) +
+                   t->cap_domains * per_domain + t->text_bytes +
+                   (t->slots ? domain_slots_bytes(t->slots) : 0);
+    ts->bytes += bytes - t->bytes;
+    t->bytes = bytes;
+}
+
+static void unlist(struct topologies *ts, struct topology *t)
+{
+    *(t->newer ? &t->newer->older : &ts->newest) = t->older;
+    *(t->older ? &t->older->newer : &ts->oldest) = t->newer;
+}
+
+static void list_newest(struct topologies *ts, struct topology *t)
+{
+    t->newer = NULL;
+    t->older = ts->newest;
+    *(ts->newest ? &ts->newest->newer : &ts->oldest) = t;
+    ts->newest = t;
 }
 
 static void free_topology(struct topology *t)
@@ -13,43 +43,54 @@ static void free_topology(struct topology *t)
     vec_release(&t->values);
     vec_release(&t->free_domains);
     map_release(&t->by_value);
+    domain_slots_free(t->slots);
     free(t->domain);
     free(t->nodes);
     free((char *)t->key.p);
     free(t);
 }
 
-static void release_all(struct map *map)
+static void forget(struct topologies *ts, struct topology *t)
 {
-    map_each (e, map)
-        free_topology(e->value);
-    map_release(map);
+    unlist(ts, t);
+    map_del(t->map, t->key);
+    ts->bytes -= t->bytes;
+    free_topology(t);
 }
 
 void topologies_release(struct topologies *t)
 {
-    release_all(&t->by_key);
-    release_all(&t->derived);
-}
-
-static void trim(struct map *map)
-{
-    while (map->n > TOPOLOGIES_MAX) {
-        struct topology *oldest = NULL;
-        map_each (e, map) {
-            struct topology *one = e->value;
-            if (!oldest || one->asked < oldest->asked)
-                oldest = one;
-        }
-        map_del(map, oldest->key);
-        free_topology(oldest);
-    }
+    while (t->oldest)
+        forget(t, t->oldest);
+    map_release(&t->by_key);
+    map_release(&t->derived);
 }
 
 void topologies_trim(struct topologies *t)
 {
-    trim(&t->by_key);
-    trim(&t->derived);
+    while (t->bytes > TOPOLOGIES_MAX_BYTES && t->by_key.n + t->derived.n > TOPOLOGIES_KEPT)
+        forget(t, t->oldest);
+}
+
+/* The topology that was asked for, as it is now. */
+static struct topology *asked(struct topologies *ts, struct topology *t)
+{
+    if (t != ts->newest) {
+        unlist(ts, t);
+        list_newest(ts, t);
+    }
+    count_bytes(ts, t);
+    return t;
+}
+
+const struct domain_slots *topologies_slots(struct topologies *ts, struct topology *t, size_t n)
+{
+    if (t->slots && domain_slots_are_current(t->slots, t, n))
+        return t->slots;
+    domain_slots_free(t->slots);
+    t->slots = domain_slots_new(t, n);
+    count_bytes(ts, t);
+    return t->slots;
 }
 
 /* --- domains ---------------------------------------------------------------------------------- */
@@ -91,6 +132,7 @@ static uint32_t domain_of(struct topology *t, struct str value)
         vec_push(&t->values, (struct str){0});
     }
     struct str copy = {str_dup(value), value.n};
+    t->text_bytes += value.n + 1;
     t->values.v[domain] = copy;
     map_put(&t->by_value, copy, (void *)(uintptr_t)domain);
     return domain;
@@ -101,6 +143,7 @@ static void forget_value(struct topology *t, uint32_t domain)
 {
     struct str *value = &t->values.v[domain];
     map_del(&t->by_value, *value);
+    t->text_bytes -= value->n + 1;
     free((char *)value->p);
     *value = (struct str){0};
     vec_push(&t->free_domains, domain);
@@ -108,7 +151,6 @@ static void forget_value(struct topology *t, uint32_t domain)
 
 /* --- keeping up with the nodes ---------------------------------------------------------------- */
 
-/* The column is made when the first node turns out to count. */
 static void make_column(struct topology *t, size_t n)
 {
     if (n <= t->n_slots)
@@ -116,6 +158,43 @@ static void make_column(struct topology *t, size_t n)
     t->domain = xreallocarray(t->domain, n, sizeof(*t->domain));
     memset(t->domain + t->n_slots, 0, (n - t->n_slots) * sizeof(*t->domain));
     t->n_slots = n;
+    for (; t->n_few; t->n_few--)
+        t->domain[t->few_slots[t->n_few - 1]] = t->few_domains[t->n_few - 1];
+}
+
+/* Where the slot stands among the few, or n_few. */
+static size_t find_few(const struct topology *t, uint32_t slot)
+{
+    size_t i = 0;
+    while (i < t->n_few && t->few_slots[i] != slot)
+        i++;
+    return i;
+}
+
+static void set_few(struct topology *t, uint32_t slot, uint32_t domain)
+{
+    size_t i = find_few(t, slot);
+    if (domain) {
+        t->few_slots[i] = slot;
+        t->few_domains[i] = domain;
+        t->n_few += i == t->n_few;
+    } else if (i < t->n_few) {
+        t->n_few--;
+        t->few_slots[i] = t->few_slots[t->n_few];
+        t->few_domains[i] = t->few_domains[t->n_few];
+    }
+}
+
+/* The column is made when more than a few nodes turn out to count. */
+static void set_domain(struct topology *t, const struct cache *cache, uint32_t slot,
+                       uint32_t domain)
+{
+    if (!t->n_slots && (t->n_few < LABEL_KEY_FEW || find_few(t, slot) < t->n_few)) {
+        set_few(t, slot, domain);
+        return;
+    }
+    make_column(t, cache->columns.cap);
+    t->domain[slot] = domain;
 }
 
 static void move(struct topology *t, const struct cache *cache, uint32_t slot, uint32_t after)
@@ -123,8 +202,7 @@ static void move(struct topology *t, const struct cache *cache, uint32_t slot, u
     uint32_t before = topology_domain(t, slot);
     if (before == after)
         return;
-    make_column(t, cache->columns.cap);
-    t->domain[slot] = after;
+    set_domain(t, cache, slot, after);
     t->changes++;
     if (after) {
         t->n_nodes++;
@@ -146,6 +224,7 @@ struct looking {
     const struct cache *cache;
     topology_rule *rule; /* NULL: the label */
     const void *ctx;
+    const struct label_key *label; /* without a rule */
 };
 
 static uint32_t by_label(struct topology *t, const struct berth_node *node, uint32_t before)
@@ -166,11 +245,27 @@ static void look_at(const struct looking *l, uint32_t slot)
     move(t, l->cache, slot, after);
 }
 
+/* Few nodes have the label, and it is known which. */
+static void look_at_few(const struct looking *l)
+{
+    uint32_t slots[LABEL_KEY_FEW];
+    size_t n = l->topology->n_few;
+    memcpy(slots, l->topology->few_slots, sizeof(slots));
+    for (size_t i = 0; i < n; i++)
+        look_at(l, slots[i]);
+    for (size_t i = 0; i < l->label->slots.n; i++)
+        look_at(l, l->label->slots.v[i]);
+}
+
 static void look_at_all(const struct looking *l)
 {
+    l->topology->seen = l->cache->node_changes.n;
+    if (l->label && !l->label->many && !l->topology->n_slots) {
+        look_at_few(l);
+        return;
+    }
     for (size_t i = 0; i < l->cache->columns.n; i++)
         look_at(l, (uint32_t)i);
-    l->topology->seen = l->cache->node_changes.n;
 }
 
 static void catch_up(const struct looking *l)
@@ -197,13 +292,18 @@ static struct topology *new_topology(struct topologies *ts, struct map *map, str
     t->key = (struct str){str_dup(key), key.n};
     t->id = ++ts->next_id;
     t->n_domains = 1;
+    t->map = map;
     map_put(map, t->key, t);
+    list_newest(ts, t);
     return t;
 }
 
 struct topology *topologies_get(struct topologies *ts, struct str key)
 {
-    struct looking l = {.topology = map_get(&ts->by_key, key), .cache = ts->cache};
+    struct looking l = {.cache = ts->cache, .label = label_keys_get(ts->label_keys, key)};
+    if (!l.label)
+        return &ts->none;
+    l.topology = map_get(&ts->by_key, key);
     if (l.topology) {
         catch_up(&l);
     } else {
@@ -211,8 +311,15 @@ struct topology *topologies_get(struct topologies *ts, struct str key)
         vec_push(&l.topology->values, (struct str){0});
         look_at_all(&l);
     }
-    l.topology->asked = ++ts->clock;
-    return l.topology;
+    return asked(ts, l.topology);
+}
+
+const struct topology *topologies_find(const struct topologies *ts, struct str key)
+{
+    if (!label_keys_get(ts->label_keys, key))
+        return &ts->none;
+    const struct topology *t = map_get(&ts->by_key, key);
+    return t && t->seen == ts->cache->node_changes.n ? t : NULL;
 }
 
 /* Numbers of another base mean other domains. */
@@ -220,6 +327,7 @@ static void start_over(struct topology *t, const struct topology *base)
 {
     if (t->n_slots)
         memset(t->domain, 0, t->n_slots * sizeof(*t->domain));
+    t->n_few = 0;
     if (t->nodes)
         memset(t->nodes, 0, t->n_domains * sizeof(*t->nodes));
     t->n_nodes = t->n_used = 0;
@@ -230,7 +338,7 @@ static void start_over(struct topology *t, const struct topology *base)
 const struct topology *topologies_derive(struct topologies *ts, const struct topology *base,
                                          struct str name, topology_rule *rule, const void *ctx)
 {
-    struct looking l = {map_get(&ts->derived, name), ts->cache, rule, ctx};
+    struct looking l = {map_get(&ts->derived, name), ts->cache, rule, ctx, NULL};
     if (!l.topology)
         l.topology = new_topology(ts, &ts->derived, name);
     make_domains(l.topology, base->n_domains);
@@ -240,6 +348,5 @@ const struct topology *topologies_derive(struct topologies *ts, const struct top
         start_over(l.topology, base);
         look_at_all(&l);
     }
-    l.topology->asked = ++ts->clock;
-    return l.topology;
+    return asked(ts, l.topology);
 }

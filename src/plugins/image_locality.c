@@ -13,6 +13,8 @@
 #define MIN_SIZE           (23 * MB)   /* less is not worth a point */
 #define MAX_CONTAINER_SIZE (1000 * MB) /* more is not worth more */
 
+#define FEW_IMAGES 16 /* of a pod, whose nodes are worth remembering */
+
 struct image_locality {
     const struct cache *cache;
     struct node_memos *memos;
@@ -170,6 +172,53 @@ static void add_worth(struct image_locality *self, const struct image_state *ima
     }
 }
 
+/* The image that the pod names as its i-th, if any node has it. */
+static struct image_state *find_image(struct image_locality *self, const struct pod_spec *spec,
+                                      size_t i)
+{
+    struct str text;
+    return image_at(spec, i, &text) ? map_get(&self->cache->images, full_name(text, &self->name))
+                                    : NULL;
+}
+
+/* Image by image; true where any node has one. */
+static bool sum_few(struct image_locality *self, const struct pod_spec *spec,
+                    struct berth_score_batch *batch)
+{
+    bool any = false;
+    for (size_t i = 0; i < count_images(spec); i++) {
+        const struct image_state *image = find_image(self, spec, i);
+        if (image)
+            add_worth(self, image, batch);
+        any |= image != NULL;
+    }
+    return any;
+}
+
+/* Of a pod with many images: each is told its worth, and the nodes add up theirs. */
+static bool sum_many(struct image_locality *self, const struct pod_spec *spec,
+                     struct berth_score_batch *batch)
+{
+    bool any = false;
+    for (size_t i = 0; i < count_images(spec); i++) {
+        struct image_state *image = find_image(self, spec, i);
+        if (image)
+            image->worth = go_add(image->worth, image_worth(image, self->cache->order.n));
+        any |= image != NULL;
+    }
+    for (size_t k = 0; any && k < batch->n; k++) {
+        const struct berth_node *node = batch->columns->nodes[batch->slots[k]];
+        for (size_t i = 0; i < node->images.n; i++)
+            batch->scores[k] = go_add(batch->scores[k], node->images.v[i]->worth);
+    }
+    for (size_t i = 0; any && i < count_images(spec); i++) {
+        struct image_state *image = find_image(self, spec, i);
+        if (image)
+            image->worth = 0;
+    }
+    return any;
+}
+
 static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
                                   const struct berth_pod *pod, struct berth_score_batch *batch,
                                   struct berth_status *status)
@@ -178,18 +227,9 @@ static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
     (void)status;
     struct image_locality *self = ctx;
     const struct pod_spec *spec = &pod->pod->spec;
-    bool any = false;
     memset(batch->scores, 0, batch->n * sizeof(int64_t));
-    for (size_t i = 0; i < count_images(spec); i++) {
-        struct str text;
-        if (!image_at(spec, i, &text))
-            continue;
-        const struct image_state *image =
-            map_get(&self->cache->images, full_name(text, &self->name));
-        if (image)
-            add_worth(self, image, batch);
-        any |= image != NULL;
-    }
+    bool any =
+        count_images(spec) > FEW_IMAGES ? sum_many(self, spec, batch) : sum_few(self, spec, batch);
     int64_t none = score_of(0, spec);
     for (size_t i = 0; (any || none) && i < batch->n; i++)
         batch->scores[i] = batch->scores[i] ? score_of(batch->scores[i], spec) : none;

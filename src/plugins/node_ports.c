@@ -49,12 +49,6 @@ static void key_add_ports(struct buf *key, const struct berth_pod *pod)
     }
 }
 
-/* every: the atom of EVERY_ADDRESS, 0 where nobody uses it. */
-static bool addresses_meet(atom_t a, atom_t b, atom_t every)
-{
-    return a == b || (every && (a == every || b == every));
-}
-
 static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
 {
     (void)ctx;
@@ -69,25 +63,62 @@ static struct str or_default(struct str s, struct str fallback)
     return str_empty(s) ? fallback : s;
 }
 
-/*
- * Whether a port of the container collides with one that the pod wants. By text: nobody needs to
- * use what the container used, so that it may have no atom.
- */
+/* The first port of the list that is not in front of this one. */
+static size_t find_port(const struct host_port *ports, size_t n, const struct host_port *port)
+{
+    size_t from = 0, to = n;
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        if (host_port_cmp(&ports[mid], port) < 0)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
+static bool has_port(const struct host_port *ports, size_t n, struct host_port port)
+{
+    size_t i = find_port(ports, n, &port);
+    return i < n && host_port_cmp(&ports[i], &port) == 0;
+}
+
+/* A port, of one address or of every; the address has no atom where nobody uses it. */
+struct wanted_port {
+    struct host_port port;
+    bool every_address;
+};
+
+/* Whether a sorted list has a port that collides. every: the atom of EVERY_ADDRESS, or 0. */
+static bool collides(const struct host_port *ports, size_t n, struct wanted_port want, atom_t every)
+{
+    struct host_port port = want.port;
+    if (want.every_address) {
+        port.ip = 0; /* in front of every address */
+        size_t i = find_port(ports, n, &port);
+        return i < n && ports[i].port == port.port && ports[i].protocol == port.protocol;
+    }
+    if (port.ip && has_port(ports, n, port))
+        return true;
+    port.ip = every;
+    return every && has_port(ports, n, port);
+}
+
+/* Whether a port of the container collides with one that the pod wants. */
 static bool container_held(const struct container *c, const struct berth_pod *pod)
 {
-    for (size_t i = 0; i < c->ports.n; i++) {
+    atom_t every = intern_find(pod->names, EVERY_ADDRESS);
+    for (size_t i = 0; pod->ports.n && i < c->ports.n; i++) {
         const struct container_port *held = &c->ports.v[i];
         struct str ip = or_default(held->host_ip, EVERY_ADDRESS);
-        for (size_t k = 0; held->host_port > 0 && k < pod->ports.n; k++) {
-            const struct host_port *want = &pod->ports.v[k];
-            struct str wanted_ip = intern_text(pod->names, want->ip);
-            if (want->port == held->host_port &&
-                str_eq(intern_text(pod->names, want->protocol),
-                       or_default(held->protocol, STR("TCP"))) &&
-                (str_eq(wanted_ip, ip) || str_eq(wanted_ip, EVERY_ADDRESS) ||
-                 str_eq(ip, EVERY_ADDRESS)))
-                return true;
-        }
+        struct wanted_port port = {
+            .port = {.ip = intern_find(pod->names, ip),
+                     .protocol = intern_find(pod->names, or_default(held->protocol, STR("TCP"))),
+                     .port = held->host_port},
+            .every_address = str_eq(ip, EVERY_ADDRESS),
+        };
+        if (held->host_port > 0 && collides(pod->ports.v, pod->ports.n, port, every))
+            return true;
     }
     return false;
 }
@@ -149,13 +180,9 @@ static bool conflict(const struct berth_pod *pod, const struct berth_node *node)
         return false;
     atom_t every = intern_find(pod->names, EVERY_ADDRESS);
     for (size_t i = 0; i < pod->ports.n; i++) {
-        const struct host_port *want = &pod->ports.v[i];
-        for (size_t k = 0; k < node->used_ports.n; k++) {
-            const struct host_port *used = &node->used_ports.v[k];
-            if (want->port == used->port && want->protocol == used->protocol &&
-                addresses_meet(want->ip, used->ip, every))
-                return true;
-        }
+        struct wanted_port want = {pod->ports.v[i], every && pod->ports.v[i].ip == every};
+        if (collides(node->used_ports.v, node->used_ports.n, want, every))
+            return true;
     }
     return false;
 }

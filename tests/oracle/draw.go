@@ -30,6 +30,9 @@ func (d *draw) about(topic string) bool {
 	p, known := d.intensity[topic]
 	if !known {
 		p = pick(d, 0, 0, 0, 0, 0.1, 0.25, 0.5, 0.8)
+		if topic == "longLists" || topic == "longLabels" {
+			p = pick(d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.3, 0.6, 1)
+		}
 		if often[topic] {
 			p = pick(d, 0, 0, 0.3, 0.6, 0.9)
 		}
@@ -117,8 +120,23 @@ func (d *draw) podKey() string {
 	return pick(d, podKeys...)
 }
 
+// manyKeys are more than any cache of berth holds by number. In some cases nodes carry them.
+const manyKeys = 160
+
+func manyKey(i int) string { return fmt.Sprintf("many.example/k%d", i) }
+
+// atMost is how many elements a list has: long ones come up in a few cases.
+func (d *draw) atMost(usual int) int {
+	if d.about("longLists") {
+		return 100
+	}
+	return usual
+}
+
 func (d *draw) topologyKey() string {
 	switch {
+	case d.about("longLists"):
+		return manyKey(d.IntN(manyKeys))
 	case d.chance(0.05):
 		return pick(d, "", "nobody.has/this", "bad key", oldZone)
 	case d.chance(0.75):

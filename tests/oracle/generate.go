@@ -86,6 +86,7 @@ func (g *generator) node(i int) tree {
 			labels[k] = g.nodeValue(k, g.nodes)
 		}
 	}
+	g.manyLabels(labels)
 	meta["labels"] = labels
 	spec := tree{}
 	if g.about("unschedulable") && g.chance(0.5) {
@@ -97,6 +98,19 @@ func (g *generator) node(i int) tree {
 	o["spec"] = spec
 	o["status"] = g.nodeStatus()
 	return o
+}
+
+// manyLabels adds most of the keys of which there are more than usual.
+func (g *generator) manyLabels(labels tree) {
+	if !g.about("longLabels") {
+		return
+	}
+	lacking := pick(g.draw, 0, 0, 0.005, 0.3)
+	for i := range manyKeys {
+		if !g.chance(lacking) {
+			labels[manyKey(i)] = pick(g.draw, "a", "b")
+		}
+	}
 }
 
 func (g *generator) zoneLabels(labels tree) {

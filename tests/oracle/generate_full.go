@@ -138,6 +138,7 @@ func (g *generator) fullNode(i int) tree {
 	if g.chance(0.9) {
 		labels[zoneLabel] = fmt.Sprintf("z%d", g.IntN(3))
 	}
+	g.manyLabels(labels)
 	meta["labels"] = labels
 	spec := tree{}
 	if g.chance(0.03) {
@@ -222,7 +223,7 @@ func (g *generator) fullSpec(bound bool) tree {
 		spec["affinity"] = affinity
 	}
 	if g.about("spread") && g.chance(0.5) {
-		spec["topologySpreadConstraints"] = repeat(g.draw, 1, 2, g.spreadConstraint)
+		spec["topologySpreadConstraints"] = repeat(g.draw, 1, g.atMost(2), g.spreadConstraint)
 	}
 	if g.about("taints") {
 		spec["tolerations"] = repeat(g.draw, 1, 3, g.toleration)

@@ -104,7 +104,7 @@ func (g *generator) podSpec() tree {
 		spec["affinity"] = affinity
 	}
 	if g.about("spread") {
-		spec["topologySpreadConstraints"] = repeat(g.draw, 1, 3, g.spreadConstraint)
+		spec["topologySpreadConstraints"] = repeat(g.draw, 1, g.atMost(3), g.spreadConstraint)
 	}
 	if g.about("taints") {
 		spec["tolerations"] = repeat(g.draw, 1, 3, g.toleration)
@@ -133,7 +133,7 @@ func (g *generator) container(initial bool) tree {
 		c["image"] = g.imageName()
 	}
 	if g.about("ports") {
-		c["ports"] = repeat(g.draw, 1, 2, g.port)
+		c["ports"] = repeat(g.draw, 1, g.atMost(2), g.port)
 	}
 	if initial && g.chance(0.5) {
 		c["restartPolicy"] = "Always"
@@ -152,6 +152,9 @@ func (g *generator) port() any {
 	p := tree{"containerPort": 8080}
 	if g.chance(0.85) {
 		p["hostPort"] = pick(g.draw, 80, 80, 443, 8080)
+	}
+	if g.about("longLists") {
+		p["hostPort"] = g.between(1, 200)
 	}
 	if g.chance(0.8) {
 		p["protocol"] = pick(g.draw, "TCP", "TCP", "UDP", "SCTP")
@@ -290,10 +293,10 @@ func (g *generator) fieldRequirement(sane bool) tree {
 func (g *generator) podAffinity() tree {
 	t := tree{}
 	if g.chance(0.45) {
-		t["requiredDuringSchedulingIgnoredDuringExecution"] = repeat(g.draw, 1, 2, g.affinityTerm)
+		t["requiredDuringSchedulingIgnoredDuringExecution"] = repeat(g.draw, 1, g.atMost(2), g.affinityTerm)
 	}
 	if g.chance(0.6) {
-		t["preferredDuringSchedulingIgnoredDuringExecution"] = repeat(g.draw, 1, 2, func() any {
+		t["preferredDuringSchedulingIgnoredDuringExecution"] = repeat(g.draw, 1, g.atMost(2), func() any {
 			weight := pick(g.draw, 1, 2, 10, 50, 100)
 			if g.chance(0.03) {
 				weight = pick(g.draw, 0, -5)

@@ -24,6 +24,13 @@ static struct object *pod_on(const char *name, const char *node, const char *aff
 
 #define SELECTS(labels) "{\"topologyKey\":\"zone\",\"labelSelector\":{\"matchLabels\":" labels "}}"
 
+/* Some node carries the topology key. */
+static void add_zone(struct fixture *f)
+{
+    fixture_add(f, fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"zoned\",\"labels\":{"
+                                             "\"zone\":\"a\"}}}"));
+}
+
 static size_t found(struct fixture *f, const char *namespace, const char *labels,
                     const char *namespace_labels, running_terms *terms)
 {
@@ -46,6 +53,7 @@ static void equal_terms_are_one(void **state)
     struct fixture f;
     running_terms terms = {0};
     fixture_init(&f, NULL, NULL);
+    add_zone(&f);
     const struct affinity_terms *index = &f.engine->cluster.affinity_terms;
     for (int i = 0; i < 10; i++) {
         char name[24], node[24];
@@ -110,6 +118,7 @@ static void found_by_whom_they_mean(void **state)
         struct fixture f;
         running_terms terms = {0};
         fixture_init(&f, NULL, NULL);
+        add_zone(&f);
         fixture_add(&f, pod_on("q", "n", cases[i].term));
         assert_int_equal(
             found(&f, cases[i].namespace, cases[i].labels, cases[i].namespace_labels, &terms),
@@ -151,11 +160,42 @@ static void no_affinity_to_pods_is_none(void **state)
     object_unref(o);
 }
 
+/* The topology key of a term: who finds it changes with the nodes, not with the pods. */
+static void found_while_a_node_carries_the_key(void **state)
+{
+    (void)state;
+    struct fixture f;
+    running_terms terms = {0};
+    fixture_init(&f, NULL, NULL);
+    const struct affinity_terms *index = &f.engine->cluster.affinity_terms;
+    fixture_add(&f, pod_on("p", "n", SELECTS("{\"app\":\"web\"}")));
+    fixture_add(&f, pod_on("q", "n", SELECTS("{\"app\":\"web\"}") "," SELECTS("{}")));
+    assert_int_equal(index->n[AFFINITY_MUST], 0);
+    assert_int_equal(index->buckets.n, 0);
+    assert_int_equal(found(&f, "default", "{\"app\":\"web\"}", "{}", &terms), 0);
+    add_zone(&f);
+    assert_int_equal(index->n[AFFINITY_MUST], 2);
+    assert_int_equal(found(&f, "default", "{\"app\":\"web\"}", "{}", &terms), 2);
+    fixture_delete(&f, fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"zoned\"}}"));
+    assert_int_equal(index->n[AFFINITY_MUST], 0);
+    assert_int_equal(index->buckets.n, 0);
+    assert_int_equal(found(&f, "default", "{\"app\":\"web\"}", "{}", &terms), 0);
+    fixture_delete(&f, pod_on("q", "n", SELECTS("{\"app\":\"web\"}") "," SELECTS("{}")));
+    add_zone(&f);
+    assert_int_equal(found(&f, "default", "{\"app\":\"web\"}", "{}", &terms), 1);
+    fixture_delete(&f, pod_on("p", "n", SELECTS("{\"app\":\"web\"}")));
+    assert_int_equal(index->keys.n, 0);
+    assert_int_equal(index->buckets.n, 0);
+    vec_release(&terms);
+    fixture_release(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_terms_are_one),
         cmocka_unit_test(found_by_whom_they_mean),
+        cmocka_unit_test(found_while_a_node_carries_the_key),
         cmocka_unit_test(a_wrong_term_spoils_its_kind),
         cmocka_unit_test(no_affinity_to_pods_is_none),
     };

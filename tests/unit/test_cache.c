@@ -543,7 +543,7 @@ static void absurd_requests_wrap_and_come_back(void **state)
     assert_int_equal(n->requested.milli_cpu, 0);
     assert_int_equal(n->requested.memory, 0);
     assert_int_equal(n->requested.ephemeral_storage, 0);
-    assert_int_equal(n->requested.scalars.v[0].amount, 0);
+    assert_int_equal(n->requested.scalars.n, 0);
     assert_int_equal(n->nonzero_milli_cpu, cache_pod(&b.c, STR("p"))->pod->nonzero_milli_cpu);
     buf_release(&spec);
     bench_release(&b);

@@ -294,6 +294,27 @@ static void the_one_not_asked_for_longest_goes(void **state)
     pod_stream_release(&s);
 }
 
+/* Selections of pods that are gone do not slow down those that come and go. */
+static void what_nobody_asks_for_is_not_kept_up(void **state)
+{
+    (void)state;
+    struct rand r;
+    struct pod_stream s;
+    rand_seed(&r, 1);
+    pod_stream_init(&s, &r);
+    (void)ask(&s, "app=asked");
+    (void)ask(&s, "app!=nobody-asks");
+    for (int i = 0; i < 2000; i++) {
+        set_pod(&s, "p", "\"app\":\"asked\"", "n");
+        pod_counts_trim(&s.cluster.pod_counts);
+        assert_int_equal(pod_count_at(ask(&s, "app=asked"), 0), 1);
+    }
+    assert_int_equal(s.cluster.pod_counts.by_key.n, 1);
+    /* Counted again when asked for. */
+    assert_int_equal(pod_count_at(ask(&s, "app!=nobody-asks"), 0), 1);
+    pod_stream_release(&s);
+}
+
 /* Nothing is left of pods and selections that are gone. */
 static void nothing_piles_up(void **state)
 {
@@ -329,6 +350,7 @@ int main(void)
         cmocka_unit_test(however_many_pods_moved_meanwhile),
         cmocka_unit_test(small_selections_are_cheap),
         cmocka_unit_test(the_one_not_asked_for_longest_goes),
+        cmocka_unit_test(what_nobody_asks_for_is_not_kept_up),
         cmocka_unit_test(nothing_piles_up),
     };
     return cmocka_run_group_tests_name("pod_counts", tests, NULL, NULL);

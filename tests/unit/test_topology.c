@@ -48,6 +48,14 @@ static bool counts_are_right(const struct pod_stream *s, const struct topology *
     return n_used == t->n_used;
 }
 
+static bool is_carried(const struct pod_stream *s, struct str key)
+{
+    for (size_t i = 0; i < s->cache.columns.n; i++)
+        if (label_at(s, i, key))
+            return true;
+    return false;
+}
+
 static bool follows_the_nodes(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
@@ -59,16 +67,13 @@ static bool follows_the_nodes(struct rand *r, size_t size, void *ctx)
         pod_stream_step(&s);
         if (rand_below(r, 4))
             continue;
-        /* Now and then so many keys that some have to go. */
-        size_t n = rand_below(r, 20) ? 1 : TOPOLOGIES_MAX + 20;
-        for (size_t k = 0; ok && k < n; k++) {
-            snprintf(key, sizeof(key), "key%d",
-                     (int)rand_below(r, n == 1 ? STREAM_KEYS + 1 : TOPOLOGIES_MAX * 2));
-            const struct topology *t = topologies_get(&s.cluster.topologies, str_of(key));
-            ok = str_is(t->key, key) && domains_are_right(&s, t) && counts_are_right(&s, t);
-        }
+        snprintf(key, sizeof(key), "key%d", (int)rand_below(r, STREAM_KEYS + 1));
+        const struct topology *t = topologies_get(&s.cluster.topologies, str_of(key));
+        ok = is_carried(&s, str_of(key))
+                 ? str_is(t->key, key) && domains_are_right(&s, t) && counts_are_right(&s, t)
+                 : topology_is_none(t) && t->n_nodes == 0 && t->n_domains == 1;
+        ok = ok && topologies_find(&s.cluster.topologies, str_of(key)) == t;
         topologies_trim(&s.cluster.topologies);
-        ok = ok && s.cluster.topologies.by_key.n <= TOPOLOGIES_MAX;
     }
     pod_stream_release(&s);
     return ok;
@@ -124,13 +129,12 @@ static bool derived_follow(struct rand *r, size_t size, void *ctx)
         snprintf(other, sizeof(other), "key%d", (int)rand_below(r, STREAM_KEYS));
         snprintf(name, sizeof(name), "%s %s", key, other);
         /* Now and then the base is forgotten, and comes back with other numbers. */
-        if (rand_below(r, 8) == 0)
-            for (size_t k = 0; k <= TOPOLOGIES_MAX; k++) {
-                char nobody[16];
-                snprintf(nobody, sizeof(nobody), "no%zu", k);
-                (void)topologies_get(&s.cluster.topologies, str_of(nobody));
-            }
-        topologies_trim(&s.cluster.topologies);
+        if (rand_below(r, 8) == 0) {
+            topologies_release(&s.cluster.topologies);
+            uint64_t last = s.cluster.topologies.next_id;
+            topologies_init(&s.cluster.topologies, &s.cache, &s.cluster.label_keys);
+            s.cluster.topologies.next_id = last;
+        }
         struct rule rule = {&s, topologies_get(&s.cluster.topologies, str_of(key)), str_of(other)};
         ok = derived_is_right(
             &s, &rule,
@@ -189,19 +193,102 @@ static void numbers_are_given_out_again(void **state)
     pod_stream_release(&s);
 }
 
-static void a_key_that_no_node_has_costs_no_column(void **state)
+/* --- many keys -------------------------------------------------------------------------------- */
+
+static void set_node(struct pod_stream *s, const char *name, const char *labels)
+{
+    struct object *o =
+        fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"%s\",\"labels\":{%s}}}", name, labels);
+    cache_set_node(&s->cache, o);
+    object_unref(o);
+}
+
+static void keys_that_no_node_has_cost_nothing(void **state)
 {
     (void)state;
     struct rand r;
     struct pod_stream s;
     rand_seed(&r, 1);
     pod_stream_init(&s, &r);
-    for (size_t i = 0; i < 200; i++)
-        pod_stream_step(&s);
-    const struct topology *t = topologies_get(&s.cluster.topologies, STR("nobody/has-it"));
-    assert_null(t->domain);
-    assert_int_equal(topology_domain(t, 0), 0);
-    assert_int_equal(t->n_domains, 1);
+    set_node(&s, "here", "\"rack\":\"a\"");
+    const struct topology *none = topologies_get(&s.cluster.topologies, STR("nobody/has-it"));
+    assert_null(none->domain);
+    assert_int_equal(topology_domain(none, 0), 0);
+    assert_int_equal(none->n_domains, 1);
+    for (int i = 0; i < 10000; i++) {
+        char key[32];
+        snprintf(key, sizeof(key), "nobody/has-%d", i);
+        assert_ptr_equal(topologies_get(&s.cluster.topologies, str_of(key)), none);
+    }
+    assert_int_equal(s.cluster.topologies.by_key.n, 0);
+    /* As soon as a node has it, it is a topology, until no node has it any more. */
+    set_node(&s, "here", "\"nobody/has-1\":\"a\"");
+    const struct topology *t = topologies_get(&s.cluster.topologies, STR("nobody/has-1"));
+    assert_false(topology_is_none(t));
+    assert_int_equal(t->n_nodes, 1);
+    assert_ptr_equal(topologies_get(&s.cluster.topologies, STR("rack")), none);
+    cache_remove_node(&s.cache, STR("here"));
+    assert_ptr_equal(topologies_get(&s.cluster.topologies, STR("nobody/has-1")), none);
+    assert_int_equal(s.cluster.label_keys.by_key.n, 0);
+    pod_stream_release(&s);
+}
+
+/* Keys that few nodes have: however many nodes there are, they have no column. */
+static void keys_that_few_nodes_have_have_no_column(void **state)
+{
+    (void)state;
+    struct rand r;
+    struct pod_stream s;
+    char name[32], labels[64];
+    rand_seed(&r, 1);
+    pod_stream_init(&s, &r);
+    for (int i = 0; i < 500; i++) {
+        snprintf(name, sizeof(name), "n%d", i);
+        snprintf(labels, sizeof(labels), "\"host\":\"%d\",\"own-%d\":\"%d\"", i, i, i);
+        set_node(&s, name, labels);
+    }
+    for (int i = 0; i < 500; i++) {
+        snprintf(name, sizeof(name), "own-%d", i);
+        const struct topology *t = topologies_get(&s.cluster.topologies, str_of(name));
+        assert_null(t->domain);
+        assert_int_equal(t->n_nodes, 1);
+        assert_true(domains_are_right(&s, t));
+    }
+    assert_true(s.cluster.topologies.bytes < 500 * 1024);
+    const struct topology *hosts = topologies_get(&s.cluster.topologies, STR("host"));
+    assert_non_null(hosts->domain);
+    assert_true(domains_are_right(&s, hosts));
+    pod_stream_release(&s);
+}
+
+/* More than is kept: those asked for longest ago go, the others stay. */
+static void what_is_too_much_goes(void **state)
+{
+    (void)state;
+    struct rand r;
+    struct pod_stream s;
+    struct buf labels = BUF_INIT;
+    char key[32];
+    rand_seed(&r, 1);
+    pod_stream_init(&s, &r);
+    /* Long values: 100 keys of 300 nodes are more than TOPOLOGIES_MAX_BYTES. */
+    for (int i = 0; i < 300; i++) {
+        buf_clear(&labels);
+        for (int k = 0; k < 100; k++)
+            buf_add_printf(&labels, "%s\"k%d\":\"%d%0600d\"", k ? "," : "", k, i, 0);
+        snprintf(key, sizeof(key), "n%d", i);
+        set_node(&s, key, buf_cstr(&labels));
+    }
+    for (int k = 0; k < 100; k++) {
+        snprintf(key, sizeof(key), "k%d", k);
+        assert_true(domains_are_right(&s, topologies_get(&s.cluster.topologies, str_of(key))));
+    }
+    assert_true(s.cluster.topologies.bytes > TOPOLOGIES_MAX_BYTES);
+    topologies_trim(&s.cluster.topologies);
+    assert_true(s.cluster.topologies.bytes <= TOPOLOGIES_MAX_BYTES);
+    assert_null(topologies_find(&s.cluster.topologies, STR("k0")));
+    assert_non_null(topologies_find(&s.cluster.topologies, STR("k99")));
+    buf_release(&labels);
     pod_stream_release(&s);
 }
 
@@ -212,7 +299,9 @@ int main(void)
         cmocka_unit_test(derived_ones_follow_their_rule),
         cmocka_unit_test(it_starts_over_where_the_journal_is_too_short),
         cmocka_unit_test(numbers_are_given_out_again),
-        cmocka_unit_test(a_key_that_no_node_has_costs_no_column),
+        cmocka_unit_test(keys_that_no_node_has_cost_nothing),
+        cmocka_unit_test(keys_that_few_nodes_have_have_no_column),
+        cmocka_unit_test(what_is_too_much_goes),
     };
     return cmocka_run_group_tests_name("topology", tests, NULL, NULL);
 }

@@ -3,13 +3,16 @@
 
 /* --- the pod's own ---------------------------------------------------------------------------- */
 
+/* NULL: no node carries the key, so that it binds nobody. */
 static struct bond *add(struct bonds *b, enum bond_kind kind, struct str topology_key)
 {
+    const struct topology *t = topologies_get(&b->cluster->topologies, topology_key);
     struct bond *bond = &b->v[b->n];
+    if (topology_is_none(t))
+        return NULL;
     b->too_many = b->too_many || b->n == BONDS_MAX;
     b->n += b->n < BONDS_MAX;
-    *bond = (struct bond){kind, topologies_get(&b->cluster->topologies, topology_key),
-                          .selector = {.nothing = true}};
+    *bond = (struct bond){kind, t, .selector = {.nothing = true}};
     return bond;
 }
 
@@ -19,14 +22,19 @@ static void add_spread(struct bonds *b, const struct topology_spread_constraint 
     if (!str_is(c->when_unsatisfiable, "DoNotSchedule") ||
         selector_compile(c->label_selector, &b->arena, &selector, NULL) < 0)
         return;
-    add(b, BOND_SPREAD, c->topology_key)->selector = selector;
+    struct bond *bond = add(b, BOND_SPREAD, c->topology_key);
+    if (bond)
+        bond->selector = selector;
 }
 
 static void add_terms(struct bonds *b, enum affinity_kind terms, enum bond_kind kind)
 {
     const struct affinity_set *set = b->pod->affinity;
-    for (size_t i = 0; set && i < set->of[terms].n; i++)
-        add(b, kind, set->of[terms].v[i].topology_key)->term = &set->of[terms].v[i];
+    for (size_t i = 0; set && i < set->of[terms].n; i++) {
+        struct bond *bond = add(b, kind, set->of[terms].v[i].topology_key);
+        if (bond)
+            bond->term = &set->of[terms].v[i];
+    }
 }
 
 void bonds_init(struct bonds *b, struct cluster *cluster, const struct berth_pod *pod)
@@ -73,14 +81,13 @@ static bool is_about(const struct bonds *b, const struct bond *bond, const struc
     return false;
 }
 
-/* The number of the bond by which others want to be far from the pod in this topology. */
-static size_t existing(struct bonds *b, struct str topology_key)
+/* The bond, as a bit, by which others want to be far from the pod in this topology. */
+static uint64_t existing(struct bonds *b, struct str topology_key)
 {
     for (size_t i = 0; i < b->n; i++)
         if (b->v[i].kind == BOND_EXISTING && str_eq(b->v[i].topology->key, topology_key))
-            return i;
-    add(b, BOND_EXISTING, topology_key);
-    return b->n - 1;
+            return UINT64_C(1) << i;
+    return add(b, BOND_EXISTING, topology_key) ? UINT64_C(1) << (b->n - 1) : 0;
 }
 
 static uint64_t existing_of(struct bonds *b, const struct berth_pod *other)
@@ -90,7 +97,7 @@ static uint64_t existing_of(struct bonds *b, const struct berth_pod *other)
     for (size_t i = 0; set && i < set->of[AFFINITY_REQUIRED_ANTI].n; i++) {
         const struct affinity_term *term = &set->of[AFFINITY_REQUIRED_ANTI].v[i];
         if (affinity_term_matches(term, &b->pod->pod->metadata, namespace_labels(b, b->pod)))
-            bits |= UINT64_C(1) << existing(b, term->topology_key);
+            bits |= existing(b, term->topology_key);
     }
     return bits;
 }

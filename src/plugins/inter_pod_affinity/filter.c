@@ -3,6 +3,7 @@
  * Where a pod may go. PreFilter paints three sets of nodes, those that each rule refuses, from the
  * pods that matter and the domains they run in; filtering is a look at the sets.
  */
+#include "engine/domain_slots.h"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
 static const enum berth_code codes[REFUSALS] = {
@@ -24,11 +25,11 @@ static void begin_plan(struct inter_pod_affinity *self)
     plan->counted = false;
 }
 
-static bool paint(struct inter_pod_affinity *self, const struct topology *t,
+static bool paint(struct inter_pod_affinity *self, struct topology *t,
                   const struct slot_counts *pods, uint64_t *out)
 {
-    const struct domain_slots *d = domain_sets_get(&self->domain_sets, t, self->filter.n_slots);
-    return domain_slots_paint(d, t, pods->slots, pods->n, out);
+    return topologies_paint(&self->cluster->topologies, t, self->filter.n_slots, pods->slots,
+                            pods->n, out);
 }
 
 /* Nodes in the domains of pods that want to be far from this one. True where there are any. */
@@ -72,15 +73,12 @@ static void plan_affinity(struct inter_pod_affinity *self)
     uint64_t *reached = arena_array(&plan->arena, uint64_t, words);
     bool any = false;
     for (size_t i = 0; i < own->terms.n; i++) {
-        const struct domain_slots *d =
-            domain_sets_get(&self->domain_sets, own->topologies[i], plan->n_slots);
         memset(reached, 0, words * sizeof(*reached));
-        any |=
-            domain_slots_paint(d, own->topologies[i], count->slots.slots, count->slots.n, reached);
-        for (size_t w = 0; w < words; w++) {
-            missing[w] |= ~d->labelled[w];
+        any |= paint(self, own->topologies[i], &count->slots, reached);
+        topologies_paint_others(&self->cluster->topologies, own->topologies[i], plan->n_slots,
+                                missing);
+        for (size_t w = 0; w < words; w++)
             refused[w] |= ~reached[w];
-        }
     }
     if (!any && plan->may_be_first)
         plan->refused[REFUSAL_AFFINITY] = missing;
@@ -111,10 +109,14 @@ enum berth_code ipa_pre_filter(void *ctx, struct berth_cycle *cycle, const struc
     begin_plan(self);
     if (!plan_existing(self, pod) && !has_own)
         return BERTH_SKIP;
-    own_terms_make(self, set, AFFINITY_REQUIRED, &plan->arena, &plan->required);
-    own_terms_make(self, set, AFFINITY_REQUIRED_ANTI, &plan->arena, &plan->anti);
+    plan->unreachable =
+        !own_terms_make(self, set, AFFINITY_REQUIRED, &plan->arena, &plan->required);
+    (void)own_terms_make(self, set, AFFINITY_REQUIRED_ANTI, &plan->arena, &plan->anti);
     plan->may_be_first = is_own(&plan->required, pod);
-    if (plan->required.terms.n)
+    if (plan->unreachable)
+        memset(plan->refused[REFUSAL_AFFINITY], 0xff,
+               BITSET_WORDS(plan->n_slots) * sizeof(uint64_t));
+    else if (plan->required.terms.n)
         plan_affinity(self);
     plan_anti_affinity(self);
     self->host->state_write(cycle, self->filter_state, filter_state_new(self, plan->attempt),

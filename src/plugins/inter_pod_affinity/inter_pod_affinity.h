@@ -14,7 +14,7 @@
 
 #include "engine/cluster.h"
 #include "plugins/args_table.h"
-#include "plugins/inter_pod_affinity/domain_slots.h"
+#include "plugins/inter_pod_affinity/topology_places.h"
 #include "plugins/plugin_base.h"
 
 /* Why a node is refused, in the order in which it is looked at. */
@@ -27,11 +27,15 @@ enum refusal {
 
 /* Pods by domain of the topology keys in question; see what_if.c. */
 struct pair_counts {
-    VEC(struct key_counts) keys;
-    size_t n_pairs; /* of key and value that have pods */
+    struct topology_places keys;
+    VEC(struct key_counts) counts; /* by place of the key */
+    size_t n_pairs;                /* of key and value that have pods */
 };
 
-/* The waiting pod's own terms of one kind, namespaces told by their labels included. */
+/*
+ * The waiting pod's own terms of one kind, namespaces told by their labels included, and without
+ * those whose topology key no node carries.
+ */
 struct own_terms {
     LIST(struct pod_term) terms;
     struct topology **topologies; /* by term */
@@ -42,6 +46,7 @@ struct filter_plan {
     uint64_t attempt;
     struct arena arena; /* all of the below */
     struct own_terms required, anti;
+    bool unreachable;  /* a required term has a topology key that no node carries */
     bool may_be_first; /* it satisfies its own required affinity */
     size_t n_slots;
     uint64_t *refused[REFUSALS]; /* sets of slots; of nodes that are not there they say nothing */
@@ -50,17 +55,12 @@ struct filter_plan {
     struct pair_counts counts[REFUSALS];
 };
 
-/* The sum of weights in each domain of a topology. */
-struct key_scores {
-    const struct topology *topology;
-    int64_t *by_domain; /* [0] is 0 */
-};
-
 /* What PreScore found out. */
 struct score_plan {
     uint64_t attempt;
     struct arena arena;
-    VEC(struct key_scores) keys; /* those that say something about any node */
+    struct topology_places keys; /* those that say something about any node */
+    VEC(int64_t *) scores;       /* by place of the key: the sum of weights by domain; [0] is 0 */
 };
 
 struct inter_pod_affinity_args {
@@ -81,7 +81,6 @@ struct inter_pod_affinity {
     uint64_t attempts;
     struct filter_plan filter;
     struct score_plan score;
-    struct domain_sets domain_sets;
     running_terms found; /* scratch */
 };
 
@@ -89,8 +88,8 @@ struct inter_pod_affinity {
 
 /* The pods that a waiting pod's term means. Valid for this attempt. */
 struct pod_term own_term(struct inter_pod_affinity *self, const struct affinity_term *term);
-/* All of a kind; set NULL: none. */
-void own_terms_make(struct inter_pod_affinity *self, const struct affinity_set *set,
+/* All of a kind; set NULL: none. False: some have a topology key that no node carries. */
+bool own_terms_make(struct inter_pod_affinity *self, const struct affinity_set *set,
                     enum affinity_kind kind, struct arena *a, struct own_terms *ret_own);
 /* The labels of a pod's namespace; none where the namespace is not known. */
 const str_map *namespace_labels(const struct inter_pod_affinity *self, const struct pod *pod);
@@ -137,7 +136,9 @@ enum berth_hint ipa_after_node_change(void *self, const struct berth_pod *pod,
 struct filter_state {
     struct inter_pod_affinity *self;
     uint64_t attempt;
-    VEC(struct count_change) changes;
+    VEC(struct count_change *) changes;
+    struct map by_key;  /* → struct count_change; empty while there are few */
+    struct arena arena; /* of the changes */
 };
 
 struct filter_state *filter_state_new(struct inter_pod_affinity *self, uint64_t attempt);

@@ -36,14 +36,19 @@ struct pod_term own_term(struct inter_pod_affinity *self, const struct affinity_
     return own;
 }
 
-void own_terms_make(struct inter_pod_affinity *self, const struct affinity_set *set,
+bool own_terms_make(struct inter_pod_affinity *self, const struct affinity_set *set,
                     enum affinity_kind kind, struct arena *a, struct own_terms *ret_own)
 {
-    size_t n = set ? set->of[kind].n : 0;
-    *ret_own = (struct own_terms){.terms = {arena_array(a, struct pod_term, n), n},
-                                  .topologies = arena_array(a, struct topology *, n)};
+    size_t n = set ? set->of[kind].n : 0, kept = 0;
+    struct pod_term *terms = arena_array(a, struct pod_term, n);
+    struct topology **topologies = arena_array(a, struct topology *, n);
     for (size_t i = 0; i < n; i++) {
-        ret_own->terms.v[i] = own_term(self, &set->of[kind].v[i]);
-        ret_own->topologies[i] = topology_of(self, set->of[kind].v[i].topology_key);
+        struct topology *t = topology_of(self, set->of[kind].v[i].topology_key);
+        if (!topology_is_none(t)) {
+            terms[kept] = own_term(self, &set->of[kind].v[i]);
+            topologies[kept++] = t;
+        }
     }
+    *ret_own = (struct own_terms){.terms = {terms, kept}, .topologies = topologies};
+    return kept == n;
 }

@@ -67,12 +67,14 @@ static int read_args(struct inter_pod_affinity *self, struct berth_str text,
 static void destroy(void *ctx)
 {
     struct inter_pod_affinity *self = ctx;
-    for (int i = 0; i < REFUSALS; i++)
-        vec_release(&self->filter.counts[i].keys);
+    for (int i = 0; i < REFUSALS; i++) {
+        topology_places_release(&self->filter.counts[i].keys);
+        vec_release(&self->filter.counts[i].counts);
+    }
     arena_release(&self->filter.arena);
-    vec_release(&self->score.keys);
+    topology_places_release(&self->score.keys);
+    vec_release(&self->score.scores);
     arena_release(&self->score.arena);
-    domain_sets_release(&self->domain_sets);
     vec_release(&self->found);
     free(self);
 }

@@ -18,19 +18,18 @@ static bool touches(const struct topology *t, const struct slot_counts *pods)
 
 static int64_t *scores_of(struct score_plan *plan, const struct topology *t)
 {
-    for (size_t i = 0; i < plan->keys.n; i++)
-        if (plan->keys.v[i].topology == t)
-            return plan->keys.v[i].by_domain;
-    struct key_scores key = {t, arena_array(&plan->arena, int64_t, t->n_domains)};
-    vec_push(&plan->keys, key);
-    return key.by_domain;
+    size_t place = topology_places_find(&plan->keys, t);
+    if (place != TOPOLOGY_PLACE_NONE)
+        return plan->scores.v[place];
+    topology_places_add(&plan->keys, t);
+    vec_push(&plan->scores, arena_array(&plan->arena, int64_t, t->n_domains));
+    return vec_last(&plan->scores);
 }
 
 /* Every one of the pods adds the weight to its domain. A weight of 0 says something, too. */
-static void add_weight(struct inter_pod_affinity *self, struct str topology_key,
+static void add_weight(struct inter_pod_affinity *self, const struct topology *t,
                        const struct slot_counts *pods, int64_t weight)
 {
-    const struct topology *t = topology_of(self, topology_key);
     if (!touches(t, pods))
         return;
     int64_t *scores = scores_of(&self->score, t);
@@ -52,10 +51,13 @@ static void add_own(struct inter_pod_affinity *self, const struct affinity_set *
 {
     for (size_t i = 0; i < set->of[kind].n; i++) {
         const struct affinity_term *term = &set->of[kind].v[i];
+        const struct topology *t = topology_of(self, term->topology_key);
+        if (topology_is_none(t))
+            continue;
         struct pod_term own = own_term(self, term);
         struct pod_selection selection = {.terms = {&own, 1}};
         const struct pod_count *count = pod_counts_get(&self->cluster->pod_counts, &selection);
-        add_weight(self, term->topology_key, &count->slots, signed_weight(kind, term->weight));
+        add_weight(self, t, &count->slots, signed_weight(kind, term->weight));
     }
 }
 
@@ -69,7 +71,7 @@ static void add_existing(struct inter_pod_affinity *self, const struct berth_pod
         bool hard = running->kind == AFFINITY_REQUIRED;
         if (hard && self->hard_weight <= 0)
             continue;
-        add_weight(self, running->term.topology_key, &running->pods,
+        add_weight(self, topology_of(self, running->term.topology_key), &running->pods,
                    hard ? self->hard_weight : signed_weight(running->kind, running->term.weight));
     }
 }
@@ -92,6 +94,13 @@ static enum berth_code fail_to_parse(const struct inter_pod_affinity *self, stru
     return BERTH_ERROR;
 }
 
+static void begin_plan(struct score_plan *plan)
+{
+    arena_reset(&plan->arena);
+    topology_places_clear(&plan->keys);
+    vec_clear(&plan->scores);
+}
+
 enum berth_code ipa_pre_score(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
                               const uint32_t *slots, size_t n, struct berth_status *status)
 {
@@ -106,14 +115,13 @@ enum berth_code ipa_pre_score(void *ctx, struct berth_cycle *cycle, const struct
         return fail_to_parse(self, pod->affinity->error, status);
     if (!has_own && !self->cluster->affinity_terms.n[AFFINITY_MAY])
         return BERTH_SKIP;
-    arena_reset(&plan->arena);
-    vec_clear(&plan->keys);
+    begin_plan(plan);
     if (has_own) {
         add_own(self, pod->affinity, AFFINITY_PREFERRED);
         add_own(self, pod->affinity, AFFINITY_PREFERRED_ANTI);
     }
     add_existing(self, pod);
-    if (!plan->keys.n)
+    if (!plan->scores.n)
         return BERTH_SKIP;
     plan->attempt = ++self->attempts;
     uint64_t *whose = self->host->cycle_alloc(cycle, sizeof(*whose));
@@ -145,12 +153,23 @@ enum berth_code ipa_score(void *ctx, const struct berth_cycle *cycle, const stru
     int64_t score = 0;
     if (!has_plan(self, cycle, status))
         return BERTH_ERROR;
-    for (size_t i = 0; i < self->score.keys.n; i++) {
-        const struct key_scores *key = &self->score.keys.v[i];
-        score = go_add(score, key->by_domain[topology_domain(key->topology, node->slot)]);
+    for (size_t i = 0; i < self->score.scores.n; i++) {
+        uint32_t domain = topology_domain(self->score.keys.all.v[i], node->slot);
+        score = go_add(score, self->score.scores.v[i][domain]);
     }
     *ret_score = score;
     return BERTH_SUCCESS;
+}
+
+static void add_scores(const struct topology *t, const int64_t *by_domain,
+                       struct berth_score_batch *batch)
+{
+    const uint32_t *domain = t->domain;
+    /* A column is as long as the cache's. */
+    for (size_t i = 0; domain && i < batch->n; i++)
+        batch->scores[i] = go_add(batch->scores[i], by_domain[domain[batch->slots[i]]]);
+    for (size_t i = 0; !domain && i < batch->n; i++)
+        batch->scores[i] = go_add(batch->scores[i], by_domain[topology_domain(t, batch->slots[i])]);
 }
 
 enum berth_code ipa_score_many(void *ctx, const struct berth_cycle *cycle,
@@ -162,13 +181,8 @@ enum berth_code ipa_score_many(void *ctx, const struct berth_cycle *cycle,
     if (!has_plan(self, cycle, status))
         return BERTH_ERROR;
     memset(batch->scores, 0, batch->n * sizeof(*batch->scores));
-    for (size_t k = 0; k < self->score.keys.n; k++) {
-        const struct key_scores *key = &self->score.keys.v[k];
-        const uint32_t *domain = key->topology->domain;
-        /* Who has a score is in a domain, so there is a column; it is as long as the cache's. */
-        for (size_t i = 0; i < batch->n; i++)
-            batch->scores[i] = go_add(batch->scores[i], key->by_domain[domain[batch->slots[i]]]);
-    }
+    for (size_t k = 0; k < self->score.scores.n; k++)
+        add_scores(self->score.keys.all.v[k], self->score.scores.v[k], batch);
     return BERTH_SUCCESS;
 }
 

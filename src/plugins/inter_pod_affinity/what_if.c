@@ -9,17 +9,24 @@
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
 struct key_counts {
-    const struct topology *topology;
     size_t n_domains;
     int64_t *by_domain;
 };
 
-struct count_change {
-    enum refusal which;
-    const struct topology *topology;
+/* Where a count changes. No padding: its bytes are a key. */
+struct change_key {
+    uint64_t topology; /* its id */
+    uint32_t which;    /* enum refusal */
     uint32_t domain;
+};
+
+struct count_change {
+    struct change_key key;
+    const struct topology *topology;
     int64_t by;
 };
+
+#define FEW_CHANGES 8 /* so many are looked through faster than looked up */
 
 /* --- the cycle state -------------------------------------------------------------------------- */
 
@@ -28,7 +35,42 @@ struct filter_state *filter_state_new(struct inter_pod_affinity *self, uint64_t 
     struct filter_state *state = xnew(struct filter_state);
     state->self = self;
     state->attempt = attempt;
+    arena_init(&state->arena, 0);
     return state;
+}
+
+/* --- changes ---------------------------------------------------------------------------------- */
+
+static struct str key_bytes(const struct change_key *key)
+{
+    return (struct str){(const char *)key, sizeof(*key)};
+}
+
+static struct count_change *find_change(const struct filter_state *state, struct change_key key)
+{
+    if (state->by_key.n)
+        return map_get(&state->by_key, key_bytes(&key));
+    for (size_t i = 0; i < state->changes.n; i++)
+        if (memcmp(&state->changes.v[i]->key, &key, sizeof(key)) == 0)
+            return state->changes.v[i];
+    return NULL;
+}
+
+static void index_change(struct filter_state *state, struct count_change *c)
+{
+    map_put(&state->by_key, key_bytes(&c->key), c);
+}
+
+static void add_change(struct filter_state *state, struct count_change change)
+{
+    struct count_change *c = arena_new(&state->arena, struct count_change);
+    *c = change;
+    vec_push(&state->changes, c);
+    if (state->by_key.n)
+        index_change(state, c);
+    else if (state->changes.n > FEW_CHANGES)
+        for (size_t i = 0; i < state->changes.n; i++)
+            index_change(state, state->changes.v[i]);
 }
 
 void *filter_state_clone(const void *data)
@@ -36,7 +78,7 @@ void *filter_state_clone(const void *data)
     const struct filter_state *from = data;
     struct filter_state *state = filter_state_new(from->self, from->attempt);
     for (size_t i = 0; i < from->changes.n; i++)
-        vec_push(&state->changes, from->changes.v[i]);
+        add_change(state, *from->changes.v[i]);
     return state;
 }
 
@@ -44,6 +86,8 @@ void filter_state_free(void *data)
 {
     struct filter_state *state = data;
     vec_release(&state->changes);
+    map_release(&state->by_key);
+    arena_release(&state->arena);
     free(state);
 }
 
@@ -61,21 +105,21 @@ struct filter_state *filter_state_read(const struct inter_pod_affinity *self,
 
 /* --- counting --------------------------------------------------------------------------------- */
 
-static struct key_counts *find_key(const struct pair_counts *p, const struct topology *t)
+static const struct key_counts *find_key(const struct pair_counts *p, const struct topology *t)
 {
-    for (size_t i = 0; i < p->keys.n; i++)
-        if (p->keys.v[i].topology == t)
-            return &p->keys.v[i];
-    return NULL;
+    size_t place = topology_places_find(&p->keys, t);
+    return place == TOPOLOGY_PLACE_NONE ? NULL : &p->counts.v[place];
 }
 
 static void count_pods(struct filter_plan *plan, enum refusal which, const struct topology *t,
                        const struct slot_counts *pods)
 {
     struct pair_counts *p = &plan->counts[which];
-    if (!find_key(p, t))
-        vec_push(&p->keys, (struct key_counts){t, t->n_domains,
-                                               arena_array(&plan->arena, int64_t, t->n_domains)});
+    if (!find_key(p, t)) {
+        topology_places_add(&p->keys, t);
+        vec_push(&p->counts, (struct key_counts){t->n_domains,
+                                                 arena_array(&plan->arena, int64_t, t->n_domains)});
+    }
     int64_t *by_domain = find_key(p, t)->by_domain;
     for (size_t i = 0; i < pods->n; i++)
         by_domain[topology_domain(t, pods->slots[i])] += pods->counts[i];
@@ -84,9 +128,9 @@ static void count_pods(struct filter_plan *plan, enum refusal which, const struc
 
 static void count_pairs(struct pair_counts *p)
 {
-    for (size_t i = 0; i < p->keys.n; i++)
-        for (size_t d = 0; d < p->keys.v[i].n_domains; d++)
-            p->n_pairs += p->keys.v[i].by_domain[d] != 0;
+    for (size_t i = 0; i < p->counts.n; i++)
+        for (size_t d = 0; d < p->counts.v[i].n_domains; d++)
+            p->n_pairs += p->counts.v[i].by_domain[d] != 0;
 }
 
 static void count_existing(struct inter_pod_affinity *self, const struct berth_pod *pod)
@@ -115,12 +159,13 @@ static void make_counts(struct inter_pod_affinity *self, const struct berth_pod 
     if (plan->counted)
         return;
     for (int i = 0; i < REFUSALS; i++) {
-        vec_clear(&plan->counts[i].keys);
+        topology_places_clear(&plan->counts[i].keys);
+        vec_clear(&plan->counts[i].counts);
         plan->counts[i].n_pairs = 0;
     }
     plan->namespace_labels = namespace_labels(self, pod->pod);
     count_existing(self, pod);
-    if (plan->required.terms.n)
+    if (plan->required.terms.n && !plan->unreachable)
         count_own(self, REFUSAL_AFFINITY, &plan->required, 0, plan->required.terms.n);
     for (size_t i = 0; i < plan->anti.terms.n; i++)
         count_own(self, REFUSAL_ANTI_AFFINITY, &plan->anti, i, i + 1);
@@ -145,25 +190,20 @@ static void change_count(const struct move *m, enum refusal which, const struct 
     uint32_t domain = topology_domain(t, m->node->slot);
     if (!domain)
         return;
-    for (size_t i = 0; i < state->changes.n; i++) {
-        struct count_change *c = &state->changes.v[i];
-        if (c->which == which && c->topology == t && c->domain == domain) {
-            c->by += m->by;
-            return;
-        }
-    }
-    vec_push(&state->changes, (struct count_change){which, t, domain, m->by});
+    struct change_key key = {t->id, which, domain};
+    struct count_change *c = find_change(state, key);
+    if (c)
+        c->by += m->by;
+    else
+        add_change(state, (struct count_change){key, t, m->by});
 }
 
 /* Known from counting, unless the term is of a pod that does not run yet. */
 static const struct topology *topology_counted(const struct inter_pod_affinity *self,
                                                struct str key)
 {
-    const struct pair_counts *p = &self->filter.counts[REFUSAL_EXISTING];
-    for (size_t i = 0; i < p->keys.n; i++)
-        if (str_eq(p->keys.v[i].topology->key, key))
-            return p->keys.v[i].topology;
-    return topology_of(self, key);
+    const struct topology *t = topologies_find(&self->cluster->topologies, key);
+    return t ? t : topology_of(self, key);
 }
 
 static void change_existing(const struct move *m, const struct berth_pod *pod)
@@ -195,7 +235,8 @@ static void move(const struct move *m, const struct berth_pod *pod)
     const struct filter_plan *plan = &self->filter;
     make_counts(self, pod);
     change_existing(m, pod);
-    change_own(m, REFUSAL_AFFINITY, &plan->required, 0, plan->required.terms.n);
+    if (!plan->unreachable)
+        change_own(m, REFUSAL_AFFINITY, &plan->required, 0, plan->required.terms.n);
     for (size_t i = 0; i < plan->anti.terms.n; i++)
         change_own(m, REFUSAL_ANTI_AFFINITY, &plan->anti, i, i + 1);
 }
@@ -235,13 +276,8 @@ static int64_t count_before(const struct filter_state *state, enum refusal which
 static int64_t count_now(const struct filter_state *state, enum refusal which,
                          const struct topology *t, uint32_t domain)
 {
-    int64_t count = count_before(state, which, t, domain);
-    for (size_t i = 0; i < state->changes.n; i++) {
-        const struct count_change *c = &state->changes.v[i];
-        if (c->which == which && c->topology == t && c->domain == domain)
-            count += c->by;
-    }
-    return count;
+    const struct count_change *c = find_change(state, (struct change_key){t->id, which, domain});
+    return count_before(state, which, t, domain) + (c ? c->by : 0);
 }
 
 /* Does no pod anywhere satisfy the required affinity? */
@@ -249,10 +285,10 @@ static bool would_be_first(const struct filter_state *state)
 {
     int64_t n = (int64_t)state->self->filter.counts[REFUSAL_AFFINITY].n_pairs;
     for (size_t i = 0; i < state->changes.n; i++) {
-        const struct count_change *c = &state->changes.v[i];
-        if (c->which != REFUSAL_AFFINITY)
+        const struct count_change *c = state->changes.v[i];
+        if (c->key.which != REFUSAL_AFFINITY)
             continue;
-        int64_t before = count_before(state, c->which, c->topology, c->domain);
+        int64_t before = count_before(state, REFUSAL_AFFINITY, c->topology, c->key.domain);
         n += (before + c->by != 0) - (before != 0);
     }
     return n == 0;
@@ -262,6 +298,8 @@ static bool satisfies_affinity(const struct filter_state *state, uint32_t slot)
 {
     const struct filter_plan *plan = &state->self->filter;
     bool reached = true;
+    if (plan->unreachable)
+        return false;
     for (size_t i = 0; i < plan->required.terms.n; i++) {
         const struct topology *t = plan->required.topologies[i];
         uint32_t domain = topology_domain(t, slot);
@@ -292,12 +330,12 @@ static bool is_hated(const struct filter_state *state, const struct topology *t,
 static bool satisfies_existing(const struct filter_state *state, uint32_t slot)
 {
     const struct pair_counts *p = &state->self->filter.counts[REFUSAL_EXISTING];
-    for (size_t i = 0; i < p->keys.n; i++)
-        if (is_hated(state, p->keys.v[i].topology, slot))
+    for (size_t i = 0; i < p->keys.all.n; i++)
+        if (is_hated(state, p->keys.all.v[i], slot))
             return false;
     for (size_t i = 0; i < state->changes.n; i++)
-        if (state->changes.v[i].which == REFUSAL_EXISTING &&
-            is_hated(state, state->changes.v[i].topology, slot))
+        if (state->changes.v[i]->key.which == REFUSAL_EXISTING &&
+            is_hated(state, state->changes.v[i]->topology, slot))
             return false;
     return true;
 }

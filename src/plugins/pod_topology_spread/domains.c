@@ -19,20 +19,29 @@ static bool taints_tolerated(const struct pod *pod, const struct node *node, boo
     return !taints_find_untolerated(taints, pod_tolerations(pod), TAINT_BARS, comparison);
 }
 
-bool spread_node_counts(const struct spread *self, const struct spread_constraint *c,
-                        const struct pod *pod, const struct node *node)
+static bool demands_met(const struct pod *pod, const struct node *node)
 {
-    if (c->honor_affinity && pod_demands_nodes(pod)) {
-        struct arena scratch;
-        struct required_node_affinity affinity;
-        arena_init(&scratch, 0);
-        node_demands_compile(pod, &scratch, &affinity);
-        bool matches = affinity_matches(&affinity, node);
-        arena_release(&scratch);
-        if (!matches)
-            return false;
-    }
-    return !c->honor_taints || taints_tolerated(pod, node, self->comparison_operators);
+    if (!pod_demands_nodes(pod))
+        return true;
+    struct arena scratch;
+    struct required_node_affinity affinity;
+    arena_init(&scratch, 0);
+    node_demands_compile(pod, &scratch, &affinity);
+    bool matches = affinity_matches(&affinity, node);
+    arena_release(&scratch);
+    return matches;
+}
+
+bool spread_node_counts(const struct spread *self, const struct spread_constraint *c,
+                        struct spread_usable *u)
+{
+    if (c->honor_affinity && !u->affinity)
+        u->affinity = demands_met(u->pod, u->node) ? SPREAD_YES : SPREAD_NO;
+    if (c->honor_taints && !u->taints)
+        u->taints =
+            taints_tolerated(u->pod, u->node, self->comparison_operators) ? SPREAD_YES : SPREAD_NO;
+    return !(c->honor_affinity && u->affinity == SPREAD_NO) &&
+           !(c->honor_taints && u->taints == SPREAD_NO);
 }
 
 /* --- the same of all nodes -------------------------------------------------------------------- */
@@ -83,14 +92,25 @@ static const uint64_t *taints_set(struct spread *self, const struct pod *pod)
 
 /* --- counting --------------------------------------------------------------------------------- */
 
+/* What may keep a node from counting for a constraint, as bits. */
+enum { BY_AFFINITY = 1, BY_TAINTS = 2, BY_KEYS = 4, REASONS_ALL = 7 };
+
+/* The nodes that count. */
+struct node_set {
+    const uint64_t *words; /* NULL: not made yet */
+    uint64_t number;
+};
+
 struct counting {
     struct spread *self;
     const struct spread_scope *scope;
     struct arena *arena;
     struct spread_domains *out;
     size_t n_words, n_nodes; /* nodes: those with an object */
+    size_t n_incomplete;     /* topologies that not all nodes are in */
     const uint64_t *present;
-    const uint64_t *affinity, *taints; /* NULL: every node counts */
+    const uint64_t *affinity, *taints;       /* NULL: every node counts */
+    struct node_set usable[REASONS_ALL + 1]; /* by what is demanded of them */
 };
 
 /* A set that holds every node is as good as none. */
@@ -116,75 +136,112 @@ static void find_usable_nodes(struct counting *k)
         k->taints = unless_all(k, taints_set(k->self, pod));
 }
 
+/* --- the nodes that count --------------------------------------------------------------------- */
+
+/* Asked of each node once, whatever the number of constraints. */
+struct usable_question {
+    const struct counting *counting;
+    unsigned reasons;
+};
+
+static bool has(const uint64_t *set, uint32_t slot)
+{
+    return set[slot / 64] >> (slot % 64) & 1;
+}
+
+static int64_t ask_usable(const void *ask, const struct berth_node *node)
+{
+    const struct usable_question *q = ask;
+    const struct counting *k = q->counting;
+    if ((q->reasons & BY_AFFINITY && !has(k->affinity, node->slot)) ||
+        (q->reasons & BY_TAINTS && !has(k->taints, node->slot)))
+        return false;
+    for (size_t i = 0; q->reasons & BY_KEYS && i < k->scope->constraints.list.n; i++)
+        if (!topology_domain(k->out[i].topology, node->slot))
+            return false;
+    return true;
+}
+
+/* What stands for the set: everything that ask_usable looks at. */
+static struct str name_usable(struct buf *key, const struct spread_scope *scope, unsigned reasons)
+{
+    key_begin(key, STR("PodTopologySpread"));
+    key_add_number(key, reasons);
+    if (reasons & BY_AFFINITY)
+        key_add_node_demands(key, scope->pod->pod);
+    if (reasons & BY_TAINTS)
+        key_add_tolerations(key, scope->pod->pod, TAINT_BARS);
+    key_add_number(key, -1);
+    for (size_t i = 0; reasons & BY_KEYS && i < scope->constraints.list.n; i++)
+        key_add(key, scope->constraints.list.v[i].topology_key);
+    return buf_str(key);
+}
+
+static const struct node_set *usable_nodes(struct counting *k, unsigned reasons)
+{
+    struct node_set *set = &k->usable[reasons];
+    struct usable_question question = {k, reasons};
+    if (!set->words)
+        set->words = node_memo_numbered_set(&k->self->cluster->memos,
+                                            name_usable(&k->self->key, k->scope, reasons),
+                                            ask_usable, &question, &set->number);
+    return set;
+}
+
+/* --- by domain -------------------------------------------------------------------------------- */
+
 /* How one constraint sees the nodes. */
 struct view {
-    const struct counting *counting;
     const struct topology *topology;
-    const uint64_t *affinity, *taints; /* NULL: every node counts */
+    const struct node_set *usable;
     uint32_t unlabelled; /* the domain of nodes that lack the key; 0: they do not count */
-    bool all_keys;       /* nodes that lack another's key do not count */
 };
 
 static uint32_t domain_at(const void *ctx, uint32_t slot)
 {
     const struct view *v = ctx;
-    const struct counting *k = v->counting;
+    if (!has(v->usable->words, slot))
+        return 0;
     uint32_t domain = topology_domain(v->topology, slot);
-    if (v->affinity && !(v->affinity[slot / 64] >> (slot % 64) & 1))
-        return 0;
-    if (v->taints && !(v->taints[slot / 64] >> (slot % 64) & 1))
-        return 0;
-    for (size_t i = 0; v->all_keys && i < k->scope->constraints.list.n; i++)
-        if (!topology_domain(k->out[i].topology, slot))
-            return 0;
     return domain ? domain : v->unlabelled;
 }
 
-static struct view view_of(const struct counting *k, size_t i)
+static unsigned reasons_of(const struct counting *k, size_t i)
 {
     const struct spread_constraint *c = &k->scope->constraints.list.v[i];
-    struct view v = {.counting = k, .topology = k->out[i].topology};
-    v.affinity = c->honor_affinity ? k->affinity : NULL;
-    v.taints = c->honor_taints ? k->taints : NULL;
-    /* Where keys are not demanded, a label that is missing is as one that is empty. */
-    if (!k->scope->all_keys)
-        v.unlabelled = topology_find(v.topology, STR(""));
-    for (size_t j = 0; k->scope->all_keys && j < k->scope->constraints.list.n; j++)
-        v.all_keys |= j != i && k->out[j].topology->n_nodes != k->n_nodes;
-    return v;
+    bool incomplete = k->out[i].topology->n_nodes != k->n_nodes;
+    unsigned reasons = 0;
+    if (c->honor_affinity && k->affinity)
+        reasons |= BY_AFFINITY;
+    if (c->honor_taints && k->taints)
+        reasons |= BY_TAINTS;
+    /* Nodes that lack this key are in no domain anyway. */
+    if (k->scope->all_keys && k->n_incomplete > incomplete)
+        reasons |= BY_KEYS;
+    return reasons;
 }
 
-static bool takes_all(const struct view *v)
-{
-    return !v->affinity && !v->taints && !v->all_keys && !v->unlabelled;
-}
-
-/* What stands for the view: everything that domain_at looks at. */
 static struct str name_view(struct buf *key, const struct view *v)
 {
-    const struct spread_scope *scope = v->counting->scope;
     key_begin(key, STR("PodTopologySpread"));
-    key_add(key, v->topology->key);
+    key_add_number(key, (int64_t)v->topology->id);
+    key_add_number(key, (int64_t)v->usable->number);
     key_add_number(key, v->unlabelled);
-    key_add_number(key, (v->affinity != NULL) | (v->taints != NULL) << 1 | v->all_keys << 2);
-    if (v->affinity)
-        key_add_node_demands(key, scope->pod->pod);
-    if (v->taints)
-        key_add_tolerations(key, scope->pod->pod, TAINT_BARS);
-    key_add_number(key, -1);
-    for (size_t i = 0; v->all_keys && i < scope->constraints.list.n; i++)
-        key_add(key, scope->constraints.list.v[i].topology_key);
     return buf_str(key);
 }
 
-static void fill(const struct counting *k, size_t i)
+static void fill(struct counting *k, size_t i)
 {
     struct spread_domains *d = &k->out[i];
-    struct view v = view_of(k, i);
     const struct topology *t = d->topology;
-    if (!takes_all(&v))
+    unsigned reasons = reasons_of(k, i);
+    /* Where keys are not demanded, a label that is missing is as one that is empty. */
+    uint32_t unlabelled = k->scope->all_keys ? 0 : topology_find(t, STR(""));
+    if (reasons || unlabelled) {
+        struct view v = {t, usable_nodes(k, reasons), unlabelled};
         t = topologies_derive(&k->self->cluster->topologies, t, name_view(&k->self->key, &v),
                               domain_at, &v);
+    }
     d->n = t->n_domains;
     d->nodes = t->nodes;
     d->n_used = t->n_used;
@@ -203,7 +260,21 @@ static struct pod_count *pods_of(struct spread *self, const struct spread_constr
     return pod_counts_get(&self->cluster->pod_counts, &selection);
 }
 
-void spread_domains_fill(struct spread *self, const struct spread_scope *scope, struct arena *a,
+/* False where a key is demanded that no node carries. */
+static bool find_topologies(struct counting *k)
+{
+    bool all = true;
+    for (size_t i = 0; i < k->scope->constraints.list.n; i++) {
+        struct topology *t = topologies_get(&k->self->cluster->topologies,
+                                            k->scope->constraints.list.v[i].topology_key);
+        k->out[i].topology = t;
+        k->n_incomplete += t->n_nodes != k->n_nodes;
+        all &= !topology_is_none(t);
+    }
+    return all || !k->scope->all_keys;
+}
+
+bool spread_domains_fill(struct spread *self, const struct spread_scope *scope, struct arena *a,
                          struct spread_domains *out)
 {
     const struct cache *cache = self->cluster->cache;
@@ -216,13 +287,14 @@ void spread_domains_fill(struct spread *self, const struct spread_scope *scope, 
         .n_nodes = cache->tree.n_nodes,
         .present = cache->columns.present.words,
     };
-    for (size_t i = 0; i < scope->constraints.list.n; i++) {
-        const struct spread_constraint *c = &scope->constraints.list.v[i];
-        out[i].topology = topologies_get(&self->cluster->topologies, c->topology_key);
-        out[i].pods = pods_of(self, c, scope->pod);
-    }
+    if (!find_topologies(&k))
+        return false;
+    for (size_t i = 0; i < scope->constraints.list.n; i++)
+        out[i].pods = pods_of(self, &scope->constraints.list.v[i], scope->pod);
     find_usable_nodes(&k);
     for (size_t i = 0; i < scope->constraints.list.n; i++)
-        if (!scope->for_scores || !spread_is_per_node(&scope->constraints.list.v[i]))
+        if (!topology_is_none(out[i].topology) &&
+            (!scope->for_scores || !spread_is_per_node(&scope->constraints.list.v[i])))
             fill(&k, i);
+    return true;
 }

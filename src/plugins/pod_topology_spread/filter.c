@@ -125,7 +125,7 @@ static struct state *make_state(struct spread *self, const struct berth_pod *pod
     struct state *s = xcalloc(1, sizeof(*s) + n * sizeof(struct axis));
     base->domains = arena_array(&base->arena, struct spread_domains, n);
     base->self_match = arena_array(&base->arena, bool, n);
-    spread_domains_fill(self, &scope, &base->arena, base->domains);
+    (void)spread_domains_fill(self, &scope, &base->arena, base->domains);
     s->base = base;
     s->owns_base = true;
     s->n = n;
@@ -209,14 +209,14 @@ static enum berth_code what_if(const struct spread *self, struct berth_cycle *cy
 {
     struct state *s = self->host->state_read(cycle, self->filter_key);
     const struct object_meta *meta = &other->pod->metadata;
+    struct spread_usable usable = {.pod = pod->pod, .node = node->node};
     if (!s || !node->object || !str_eq(meta->namespace, pod->pod->metadata.namespace) ||
         !has_all_keys(s, node))
         return BERTH_SUCCESS;
     for (size_t i = 0; i < s->n; i++) {
         const struct spread_constraint *c = &s->base->constraints.list.v[i];
         const struct spread_domains *d = &s->base->domains[i];
-        if (selector_matches(&c->selector, &meta->labels) &&
-            spread_node_counts(self, c, pod->pod, node->node))
+        if (selector_matches(&c->selector, &meta->labels) && spread_node_counts(self, c, &usable))
             change(&s->axes[i], d, topology_domain(d->topology, node->slot), sign);
     }
     return BERTH_SUCCESS;

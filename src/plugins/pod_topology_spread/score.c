@@ -13,7 +13,8 @@ struct state {
     struct spread_domains *domains;
     double *weights;
     bool all_keys; /* nodes that lack a key are ignored */
-    bool some_lack_keys;
+    bool ignores_all;
+    uint64_t *ignored; /* a set of slots; NULL: none is */
 };
 
 static void free_state(void *data)
@@ -22,17 +23,23 @@ static void free_state(void *data)
     arena_release(&arena);
 }
 
-static bool lacks_key(const struct state *s, uint32_t slot)
-{
-    for (size_t i = 0; i < s->constraints.list.n; i++)
-        if (!topology_domain(s->domains[i].topology, slot))
-            return true;
-    return false;
-}
-
 static inline bool ignores(const struct state *s, uint32_t slot)
 {
-    return s->some_lack_keys && lacks_key(s, slot);
+    return s->ignored && s->ignored[slot / 64] >> (slot % 64) & 1;
+}
+
+/* Of the slots that are to be scored, those that lack a key. */
+static void find_ignored(struct state *s, size_t n_all, const uint32_t *slots, size_t n)
+{
+    s->ignored = arena_array(&s->arena, uint64_t, BITSET_WORDS(n_all));
+    if (s->ignores_all) {
+        memset(s->ignored, 0xff, BITSET_WORDS(n_all) * sizeof(*s->ignored));
+        return;
+    }
+    for (size_t i = 0; i < s->constraints.list.n; i++)
+        for (size_t k = 0; k < n; k++)
+            if (!topology_domain(s->domains[i].topology, slots[k]))
+                s->ignored[slots[k] / 64] |= (uint64_t)1 << (slots[k] % 64);
 }
 
 /* --- weights ---------------------------------------------------------------------------------- */
@@ -88,7 +95,7 @@ static size_t count_domains(struct state *s, size_t i, const uint32_t *slots, si
 static void find_weights(struct state *s, const uint32_t *slots, size_t n)
 {
     size_t n_ignored = 0;
-    for (size_t k = 0; s->some_lack_keys && k < n; k++)
+    for (size_t k = 0; s->ignored && k < n; k++)
         n_ignored += ignores(s, slots[k]);
     for (size_t i = 0; i < s->constraints.list.n; i++) {
         size_t size = spread_is_per_node(&s->constraints.list.v[i]) ? n - n_ignored
@@ -99,9 +106,12 @@ static void find_weights(struct state *s, const uint32_t *slots, size_t n)
 
 /* --- pre_score -------------------------------------------------------------------------------- */
 
-static void fill_state(struct spread *self, const struct berth_pod *pod, struct state *s)
+static void fill_state(struct spread *self, const struct berth_pod *pod, const uint32_t *slots,
+                       size_t n_slots, struct state *s)
 {
-    size_t n = s->constraints.list.n, n_nodes = self->cluster->cache->tree.n_nodes;
+    const struct cache *cache = self->cluster->cache;
+    size_t n = s->constraints.list.n;
+    bool some_lack_keys = false;
     struct spread_scope scope = {
         .constraints = s->constraints,
         .pod = pod,
@@ -110,9 +120,13 @@ static void fill_state(struct spread *self, const struct berth_pod *pod, struct 
     };
     s->domains = arena_array(&s->arena, struct spread_domains, n);
     s->weights = arena_array(&s->arena, double, n);
-    spread_domains_fill(self, &scope, &s->arena, s->domains);
+    s->ignores_all = !spread_domains_fill(self, &scope, &s->arena, s->domains);
     for (size_t i = 0; s->all_keys && i < n; i++)
-        s->some_lack_keys |= s->domains[i].topology->n_nodes < n_nodes;
+        some_lack_keys |= s->domains[i].topology->n_nodes < cache->tree.n_nodes;
+    if (some_lack_keys || s->ignores_all)
+        find_ignored(s, cache->columns.n, slots, n_slots);
+    if (!s->ignores_all)
+        find_weights(s, slots, n_slots);
 }
 
 enum berth_code spread_pre_score(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
@@ -135,8 +149,7 @@ enum berth_code spread_pre_score(void *ctx, struct berth_cycle *cycle, const str
         s->constraints = constraints;
         /* The system's defaults spread over hosts also where there are no zones. */
         s->all_keys = pod->pod->spec.topology_spread_constraints.n > 0 || !self->system_defaults;
-        fill_state(self, pod, s);
-        find_weights(s, slots, n);
+        fill_state(self, pod, slots, n, s);
         self->host->state_write(cycle, self->score_key, s, NULL, free_state);
     } else {
         arena_release(&arena);
@@ -235,6 +248,10 @@ enum berth_code spread_score_many(void *ctx, const struct berth_cycle *cycle,
     struct state *s = self->host->state_read(cycle, self->score_key);
     if (!s)
         return unprepared(self, status);
+    if (s->ignores_all) {
+        memset(batch->scores, 0, batch->n * sizeof(*batch->scores));
+        return BERTH_SUCCESS;
+    }
     for (size_t from = 0; from < batch->n; from += BLOCK) {
         const uint32_t *slots = &batch->slots[from];
         size_t n = MIN(batch->n - from, (size_t)BLOCK);

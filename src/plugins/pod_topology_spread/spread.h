@@ -66,9 +66,15 @@ int spread_constraints_compile(struct spread *self, const struct pod *pod,
                                enum spread_action action, struct arena *a,
                                struct spread_constraints *ret_constraints,
                                struct buf *why) MUST_CHECK;
+/* A pod and a node, of which it is found out once whether the pod can use the node. */
+struct spread_usable {
+    const struct pod *pod;
+    const struct node *node;
+    enum { SPREAD_UNKNOWN, SPREAD_NO, SPREAD_YES } affinity, taints;
+};
 /* Whether the node counts for the constraint, as far as its policies go. */
 bool spread_node_counts(const struct spread *self, const struct spread_constraint *c,
-                        const struct pod *pod, const struct node *node);
+                        struct spread_usable *usable);
 
 /* --- pods by domain --------------------------------------------------------------------------- */
 
@@ -89,8 +95,11 @@ struct spread_scope {
     bool for_scores; /* what is scored by node needs nothing by domain */
 };
 
-/* Fills one struct spread_domains for each constraint. */
-void spread_domains_fill(struct spread *self, const struct spread_scope *scope, struct arena *a,
+/*
+ * Fills one struct spread_domains for each constraint. False: a key is demanded that no node
+ * carries, so that no node counts; then only the topologies are filled in.
+ */
+bool spread_domains_fill(struct spread *self, const struct spread_scope *scope, struct arena *a,
                          struct spread_domains *out);
 
 /* --- extension points ------------------------------------------------------------------------- */

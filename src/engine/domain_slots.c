@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugins/inter_pod_affinity/domain_slots.h"
+#include "engine/domain_slots.h"
 
 #include "base/bitset.h"
 
 #define FEW_DOMAINS 64
 
-static void free_slots(struct domain_slots *d)
+void domain_slots_free(struct domain_slots *d)
 {
+    if (!d)
+        return;
     free(d->labelled);
     free(d->sets);
     free(d->first);
     free(d->slots);
     free(d);
-}
-
-void domain_sets_release(struct domain_sets *s)
-{
-    for (size_t i = 0; i < s->all.n; i++)
-        free_slots(s->all.v[i]);
-    vec_release(&s->all);
 }
 
 /* --- making ----------------------------------------------------------------------------------- */
@@ -46,10 +41,9 @@ static void make_lists(struct domain_slots *d, const struct topology *t)
     d->first[t->n_domains] = (uint32_t)d->n_slots;
 }
 
-static struct domain_slots *make(const struct topology *t, size_t n)
+struct domain_slots *domain_slots_new(const struct topology *t, size_t n)
 {
     struct domain_slots *d = xnew(struct domain_slots);
-    d->topology = t->id;
     d->changes = t->changes;
     d->n_slots = n;
     d->labelled = xcalloc(BITSET_WORDS(n) + 1, sizeof(*d->labelled));
@@ -63,25 +57,17 @@ static struct domain_slots *make(const struct topology *t, size_t n)
     return d;
 }
 
-const struct domain_slots *domain_sets_get(struct domain_sets *s, const struct topology *t,
-                                           size_t n)
+bool domain_slots_are_current(const struct domain_slots *d, const struct topology *t, size_t n)
 {
-    size_t i = 0;
-    while (i < s->all.n && s->all.v[i]->topology != t->id)
-        i++;
-    if (i < s->all.n && s->all.v[i]->changes == t->changes && s->all.v[i]->n_slots == n)
-        return s->all.v[i];
-    if (i == s->all.n && i < DOMAIN_SETS_MAX) {
-        vec_push(&s->all, make(t, n));
-        return s->all.v[i];
-    }
-    /* The oldest makes room for one too many. */
-    if (i == s->all.n)
-        i = 0;
-    free_slots(s->all.v[i]);
-    vec_remove(&s->all, i);
-    vec_push(&s->all, make(t, n));
-    return vec_last(&s->all);
+    return d->changes == t->changes && d->n_slots == n;
+}
+
+size_t domain_slots_bytes(const struct domain_slots *d)
+{
+    size_t words = BITSET_WORDS(d->n_slots);
+    size_t sets = words * FEW_DOMAINS * sizeof(*d->sets);
+    size_t lists = d->n_slots * (sizeof(*d->first) + sizeof(*d->slots));
+    return sizeof(*d) + words * sizeof(*d->labelled) + (d->sets ? sets : lists);
 }
 
 /* --- painting --------------------------------------------------------------------------------- */
@@ -129,12 +115,42 @@ static bool paint_lists(const struct domain_slots *d, const struct topology *t,
     return any;
 }
 
-bool domain_slots_paint(const struct domain_slots *d, const struct topology *t,
-                        const uint32_t *slots, size_t n, uint64_t *out)
+/* Without a column: the nodes that have the label are few. */
+static bool paint_few(const struct topology *t, size_t n_all, const uint32_t *slots, size_t n,
+                      uint64_t *out)
 {
+    bool any = false;
+    for (size_t i = 0; t->n_few && i < n; i++) {
+        uint32_t domain = topology_domain(t, slots[i]);
+        any |= domain != 0;
+        for (size_t k = 0; domain && k < t->n_few; k++)
+            if (t->few_domains[k] == domain && t->few_slots[k] < n_all)
+                out[t->few_slots[k] / 64] |= (uint64_t)1 << (t->few_slots[k] % 64);
+    }
+    return any;
+}
+
+bool topologies_paint(struct topologies *ts, struct topology *t, size_t n_all,
+                      const uint32_t *slots, size_t n, uint64_t *out)
+{
+    if (!t->n_slots)
+        return paint_few(t, n_all, slots, n, out);
+    const struct domain_slots *d = topologies_slots(ts, t, n_all);
     if (d->sets)
         return paint_sets(d, t, slots, n, out);
     if (t->n_nodes == t->n_used)
         return paint_hosts(t, slots, n, out);
     return paint_lists(d, t, slots, n, out);
+}
+
+void topologies_paint_others(struct topologies *ts, struct topology *t, size_t n_all, uint64_t *out)
+{
+    const struct domain_slots *d = t->n_slots ? topologies_slots(ts, t, n_all) : NULL;
+    for (size_t w = 0; w < BITSET_WORDS(n_all); w++) {
+        uint64_t labelled = d ? d->labelled[w] : 0;
+        for (size_t k = 0; k < t->n_few; k++)
+            if (t->few_slots[k] / 64 == w)
+                labelled |= (uint64_t)1 << (t->few_slots[k] % 64);
+        out[w] |= ~labelled;
+    }
 }
