@@ -6,6 +6,9 @@
 
 /* One part of this many is kept for clients on this machine, and one for all others. */
 #define SIDE_PART     4
+/* One part of this many may be connections whose TLS is not up yet, on each side. */
+#define NEW_PART      4
+#define NEW_MIN       ((size_t)64)
 /* What one connection may hold before further requests on it are refused, unless its client is
  * known: heads, bodies that nobody asked for, answers that are not taken. */
 #define STRANGER_PART 16
@@ -43,6 +46,7 @@ static void enqueue(struct server_conn *conn)
     conn->rank_prev = q->last;
     *q->last = conn;
     q->last = &conn->rank_next;
+    q->n++;
 }
 
 static void dequeue(struct server_conn *conn)
@@ -53,6 +57,7 @@ static void dequeue(struct server_conn *conn)
         conn->rank_next->rank_prev = conn->rank_prev;
     else
         q->last = conn->rank_prev;
+    q->n--;
 }
 
 void room_add(struct server_conn *conn)
@@ -116,6 +121,11 @@ bool room_make(struct http_server *server, enum conn_side side)
 {
     enum conn_side other = side == CONN_LOCAL ? CONN_REMOTE : CONN_LOCAL;
     size_t max = server->options.max_connections;
+    /* Half a handshake holds more memory than most requests, and is over in a moment. */
+    const struct conn_queue *fresh = &server->queues[side][CONN_NEW];
+    while (fresh->n >= MAX(max / NEW_PART, NEW_MIN) && fresh->first->rank == CONN_NEW)
+        if (!cut(server, side) || server->dead)
+            return false;
     while (!server->dead && server->stats.connections >= max) {
         bool entitled = server->n_conns[side] < MAX(max / SIDE_PART, (size_t)1);
         if (!(entitled && cut(server, other)) && !(server->dead || cut(server, side)))

@@ -27,6 +27,7 @@ enum conn_rank {
 /* Connections of one rank; the first has had it for the longest time. */
 struct conn_queue {
     struct server_conn *first, **last;
+    size_t n;
 };
 
 /* Clients on this machine have room of their own. */

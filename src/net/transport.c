@@ -302,9 +302,9 @@ static void on_start(struct loop_task *task)
     if (t->dead || t->closing)
         return;
     update_interest(t);
-    if (t->tls)
+    if (t->tls && !tls_conn_is_server(t->tls))
         feed(t, (struct str){0});
-    else
+    else if (!t->tls) /* a server waits for its client: what says nothing costs no more memory */
         became_ready(t);
     if (!t->dead && !t->closing && transport_queued(t))
         loop_task_schedule(t->loop, &t->flush);
