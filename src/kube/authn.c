@@ -246,7 +246,7 @@ static void on_review(struct review_wait *wait, const struct rest_result *result
     arena_release(&arena);
 }
 
-/* Who presents a token is not known yet: addresses take turns. False: too many wait, as was told. */
+/* Who presents a token is not known yet: addresses take turns. False: fn was told "busy". */
 static bool ask(struct authn_call *call, struct str token)
 {
     struct authn *authn = call->authn;

@@ -267,13 +267,13 @@ int authz_new(struct loop *loop, const struct authz_options *options, struct aut
         return r;
     }
     if (options->kube) {
-        struct reviews_options reviews = {
-            .path = SUBJECT_ACCESS_REVIEWS_PATH,
-            .timeout = options->timeout ? options->timeout : REVIEW_TIMEOUT,
-            .qps = options->kube->qps,
-            .burst = options->kube->burst,
-            .on_answer = on_answer,
-            .ctx = authz};
+        struct reviews_options reviews = {.path = SUBJECT_ACCESS_REVIEWS_PATH,
+                                          .timeout =
+                                              options->timeout ? options->timeout : REVIEW_TIMEOUT,
+                                          .qps = options->kube->qps,
+                                          .burst = options->kube->burst,
+                                          .on_answer = on_answer,
+                                          .ctx = authz};
         authz->reviews = reviews_new(loop, authz->client, &reviews);
     }
     *ret_authz = authz;

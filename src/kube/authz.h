@@ -47,7 +47,7 @@ enum authz_verdict {
 
 struct authz_request {
     const struct user_info *user;
-    struct str from; /* the client's address, without port: anonymous clients are told apart by it */
+    struct str from; /* the client's address without port: it tells anonymous clients apart */
     struct str verb; /* the method in lower case */
     struct str path;
 };

@@ -138,8 +138,7 @@ static void on_done(void *ctx, const struct rest_result *result)
     review->call = NULL;
     r->turns[review->kind].sent--;
     if (r->options.on_answer)
-        r->options.on_answer(r->options.ctx, review->key, result,
-                             loop_now(r->loop) - review->sent);
+        r->options.on_answer(r->options.ctx, review->key, result, loop_now(r->loop) - review->sent);
     send_waiting(r);
     tell_all(review, result); /* may free r, with everything else */
     free(review);
@@ -278,8 +277,7 @@ struct reviews *reviews_free(struct reviews *r)
     if (!r)
         return NULL;
     loop_timer_stop(&r->next_token);
-    map_each(e, &r->by_key)
-    {
+    map_each (e, &r->by_key) {
         struct review *review = e->value;
         rest_cancel(review->call);
         free(review);

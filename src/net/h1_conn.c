@@ -257,8 +257,7 @@ static bool may_parse(const struct h1_conn *c)
     if (s)
         return !(s->paused && (s->head_seen || c->base.server)) && !s->remote_end;
     /* A client that does not take its answers gets no more of them. */
-    return c->base.server && !c->base.draining &&
-           transport_queued(c->base.transport) <= UNSENT_MAX;
+    return c->base.server && !c->base.draining && transport_queued(c->base.transport) <= UNSENT_MAX;
 }
 
 static void report(struct h1_conn *c)

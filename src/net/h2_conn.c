@@ -287,8 +287,7 @@ static void h2_resume(struct http_stream *stream)
     struct h2_conn *c = h2_of(stream->conn);
     if (stream->expects_continue) {
         static const nghttp2_nv status = {(uint8_t *)(uintptr_t)":status",
-                                          (uint8_t *)(uintptr_t) "100", 7, 3,
-                                          NGHTTP2_NV_FLAG_NONE};
+                                          (uint8_t *)(uintptr_t)"100", 7, 3, NGHTTP2_NV_FLAG_NONE};
         stream->expects_continue = false;
         (void)nghttp2_submit_headers(c->session, NGHTTP2_FLAG_NONE, stream->id, NULL, &status, 1,
                                      NULL);

@@ -18,11 +18,11 @@ struct exchange {
     struct http_stream stream;
     struct arena arena; /* the request's texts */
     struct buf body;
-    uint64_t max_body;        /* of on_body */
-    http_body_fn *on_body;    /* NULL: nobody waits for the body */
-    struct account *account;  /* of the connection; NULL: not on one */
-    size_t head_n, reported;  /* bytes of the head; all that was reported */
-    size_t *open; /* counts exchanges that handlers hold; NULL: the server is gone */
+    uint64_t max_body;       /* of on_body */
+    http_body_fn *on_body;   /* NULL: nobody waits for the body */
+    struct account *account; /* of the connection; NULL: not on one */
+    size_t head_n, reported; /* bytes of the head; all that was reported */
+    size_t *open;            /* counts exchanges that handlers hold; NULL: the server is gone */
     struct exchange *next, **prev; /* of those that handlers hold */
     bool on_stream;                /* the stream has not left */
     bool handled;                  /* a handler holds it */

@@ -44,8 +44,8 @@ struct http_exchange {
     struct str path;  /* still percent-encoded, begins with '/' (or is "*") */
     struct str query; /* behind '?', without it */
     struct http_headers headers;
-    bool has_body;   /* one may follow */
-    struct str body; /* once http_read_body has told so */
+    bool has_body;               /* one may follow */
+    struct str body;             /* once http_read_body has told so */
     struct str host;             /* Host or :authority */
     struct str remote;           /* "127.0.0.1:4711"; IPv4 also where the socket is IPv6's */
     struct str remote_host;      /* the same without port */
@@ -70,7 +70,7 @@ struct http_server_options {
     /* "127.0.0.1", "::1"; "0.0.0.0" and "::" both mean every address of both kinds, as with Go's
      * listeners, where the machine has IPv6. NULL: "127.0.0.1". */
     const char *address;
-    uint16_t port;       /* 0: any free one */
+    uint16_t port; /* 0: any free one */
     bool reuse_port;
     struct tls_config *tls; /* NULL: plain. A reference is taken. */
     bool disable_h2;

@@ -59,7 +59,7 @@ struct http_server {
     struct server_conn *conns;
     struct conn_queue queues[CONN_SIDES][CONN_RANKS];
     size_t n_conns[CONN_SIDES];
-    struct account account; /* memory held for all connections */
+    struct account account;         /* memory held for all connections */
     size_t most_conns, most_memory; /* since memory was last given back */
     int64_t trimmed;                /* when that was */
     struct exchange *held;          /* by handlers */

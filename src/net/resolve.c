@@ -46,9 +46,8 @@ bool resolve_address_same_host(const union resolve_address *a, const union resol
 {
     if (a->sa.sa_family != b->sa.sa_family)
         return false;
-    return a->sa.sa_family == AF_INET6
-               ? IN6_ARE_ADDR_EQUAL(&a->v6.sin6_addr, &b->v6.sin6_addr) != 0
-               : a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
+    return a->sa.sa_family == AF_INET6 ? IN6_ARE_ADDR_EQUAL(&a->v6.sin6_addr, &b->v6.sin6_addr) != 0
+                                       : a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
 }
 
 bool resolve_address_is_loopback(const union resolve_address *address)

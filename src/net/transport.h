@@ -41,7 +41,7 @@ struct transport {
     struct tls_conn *tls;   /* TLS to the peer; NULL: none */
     struct buf out;         /* from out_at on not yet taken by the kernel */
     size_t out_at;
-    int64_t progress; /* when the kernel last took something, or the queue began to fill */
+    int64_t progress;        /* when the kernel last took something, or the queue began to fill */
     struct account *account; /* of the connection's memory; NULL: it is not counted */
     size_t reported;         /* of `out` */
     struct loop_timer patience; /* for the peer's end, once ours has been sent */
