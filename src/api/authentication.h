@@ -37,6 +37,10 @@ struct token_review {
     struct token_review_status status;
 };
 
+#define USER_ANONYMOUS        "system:anonymous"
+#define GROUP_AUTHENTICATED   "system:authenticated"
+#define GROUP_UNAUTHENTICATED "system:unauthenticated"
+
 #define TOKEN_REVIEWS_PATH "/apis/authentication.k8s.io/v1/tokenreviews"
 
 extern const struct type user_info_type;

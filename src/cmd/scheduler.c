@@ -5,6 +5,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/rand.h"
 #include "cmd/cmd.h"
@@ -122,11 +123,8 @@ static int load_kube(struct scheduler *s, struct err *reterr)
 
 static void tell_address(const struct scheduler *s, const char *what)
 {
-    const char *address = s->options->serving.bind_address;
-    bool v6 = strchr(address, ':') != NULL;
     struct buf line = BUF_INIT;
-    buf_add_printf(&line, "%s %s%s%s:%u", what, v6 ? "[" : "", address, v6 ? "]" : "",
-                   scheduler_serving_port(s->serving));
+    buf_add_printf(&line, "%s %s", what, scheduler_serving_address(s->serving));
     log_plain(0, buf_cstr(&line));
     buf_release(&line);
 }
@@ -484,6 +482,7 @@ static int run(struct scheduler *s, struct loaded_config *loaded)
 int scheduler_run(const struct scheduler_options *options, const struct features *features)
 {
     (void)hold_wishes();
+    descriptors_raise();
     struct scheduler s = {.options = options, .features = *features};
     struct loaded_config *loaded;
     struct err err;

@@ -13,6 +13,7 @@ enum route_flags {
     ROUTE_PROFILING = 2, /* only with --profiling */
     ROUTE_FLAGZ = 4,
     ROUTE_STATUSZ = 8,
+    ROUTE_BODY = 16, /* wants the request's body */
 };
 
 struct route {
@@ -39,8 +40,8 @@ static const struct route routes[] = {
     {STR_INIT("/debug/pprof"), ROUTE_PROFILING, serve_pprof_redirect},
     {STR_INIT("/debug/pprof/profile"), ROUTE_PROFILING, serve_profile},
     {STR_INIT("/debug/pprof/cmdline"), ROUTE_PROFILING, serve_cmdline},
-    {STR_INIT("/debug/pprof/symbol"), ROUTE_PROFILING, serve_symbol},
-    {STR_INIT("/debug/flags/v"), ROUTE_PROFILING, serve_log_level},
+    {STR_INIT("/debug/pprof/symbol"), ROUTE_PROFILING | ROUTE_BODY, serve_symbol},
+    {STR_INIT("/debug/flags/v"), ROUTE_PROFILING | ROUTE_BODY, serve_log_level},
     {STR_INIT("/debug/flags"), ROUTE_PROFILING, serve_debug_flags},
     {STR_INIT("/debug/pprof/"), ROUTE_PREFIX | ROUTE_PROFILING, serve_pprof},
     {STR_INIT("/debug/flags/"), ROUTE_PREFIX | ROUTE_PROFILING, serve_debug_flags},
@@ -55,18 +56,40 @@ static bool is_on(const struct serving_options *o, unsigned flags)
            (o->statusz || !(flags & ROUTE_STATUSZ));
 }
 
-static void dispatch(struct serving_request *r)
+static const struct route *find_route(const struct serving_request *r)
 {
     for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
         const struct route *route = &routes[i];
         bool fits = route->flags & ROUTE_PREFIX ? str_starts(r->path, route->path)
                                                 : str_eq(r->path, route->path);
-        if (fits && is_on(&r->serving->options, route->flags)) {
-            route->serve(r);
-            return;
-        }
+        if (fits && is_on(&r->serving->options, route->flags))
+            return route;
     }
-    serving_respond_not_found(r);
+    return NULL;
+}
+
+static void on_body(struct http_exchange *x, int code)
+{
+    struct serving_request *r = x->user;
+    if (code < 0)
+        serving_respond(r, 413, PLAIN_TEXT, RESPOND_NOSNIFF, STR("http: request body too large\n"));
+    else
+        r->serve(r);
+}
+
+/* The request may be answered. Only now is its body read, where anybody wants it. */
+static void dispatch(struct serving_request *r)
+{
+    const struct route *route = find_route(r);
+    if (!route) {
+        serving_respond_not_found(r);
+        return;
+    }
+    r->serve = route->serve;
+    if (route->flags & ROUTE_BODY)
+        http_read_body(r->x, MAX_BODY, on_body);
+    else
+        r->serve(r);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -337,11 +360,14 @@ static void on_authenticated(void *ctx, enum authn_verdict verdict, const struct
     }
     if (str_is(user->username, USER_ANONYMOUS))
         limit_stranger(r);
+    else
+        http_authenticated(r->x);
     r->user = str_dup(user->username);
     r->asked = time_mono();
     /* r is gone where the answer was at hand. */
-    struct authz_call *call =
-        authz_check(r->serving->authz, user, r->verb, r->path, on_authorized, r);
+    struct authz_request request = {
+        .user = user, .from = r->x->remote_host, .verb = r->verb, .path = r->path};
+    struct authz_call *call = authz_check(r->serving->authz, &request, on_authorized, r);
     if (call)
         r->authz = call;
 }
@@ -389,7 +415,7 @@ static int make_parts(struct serving *s, struct err *reterr)
                                          .tls = serving_tls_config(s->tls),
                                          .disable_h2 = o->disable_http2,
                                          .max_streams = o->max_streams,
-                                         .max_body = MAX_BODY,
+                                         .max_connections = o->max_connections,
                                          .handle = handle,
                                          .ctx = s};
     r = http_server_new(s->loop, &server, &s->server, reterr);
@@ -418,6 +444,11 @@ int serving_new(struct loop *loop, const struct serving_options *options,
 uint16_t serving_port(const struct serving *s)
 {
     return http_server_port(s->server);
+}
+
+const char *serving_address(const struct serving *s)
+{
+    return http_server_address(s->server);
 }
 
 void serving_shutdown(struct serving *s, int64_t patience, void (*fn)(void *ctx), void *ctx)

@@ -40,7 +40,8 @@ struct serving_options {
     const char *address;
     uint16_t port; /* 0: any free one */
     bool reuse_port, disable_http2;
-    uint32_t max_streams; /* per HTTP/2 connection; 0: the server's default */
+    uint32_t max_streams;   /* per HTTP/2 connection; 0: the server's default */
+    size_t max_connections; /* 0: the server's default */
     struct serving_tls_options tls;
 
     const struct authn_options *authn; /* NULL, and authz too: everybody may do everything */
@@ -63,6 +64,8 @@ struct serving_options {
 int serving_new(struct loop *loop, const struct serving_options *options,
                 struct serving **ret_serving, struct err *reterr) MUST_CHECK;
 uint16_t serving_port(const struct serving *serving);
+/* What it listens on: "[::]:10259". */
+const char *serving_address(const struct serving *serving);
 /* No further request is taken; fn is told when the last is answered, or after `patience` ns. */
 void serving_shutdown(struct serving *serving, int64_t patience, void (*fn)(void *ctx), void *ctx);
 struct serving *serving_free(struct serving *serving); /* NULL is fine; returns NULL */

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serving_flags.h"
 
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "codec/yaml.h"
 
 /* As upstream: reviews are what users of the endpoints wait for. */
 #define REVIEW_QPS   200
 #define REVIEW_BURST 400
+
+/* Connections at most, and descriptors that are left for all else: the API server, extenders,
+ * files, exec plugins. Where the limit is low, each gets half. */
+#define MAX_CONNECTIONS      4096
+#define RESERVED_DESCRIPTORS 256
 
 struct scheduler_serving {
     struct serving_parts parts;
@@ -192,6 +198,12 @@ static struct serving_tls_options tls_options(struct scheduler_serving *s)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+static size_t max_connections(void)
+{
+    size_t limit = descriptors_limit(), reserved = MIN((size_t)RESERVED_DESCRIPTORS, limit / 2);
+    return MAX(MIN(limit - reserved, (size_t)MAX_CONNECTIONS), (size_t)1);
+}
+
 static int start(struct scheduler_serving *s, struct loop *loop, struct err *reterr)
 {
     const struct serving_parts *p = &s->parts;
@@ -204,6 +216,7 @@ static int start(struct scheduler_serving *s, struct loop *loop, struct err *ret
         .reuse_port = o->serving.permit_port_sharing,
         .disable_http2 = o->serving.disable_http2,
         .max_streams = (uint32_t)MIN(MAX(o->serving.http2_max_streams, 0), INT32_MAX),
+        .max_connections = max_connections(),
         .tls = tls_options(s),
         .authn = &authn,
         .authz = &authz,
@@ -251,9 +264,9 @@ void scheduler_serving_set_config(struct scheduler_serving *s,
     s->parts.config = config;
 }
 
-uint16_t scheduler_serving_port(const struct scheduler_serving *s)
+const char *scheduler_serving_address(const struct scheduler_serving *s)
 {
-    return serving_port(s->serving);
+    return serving_address(s->serving);
 }
 
 void scheduler_serving_shutdown(struct scheduler_serving *s, int64_t patience,

@@ -37,7 +37,8 @@ int scheduler_serving_new(struct loop *loop, const struct serving_parts *parts,
 /* /configz shows this one from now on. */
 void scheduler_serving_set_config(struct scheduler_serving *serving,
                                   const struct scheduler_config *config);
-uint16_t scheduler_serving_port(const struct scheduler_serving *serving);
+/* What it listens on: "[::]:10259". */
+const char *scheduler_serving_address(const struct scheduler_serving *serving);
 /* See serving_shutdown. */
 void scheduler_serving_shutdown(struct scheduler_serving *serving, int64_t patience,
                                 void (*fn)(void *ctx), void *ctx);

@@ -44,10 +44,11 @@ struct serving_request {
     struct http_exchange *x;
     struct serving_request *next, **prev;
     struct arena arena;
-    struct str path; /* decoded */
-    struct str verb; /* the method in lower case */
-    char *user;      /* for messages; NULL: nobody yet */
-    int64_t asked;   /* when authn or authz were, time_mono */
+    struct str path;                          /* decoded */
+    struct str verb;                          /* the method in lower case */
+    char *user;                               /* for messages; NULL: nobody yet */
+    int64_t asked;                            /* when authn or authz were, time_mono */
+    void (*serve)(struct serving_request *r); /* the page, once it is known */
     struct authn_call *authn;
     struct authz_call *authz;
     struct serving_profile *profile; /* is taken for this one */

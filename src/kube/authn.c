@@ -5,19 +5,20 @@
 #include "codec/json.h"
 #include "kube/authn_internal.h"
 #include "kube/review_metrics.h"
+#include "kube/reviews.h"
 #include "kube/ttl_cache.h"
 
 #define CACHE_ENTRIES  4096
 #define CACHE_BYTES    ((size_t)16 << 20)
-#define CALLS_MAX      256
+#define LOOKUP_WAITS   256 /* requests that wait for the first lookup */
 #define REVIEW_TIMEOUT (10 * NSEC_PER_SEC)
-#define REVIEW_RETRIES 5
 
 struct authn {
     struct loop *loop;
     struct rest_client *client; /* NULL: nobody to ask about tokens */
+    struct reviews *reviews;
     struct authn_trust trust;
-    int64_t token_ttl, timeout;
+    int64_t token_ttl;
     struct ttl_cache cache; /* token → status of its review as JSON */
     struct authn_call *calls;
     size_t n_calls;
@@ -28,8 +29,8 @@ struct authn_call {
     struct authn *authn;
     struct authn_call *next, **prev;
     const struct http_exchange *x;
-    struct rest_call *rest; /* NULL: waits for the first lookup */
-    char *token;
+    struct review_wait wait;
+    char *token; /* NULL: waits for the first lookup */
     int64_t asked;
     bool good; /* the answer says so */
     authn_fn *fn;
@@ -197,33 +198,56 @@ static int refusal(struct str why, struct err *reterr)
     return err_set(reterr, -EACCES, "[invalid bearer token, %.*s]", STR_ARG(why));
 }
 
-static void on_review(void *ctx, const struct rest_result *result)
+static int read_review(const struct rest_result *result, struct arena *a,
+                       struct token_review *ret_review, struct err *reterr)
 {
-    struct authn_call *call = ctx;
+    *reterr = result->err;
+    return result->code < 0
+               ? result->code
+               : json_decode(result->body, &token_review_type, 0, a, ret_review, reterr);
+}
+
+/* Once per review: what came of it is kept. */
+static void on_answer(void *ctx, struct str token, const struct rest_result *result, int64_t took)
+{
+    struct authn *authn = ctx;
     struct token_review review = {0};
     struct arena arena;
-    struct err err = result->err;
-    authn_fn *fn = call->fn;
-    void *fn_ctx = call->ctx;
+    struct err err;
     arena_init(&arena, 0);
-    review_metrics_answer(call->authn->metrics, REVIEW_AUTHN, result->status,
-                          loop_now(call->authn->loop) - call->asked);
-    int r = result->code;
+    review_metrics_answer(authn->metrics, REVIEW_AUTHN, result->status, took);
+    int r = read_review(result, &arena, &review, &err);
     if (r == 0)
-        r = json_decode(result->body, &token_review_type, 0, &arena, &review, &err);
-    if (r == 0)
-        keep(call->authn, str_of(call->token), &review.status);
+        keep(authn, token, &review.status);
     if (r == 0 && !review.status.authenticated)
         r = refusal(review.status.error, &err);
     if (r < 0)
         log_refusal(&err);
-    call->good = r == 0;
-    call_free(call);
-    tell_status(fn, fn_ctx, &review.status, &arena);
     arena_release(&arena);
 }
 
-static void ask(struct authn_call *call, struct str token)
+static void on_review(struct review_wait *wait, const struct rest_result *result)
+{
+    struct authn_call *call = CONTAINER_OF(wait, struct authn_call, wait);
+    struct token_review review = {0};
+    struct arena arena;
+    struct err err;
+    authn_fn *fn = call->fn;
+    void *ctx = call->ctx;
+    if (!result) {
+        call_free(call);
+        fn(ctx, AUTHN_BUSY, NULL);
+        return;
+    }
+    arena_init(&arena, 0);
+    call->good = read_review(result, &arena, &review, &err) == 0 && review.status.authenticated;
+    call_free(call);
+    tell_status(fn, ctx, &review.status, &arena);
+    arena_release(&arena);
+}
+
+/* Who presents a token is not known yet: addresses take turns. False: fn was told "busy". */
+static bool ask(struct authn_call *call, struct str token)
 {
     struct authn *authn = call->authn;
     struct token_review_spec spec = {.token = token};
@@ -232,13 +256,13 @@ static void ask(struct authn_call *call, struct str token)
     call->asked = loop_now(authn->loop);
     review_metrics_token_fetch(authn->metrics);
     token_review_write(&spec, &body);
-    struct rest_request request = {.verb = REST_CREATE,
-                                   .path = STR(TOKEN_REVIEWS_PATH),
-                                   .text = buf_str(&body),
-                                   .timeout = authn->timeout,
-                                   .max_retries = REVIEW_RETRIES};
-    call->rest = rest_send(authn->client, &request, on_review, call);
+    struct review_request request = {
+        .key = token, .text = buf_str(&body), .caller = call->x->remote_host};
+    bool asked = reviews_ask(authn->reviews, &request, &call->wait, on_review);
     buf_release(&body);
+    if (!asked)
+        on_review(&call->wait, NULL);
+    return asked;
 }
 
 /* --- one after the other ---------------------------------------------------------------------- */
@@ -279,9 +303,9 @@ struct authn_call *authn_check(struct authn *authn, const struct http_exchange *
                                void *ctx)
 {
     bool refused;
-    bool busy = authn->n_calls >= CALLS_MAX;
     /* Whoever shows a certificate waits until it is known whom to believe. */
-    if (x->peer && authn->trust.looks_up && !authn->trust.looked_up && !busy)
+    if (x->peer && authn->trust.looks_up && !authn->trust.looked_up &&
+        authn->n_calls < LOOKUP_WAITS)
         return call_new(authn, x, fn, ctx);
     if (by_what_it_shows(authn, x, fn, ctx, &refused))
         return NULL;
@@ -292,19 +316,14 @@ struct authn_call *authn_check(struct authn *authn, const struct http_exchange *
     }
     if (tell_cached(authn, token, fn, ctx))
         return NULL;
-    if (busy) {
-        fn(ctx, AUTHN_BUSY, NULL);
-        return NULL;
-    }
     struct authn_call *call = call_new(authn, x, fn, ctx);
-    ask(call, token);
-    return call;
+    return ask(call, token) ? call : NULL;
 }
 
 static struct authn_call *find_waiting(struct authn *authn)
 {
     struct authn_call *call = authn->calls;
-    while (call && call->rest)
+    while (call && call->token)
         call = call->next;
     return call;
 }
@@ -323,7 +342,7 @@ static void on_first_lookup(struct authn_trust *trust)
         if (by_what_it_shows(authn, x, fn, ctx, &refused)) {
             call_free(call);
         } else if (!str_empty(token)) {
-            ask(call, token);
+            (void)ask(call, token);
         } else {
             call_free(call);
             tell_nobody(fn, ctx, refused);
@@ -335,12 +354,24 @@ struct authn_call *authn_cancel(struct authn_call *call)
 {
     if (!call)
         return NULL;
-    rest_cancel(call->rest);
+    reviews_cancel(&call->wait);
     call_free(call);
     return NULL;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
+
+static struct reviews *make_reviews(struct authn *authn, const struct authn_options *options)
+{
+    struct reviews_options reviews = {.path = TOKEN_REVIEWS_PATH,
+                                      .timeout =
+                                          options->timeout ? options->timeout : REVIEW_TIMEOUT,
+                                      .qps = options->kube->qps,
+                                      .burst = options->kube->burst,
+                                      .on_answer = on_answer,
+                                      .ctx = authn};
+    return reviews_new(authn->loop, authn->client, &reviews);
+}
 
 int authn_new(struct loop *loop, const struct authn_options *options, struct authn **ret_authn,
               struct err *reterr)
@@ -352,11 +383,12 @@ int authn_new(struct loop *loop, const struct authn_options *options, struct aut
     authn->metrics = options->metrics;
     review_metrics_init(authn->metrics);
     authn->token_ttl = options->token_ttl;
-    authn->timeout = options->timeout ? options->timeout : REVIEW_TIMEOUT;
     authn->trust.on_first = on_first_lookup;
     ttl_cache_init(&authn->cache, CACHE_ENTRIES, CACHE_BYTES);
     if (options->kube)
         r = rest_client_new(loop, options->kube, &rest, &authn->client, reterr);
+    if (r == 0 && options->kube)
+        authn->reviews = make_reviews(authn, options);
     if (r == 0)
         r = authn_trust_init(&authn->trust, loop, authn->client, options, reterr);
     if (r < 0)
@@ -373,6 +405,7 @@ struct authn *authn_free(struct authn *authn)
     while (authn->calls)
         authn_cancel(authn->calls);
     authn_trust_release(&authn->trust);
+    reviews_free(authn->reviews);
     rest_client_free(authn->client);
     ttl_cache_release(&authn->cache);
     free(authn);

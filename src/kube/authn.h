@@ -19,10 +19,6 @@
 #include "kube/client.h"
 #include "net/http_server.h"
 
-#define USER_ANONYMOUS        "system:anonymous"
-#define GROUP_AUTHENTICATED   "system:authenticated"
-#define GROUP_UNAUTHENTICATED "system:unauthenticated"
-
 struct authn;
 struct authn_call;
 
@@ -59,7 +55,7 @@ struct authn *authn_free(struct authn *authn);
 enum authn_verdict {
     AUTHN_OK,
     AUTHN_REFUSED, /* a certificate or token that is not good: 401 */
-    AUTHN_BUSY,    /* too many reviews are under way */
+    AUTHN_BUSY,    /* too many reviews wait, or it took too long until it was this one's turn */
 };
 
 /* user: of AUTHN_OK; lives until it returns. */

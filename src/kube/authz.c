@@ -4,17 +4,15 @@
 #include "api/authorization.h"
 #include "base/log.h"
 #include "codec/json.h"
-#include "kube/rest.h"
 #include "kube/review_metrics.h"
+#include "kube/reviews.h"
 #include "kube/ttl_cache.h"
 
 #define CACHE_ENTRIES  8192
 #define CACHE_BYTES    ((size_t)8 << 20)
 /* What is longer than this is asked about every time, as upstream does. */
 #define CACHED_KEY_MAX 10000
-#define CALLS_MAX      256
 #define REVIEW_TIMEOUT (10 * NSEC_PER_SEC)
-#define REVIEW_RETRIES 5
 
 struct authz {
     struct loop *loop;
@@ -24,20 +22,17 @@ struct authz {
     size_t n_paths;
     struct str *groups;
     size_t n_groups;
-    int64_t authorized_ttl, unauthorized_ttl, timeout;
+    struct reviews *reviews;
+    int64_t authorized_ttl, unauthorized_ttl;
     struct ttl_cache cache; /* spec as JSON → status as JSON */
     struct authz_call *calls;
-    size_t n_calls;
     struct metrics *metrics;
 };
 
 struct authz_call {
     struct authz *authz;
     struct authz_call *next, **prev;
-    struct rest_call *rest;
-    char *key;
-    size_t key_n;
-    int64_t asked;
+    struct review_wait wait;
     authz_fn *fn;
     void *ctx;
 };
@@ -139,73 +134,86 @@ static void keep(struct authz *authz, struct str key,
     buf_release(&text);
 }
 
+/* Once per review: what came of it is kept. */
+static void on_answer(void *ctx, struct str key, const struct rest_result *result, int64_t took)
+{
+    struct authz *authz = ctx;
+    struct subject_access_review review;
+    struct arena arena;
+    arena_init(&arena, 0);
+    review_metrics_answer(authz->metrics, REVIEW_AUTHZ, result->status, took);
+    struct err err = result->err;
+    int r = result->code;
+    if (r == 0)
+        r = json_decode(result->body, &subject_access_review_type, 0, &arena, &review, &err);
+    if (r == 0)
+        keep(authz, key, &review.status);
+    else
+        log_error("Failed to make webhook authorizer request", KV_ERR(&err));
+    arena_release(&arena);
+}
+
 static void call_free(struct authz_call *call)
 {
     *call->prev = call->next;
     if (call->next)
         call->next->prev = call->prev;
-    call->authz->n_calls--;
-    free(call->key);
     free(call);
 }
 
-static void on_review(void *ctx, const struct rest_result *result)
+static void on_review(struct review_wait *wait, const struct rest_result *result)
 {
-    struct authz_call *call = ctx;
+    struct authz_call *call = CONTAINER_OF(wait, struct authz_call, wait);
     struct subject_access_review review;
     struct arena arena;
-    struct err err = result->err;
     authz_fn *fn = call->fn;
-    void *fn_ctx = call->ctx;
+    void *ctx = call->ctx;
+    call_free(call);
+    if (!result) {
+        fn(ctx, AUTHZ_BUSY, STR(""));
+        return;
+    }
     arena_init(&arena, 0);
-    review_metrics_answer(call->authz->metrics, REVIEW_AUTHZ, result->status,
-                          loop_now(call->authz->loop) - call->asked);
+    struct err err = result->err;
     int r = result->code;
     if (r == 0)
         r = json_decode(result->body, &subject_access_review_type, 0, &arena, &review, &err);
     if (r == 0)
-        keep(call->authz, (struct str){call->key, call->key_n}, &review.status);
-    call_free(call);
-    if (r == 0) {
-        tell(fn, fn_ctx, &review.status);
-    } else {
-        log_error("Failed to make webhook authorizer request", KV_ERR(&err));
-        fn(fn_ctx, AUTHZ_FAILED, str_of(err.msg));
-    }
+        tell(fn, ctx, &review.status);
+    else
+        fn(ctx, AUTHZ_FAILED, str_of(err.msg));
     arena_release(&arena);
 }
 
-static struct authz_call *ask(struct authz *authz, struct buf *key, authz_fn *fn, void *ctx)
+/* NULL: too many wait. */
+static struct authz_call *ask(struct authz *authz, const struct authz_request *request,
+                              struct str key, authz_fn *fn, void *ctx)
 {
-    struct authz_call *call = xnew(struct authz_call);
     struct buf body = BUF_INIT;
-    call->authz = authz;
-    call->fn = fn;
-    call->ctx = ctx;
-    call->asked = loop_now(authz->loop);
-    call->key_n = key->n;
-    call->key = buf_take(key);
-    call->next = authz->calls;
-    call->prev = &authz->calls;
+    bool stranger = str_is(request->user->username, USER_ANONYMOUS);
+    subject_access_review_write(key, &body);
+    struct review_request review = {.key = key,
+                                    .text = buf_str(&body),
+                                    .caller = stranger ? request->from : request->user->username,
+                                    .stranger = stranger};
+    struct authz_call *call = xnew(struct authz_call);
+    *call = (struct authz_call){
+        .authz = authz, .fn = fn, .ctx = ctx, .next = authz->calls, .prev = &authz->calls};
     if (call->next)
         call->next->prev = &call->next;
     authz->calls = call;
-    authz->n_calls++;
-    subject_access_review_write((struct str){call->key, call->key_n}, &body);
-    struct rest_request request = {.verb = REST_CREATE,
-                                   .path = STR(SUBJECT_ACCESS_REVIEWS_PATH),
-                                   .text = buf_str(&body),
-                                   .timeout = authz->timeout,
-                                   .max_retries = REVIEW_RETRIES};
-    call->rest = rest_send(authz->client, &request, on_review, call);
+    if (!reviews_ask(authz->reviews, &review, &call->wait, on_review)) {
+        call_free(call);
+        call = NULL;
+    }
     buf_release(&body);
     return call;
 }
 
-struct authz_call *authz_check(struct authz *authz, const struct user_info *user, struct str verb,
-                               struct str path, authz_fn *fn, void *ctx)
+struct authz_call *authz_check(struct authz *authz, const struct authz_request *request,
+                               authz_fn *fn, void *ctx)
 {
-    if (is_privileged(authz, user) || is_open_path(authz, path)) {
+    if (is_privileged(authz, request->user) || is_open_path(authz, request->path)) {
         fn(ctx, AUTHZ_ALLOWED, STR(""));
         return NULL;
     }
@@ -215,12 +223,11 @@ struct authz_call *authz_check(struct authz *authz, const struct user_info *user
     }
     struct buf key = BUF_INIT;
     struct authz_call *call = NULL;
-    write_key(user, verb, path, &key);
+    write_key(request->user, request->verb, request->path, &key);
     if (!tell_cached(authz, buf_str(&key), fn, ctx)) {
-        if (authz->n_calls >= CALLS_MAX)
+        call = ask(authz, request, buf_str(&key), fn, ctx);
+        if (!call)
             fn(ctx, AUTHZ_BUSY, STR(""));
-        else
-            call = ask(authz, &key, fn, ctx);
     }
     buf_release(&key);
     return call;
@@ -230,7 +237,7 @@ struct authz_call *authz_cancel(struct authz_call *call)
 {
     if (!call)
         return NULL;
-    rest_cancel(call->rest);
+    reviews_cancel(&call->wait);
     call_free(call);
     return NULL;
 }
@@ -246,7 +253,6 @@ int authz_new(struct loop *loop, const struct authz_options *options, struct aut
     authz->metrics = options->metrics;
     authz->authorized_ttl = options->authorized_ttl;
     authz->unauthorized_ttl = options->unauthorized_ttl;
-    authz->timeout = options->timeout ? options->timeout : REVIEW_TIMEOUT;
     arena_init(&authz->arena, 0);
     ttl_cache_init(&authz->cache, CACHE_ENTRIES, CACHE_BYTES);
     authz->n_groups = options->n_always_allow_groups;
@@ -256,11 +262,22 @@ int authz_new(struct loop *loop, const struct authz_options *options, struct aut
     int r = take_paths(authz, options, reterr);
     if (r == 0 && options->kube)
         r = rest_client_new(loop, options->kube, &rest, &authz->client, reterr);
-    if (r < 0)
+    if (r < 0) {
         authz_free(authz);
-    else
-        *ret_authz = authz;
-    return r;
+        return r;
+    }
+    if (options->kube) {
+        struct reviews_options reviews = {.path = SUBJECT_ACCESS_REVIEWS_PATH,
+                                          .timeout =
+                                              options->timeout ? options->timeout : REVIEW_TIMEOUT,
+                                          .qps = options->kube->qps,
+                                          .burst = options->kube->burst,
+                                          .on_answer = on_answer,
+                                          .ctx = authz};
+        authz->reviews = reviews_new(loop, authz->client, &reviews);
+    }
+    *ret_authz = authz;
+    return 0;
 }
 
 struct authz *authz_free(struct authz *authz)
@@ -269,6 +286,7 @@ struct authz *authz_free(struct authz *authz)
         return NULL;
     while (authz->calls)
         authz_cancel(authz->calls);
+    reviews_free(authz->reviews);
     rest_client_free(authz->client);
     ttl_cache_release(&authz->cache);
     arena_release(&authz->arena);

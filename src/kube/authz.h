@@ -42,18 +42,25 @@ enum authz_verdict {
     AUTHZ_FORBIDDEN, /* nobody allows it */
     AUTHZ_DENIED,    /* somebody says no */
     AUTHZ_FAILED,    /* nobody could be asked */
-    AUTHZ_BUSY,      /* too many reviews are under way */
+    AUTHZ_BUSY,      /* too many reviews wait, or it took too long until it was this one's turn */
+};
+
+struct authz_request {
+    const struct user_info *user;
+    struct str from; /* the client's address without port: it tells anonymous clients apart */
+    struct str verb; /* the method in lower case */
+    struct str path;
 };
 
 /* why: the reason of whoever forbade it, or what failed; may be empty. Lives until it returns. */
 typedef void authz_fn(void *ctx, enum authz_verdict verdict, struct str why);
 
 /*
- * verb: the method in lower case. fn is called once: before this returns, which then gives NULL, or
- * later; until then the call may be cancelled.
+ * fn is called once: before this returns, which then gives NULL, or later; until then the call may
+ * be cancelled. Users take turns, anonymous clients come after them (kube/reviews.h).
  */
-struct authz_call *authz_check(struct authz *authz, const struct user_info *user, struct str verb,
-                               struct str path, authz_fn *fn, void *ctx);
+struct authz_call *authz_check(struct authz *authz, const struct authz_request *request,
+                               authz_fn *fn, void *ctx);
 struct authz_call *authz_cancel(struct authz_call *call); /* NULL is fine; returns NULL */
 
 #endif

@@ -44,6 +44,8 @@ struct ratelimit {
 
 /* qps <= 0: no limit. A burst below 1 counts as 1. */
 void ratelimit_init(struct ratelimit *rl, double qps, int64_t burst, int64_t now);
+/* How many ns until there is a token; 0: there is one. */
+int64_t ratelimit_wait(const struct ratelimit *rl, int64_t now);
 /* Takes one token and tells how many ns to wait before using it. */
 int64_t ratelimit_take(struct ratelimit *rl, int64_t now);
 

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "codec/json.h"
 #include "kube/file.h"
 
@@ -349,7 +350,9 @@ static int spawn(struct argv *v, int out_fd, bool interactive, pid_t *ret_pid)
     if (!interactive)
         posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, out_fd, STDOUT_FILENO);
+    descriptors_before_child();
     r = -posix_spawnp(ret_pid, v->args.v[0], &files, &attr, v->args.v, v->env.v);
+    descriptors_after_child();
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attr);
     return r;

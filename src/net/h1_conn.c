@@ -7,8 +7,12 @@
 /* A server that answered before the request was complete reads on for a while: closing at once
  * would reset the connection under the answer. */
 #define LINGER_MAX   ((size_t)4 << 20)
-/* Bytes of further requests held while one is being answered. */
+/* Bytes of further requests, or of a body that nobody has asked for, held while one is answered. */
 #define PIPELINE_MAX ((size_t)64 * 1024)
+/* No further request is read while more of the answers before it waits to be sent. */
+#define UNSENT_MAX   ((size_t)16 * 1024)
+/* The rest of a body up to this size is skipped so that the connection can be used again. */
+#define SKIP_MAX     ((uint64_t)64 * 1024)
 
 struct h1_conn {
     struct http_conn base;
@@ -22,8 +26,10 @@ struct h1_conn {
     bool drop_body;   /* server: HEAD or a status without body */
     bool close_after; /* no further exchange after this one */
     bool aborted;     /* to be closed by the task `again` */
+    bool skipping;    /* server: the request is answered, the rest of its body is thrown away */
     bool lingering;
     size_t lingered;
+    size_t reported; /* of `in` and the parser, to the connection's account */
 };
 
 static struct h1_conn *h1_of(struct http_conn *conn)
@@ -106,18 +112,37 @@ static void linger(struct h1_conn *c)
 {
     c->lingering = true;
     c->base.draining = true;
+    transport_resume(c->base.transport);
     http_conn_set_phase(&c->base, HTTP_PHASE_HEAD); /* the server's timeout for heads bounds it */
+}
+
+/* The rest of the request is short, and the client sends it in any case. */
+static bool can_skip(const struct h1_conn *c)
+{
+    return c->parser.state == H1_STATE_LENGTH && c->parser.left <= SKIP_MAX &&
+           !c->base.streams->expects_continue;
+}
+
+static void ready_for_next(struct h1_conn *c)
+{
+    c->skipping = false;
+    h1_parser_reset(&c->parser);
+    http_conn_set_phase(&c->base, HTTP_PHASE_IDLE);
 }
 
 /* The answer is out. */
 static void server_done(struct h1_conn *c)
 {
     bool complete = c->base.streams->remote_end;
-    bool keep = complete && !c->close_after && !c->base.draining;
+    bool keep = (complete || can_skip(c)) && !c->close_after && !c->base.draining;
     c->responded = false;
     if (keep) {
-        h1_parser_reset(&c->parser);
-        http_conn_set_phase(&c->base, HTTP_PHASE_IDLE);
+        if (complete) {
+            ready_for_next(c);
+        } else {
+            c->skipping = true;
+            http_conn_set_phase(&c->base, HTTP_PHASE_HEAD); /* for its timeout */
+        }
         transport_resume(c->base.transport);
         loop_task_schedule(loop_of(c), &c->again);
     } else if (complete) {
@@ -140,14 +165,14 @@ static void on_request_head(struct h1_conn *c)
                              .http_major = 1};
     c->close_after = !p->keep_alive;
     http_conn_set_phase(&c->base, HTTP_PHASE_BUSY);
-    if (p->expects_continue && p->has_body)
-        transport_write(c->base.transport, "HTTP/1.1 100 Continue\r\n\r\n", 25);
     struct http_stream *s = c->base.events->on_request(&c->base, &head);
     if (!s || c->base.dead)
         return;
     http_stream_attach(&c->base, s);
     s->head_request = str_is(p->method, "HEAD");
     s->progress = loop_now(loop_of(c));
+    s->paused = p->has_body;
+    s->expects_continue = p->expects_continue && p->has_body;
 }
 
 /* An error in the head is answered by hand: there is no exchange for it. */
@@ -164,20 +189,31 @@ static void bad_request(struct h1_conn *c, int code, const struct err *err)
     linger(c);
 }
 
+/* A request without a body is handed over at its end, which follows its head at once. */
 static bool server_event(struct h1_conn *c, enum h1_event event, struct str data)
 {
+    if (c->skipping) {
+        if (event == H1_END)
+            ready_for_next(c);
+        return true;
+    }
     if (event == H1_HEAD) {
         on_request_head(c);
         if (!c->base.dead && !c->base.streams)
             conn_closed(c, -ECONNREFUSED, NULL);
+        else if (!c->base.dead && c->parser.has_body)
+            c->base.events->on_accepted(c->base.streams);
     } else if (event == H1_DATA) {
         c->base.events->on_data(c->base.streams, data);
     } else {
         c->base.streams->remote_end = true;
-        c->base.events->on_end(c->base.streams);
+        if (c->parser.has_body)
+            c->base.events->on_end(c->base.streams);
+        else
+            c->base.events->on_accepted(c->base.streams);
         return false; /* the next request waits for this one's answer */
     }
-    return !c->base.dead && c->base.streams && !c->lingering;
+    return !c->base.dead && c->base.streams && !c->base.streams->paused && !c->lingering;
 }
 
 /* --- in: both --------------------------------------------------------------------------------- */
@@ -220,9 +256,13 @@ static bool may_parse(const struct h1_conn *c)
     const struct http_stream *s = c->base.streams;
     if (s)
         return !(s->paused && (s->head_seen || c->base.server)) && !s->remote_end;
-    /* Who does not take his answers gets no more of them. */
-    return c->base.server && !c->base.draining &&
-           transport_queued(c->base.transport) <= HTTP_HIGH_WATER;
+    /* A client that does not take its answers gets no more of them. */
+    return c->base.server && !c->base.draining && transport_queued(c->base.transport) <= UNSENT_MAX;
+}
+
+static void report(struct h1_conn *c)
+{
+    account_report(c->base.transport->account, &c->reported, c->in.cap + c->parser.line.cap);
 }
 
 static void receive(struct h1_conn *c, struct str data)
@@ -242,8 +282,10 @@ static void receive(struct h1_conn *c, struct str data)
         buf_add_str(&c->in, rest);
     if (c->in.n == 0)
         buf_release(&c->in);
-    bool held = c->in.n > PIPELINE_MAX || (c->base.streams && c->base.streams->paused);
-    if (held)
+    report(c);
+    /* A server reads on for a while, so that it notices when the client goes away. */
+    bool paused = !c->base.server && c->base.streams && c->base.streams->paused;
+    if (c->in.n > PIPELINE_MAX || paused)
         transport_pause(c->base.transport);
 }
 
@@ -362,7 +404,7 @@ static void h1_respond(struct http_stream *stream, int status, const struct http
     bool body = http_status_has_body(status);
     c->drop_body = stream->head_request || !body;
     c->chunked = content_length < 0 && body && c->parser.minor == 1;
-    if (!stream->remote_end || c->base.draining ||
+    if ((!stream->remote_end && !can_skip(c)) || c->base.draining ||
         (content_length < 0 && body && !c->chunked && !stream->head_request))
         c->close_after = true;
     buf_add_printf(out, "HTTP/1.1 %d %s\r\nDate: ", status, http_status_text(status));
@@ -428,6 +470,10 @@ static void h1_detach(struct http_stream *stream)
 static void h1_resume(struct http_stream *stream)
 {
     struct h1_conn *c = h1_of(stream->conn);
+    if (stream->expects_continue) {
+        stream->expects_continue = false;
+        transport_write(c->base.transport, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+    }
     loop_task_schedule(loop_of(c), &c->again);
 }
 
@@ -456,6 +502,7 @@ static void h1_free(struct http_conn *conn)
     conn->dead = true;
     if (c->base.streams)
         http_stream_leave(c->base.streams);
+    account_report(conn->transport->account, &c->reported, 0);
     loop_task_cancel(loop, &c->again);
     loop_task_schedule(loop, &c->reap);
     transport_free(conn->transport);

@@ -4,10 +4,13 @@
 
 #include "net/http_server.h"
 
-#define CONNECTION_WINDOW (1 << 30)
+/* A client asked for what it gets, and only streams are limited. A server keeps the protocol's
+ * 65,535 bytes for all streams together: that much of the bodies may arrive before they are wanted.
+ */
+#define CLIENT_WINDOW  (1 << 30)
 /* No more frames are made while so much waits in the transport. */
-#define TRANSPORT_FULL    ((size_t)256 * 1024)
-#define GATHER_MAX        ((size_t)16 * 1024)
+#define TRANSPORT_FULL ((size_t)256 * 1024)
+#define GATHER_MAX     ((size_t)16 * 1024)
 
 static struct h2_conn *h2_of(struct http_conn *conn)
 {
@@ -48,9 +51,10 @@ static void deliver_held(struct h2_conn *c, size_t at)
     struct buf data = s->held;
     int32_t id = s->id;
     s->held = (struct buf)BUF_INIT;
+    h2_report(c, s);
     c->base.events->on_data(s, buf_str(&data));
     if (!c->base.dead) {
-        (void)nghttp2_session_consume_stream(c->session, id, data.n);
+        h2_consumed(c, id, data.n);
         if (c->resumed.v[at] && s->remote_end) /* NULL: ended by the callback */
             h2_remote_end(c, s);
     }
@@ -247,6 +251,7 @@ static void h2_write(struct http_stream *stream, struct str data)
         stream->out_at = 0;
     }
     buf_add_str(&stream->out, data);
+    h2_report(c, stream);
     if (queued + data.n > HTTP_HIGH_WATER)
         stream->filled = true;
     if (queued == 0)
@@ -280,6 +285,14 @@ static void h2_detach(struct http_stream *stream)
 static void h2_resume(struct http_stream *stream)
 {
     struct h2_conn *c = h2_of(stream->conn);
+    if (stream->expects_continue) {
+        static const nghttp2_nv status = {(uint8_t *)(uintptr_t)":status",
+                                          (uint8_t *)(uintptr_t)"100", 7, 3, NGHTTP2_NV_FLAG_NONE};
+        stream->expects_continue = false;
+        (void)nghttp2_submit_headers(c->session, NGHTTP2_FLAG_NONE, stream->id, NULL, &status, 1,
+                                     NULL);
+        h2_want_flush(c);
+    }
     if (stream->held.n) {
         vec_push(&c->resumed, stream);
         h2_want_flush(c);
@@ -350,8 +363,9 @@ static void first_frames(struct h2_conn *c)
             : (nghttp2_settings_entry){NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
     };
     (void)nghttp2_submit_settings(c->session, NGHTTP2_FLAG_NONE, settings, ARRAY_LEN(settings));
-    (void)nghttp2_session_set_local_window_size(c->session, NGHTTP2_FLAG_NONE, 0,
-                                                CONNECTION_WINDOW);
+    if (!c->base.server)
+        (void)nghttp2_session_set_local_window_size(c->session, NGHTTP2_FLAG_NONE, 0,
+                                                    CLIENT_WINDOW);
 }
 
 struct http_conn *h2_conn_new(struct transport *t, bool server,

@@ -40,6 +40,10 @@ void h2_want_flush(struct h2_conn *c);
 /* The connection forgets the stream; what still arrives for it is thrown away. */
 void h2_forget(struct h2_conn *c, struct http_stream *s);
 void h2_reset(struct h2_conn *c, int32_t id, uint32_t code);
+/* The user has taken n bytes of the stream: the peer may send as many again. */
+void h2_consumed(struct h2_conn *c, int32_t id, size_t n);
+/* Counts what the stream holds. */
+void h2_report(struct h2_conn *c, struct http_stream *s);
 /* The peer's message is complete and everything of it was handed out. */
 void h2_remote_end(struct h2_conn *c, struct http_stream *s);
 

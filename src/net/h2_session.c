@@ -2,21 +2,39 @@
 /*
  * What nghttp2 tells and asks us about a connection.
  *
- * Flow control: what arrives is counted as consumed for the connection at once and for its stream
- * when the user has taken it. A stream whose user pauses therefore stalls alone, and what it may
- * hold meanwhile is bounded by the stream's window.
+ * Flow control. A client counts what arrives as consumed for the connection at once and for its
+ * stream when the user has taken it: a stream whose user pauses stalls alone, and holds at most its
+ * window. A server counts both when the user has taken it: all streams of a connection together
+ * hold at most the connection's window, however many bodies a client sends unasked.
  */
 #include "net/h2_conn.h"
 #include "net/http_server.h"
+
+/* Answers to PING and SETTINGS that wait to be sent; a client that makes us owe more is cut off. */
+#define MAX_ACKS 100
 
 static struct http_stream *stream_of(struct h2_conn *c, int32_t id)
 {
     return nghttp2_session_get_stream_user_data(c->session, id);
 }
 
+void h2_report(struct h2_conn *c, struct http_stream *s)
+{
+    account_report(c->base.transport->account, &s->reported, s->out.cap + s->held.cap);
+}
+
+void h2_consumed(struct h2_conn *c, int32_t id, size_t n)
+{
+    if (c->base.server)
+        (void)nghttp2_session_consume_connection(c->session, n);
+    (void)nghttp2_session_consume_stream(c->session, id, n);
+}
+
 /* The connection forgets the stream; what still arrives for it is thrown away. */
 void h2_forget(struct h2_conn *c, struct http_stream *s)
 {
+    if (c->base.server && s->held.n) /* nobody takes it any more */
+        (void)nghttp2_session_consume_connection(c->session, s->held.n);
     (void)nghttp2_session_set_stream_user_data(c->session, s->id, NULL);
     for (size_t i = 0; i < c->resumed.n; i++)
         if (c->resumed.v[i] == s)
@@ -99,9 +117,13 @@ static void request_arrived(struct h2_conn *c, const nghttp2_frame *frame)
     s->id = id;
     s->progress = loop_now(h2_loop(c));
     s->head_request = str_is(c->head.method, "HEAD");
+    s->remote_end = end;
+    s->paused = !end;
+    s->expects_continue = !end && http_headers_has_token(&c->headers, "expect", "100-continue");
     c->base.n_streams++;
     http_conn_set_phase(&c->base, HTTP_PHASE_BUSY);
     (void)nghttp2_session_set_stream_user_data(c->session, id, s);
+    c->base.events->on_accepted(s);
 }
 
 static void response_arrived(struct h2_conn *c, struct http_stream *s)
@@ -177,7 +199,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     bool message = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
     struct http_stream *s = message ? stream_of(c, id) : NULL;
-    if (s && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
+    if (s && !s->remote_end && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
         h2_remote_end(c, s);
     return c->base.dead ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
@@ -189,20 +211,19 @@ static int on_chunk(nghttp2_session *session, uint8_t flags, int32_t id, const u
     (void)flags;
     if (c->base.dead)
         return NGHTTP2_ERR_CALLBACK_FAILURE;
-    (void)nghttp2_session_consume_connection(session, n);
+    if (!c->base.server)
+        (void)nghttp2_session_consume_connection(session, n);
     struct http_stream *s = stream_of(c, id);
-    if (!s) {
-        (void)nghttp2_session_consume_stream(session, id, n);
-        return 0;
-    }
-    if (s->paused || s->held.n) {
+    if (s && (s->paused || s->held.n)) {
         buf_add(&s->held, data, n);
+        h2_report(c, s);
         return 0;
     }
-    c->base.events->on_data(s, (struct str){(const char *)data, n});
+    if (s)
+        c->base.events->on_data(s, (struct str){(const char *)data, n});
     if (c->base.dead)
         return NGHTTP2_ERR_CALLBACK_FAILURE;
-    (void)nghttp2_session_consume_stream(session, id, n);
+    h2_consumed(c, id, n);
     return 0;
 }
 
@@ -275,6 +296,7 @@ static void drained_some(struct h2_conn *c, struct http_stream *s)
     if (left == 0) {
         s->out_at = 0;
         buf_release(&s->out); /* thousands of quiet streams hold no buffer */
+        h2_report(c, s);
     }
     if (s->filled && left < HTTP_LOW_WATER) {
         s->filled = false;
@@ -333,6 +355,10 @@ void h2_session_make(struct h2_conn *c)
         abort();
     set_callbacks(callbacks);
     nghttp2_option_set_no_auto_window_update(option, 1);
+    /* Streams that have ended are of no further use: they were kept for priorities only. */
+    nghttp2_option_set_no_closed_streams(option, 1);
+    if (c->base.server)
+        nghttp2_option_set_max_outbound_ack(option, MAX_ACKS);
     /* Blanks around values are no reason to refuse a request: they are dropped, as in HTTP/1.1. */
     nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(option, 1);
     if (!c->base.server)

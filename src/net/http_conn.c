@@ -13,8 +13,12 @@ void http_stream_attach(struct http_conn *conn, struct http_stream *stream)
 
 void http_stream_leave(struct http_stream *stream)
 {
-    if (!stream->conn)
+    struct http_conn *conn = stream->conn;
+    if (!conn)
         return;
+    if (conn->server)
+        http_stream_release(stream);
+    account_report(conn->transport->account, &stream->reported, 0);
     *stream->prev = stream->next;
     if (stream->next)
         stream->next->prev = stream->prev;

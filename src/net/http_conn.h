@@ -25,6 +25,7 @@ struct http_stream {
     struct http_stream *next, **prev; /* of conn->streams */
     int32_t id;                       /* HTTP/2's */
     bool paused;                      /* no on_data, see http_stream_pause */
+    bool expects_continue;            /* server: the client waits for 100 before its body */
     bool head_seen;                   /* client: on_head was told */
     bool remote_end;                  /* the peer's message is complete */
     bool out_end;                     /* nothing comes after `out` */
@@ -35,6 +36,7 @@ struct http_stream {
     size_t out_at;
     struct buf held;  /* received while paused */
     int64_t progress; /* server: when the peer last took something, or the stream began */
+    size_t reported;  /* of out and held, to the connection's account */
 };
 
 /* A message's head as received; borrowed, until the event returns. */
@@ -43,17 +45,20 @@ struct http_head {
     struct str method, target, authority; /* requests */
     const struct http_headers *headers;
     bool too_large; /* requests: headers were dropped for their size; answer 431 */
-    bool has_body;  /* requests: on_data may follow */
+    bool has_body;  /* requests: a body may follow */
     int http_major;
 };
 
 struct http_conn_events {
     /* Server: a request's head. Gives the stream to use for it; NULL refuses it. */
     struct http_stream *(*on_request)(struct http_conn *conn, const struct http_head *head);
+    /* Server: next, the stream is on the connection and may be answered. Where a body follows, the
+     * stream is paused: nothing of it is read until http_stream_resume. */
+    void (*on_accepted)(struct http_stream *stream);
     /* Client: the answer's head, once. */
     void (*on_head)(struct http_stream *stream, const struct http_head *head);
     void (*on_data)(struct http_stream *stream, struct str data);
-    /* Server: the request is complete. */
+    /* Server: the request's body is complete. Not called where there is none (remote_end). */
     void (*on_end)(struct http_stream *stream);
     /* The stream has left the connection. code 0: both sides are complete. */
     void (*on_close)(struct http_stream *stream, int code, const struct err *err, bool retryable);
@@ -182,7 +187,7 @@ static inline void http_stream_pause(struct http_stream *stream)
 {
     stream->paused = true;
 }
-/* Held data is handed out later, from the loop. */
+/* Held data is handed out later, from the loop. Server: asks the client for the body. */
 static inline void http_stream_resume(struct http_stream *stream)
 {
     if (!stream->paused)

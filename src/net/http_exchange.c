@@ -8,8 +8,13 @@ static struct exchange *inner(const struct http_exchange *x)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+static void report(struct exchange *x)
+{
+    account_report(x->account, &x->reported, x->head_n + x->body.cap);
+}
+
 struct exchange *exchange_new(const struct http_head *head, const struct transport *t,
-                              struct str remote, uint64_t max_body)
+                              struct str remote)
 {
     struct exchange *x = xnew(struct exchange);
     size_t size = head->method.n + head->target.n + head->authority.n + remote.n + 64;
@@ -24,6 +29,9 @@ struct exchange *exchange_new(const struct http_head *head, const struct transpo
     p->query = str_slice(target, mark + 1, target.n);
     p->host = arena_dup(&x->arena, head->authority);
     p->remote = arena_dup(&x->arena, remote);
+    p->remote_host = p->remote;
+    while (p->remote_host.n && p->remote_host.p[--p->remote_host.n] != ':')
+        ;
     vec_reserve(&p->headers.list, head->headers->list.n);
     for (size_t i = 0; i < head->headers->list.n; i++) {
         struct http_header h = head->headers->list.v[i];
@@ -33,7 +41,10 @@ struct exchange *exchange_new(const struct http_head *head, const struct transpo
     p->http_major = head->http_major;
     p->tls = t->tls != NULL;
     p->peer = t->tls ? tls_conn_peer(t->tls) : NULL;
-    x->max_body = max_body;
+    p->has_body = head->has_body;
+    x->account = t->account;
+    x->head_n = sizeof(*x) + size + head->headers->list.n * sizeof(struct http_header);
+    report(x);
     x->on_stream = true;
     if (head->too_large)
         x->reject = 431;
@@ -69,6 +80,9 @@ static void let_go(struct exchange *x)
 void exchange_left(struct exchange *x)
 {
     x->on_stream = false;
+    x->on_body = NULL;
+    account_report(x->account, &x->reported, 0);
+    x->account = NULL; /* it goes with the connection */
     if (!x->handled) {
         exchange_free(x);
         return;
@@ -78,19 +92,58 @@ void exchange_left(struct exchange *x)
         x->pub.on_gone(&x->pub);
 }
 
-/* --- the request ------------------------------------------------------------------------------ */
+/* --- the request's body ----------------------------------------------------------------------- */
+
+static void tell_body(struct exchange *x, int code)
+{
+    http_body_fn *fn = TAKE(x->on_body);
+    x->pub.body = buf_str(&x->body);
+    fn(&x->pub, code);
+}
+
+/* What the handler wants no more of stays with the client. */
+static void body_too_large(struct exchange *x)
+{
+    buf_release(&x->body);
+    report(x);
+    http_stream_pause(&x->stream);
+    tell_body(x, -EMSGSIZE);
+}
 
 void exchange_take(struct exchange *x, struct str data)
 {
-    if (x->reject)
+    if (!x->on_body)
         return;
     if (data.n > x->max_body || x->body.n > x->max_body - data.n) {
-        x->reject = 413;
-        buf_release(&x->body);
-        exchange_reject(x);
+        body_too_large(x);
         return;
     }
     buf_add_str(&x->body, data);
+    report(x);
+}
+
+void exchange_complete(struct exchange *x)
+{
+    if (x->on_body)
+        tell_body(x, 0);
+}
+
+void http_read_body(struct http_exchange *pub, uint64_t max, http_body_fn *fn)
+{
+    struct exchange *x = inner(pub);
+    uint64_t length;
+    if (!x->on_stream)
+        return; /* on_gone was told */
+    x->on_body = fn;
+    x->max_body = max;
+    if (str_to_u64(http_headers_get(&pub->headers, "content-length"), &length) && length > max) {
+        body_too_large(x);
+    } else if (x->stream.remote_end && !x->stream.held.n) {
+        tell_body(x, 0);
+    } else {
+        x->stream.progress = loop_now(x->stream.conn->transport->loop);
+        http_stream_resume(&x->stream);
+    }
 }
 
 void exchange_reject(struct exchange *x)
@@ -173,6 +226,8 @@ void http_abort(struct http_exchange *pub)
     pub->on_drain = NULL;
     if (x->on_stream) {
         x->on_stream = false;
+        account_report(x->account, &x->reported, 0);
+        x->account = NULL;
         http_stream_detach(&x->stream);
     }
     let_go(x);

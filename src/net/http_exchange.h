@@ -18,8 +18,11 @@ struct exchange {
     struct http_stream stream;
     struct arena arena; /* the request's texts */
     struct buf body;
-    uint64_t max_body;
-    size_t *open; /* counts exchanges that handlers hold; NULL: the server is gone */
+    uint64_t max_body;       /* of on_body */
+    http_body_fn *on_body;   /* NULL: nobody waits for the body */
+    struct account *account; /* of the connection; NULL: not on one */
+    size_t head_n, reported; /* bytes of the head; all that was reported */
+    size_t *open;            /* counts exchanges that handlers hold; NULL: the server is gone */
     struct exchange *next, **prev; /* of those that handlers hold */
     bool on_stream;                /* the stream has not left */
     bool handled;                  /* a handler holds it */
@@ -28,10 +31,11 @@ struct exchange {
 };
 
 struct exchange *exchange_new(const struct http_head *head, const struct transport *t,
-                              struct str remote, uint64_t max_body);
-/* The request's body as it arrives. */
+                              struct str remote);
+/* The request's body as it arrives, and its end. */
 void exchange_take(struct exchange *x, struct str data);
-/* Answers what is not for handlers: 413, 431. */
+void exchange_complete(struct exchange *x);
+/* Answers what is not for handlers: 400, 431. */
 void exchange_reject(struct exchange *x);
 /* The stream is no more. Frees it where no handler holds it, else tells the handler. */
 void exchange_left(struct exchange *x);

@@ -4,45 +4,12 @@
 #include <netinet/tcp.h>
 #include <unistd.h>
 
-#include "net/http_exchange.h"
-#include "net/resolve.h"
+#include "net/http_server_internal.h"
 
-#define BACKLOG          1024
-#define ACCEPTS_PER_TURN 64
-#define SERVER_WINDOW    ((uint32_t)1 << 20)
-/* How long to leave new connections alone when the process is out of descriptors. */
-#define ACCEPT_PAUSE     (100 * NSEC_PER_MSEC)
+/* HTTP/2: of one stream; all streams together have as much, see h2_session.c. */
+#define SERVER_WINDOW 65535
 
 #define PREFACE STR("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-
-struct server_conn {
-    struct http_server *server;
-    struct server_conn *next, **prev;
-    struct transport *transport; /* until http takes it over */
-    struct http_conn *http;      /* NULL: TLS or the first bytes are awaited */
-    char remote[64];
-    int64_t accepted;
-    char first[24]; /* plain connections: bytes that may be HTTP/2's preface */
-    size_t n_first;
-};
-
-struct http_server {
-    struct loop *loop;
-    struct http_server_options options;
-    struct tls_config *tls;
-    struct loop_io listener;
-    int fd; /* -1: not listening */
-    uint16_t port;
-    struct server_conn *conns;
-    struct exchange *held; /* by handlers */
-    struct loop_timer sweep, accept_again, deadline;
-    struct loop_task reap;
-    int64_t sweep_interval;
-    struct http_server_stats stats;
-    bool stopping, dead;
-    void (*stopped)(void *ctx);
-    void *stopped_ctx;
-};
 
 /* --- connections ------------------------------------------------------------------------------ */
 
@@ -59,7 +26,7 @@ static void remove_conn(struct server_conn *conn)
     *conn->prev = conn->next;
     if (conn->next)
         conn->next->prev = conn->prev;
-    server->stats.connections--;
+    room_remove(conn);
     if (conn->http)
         http_conn_free(conn->http);
     else
@@ -69,8 +36,7 @@ static void remove_conn(struct server_conn *conn)
         check_stopped(server);
 }
 
-/* Ends the connection with all of its exchanges. */
-static void close_conn(struct server_conn *conn, int code)
+void server_close_conn(struct server_conn *conn, int code)
 {
     if (conn->http)
         http_conn_closed(conn->http, code, NULL);
@@ -88,27 +54,14 @@ static struct exchange *exchange_of(struct http_stream *stream)
 static struct http_stream *on_request(struct http_conn *http, const struct http_head *head)
 {
     struct server_conn *conn = http->owner;
-    struct http_server *server = conn->server;
-    struct exchange *x =
-        exchange_new(head, http->transport, str_of(conn->remote), server->options.max_body);
-    return &x->stream;
+    conn->asked = true;
+    if (room_is_greedy(conn) || !room_check_memory(conn))
+        return NULL;
+    return &exchange_new(head, http->transport, str_of(conn->remote))->stream;
 }
 
-static void on_data(struct http_stream *stream, struct str data)
+static void hand_over(struct http_server *server, struct exchange *x)
 {
-    exchange_take(exchange_of(stream), data);
-}
-
-static void on_end(struct http_stream *stream)
-{
-    struct exchange *x = exchange_of(stream);
-    struct server_conn *conn = stream->conn->owner;
-    struct http_server *server = conn->server;
-    if (x->reject) {
-        exchange_reject(x);
-        return;
-    }
-    x->pub.body = buf_str(&x->body);
     x->handled = true;
     x->open = &server->stats.exchanges;
     x->next = server->held;
@@ -118,14 +71,41 @@ static void on_end(struct http_stream *stream)
     server->held = x;
     server->stats.exchanges++;
     server->stats.requests++;
-    stream->progress = loop_now(server->loop);
+    x->stream.progress = loop_now(server->loop);
     server->options.handle(server->options.ctx, &x->pub);
+}
+
+static void on_accepted(struct http_stream *stream)
+{
+    struct exchange *x = exchange_of(stream);
+    struct server_conn *conn = stream->conn->owner;
+    room_settle(conn);
+    if (x->reject)
+        exchange_reject(x);
+    else
+        hand_over(conn->server, x);
+}
+
+static void on_data(struct http_stream *stream, struct str data)
+{
+    struct http_conn *http = stream->conn;
+    exchange_take(exchange_of(stream), data);
+    if (!http->dead) /* else the handler has ended it */
+        (void)room_check_memory(http->owner);
+}
+
+static void on_end(struct http_stream *stream)
+{
+    exchange_complete(exchange_of(stream));
 }
 
 static void on_close(struct http_stream *stream, int code, const struct err *err, bool retryable)
 {
+    struct exchange *x = exchange_of(stream);
     (void)code, (void)err, (void)retryable;
-    exchange_left(exchange_of(stream));
+    if (x->account)
+        room_settle(CONTAINER_OF(x->account, struct server_conn, account));
+    exchange_left(x);
 }
 
 static void on_drain(struct http_stream *stream)
@@ -143,6 +123,7 @@ static void on_conn_close(struct http_conn *http, int code, const struct err *er
 
 static const struct http_conn_events server_events = {
     .on_request = on_request,
+    .on_accepted = on_accepted,
     .on_data = on_data,
     .on_end = on_end,
     .on_close = on_close,
@@ -161,6 +142,7 @@ static void start_http(struct server_conn *conn, bool h2)
     struct transport *t = TAKE(conn->transport);
     conn->http = h2 ? h2_conn_new(t, true, &server_events, conn, &limits)
                     : h1_conn_new(t, true, &server_events, conn, &limits);
+    room_settle(conn);
     if (server->stopping)
         http_conn_drain(conn->http);
 }
@@ -202,70 +184,69 @@ static const struct transport_ops first_ops = {
 
 /* --- accepting -------------------------------------------------------------------------------- */
 
-static void accept_conn(struct http_server *server, int fd, const union resolve_address *from)
+/* From this machine: over loopback, or to the address that it came from. */
+static enum conn_side side_of(int fd, const union resolve_address *from)
 {
-    struct tls_conn *tls = NULL;
-    if (server->tls) {
-        if (tls_conn_new_server(server->tls, &tls, NULL) < 0) {
-            close(fd);
-            return;
-        }
-        if (server->options.disable_h2)
-            tls_conn_refuse_h2(tls);
-    }
-    int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    union resolve_address to = {0};
+    socklen_t size = sizeof(to);
+    if (resolve_address_is_loopback(from))
+        return CONN_LOCAL;
+    if (getsockname(fd, &to.sa, &size) < 0)
+        return CONN_REMOTE;
+    resolve_address_unmap(&to);
+    return resolve_address_same_host(from, &to) ? CONN_LOCAL : CONN_REMOTE;
+}
+
+static void add_conn(struct http_server *server, int fd, enum conn_side side,
+                     const union resolve_address *from, struct tls_conn *tls)
+{
     struct server_conn *conn = xnew(struct server_conn);
     struct buf name = BUF_INIT;
     resolve_address_format(from, &name);
     memcpy(conn->remote, buf_cstr(&name), MIN(name.n, sizeof(conn->remote) - 1));
     buf_release(&name);
     conn->server = server;
+    conn->side = side;
     conn->accepted = loop_now(server->loop);
+    conn->account.parent = &server->account;
     conn->transport = transport_new(server->loop, fd, tls, &first_ops, conn);
+    transport_set_account(conn->transport, &conn->account);
     conn->next = server->conns;
     conn->prev = &server->conns;
     if (server->conns)
         server->conns->prev = &conn->next;
     server->conns = conn;
-    server->stats.connections++;
+    room_add(conn);
     server->stats.accepted++;
     if (!loop_timer_pending(&server->sweep))
         loop_timer_set(&server->sweep, server->sweep_interval);
 }
 
-static void on_acceptable(struct loop_io *io, unsigned events)
+static void on_conn(struct listener *listener, int fd, const union resolve_address *from)
 {
-    struct http_server *server = CONTAINER_OF(io, struct http_server, listener);
-    (void)events;
-    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
-        union resolve_address from = {0};
-        socklen_t size = sizeof(from);
-        int fd = accept4(server->fd, &from.sa, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-            loop_io_set(&server->listener, 0);
-            loop_timer_set(&server->accept_again, ACCEPT_PAUSE);
-            return;
-        }
-        if (fd < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-            return;
-        if (fd < 0)
-            continue; /* that one is gone already */
-        if (server->stats.connections >= server->options.max_connections) {
-            server->stats.refused++;
-            close(fd);
-            continue;
-        }
-        accept_conn(server, fd, &from);
+    struct http_server *server = CONTAINER_OF(listener, struct http_server, listener);
+    enum conn_side side = side_of(fd, from);
+    struct tls_conn *tls = NULL;
+    int on = 1;
+    if (!room_make(server, side)) {
+        server->stats.refused++;
+        close(fd);
+        return;
     }
+    if (server->tls && tls_conn_new_server(server->tls, &tls, NULL) < 0) {
+        close(fd);
+        return;
+    }
+    if (tls && server->options.disable_h2)
+        tls_conn_refuse_h2(tls);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    add_conn(server, fd, side, from, tls);
 }
 
-static void on_accept_again(struct loop_timer *timer)
+static bool on_full(struct listener *listener)
 {
-    struct http_server *server = CONTAINER_OF(timer, struct http_server, accept_again);
-    if (server->fd >= 0)
-        loop_io_set(&server->listener, LOOP_READ);
+    return room_cut_any(CONTAINER_OF(listener, struct http_server, listener));
 }
 
 /* --- slow clients ----------------------------------------------------------------------------- */
@@ -276,7 +257,7 @@ static bool sweep_streams(struct server_conn *conn, int64_t now)
     const struct http_server_options *o = &conn->server->options;
     for (struct http_stream *s = conn->http->streams, *next; s; s = next) {
         next = s->next;
-        bool slow_body = !s->remote_end && now - s->progress > o->body_timeout;
+        bool slow_body = !s->remote_end && !s->paused && now - s->progress > o->body_timeout;
         bool slow_reader = http_stream_queued(s) && now - s->progress > o->write_timeout;
         if (!slow_body && !slow_reader)
             continue;
@@ -312,9 +293,14 @@ static void on_sweep(struct loop_timer *timer)
     for (struct server_conn *conn = server->conns, *next; conn && !server->dead; conn = next) {
         next = conn->next;
         if (is_overdue(conn, now) || (conn->http && sweep_streams(conn, now)))
-            close_conn(conn, -ETIMEDOUT);
+            server_close_conn(conn, -ETIMEDOUT);
+        else
+            room_settle(conn);
     }
-    if (!server->dead && server->conns)
+    if (server->dead)
+        return;
+    bool untrimmed = room_trim(server);
+    if (server->conns || untrimmed)
         loop_timer_set(timer, server->sweep_interval);
 }
 
@@ -324,9 +310,9 @@ static void fill_defaults(struct http_server_options *o)
 {
     o->address = o->address ? o->address : "127.0.0.1";
     o->max_connections = o->max_connections ? o->max_connections : 4096;
-    o->max_streams = o->max_streams ? o->max_streams : 250;
+    o->max_memory = o->max_memory ? o->max_memory : (size_t)64 << 20;
+    o->max_streams = o->max_streams ? o->max_streams : 100;
     o->max_header_bytes = o->max_header_bytes ? o->max_header_bytes : (size_t)64 * 1024;
-    o->max_body = o->max_body ? o->max_body : (uint64_t)8 << 20;
     o->head_timeout = o->head_timeout ? o->head_timeout : 10 * NSEC_PER_SEC;
     o->body_timeout = o->body_timeout ? o->body_timeout : 60 * NSEC_PER_SEC;
     o->idle_timeout = o->idle_timeout ? o->idle_timeout : 120 * NSEC_PER_SEC;
@@ -341,48 +327,6 @@ static int64_t sweep_interval(const struct http_server_options *o)
     return MAX(MIN(least / 4, NSEC_PER_SEC), 10 * NSEC_PER_MSEC);
 }
 
-static int listen_on(struct http_server *server, struct err *reterr)
-{
-    const struct http_server_options *o = &server->options;
-    union resolve_address address, bound = {0};
-    socklen_t size = sizeof(bound);
-    int on = 1;
-    if (!resolve_literal(o->address, o->port, &address))
-        return err_set(reterr, -EINVAL, "cannot listen on \"%s\": not an IP address", o->address);
-    int fd = socket(address.sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return err_set(reterr, -errno, "cannot make a socket: %s", strerror(errno));
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (o->reuse_port)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
-    if (address.sa.sa_family == AF_INET6) { /* "::" takes IPv4 as well, as Go's listeners do */
-        int off = 0;
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    }
-    if (bind(fd, &address.sa, resolve_address_size(&address)) < 0 || listen(fd, BACKLOG) < 0 ||
-        getsockname(fd, &bound.sa, &size) < 0) {
-        int e = errno;
-        close(fd);
-        return err_set(reterr, -e, "cannot listen on %s port %u: %s", o->address, o->port,
-                       strerror(e));
-    }
-    server->fd = fd;
-    server->port = ntohs(bound.sa.sa_family == AF_INET6 ? bound.v6.sin6_port : bound.v4.sin_port);
-    loop_io_init(&server->listener, server->loop, fd, on_acceptable);
-    loop_io_set(&server->listener, LOOP_READ);
-    return 0;
-}
-
-static void stop_listening(struct http_server *server)
-{
-    if (server->fd < 0)
-        return;
-    loop_io_stop(&server->listener);
-    close(server->fd);
-    server->fd = -1;
-    loop_timer_stop(&server->accept_again);
-}
-
 static void on_reap(struct loop_task *task)
 {
     struct http_server *server = CONTAINER_OF(task, struct http_server, reap);
@@ -394,7 +338,7 @@ static void on_deadline(struct loop_timer *timer)
 {
     struct http_server *server = CONTAINER_OF(timer, struct http_server, deadline);
     while (server->conns && !server->dead)
-        close_conn(server->conns, -ESHUTDOWN);
+        server_close_conn(server->conns, -ESHUTDOWN);
     void (*stopped)(void *ctx) = TAKE(server->stopped);
     loop_timer_stop(timer);
     if (stopped && !server->dead)
@@ -407,14 +351,16 @@ int http_server_new(struct loop *loop, const struct http_server_options *options
     struct http_server *server = xnew(struct http_server);
     server->loop = loop;
     server->options = *options;
-    server->fd = -1;
+    room_init(server);
+    server->listener.on_conn = on_conn;
+    server->listener.on_full = on_full;
     fill_defaults(&server->options);
     server->sweep_interval = sweep_interval(&server->options);
     loop_timer_init(&server->sweep, loop, on_sweep);
-    loop_timer_init(&server->accept_again, loop, on_accept_again);
     loop_timer_init(&server->deadline, loop, on_deadline);
     loop_task_init(&server->reap, on_reap);
-    int r = listen_on(server, reterr);
+    int r = listener_open(&server->listener, loop, server->options.address, options->port,
+                          options->reuse_port, reterr);
     if (r < 0) {
         free(server);
         return r;
@@ -427,13 +373,18 @@ int http_server_new(struct loop *loop, const struct http_server_options *options
 
 uint16_t http_server_port(const struct http_server *server)
 {
-    return server->port;
+    return server->listener.port;
+}
+
+const char *http_server_address(const struct http_server *server)
+{
+    return server->listener.address;
 }
 
 void http_server_shutdown(struct http_server *server, int64_t deadline, void (*done)(void *ctx),
                           void *ctx)
 {
-    stop_listening(server);
+    listener_close(&server->listener);
     server->stopping = true;
     server->stopped = done;
     server->stopped_ctx = ctx;
@@ -453,11 +404,11 @@ struct http_server *http_server_free(struct http_server *server)
     if (!server || server->dead)
         return NULL;
     server->dead = true;
-    stop_listening(server);
+    listener_close(&server->listener);
     loop_timer_stop(&server->sweep);
     loop_timer_stop(&server->deadline);
     while (server->conns)
-        close_conn(server->conns, -ESHUTDOWN);
+        server_close_conn(server->conns, -ESHUTDOWN);
     /* Exchanges that handlers still hold live on without us. */
     while (server->held) {
         struct exchange *x = server->held;
@@ -473,4 +424,15 @@ struct http_server *http_server_free(struct http_server *server)
 void http_server_get_stats(const struct http_server *server, struct http_server_stats *ret_stats)
 {
     *ret_stats = server->stats;
+    ret_stats->memory = server->account.used;
+}
+
+void http_authenticated(struct http_exchange *pub)
+{
+    struct exchange *x = CONTAINER_OF(pub, struct exchange, pub);
+    if (!x->on_stream || !x->stream.conn)
+        return;
+    struct server_conn *conn = x->stream.conn->owner;
+    conn->authenticated = true;
+    room_settle(conn);
 }

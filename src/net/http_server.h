@@ -10,8 +10,9 @@
  * Threading: the loop's thread only. A handler may answer later: keep the exchange, work elsewhere,
  *            come back by loop_post.
  *
- * The life of an exchange. `handle` is called when head and body have arrived. The handler answers
- * by exactly one of
+ * The life of an exchange. `handle` is called when the head has arrived. Nothing of a body is read
+ * until the handler asks for it (http_read_body): a request that is refused costs no more than its
+ * head. The handler answers by exactly one of
  *     http_respond                                       the whole answer at once
  *     http_respond_stream, http_write …, http_end        a stream
  *     http_abort                                         none: the stream is reset
@@ -19,6 +20,13 @@
  * away before that, on_gone is told once and everything written afterwards is dropped; the handler
  * still ends the exchange as above (http_end or http_abort do for any state), within on_gone or
  * later. That holds also beyond http_server_free.
+ *
+ * Clients that take too much. The server holds no more than max_connections and max_memory. When it
+ * is full, the connection that is of least use makes room for a new one: first those whose TLS or
+ * first request has not arrived, then idle ones, then busy ones, each time the one that has been so
+ * for the longest time. Connections on which the handler has recognised the client
+ * (http_authenticated) come last, and never while they are busy. Clients on this machine always get
+ * a quarter of max_connections: no flood from outside keeps a local health probe out.
  */
 #ifndef BERTH_NET_HTTP_SERVER_H
 #define BERTH_NET_HTTP_SERVER_H
@@ -36,9 +44,11 @@ struct http_exchange {
     struct str path;  /* still percent-encoded, begins with '/' (or is "*") */
     struct str query; /* behind '?', without it */
     struct http_headers headers;
-    struct str body;
+    bool has_body;               /* one may follow */
+    struct str body;             /* once http_read_body has told so */
     struct str host;             /* Host or :authority */
-    struct str remote;           /* "127.0.0.1:4711" */
+    struct str remote;           /* "127.0.0.1:4711"; IPv4 also where the socket is IPv6's */
+    struct str remote_host;      /* the same without port */
     const struct tls_peer *peer; /* NULL: no (verified) client certificate */
     int http_major;              /* 1 or 2 */
     bool tls;
@@ -57,8 +67,10 @@ typedef void http_handle_fn(void *ctx, struct http_exchange *x);
 
 /* Zero means the default that stands behind each. Times in nanoseconds. */
 struct http_server_options {
-    const char *address; /* "127.0.0.1", "::1", "0.0.0.0", "::"; NULL: "127.0.0.1" */
-    uint16_t port;       /* 0: any free one */
+    /* "127.0.0.1", "::1"; "0.0.0.0" and "::" both mean every address of both kinds, as with Go's
+     * listeners, where the machine has IPv6. NULL: "127.0.0.1". */
+    const char *address;
+    uint16_t port; /* 0: any free one */
     bool reuse_port;
     struct tls_config *tls; /* NULL: plain. A reference is taken. */
     bool disable_h2;
@@ -66,12 +78,12 @@ struct http_server_options {
     http_handle_fn *handle;
     void *ctx;
 
-    size_t max_connections;  /* 4096; beyond it new ones are closed at once */
-    uint32_t max_streams;    /* per HTTP/2 connection: 250 */
+    size_t max_connections;  /* 4096; beyond it see above */
+    size_t max_memory;       /* held for all connections, beyond TLS's own: 64 MiB */
+    uint32_t max_streams;    /* per HTTP/2 connection: 100 */
     size_t max_header_bytes; /* 64 KiB; more is answered 431 */
-    uint64_t max_body;       /* 8 MiB; more is answered 413 */
     int64_t head_timeout;    /* from connect, or the first byte of a request, to its head: 10 s */
-    int64_t body_timeout;    /* from the head to the end of the body: 60 s */
+    int64_t body_timeout;    /* from http_read_body to the end of the body: 60 s */
     int64_t idle_timeout;    /* connections without exchanges: 120 s */
     int64_t write_timeout;   /* a client that takes nothing of what is queued: 60 s */
 };
@@ -79,6 +91,8 @@ struct http_server_options {
 int http_server_new(struct loop *loop, const struct http_server_options *options,
                     struct http_server **ret_server, struct err *reterr) MUST_CHECK;
 uint16_t http_server_port(const struct http_server *server);
+/* What it listens on: "127.0.0.1:10259", "[::]:10259". */
+const char *http_server_address(const struct http_server *server);
 /*
  * Stops accepting, lets the clients know (GOAWAY, Connection: close), waits for open exchanges up
  * to `deadline` nanoseconds and then ends the rest (on_gone). `done` is called once, never from
@@ -94,9 +108,26 @@ struct http_server_stats {
     size_t exchanges;  /* between handle and end */
     uint64_t accepted; /* connections so far */
     uint64_t requests; /* exchanges so far */
-    uint64_t refused;  /* connections closed for want of room */
+    uint64_t refused;  /* new connections closed for want of room */
+    uint64_t cut;      /* connections ended to make room for others */
+    size_t memory;     /* bytes held for connections */
 };
 void http_server_get_stats(const struct http_server *server, struct http_server_stats *ret_stats);
+
+/* --- the request's body ----------------------------------------------------------------------- */
+
+/*
+ * code 0: x->body is the whole body, for as long as the exchange. -EMSGSIZE: it is longer than was
+ * asked for, and nothing of it is kept; answer 413.
+ */
+typedef void http_body_fn(struct http_exchange *x, int code);
+/*
+ * Reads the body, up to `max` bytes; at most once. fn is called once, maybe before this returns,
+ * or never where the client goes away before (on_gone).
+ */
+void http_read_body(struct http_exchange *x, uint64_t max, http_body_fn *fn);
+/* The client is known: its connection is kept when others have to go. */
+void http_authenticated(struct http_exchange *x);
 
 /* --- answering -------------------------------------------------------------------------------- */
 

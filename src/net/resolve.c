@@ -33,6 +33,29 @@ void resolve_address_format(const union resolve_address *address, struct buf *ou
     }
 }
 
+void resolve_address_unmap(union resolve_address *address)
+{
+    if (address->sa.sa_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&address->v6.sin6_addr))
+        return;
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = address->v6.sin6_port};
+    memcpy(&v4.sin_addr, &address->v6.sin6_addr.s6_addr[12], sizeof(v4.sin_addr));
+    *address = (union resolve_address){.v4 = v4};
+}
+
+bool resolve_address_same_host(const union resolve_address *a, const union resolve_address *b)
+{
+    if (a->sa.sa_family != b->sa.sa_family)
+        return false;
+    return a->sa.sa_family == AF_INET6 ? IN6_ARE_ADDR_EQUAL(&a->v6.sin6_addr, &b->v6.sin6_addr) != 0
+                                       : a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
+}
+
+bool resolve_address_is_loopback(const union resolve_address *address)
+{
+    return address->sa.sa_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr) != 0
+                                             : ntohl(address->v4.sin_addr.s_addr) >> 24 == 127;
+}
+
 bool resolve_literal(const char *host, uint16_t port, union resolve_address *ret_address)
 {
     union resolve_address a = {0};

@@ -28,6 +28,12 @@ socklen_t resolve_address_size(const union resolve_address *address);
 /* "127.0.0.1:80", "[::1]:80" */
 void resolve_address_format(const union resolve_address *address, struct buf *out);
 
+/* An IPv4 address that an IPv6 socket shows ("::ffff:10.0.0.1") becomes what it is. */
+void resolve_address_unmap(union resolve_address *address);
+/* The same address, whatever the ports. */
+bool resolve_address_same_host(const union resolve_address *a, const union resolve_address *b);
+bool resolve_address_is_loopback(const union resolve_address *address);
+
 /* An IPv4 or IPv6 address in text; false where it is anything else. */
 bool resolve_literal(const char *host, uint16_t port, union resolve_address *ret_address);
 

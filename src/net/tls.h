@@ -181,6 +181,7 @@ int tls_conn_write(struct tls_conn *conn, const void *data, size_t n, struct buf
 /* Appends a close_notify. */
 void tls_conn_close(struct tls_conn *conn, struct buf *cipher);
 
+bool tls_conn_is_server(const struct tls_conn *conn);
 bool tls_conn_ready(const struct tls_conn *conn);  /* the handshake is done */
 bool tls_conn_eof(const struct tls_conn *conn);    /* the peer sent close_notify */
 bool tls_conn_reused(const struct tls_conn *conn); /* resumed an earlier session */

@@ -423,6 +423,11 @@ void tls_conn_close(struct tls_conn *conn, struct buf *cipher)
     conn->cipher = NULL;
 }
 
+bool tls_conn_is_server(const struct tls_conn *conn)
+{
+    return conn->config->server;
+}
+
 bool tls_conn_ready(const struct tls_conn *conn)
 {
     return conn->ready;

@@ -17,6 +17,11 @@ static void update_interest(struct transport *t)
     loop_io_set(&t->io, events);
 }
 
+static void report(struct transport *t)
+{
+    account_report(t->account, &t->reported, t->out.cap);
+}
+
 static void closed(struct transport *t, int code, const struct err *err)
 {
     if (t->dead || t->closing)
@@ -77,6 +82,7 @@ void transport_write(struct transport *t, const void *data, size_t n)
     /* A failure here is the connection's end; the flush tells it, outside of the caller. */
     if (r < 0)
         shutdown(t->io.fd, SHUT_RDWR);
+    report(t);
     t->want_drain = true;
     loop_task_schedule(t->loop, &t->flush);
 }
@@ -84,10 +90,12 @@ void transport_write(struct transport *t, const void *data, size_t n)
 static void sent_all(struct transport *t)
 {
     t->out_at = 0;
-    if (t->out.cap > KEEP_OUT_ROOM)
+    /* A server has thousands of quiet connections, a client few busy ones. */
+    if (t->account || t->out.cap > KEEP_OUT_ROOM)
         buf_release(&t->out);
     else
         buf_clear(&t->out);
+    report(t);
 }
 
 /* False where the connection failed. */
@@ -175,8 +183,10 @@ static int unwrap(struct transport *t, struct tls_conn *tls, struct str in, stru
         int w = queue_cipher(t, buf_str(cipher), reterr);
         r = r < 0 ? r : w;
     }
-    if (t->out.n != before)
+    if (t->out.n != before) {
+        report(t);
         loop_task_schedule(t->loop, &t->flush);
+    }
     return r;
 }
 
@@ -292,9 +302,9 @@ static void on_start(struct loop_task *task)
     if (t->dead || t->closing)
         return;
     update_interest(t);
-    if (t->tls)
+    if (t->tls && !tls_conn_is_server(t->tls))
         feed(t, (struct str){0});
-    else
+    else if (!t->tls) /* a server waits for its client: what says nothing costs no more memory */
         became_ready(t);
     if (!t->dead && !t->closing && transport_queued(t))
         loop_task_schedule(t->loop, &t->flush);
@@ -324,12 +334,19 @@ struct transport *transport_free(struct transport *t)
     if (!t->closing && transport_queued(t))
         (void)send(t->io.fd, t->out.p + t->out_at, transport_queued(t), MSG_NOSIGNAL);
     t->dead = true;
+    account_report(t->account, &t->reported, 0);
+    t->account = NULL; /* the memory goes at the end of the round, the account may go before */
     loop_timer_stop(&t->patience);
     loop_io_stop(&t->io);
     close(t->io.fd);
     loop_task_cancel(t->loop, &t->flush);
     loop_task_schedule(t->loop, &t->reap);
     return NULL;
+}
+
+void transport_set_account(struct transport *t, struct account *account)
+{
+    t->account = account;
 }
 
 void transport_start_tls(struct transport *t, struct tls_conn *tls)

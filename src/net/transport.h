@@ -12,6 +12,7 @@
 #ifndef BERTH_NET_TRANSPORT_H
 #define BERTH_NET_TRANSPORT_H
 
+#include "net/account.h"
 #include "net/loop.h"
 #include "net/tls.h"
 
@@ -40,7 +41,9 @@ struct transport {
     struct tls_conn *tls;   /* TLS to the peer; NULL: none */
     struct buf out;         /* from out_at on not yet taken by the kernel */
     size_t out_at;
-    int64_t progress; /* when the kernel last took something, or the queue began to fill */
+    int64_t progress;        /* when the kernel last took something, or the queue began to fill */
+    struct account *account; /* of the connection's memory; NULL: it is not counted */
+    size_t reported;         /* of `out` */
     struct loop_timer patience; /* for the peer's end, once ours has been sent */
     bool ready, paused, want_drain, lingers;
     bool finishing, closing, dead; /* shutdown asked for, on_close told, freed */
@@ -50,6 +53,8 @@ struct transport {
 struct transport *transport_new(struct loop *loop, int fd, struct tls_conn *tls,
                                 const struct transport_ops *ops, void *owner);
 struct transport *transport_free(struct transport *t); /* NULL is fine; returns NULL */
+/* Counts what is queued, and what the connection above holds. Before anything is written. */
+void transport_set_account(struct transport *t, struct account *account);
 
 /* Client side, on a transport that is ready: begins TLS (inside the present one where there is
  * one); on_ready comes again. Takes over tls. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program of tests/attack in its short form, on the berth that the tests are about."""
+"""Runs the programs of tests/attack in their short form, for tests of what comes of them."""
 
 import json
 import os
@@ -14,13 +14,19 @@ PROGRAM = berth.find_program("berth")
 SANITIZED = 6 if "/address/" in PROGRAM else 1
 
 
-def run(name, timeout=berth.TIMEOUT):
-    """Its figures."""
+def attack(name, *args, program=None, timeout=2 * berth.TIMEOUT):
+    """The figures of tests/attack/NAME.py on berth."""
     done = subprocess.run(
         # What it starts inherits the layout of addresses that the sanitizers of gcc 12 want.
-        [*berth.command()[:-1], sys.executable, os.path.join(berth.ROOT, "tests", "attack", name + ".py"), "--short",
-         "--berth", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        timeout=timeout, env=berth.environment())
+        [*berth.command()[:-1], sys.executable, os.path.join(berth.ROOT, "tests", "attack", name + ".py"),
+         "--short", "--berth", program or PROGRAM, *args],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=berth.environment(), timeout=timeout)
     check(done.returncode == 0, f"{name}.py: exit code {done.returncode}\n{done.stderr[-3000:]}")
     check(not berth.SANITIZER_FOUND.search(done.stderr), done.stderr)
     return json.loads(done.stdout.splitlines()[-1])["figures"]
+
+
+def plain_program():
+    """berth without sanitizers, whose memory can be measured; None where it is not built."""
+    path = os.path.join(berth.ROOT, "build", "berth")
+    return path if os.access(path, os.X_OK) else None

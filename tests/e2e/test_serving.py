@@ -12,7 +12,7 @@ import tempfile
 import berth
 from berth import wait_for
 from cluster import Cluster
-from tap import check, equal, main, show_log, test
+from tap import check, contains, equal, main, show_log, test
 
 BOTH = ("berth", "kube")
 
@@ -276,6 +276,32 @@ def the_certificate_made_in_memory_is_for_localhost(c):
             "| openssl x509 -noout -ext subjectAltName", shell=True, stdout=subprocess.PIPE,
             text=True).stdout
         check("DNS:localhost" in text and "IP Address:127.0.0.1" in text, text)
+
+
+@test
+def every_address_means_ipv6_and_ipv4(c):
+    """The default 0.0.0.0 is [::], as Go has it; both say what they listen on in the same words."""
+    for address, want, answers in (("0.0.0.0", "[::]", ("127.0.0.1", "[::1]")),
+                                   ("::", "[::]", ("127.0.0.1", "[::1]")),
+                                   ("127.0.0.1", "127.0.0.1", ("127.0.0.1",)),
+                                   ("::1", "[::1]", ("[::1]",))):
+        flag = f"--bind-address={address}"
+        both = (berth.start(c, flag, name="berth-listening"),
+                c.start_scheduler(flag, name=f"kube-scheduler-{address.replace(':', '_')}"))
+        for p in both:
+            wait_for(lambda p=p: "Serving securely on" in p.text(), 60, what=f"{p.name} listens")
+            said = re.search(r"Serving securely on (.*)", p.text())[1]
+            equal(said, f"{want}:{p.port}", f"{p.name} {flag}")
+            for host in ("127.0.0.1", "[::1]"):
+                done = subprocess.run(["curl", "-skg", "--max-time", "20", "-o", os.devnull, "-w",
+                                       "%{http_code}", f"https://{host}:{p.port}/livez"],
+                                      stdout=subprocess.PIPE, text=True)
+                equal(done.stdout, "200" if host in answers else "000", f"{p.name} {flag} {host}")
+        c.children.remove(both[0])
+        berth.stop(both[0])
+        contains(both[0].text(), f"Stopped listening on {want}:{both[0].port}")
+        both[1].kill()
+        c.children.remove(both[1])
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ static struct http_conn *conn;
 
 static struct http_stream *on_request(struct http_conn *c, const struct http_head *head)
 {
-    return &exchange_new(head, c->transport, STR("fuzz"), 1000)->stream;
+    return &exchange_new(head, c->transport, STR("fuzz:1"))->stream;
 }
 
 static struct exchange *exchange_of(struct http_stream *s)
@@ -30,7 +30,14 @@ static void on_data(struct http_stream *s, struct str data)
     exchange_take(exchange_of(s), data);
 }
 
-static void on_end(struct http_stream *s)
+static void on_body(struct http_exchange *x, int code)
+{
+    if (code < 0 && x->body.n)
+        abort();
+    http_respond(x, code < 0 ? 413 : 200, NULL, 0, x->body);
+}
+
+static void on_accepted(struct http_stream *s)
 {
     struct exchange *x = exchange_of(s);
     if (x->reject) {
@@ -38,16 +45,21 @@ static void on_end(struct http_stream *s)
         return;
     }
     x->handled = true;
-    x->pub.body = buf_str(&x->body);
+    x->pub.on_gone = http_abort;
     if (x->pub.path.n % 3 == 0) {
         http_abort(&x->pub);
     } else if (x->pub.path.n % 3 == 1) {
-        http_respond(&x->pub, 200, NULL, 0, x->pub.body);
-    } else {
+        http_read_body(&x->pub, 1000, on_body);
+    } else { /* whatever its body says */
         http_respond_stream(&x->pub, 200, NULL, 0);
         http_write(&x->pub, x->pub.path);
         http_end(&x->pub);
     }
+}
+
+static void on_end(struct http_stream *s)
+{
+    exchange_complete(exchange_of(s));
 }
 
 static void on_close(struct http_stream *s, int code, const struct err *err, bool retryable)
@@ -69,6 +81,7 @@ static void on_conn_close(struct http_conn *c, int code, const struct err *err)
 }
 
 static const struct http_conn_events server_events = {.on_request = on_request,
+                                                      .on_accepted = on_accepted,
                                                       .on_data = on_data,
                                                       .on_end = on_end,
                                                       .on_close = on_close,

@@ -136,13 +136,16 @@ static inline void fake_keep(struct fake_api *api, struct http_exchange *x, cons
     vec_push(&api->streams, s);
 }
 
-static inline void fake_handle(void *ctx, struct http_exchange *x)
+static inline void fake_answer(struct http_exchange *x, int code)
 {
-    struct fake_api *api = ctx;
+    struct fake_api *api = x->user;
     struct http_header headers[2];
     size_t n = 0;
     struct fake_rule *a;
 
+    (void)code;
+    x->on_gone = NULL;
+    x->user = NULL;
     fake_write_down(api, x);
     a = fake_find_rule(api, x);
     if (!a) {
@@ -170,6 +173,13 @@ static inline void fake_handle(void *ctx, struct http_exchange *x)
             http_write(x, a->answer.body);
         break;
     }
+}
+
+static inline void fake_handle(void *ctx, struct http_exchange *x)
+{
+    x->user = ctx;
+    x->on_gone = http_abort;
+    http_read_body(x, (uint64_t)8 << 20, fake_answer);
 }
 
 /* --- the script ------------------------------------------------------------------------------- */

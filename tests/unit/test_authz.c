@@ -11,9 +11,11 @@
 #include "codec/json_value.h"
 #include "fake_kube.h"
 #include "kube/authz.h"
+#include "kube/reviews.h"
 
 static struct fake_kube k;
 static struct authz *authz;
+static int64_t review_timeout; /* 0: the default */
 
 static const struct str open_paths[] = {STR_INIT("/healthz"), STR_INIT("readyz"),
                                         STR_INIT("/open/*")};
@@ -29,6 +31,7 @@ static void make(bool asks, int64_t ttl)
         .n_always_allow_groups = ARRAY_LEN(masters),
         .authorized_ttl = ttl,
         .unauthorized_ttl = ttl,
+        .timeout = review_timeout,
     };
     struct err err;
     assert_int_equal(authz_new(k.loop, &options, &authz, &err), 0);
@@ -74,10 +77,18 @@ static const struct user_info jane = {.username = STR_INIT("jane"),
                                       .groups = {jane_groups, 2},
                                       .extra = STR_INIT("{\"a\":[\"b\"]}")};
 
+static struct authz_call *check(const struct user_info *user, const char *from, const char *path,
+                                struct verdict *v)
+{
+    struct authz_request request = {
+        .user = user, .from = str_of(from), .verb = STR("get"), .path = str_of(path)};
+    return authz_check(authz, &request, on_verdict, v);
+}
+
 static struct verdict ask(const struct user_info *user, const char *path)
 {
     struct verdict v = {0};
-    struct authz_call *call = authz_check(authz, user, STR("get"), str_of(path), on_verdict, &v);
+    struct authz_call *call = check(user, "10.0.0.1", path, &v);
     assert_int_equal(call == NULL, v.told == 1);
     assert_true(fake_run_until(k.loop, is_told, &v));
     assert_int_equal(v.told, 1);
@@ -200,30 +211,137 @@ static void test_cache(void **state)
     assert_int_equal(fake_api_count(k.api), 4);
 }
 
+/* --- many who ask ----------------------------------------------------------------------------- */
+
+static struct str nobody_group = STR_INIT(GROUP_UNAUTHENTICATED);
+static const struct user_info nobody = {.username = STR_INIT(USER_ANONYMOUS),
+                                        .groups = {&nobody_group, 1}};
+
+static void hang(void)
+{
+    fake_api_answer(k.api, &(struct fake_answer){.path = SUBJECT_ACCESS_REVIEWS_PATH,
+                                                 .manner = FAKE_HANG,
+                                                 .forever = true});
+}
+
+/* Asks about n paths of their own; those that wait are in calls, the others were told. */
+static size_t ask_many(const struct user_info *user, const char *from, size_t n, struct verdict *v,
+                       struct authz_call **calls)
+{
+    size_t waiting = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct str path = arena_printf(&k.arena, "/%s/%zu", from, i);
+        calls[waiting] = check(user, from, path.p, v);
+        waiting += calls[waiting] != NULL;
+    }
+    return waiting;
+}
+
+static void turn(int n)
+{
+    for (int i = 0; i < n; i++)
+        loop_step(k.loop, NSEC_PER_MSEC);
+}
+
 /* However many ask at once, only so many reviews are under way; the rest is told at once. */
 static void test_busy_and_cancel(void **state)
 {
     (void)state;
     make(true, NSEC_PER_SEC);
-    fake_api_answer(k.api, &(struct fake_answer){.path = SUBJECT_ACCESS_REVIEWS_PATH,
-                                                 .manner = FAKE_HANG,
-                                                 .forever = true});
+    hang();
     struct verdict v = {0};
     struct authz_call *calls[300];
-    size_t n = 0;
-    for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
-        struct str path = arena_printf(&k.arena, "/p%zu", i);
-        calls[n] = authz_check(authz, &jane, STR("get"), path, on_verdict, &v);
-        n += calls[n] != NULL;
-    }
-    assert_int_equal(n, 256);
-    assert_int_equal(v.told, 44);
+    size_t n = ask_many(&jane, "a", ARRAY_LEN(calls), &v, calls);
+    assert_int_equal(n, REVIEWS_SENT_MAX + REVIEWS_WAITING_MAX);
+    assert_int_equal(v.told, ARRAY_LEN(calls) - n);
     assert_int_equal(v.verdict, AUTHZ_BUSY);
-    for (int i = 0; i < 5; i++)
-        loop_step(k.loop, NSEC_PER_MSEC);
-    for (size_t i = 0; i < 200; i++)
+    turn(5);
+    for (size_t i = 0; i < 150; i++)
         authz_cancel(calls[i]);
-    assert_int_equal(v.told, 44);
+    assert_int_equal(v.told, ARRAY_LEN(calls) - n);
+}
+
+/* Requests that are gone hold nobody up: what they asked is not sent. */
+static void test_cancelled_reviews_take_no_turn(void **state)
+{
+    (void)state;
+    k.config.qps = 200;
+    k.config.burst = 400;
+    make(true, NSEC_PER_SEC);
+    answer("{\"allowed\":true}", true);
+    struct verdict gone = {0};
+    struct authz_call *calls[100];
+    for (int i = 0; i < 200; i++) {
+        size_t n = ask_many(&nobody, "10.1.1.1", ARRAY_LEN(calls), &gone, calls);
+        while (n)
+            authz_cancel(calls[--n]);
+    }
+    assert_int_equal(gone.told, 0);
+    int64_t before = time_mono();
+    assert_int_equal(ask(&jane, "/metrics").verdict, AUTHZ_ALLOWED);
+    /* 20,000 were asked; at 200 a second they would take a hundred seconds. */
+    assert_true(time_mono() - before < 20 * NSEC_PER_SEC);
+    assert_true(fake_api_count(k.api) <= REVIEWS_SENT_MAX + 1);
+}
+
+/* Strangers leave room for users, one user leaves room for another, and so do addresses. */
+static void test_turns(void **state)
+{
+    (void)state;
+    make(true, NSEC_PER_SEC);
+    hang();
+    struct verdict strangers = {0}, users = {0};
+    struct authz_call *calls[400];
+    for (int i = 0; i < 8; i++) {
+        char from[16];
+        snprintf(from, sizeof(from), "10.0.0.%d", i);
+        (void)ask_many(&nobody, from, 100, &strangers, calls);
+    }
+    assert_int_equal(strangers.told, 800 - REVIEWS_STRANGERS_MAX);
+    assert_int_equal(strangers.verdict, AUTHZ_BUSY);
+    /* Half of what may be under way is left for users. */
+    size_t half = REVIEWS_SENT_MAX / 2;
+    assert_int_equal(ask_many(&jane, "b", 400, &users, calls), half + REVIEWS_WAITING_MAX);
+    assert_int_equal(users.verdict, AUTHZ_BUSY);
+    struct user_info joe = jane;
+    joe.username = STR("joe");
+    assert_int_equal(ask_many(&joe, "c", 10, &users, calls), 10);
+}
+
+/* The same question at the same time is one question, however many wait for its answer. */
+static void test_same_question(void **state)
+{
+    (void)state;
+    make(true, 0);
+    answer("{\"allowed\":true}", true);
+    struct verdict v = {0};
+    for (int i = 0; i < 20; i++)
+        assert_non_null(check(&jane, "a", "/metrics", &v));
+    struct authz_call *one = check(&jane, "b", "/metrics", &v);
+    authz_cancel(one);
+    while (v.told < 20)
+        loop_step(k.loop, 10 * NSEC_PER_MSEC);
+    turn(3);
+    assert_int_equal(v.told, 20);
+    assert_int_equal(v.verdict, AUTHZ_ALLOWED);
+    assert_int_equal(fake_api_count(k.api), 1);
+}
+
+/* Where it is never this one's turn it is told so. */
+static void test_late(void **state)
+{
+    (void)state;
+    review_timeout = 100 * NSEC_PER_MSEC;
+    make(true, NSEC_PER_SEC);
+    review_timeout = 0;
+    hang();
+    struct verdict v = {0}, last = {0};
+    struct authz_call *calls[REVIEWS_SENT_MAX];
+    assert_int_equal(ask_many(&jane, "a", ARRAY_LEN(calls), &v, calls), ARRAY_LEN(calls));
+    turn(3);
+    assert_non_null(check(&jane, "a", "/late", &last));
+    assert_true(fake_run_until(k.loop, is_told, &last));
+    assert_true(last.verdict == AUTHZ_BUSY || last.verdict == AUTHZ_FAILED);
 }
 
 int main(void)
@@ -236,6 +354,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_answers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cache, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_busy_and_cancel, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cancelled_reviews_take_no_turn, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_turns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_same_question, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,11 @@
 
 #include <cmocka.h>
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "fake_api.h"
 #include "kube/auth.h"
 #include "kube/exec.h"
@@ -199,6 +201,31 @@ static void test_plugin_gets_arguments_and_environment(void **state)
                               "\",\"spec\":{\"cluster\":{\"server\":\"https://h:1\","
                               "\"certificate-authority-data\":\"Q0E=\",\"config\":{\"a\":1}},"
                               "\"interactive\":false}}");
+}
+
+/* berth raises its limit of descriptors; plugins get the one that berth was started with. */
+static void test_plugin_gets_the_original_limit_of_descriptors(void **state)
+{
+    struct kubeconfig_exec plugin = plugin_of(
+        script("echo '" HEAD "\"status\":{\"token\":\"'$(ulimit -Sn)-$(ulimit -Hn)'\"}}'\n"));
+    struct kube_config config = {.exec = &plugin};
+    struct rlimit before, low;
+    char want[64];
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = before;
+    low.rlim_cur = 100;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    descriptors_raise();
+    assert_int_equal(descriptors_limit(), before.rlim_max);
+    struct outcome o = run(&config, 0);
+    assert_int_equal(descriptors_limit(), before.rlim_max);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    if (o.code < 0)
+        fail_msg("%s", o.err.msg);
+    snprintf(want, sizeof(want), "100-%llu", (unsigned long long)before.rlim_max);
+    assert_string_equal(o.token, want);
 }
 
 static void expect_failure(const char *body, int64_t timeout, int code, const char *text)
@@ -569,6 +596,7 @@ int main(void)
         TEST(test_credential_is_read),
         TEST(test_bad_credentials_are_refused),
         TEST(test_plugin_gets_arguments_and_environment),
+        TEST(test_plugin_gets_the_original_limit_of_descriptors),
         TEST(test_plugins_that_fail),
         TEST(test_a_plugin_that_does_not_exist),
         TEST(test_a_run_may_be_cancelled),

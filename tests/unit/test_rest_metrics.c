@@ -293,7 +293,8 @@ static void rights_are_counted(void **state)
     assert_int_equal(authz_new(k.loop, &options, &authz, &err), 0);
     fake_api_answer(k.api,
                     &(struct fake_answer){.path = SUBJECT_ACCESS_REVIEWS_PATH, .status = 403});
-    (void)authz_check(authz, &jane, STR("get"), STR("/metrics"), on_right, &told);
+    struct authz_request request = {.user = &jane, .verb = STR("get"), .path = STR("/metrics")};
+    (void)authz_check(authz, &request, on_right, &told);
     assert_true(fake_run_until(k.loop, is_told, &told));
     assert_line("apiserver_delegated_authz_request_total{code=\"403\"} 1\n", true);
     authz_free(authz);
