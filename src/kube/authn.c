@@ -235,6 +235,7 @@ static void ask(struct authn_call *call, struct str token)
     struct rest_request request = {.verb = REST_CREATE,
                                    .path = STR(TOKEN_REVIEWS_PATH),
                                    .text = buf_str(&body),
+                                   .confidential = true,
                                    .timeout = authn->timeout,
                                    .max_retries = REVIEW_RETRIES};
     call->rest = rest_send(authn->client, &request, on_review, call);

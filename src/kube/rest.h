@@ -89,6 +89,7 @@ struct rest_request {
     int64_t timeout;       /* of one attempt; 0: 60 s, lists 300 s, watches none */
     int max_retries;       /* on Retry-After; 0: REST_MAX_RETRIES; negative: none */
     unsigned object_flags; /* enum object_flags, for decoding the answer */
+    bool confidential;     /* neither its body nor that of the answer is logged */
 };
 
 /* What came of it. Everything lives until the callback returns. */

@@ -58,6 +58,10 @@ struct rest_call {
     int64_t timeout;
     int max_retries;
     unsigned object_flags;
+    bool confidential; /* bodies are not logged */
+    /* For log lines, where requests are logged. */
+    struct str pod_namespace, pod_name;
+    bool binds;
 
     rest_done_fn *fn; /* NULL: a watch */
     void *ctx;
@@ -75,6 +79,7 @@ struct rest_call {
     bool asked_proto;
     int status;
     int64_t retry_after; /* seconds; -1: none */
+    int64_t throttled;   /* how long the rate limit held it up */
     enum encoding encoding;
     bool encoding_known;
     struct buf answer;
