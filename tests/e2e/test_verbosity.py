@@ -35,7 +35,6 @@ ONLY_THEIRS = {
     "Unable to record event (will not retry!)": "upstream loses its last event, berth does not",
     "Could not construct reference": "upstream fails to name the preemptor in an event",
     "Pod doesn't exist in podLister": "a race of upstream with its own cache",
-    "Warning": "a warning of the API server about a list that berth does not make",
 }
 
 # Messages that only berth logs.
@@ -45,6 +44,19 @@ ONLY_OURS = {
     "Shutting down": "the signal",
     "The server does not serve this resource": "kinds of gates that are off here are looked for",
 }
+
+
+# What queueing hints log. A hint is asked only where its pod waits at that moment, and where no other
+# plugin has said yes before it; upstream asks them in a random order. So it is chance whether one of
+# these is logged. Where both log it the keys are equal, and most of them are logged by both.
+HINTS = (
+    "A node ", "a new toleration is added", "a node is added/updated", "a scheduled pod",
+    "another scheduled pod", "node updated, but", "node was added", "node was created",
+    "node was updated", "pod got scaled down", "the added/updated/deleted pod",
+    "the created node", "the deleted node", "the deleted pod", "the node is updated",
+    "the pod's update doesn't", "the target pod labels", "the unschedulable pod has got",
+)
+COMMON_HINTS = 15
 
 
 def excepted(message, table):
@@ -210,10 +222,10 @@ class Said:
 def differences(ours, theirs):
     found = []
     for key, lines in theirs.shapes.items():
-        if key not in ours.shapes and not excepted(key[1], ONLY_THEIRS):
+        if key not in ours.shapes and not excepted(key[1], (*ONLY_THEIRS, *HINTS)):
             found.append("only kube-scheduler: " + next(iter(lines.values()))[:300])
     for key, lines in ours.shapes.items():
-        if key not in theirs.shapes and not excepted(key[1], ONLY_OURS):
+        if key not in theirs.shapes and not excepted(key[1], (*ONLY_OURS, *HINTS)):
             found.append("only berth: " + next(iter(lines.values()))[:300])
     for key in set(theirs.shapes) & set(ours.shapes):
         got, want = ({tuple(sorted(k)) for k in s.shapes[key]} for s in (ours, theirs))
@@ -233,6 +245,10 @@ def beside(c, level):
             check(SECRET not in text, f"{who} logs a token")
             said[who].add(text)
         found = differences(said["berth"], said["kube-scheduler"])
+        hints = sum(excepted(message, HINTS) for _, message in
+                    set(said["berth"].shapes) & set(said["kube-scheduler"].shapes))
+        if level >= 5 and hints < COMMON_HINTS:
+            found.append(f"only {hints} messages of hints in common")
         if not found:
             note(f"-v={level}: {len(said['berth'].shapes)} messages")
             return
