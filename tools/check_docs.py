@@ -31,7 +31,7 @@ def faults(path):
 
 COUNTERPARTS = "src/cmd/scheduler_logging.c"
 ROW = re.compile(r'\{"\w+", "([\w*]+)"\}')
-SPEAKS = re.compile(r"\b(?:log_(?:info|warning|error)|say\w*)\(")
+SPEAKS = re.compile(r"\b(?:log_(?:info|warning|error|plain\w*|write)|say\w*)\(")
 
 
 def speaks(path):

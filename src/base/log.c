@@ -15,9 +15,9 @@ void log_set_format(enum log_format format)
     atomic_store_explicit(&output_format, format, memory_order_relaxed);
 }
 
-static bool is_json(void)
+enum log_format log_get_format(void)
 {
-    return atomic_load_explicit(&output_format, memory_order_relaxed) == LOG_FORMAT_JSON;
+    return atomic_load_explicit(&output_format, memory_order_relaxed);
 }
 
 /* --- quoting ---------------------------------------------------------------------------------- */
@@ -275,7 +275,7 @@ void log_write(const struct log_site *site, const char *message, const struct lo
     /* Callers log while they hand an error on: errno stays as it was. */
     int saved = errno;
     struct buf line = BUF_INIT;
-    bool json = is_json();
+    bool json = log_get_format() == LOG_FORMAT_JSON;
     if (json)
         format_json(&line, site, message, kvs, n);
     else

@@ -66,6 +66,7 @@ struct log_kv {
 void log_set_verbosity(int v);
 int log_verbosity(void);
 void log_set_format(enum log_format format);
+enum log_format log_get_format(void);
 
 /* Where lines go: file descriptors that stay the caller's. */
 struct log_streams {
@@ -98,6 +99,9 @@ static inline bool log_on(int level)
 {
     return level <= log_threshold();
 }
+
+/* Is an info line of this level, from this file, to be written? */
+bool log_wanted(const char *file, int level);
 
 /* Where a line comes from. */
 struct log_site {

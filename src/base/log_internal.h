@@ -11,8 +11,6 @@
 
 #include "base/log.h"
 
-/* Is an info line of this level, from this file, to be written? */
-bool log_wanted(const char *file, int level);
 /* A whole line, to one of the two streams. */
 void log_send(struct str line, bool to_errors);
 

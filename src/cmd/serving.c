@@ -56,6 +56,23 @@ static bool is_on(const struct serving_options *o, unsigned flags)
            (o->statusz || !(flags & ROUTE_STATUSZ));
 }
 
+/* Which handler is taken; NULL: none is there. */
+static void log_route(const struct serving_request *r, const struct route *route)
+{
+    struct buf line = BUF_INIT;
+    if (!log_on(5))
+        return;
+    buf_add_cstr(&line, "kube-scheduler: ");
+    log_quote(&line, r->path);
+    buf_add_cstr(&line, " satisfied by ");
+    if (route && route->flags & ROUTE_PREFIX)
+        buf_add_printf(&line, "prefix %.*s", STR_ARG(route->path));
+    else
+        buf_add_cstr(&line, route ? "exact match" : "NotFoundHandler");
+    log_plain(5, buf_cstr(&line));
+    buf_release(&line);
+}
+
 static const struct route *find_route(const struct serving_request *r)
 {
     for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
@@ -81,6 +98,7 @@ static void on_body(struct http_exchange *x, int code)
 static void dispatch(struct serving_request *r)
 {
     const struct route *route = find_route(r);
+    log_route(r, route);
     if (!route) {
         serving_respond_not_found(r);
         return;
@@ -130,6 +148,7 @@ static struct serving_request *request_new(struct serving *s, struct http_exchan
         r->next->prev = &r->next;
     s->requests = r;
     arena_init(&r->arena, 0);
+    r->received = time_mono();
     bool ok = url_decode(x->path, false, &path) == 0;
     r->path = arena_dup(&r->arena, ok ? buf_str(&path) : x->path);
     buf_clear(&path);
@@ -161,6 +180,17 @@ bool serving_query(struct serving_request *r, const char *name, struct str *ret_
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
+static void log_answer(struct serving_request *r, int status)
+{
+    const struct http_exchange *x = r->x;
+    struct str uri = arena_printf(&r->arena, "%.*s%s%.*s", STR_ARG(x->path), x->query.n ? "?" : "",
+                                  STR_ARG(x->query));
+    log_info(3, "HTTP", KV_STR("verb", x->method), KV_STR("URI", uri),
+             KV_DURATION("latency", time_mono() - r->received),
+             KV_STR("userAgent", http_headers_get(&x->headers, "user-agent")),
+             KV_CSTR("audit-ID", ""), KV_STR("srcIP", x->remote), KV_INT("resp", status));
+}
+
 static void respond(struct serving_request *r, int status, const struct http_header *headers,
                     size_t n, struct str body)
 {
@@ -170,6 +200,10 @@ static void respond(struct serving_request *r, int status, const struct http_hea
     struct http_exchange *x = r->x;
     for (size_t i = 0; i < n; i++)
         all[i + 1] = headers[i];
+    if (r->warning.n)
+        all[++n] = HTTP_HEADER("warning", r->warning);
+    if (log_on(3))
+        log_answer(r, status);
     http_respond(x, status, all, n + 1, body);
     request_free(r);
 }
@@ -210,6 +244,14 @@ void serving_redirect(struct serving_request *r, const char *to)
 bool serving_is_person(const struct serving_request *r)
 {
     struct str agent = http_headers_get(&r->x->headers, "user-agent");
+    struct str rest = r->x->query, key, value;
+    while (url_query_next(&rest, &key, &value)) {
+        bool pretty = false;
+        if (str_is(key, "pretty") && value.n)
+            return str_to_bool(value, &pretty) && pretty;
+        if (str_is(key, "pretty"))
+            break;
+    }
     return str_starts(agent, STR("curl")) || str_starts(agent, STR("Wget")) ||
            str_starts(agent, STR("Mozilla/5.0"));
 }
@@ -248,15 +290,21 @@ void serving_indent(struct str json, struct buf *out)
     }
 }
 
+void serving_write_status(struct buf *out, int status, const char *reason, bool details,
+                          struct str message)
+{
+    buf_add_cstr(out, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":"
+                      "\"Failure\",\"message\":");
+    json_write_str(out, message);
+    buf_add_printf(out, ",\"reason\":\"%s\"%s,\"code\":%d}", reason,
+                   details ? ",\"details\":{}" : "", status);
+}
+
 void serving_respond_status(struct serving_request *r, int status, const char *reason, bool details,
                             struct str message)
 {
     struct buf json = BUF_INIT, text = BUF_INIT;
-    buf_add_cstr(&json, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":"
-                        "\"Failure\",\"message\":");
-    json_write_str(&json, message);
-    buf_add_printf(&json, ",\"reason\":\"%s\"%s,\"code\":%d}", reason,
-                   details ? ",\"details\":{}" : "", status);
+    serving_write_status(&json, status, reason, details, message);
     if (serving_is_person(r))
         serving_indent(buf_str(&json), &text);
     else

@@ -57,6 +57,7 @@ struct serving_options {
     const struct serving_flag *flags; /* sorted by name */
     size_t n_flags;
     bool flagz, statusz; /* the feature gates ComponentFlagz and ComponentStatusz */
+    bool cbor;           /* CBORServingAndStorage: these two as CBOR, too */
     bool profiling;      /* /debug */
     struct world *world; /* NULL: no pods to tell of */
 };

@@ -230,6 +230,7 @@ static int start(struct scheduler_serving *s, struct loop *loop, struct err *ret
         .n_flags = s->n_flags,
         .flagz = features_enabled(p->features, "ComponentFlagz"),
         .statusz = features_enabled(p->features, "ComponentStatusz"),
+        .cbor = features_enabled(p->features, "CBORServingAndStorage"),
         .profiling = *p->config->enable_profiling,
         .world = p->world,
     };

@@ -44,15 +44,16 @@ struct serving_request {
     struct http_exchange *x;
     struct serving_request *next, **prev;
     struct arena arena;
-    struct str path;                          /* decoded */
-    struct str verb;                          /* the method in lower case */
-    char *user;                               /* for messages; NULL: nobody yet */
-    int64_t asked;                            /* when authn or authz were, time_mono */
+    struct str path;         /* decoded */
+    struct str verb;         /* the method in lower case */
+    char *user;              /* for messages; NULL: nobody yet */
+    int64_t received, asked; /* when it came, and when authn or authz were asked; time_mono */
     void (*serve)(struct serving_request *r); /* the page, once it is known */
     struct authn_call *authn;
     struct authz_call *authz;
     struct serving_profile *profile; /* is taken for this one */
     bool wants_resources;            /* gets the page that is being written */
+    struct str warning;              /* of the header Warning; empty: none */
 };
 
 enum respond_flags { RESPOND_NOSNIFF = 1 };
@@ -63,12 +64,16 @@ void serving_respond(struct serving_request *r, int status, const char *type, un
  * "details":{} as well. */
 void serving_respond_status(struct serving_request *r, int status, const char *reason, bool details,
                             struct str message);
+/* The same as compact JSON. */
+void serving_write_status(struct buf *out, int status, const char *reason, bool details,
+                          struct str message);
 /* Metrics as text; the head says since when they count. */
 void serving_respond_metrics(struct serving_request *r, struct str text);
 void serving_respond_not_found(struct serving_request *r);
 void serving_redirect(struct serving_request *r, const char *to);
-/* Indents compact JSON by two blanks where the client is a person. */
+/* Is the answer for a person: curl, Wget, a browser? The query "pretty" overrides it. */
 bool serving_is_person(const struct serving_request *r);
+/* Indents compact JSON by two blanks. */
 void serving_indent(struct str json, struct buf *out);
 
 /* The first value of a parameter of the query, decoded into the request's arena; false: none. */

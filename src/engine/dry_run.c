@@ -43,6 +43,9 @@ static void look_at(const struct window *w, size_t worker, size_t i)
     const struct dry_run *run = w->run;
     struct worker *scratch = &run->cycle->engine->workers.v[worker];
     struct finding *f = &w->findings[i];
+    say(&run->cycle->engine->voice, 5, "Check the potential node for preemption",
+        KV_CSTR("logger", "PostFilter.DefaultPreemption"), KV_POD(run->pod),
+        KV_CSTR("node", node_at(run, w->from + i)->name));
     status_clear(&scratch->status);
     f->code = run->policy->select(run->policy->ctx, &w->what_if[worker], run->cycle,
                                   node_at(run, w->from + i), &f->victims);

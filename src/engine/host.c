@@ -18,6 +18,11 @@ static void host_log(struct berth_handle *h, int level, struct berth_str message
     free(text);
 }
 
+const struct voice *handle_voice(const struct berth_handle *h)
+{
+    return &h->engine->voice;
+}
+
 static berth_reason host_reason(struct berth_handle *h, struct berth_str text)
 {
     return reasons_text(&h->engine->reasons, str_abi(text));

@@ -145,7 +145,13 @@ static void search(struct dry_run *run)
         return;
     run->offset = (size_t)rand_below(&e->rand, run->n_nodes);
     run->enough = enough(run->policy, run->n_nodes);
+    say_as(&e->voice, 5, SPEAKER, "Dry run the preemption", KV_POD(run->pod),
+           KV_INT("potentialNodesNumber", run->n_nodes),
+           KV_INT("pdbsNumber", e->cluster.objects.by_name[KIND_POD_DISRUPTION_BUDGET].n),
+           KV_INT("offset", run->offset), KV_INT("candidatesNumber", run->enough));
+    e->voice.scope = SPEAKER ".";
     dry_run(run);
+    e->voice.scope = NULL;
     if (run->policy->widen && !run->candidates.n && !run->errors.n)
         dry_run_widen(run);
 }

@@ -392,8 +392,11 @@ static bool is_meant(const struct berth_queued_pod *qp, const struct cluster_eve
 
 void queue_event(struct queue *q, const struct cluster_event *event, int64_t now)
 {
-    if (!queue_cares(q, event))
+    if (!queue_cares(q, event)) {
+        if (queue_says(q, 6))
+            queue_say_unwanted(q, event);
         return;
+    }
     int64_t began = q->metrics ? queue_begin_hints(q) : 0;
     /* Backwards: a pod that leaves is replaced by the last one, which has been looked at. */
     for (size_t i = q->unschedulable.n; i-- > 0;) {

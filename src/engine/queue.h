@@ -186,6 +186,7 @@ void queue_say_gated(const struct queue *q, const struct berth_queued_pod *qp,
 void queue_say_event(const struct queue *q, const struct cluster_event *event,
                      const struct berth_queued_pod *qp);
 /* Why the event makes the pod worth another try, or not. */
+void queue_say_unwanted(const struct queue *q, const struct cluster_event *event);
 void queue_say_worth(const struct queue *q, const struct berth_queued_pod *qp,
                      const struct cluster_event *event, enum queue_strategy strategy);
 

@@ -127,6 +127,14 @@ void queue_say_event(const struct queue *q, const struct cluster_event *event,
     buf_release(&label);
 }
 
+void queue_say_unwanted(const struct queue *q, const struct cluster_event *event)
+{
+    struct buf label = BUF_INIT;
+    say(q->options.voice, 6, "receive an event that isn't interested by any enabled plugins",
+        KV_STR("event", label_of(event, &label)));
+    buf_release(&label);
+}
+
 void queue_say_worth(const struct queue *q, const struct berth_queued_pod *qp,
                      const struct cluster_event *event, enum queue_strategy strategy)
 {

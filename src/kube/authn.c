@@ -368,6 +368,7 @@ static struct reviews *make_reviews(struct authn *authn, const struct authn_opti
                                           options->timeout ? options->timeout : REVIEW_TIMEOUT,
                                       .qps = options->kube->qps,
                                       .burst = options->kube->burst,
+                                      .confidential = true,
                                       .on_answer = on_answer,
                                       .ctx = authn};
     return reviews_new(authn->loop, authn->client, &reviews);

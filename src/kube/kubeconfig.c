@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kube/kubeconfig.h"
 
+#include "base/log.h"
 #include "base/map.h"
 #include "codec/yaml.h"
 #include "kube/file.h"
@@ -343,6 +344,11 @@ int kubeconfig_merge_file(struct kubeconfig *kc, const char *path, struct err *r
 
     if (r == 0)
         r = kubeconfig_merge_text(kc, buf_str(&text), path, reterr);
+    if (r == 0 && log_on(6)) {
+        buf_clear(&text);
+        buf_add_printf(&text, "Config loaded from file:  %s", path);
+        log_plain(6, buf_cstr(&text));
+    }
     buf_release(&text);
     return r;
 }

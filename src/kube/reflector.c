@@ -197,7 +197,7 @@ void reflector_failed(struct reflector *r, const struct rest_result *result, boo
         break;
     case 410:
         /* Too old: the next list asks for whatever is newest. */
-        log_info(4, "Resource version is too old, listing again", KV_TYPE(r), KV_ERR(&result->err));
+        log_info(4, "Watch closed", KV_REFLECTOR, KV_TYPE(r), KV_ERR(&result->err));
         r->version_unavailable = true;
         reflector_try_after_watch(r, false);
         break;

@@ -272,14 +272,15 @@ static void on_end(void *ctx, const struct rest_result *result)
     if (streaming && fall_back(r, result))
         return;
     if (result->code == 0) {
-        log_info(4, "Watch ended", KV_TYPE(r), KV_INT("totalItems", r->events));
+        log_info(4, "Watch close", KV_REFLECTOR, KV_TYPE(r), KV_INT("totalItems", r->events));
         reflector_try_after_watch(r, true);
         return;
     }
     /* A connection that broke after a good while: straight back, the next failure is told. */
     if (result->status == 0 && r->state == REFLECTOR_WATCHING &&
         reflector_now(r) - r->began >= r->options.healthy) {
-        log_info(1, "Watch closed unexpectedly", KV_TYPE(r), KV_ERR(&result->err));
+        log_info(1, "Watch closed with unexpected EOF", KV_REFLECTOR, KV_TYPE(r),
+                 KV_ERR(&result->err));
         reflector_try_again(r, true, 0);
         return;
     }

@@ -103,6 +103,7 @@ struct rest_request {
     int max_retries;       /* on Retry-After; 0: REST_MAX_RETRIES; negative: none */
     unsigned object_flags; /* enum object_flags, for decoding the answer */
     bool unguarded;        /* is sent whatever the guard says, see rest_client_guard_writes */
+    bool confidential;     /* neither its body nor that of the answer is logged */
 };
 
 /* What came of it. Everything lives until the callback returns. */

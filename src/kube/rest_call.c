@@ -3,9 +3,11 @@
 
 #include "api/status.h"
 #include "base/log.h"
+#include "kube/http_log.h"
 
 #define TIMEOUT_CALL   (60 * NSEC_PER_SEC)
 #define TIMEOUT_LIST   (300 * NSEC_PER_SEC)
+#define LONG_THROTTLE  (50 * NSEC_PER_MSEC) /* worth a log line */
 #define MAX_ERROR_TEXT ((size_t)1 << 20)
 
 static bool is_watch(const struct rest_call *call)
@@ -13,6 +15,7 @@ static bool is_watch(const struct rest_call *call)
     return !call->fn;
 }
 
+static void note_pod(struct rest_call *call, const struct rest_request *request);
 static void on_timer(struct loop_timer *timer);
 static void on_task(struct loop_task *task);
 
@@ -61,6 +64,9 @@ struct rest_call *rest_call_new(struct rest_client *client, const struct rest_re
     call->object_flags = request->object_flags;
     call->guarded = client->may_write && !request->unguarded && request->verb != REST_GET &&
                     request->verb != REST_LIST;
+    call->confidential = request->confidential;
+    if (http_log_on())
+        note_pod(call, request);
     take_body(call, request);
     buf_init(&call->answer, 0);
     loop_timer_init(&call->timer, client->loop, on_timer);
@@ -181,6 +187,55 @@ static void count_attempt(struct rest_call *call, int status)
         rest_meter_sent(meter, method, call->body.n);
 }
 
+/* --- log lines -------------------------------------------------------------------------------- */
+
+static struct http_log_exchange exchange_of(struct rest_call *call)
+{
+    return (struct http_log_exchange){.verb = rest_method(call->verb),
+                                      .url = arena_printf(&call->arena, "%.*s%.*s",
+                                                          STR_ARG(rest_origin(call->client)),
+                                                          STR_ARG(call->target)),
+                                      .pod_namespace = call->pod_namespace,
+                                      .pod_name = call->pod_name,
+                                      .logger = call->binds ? "Bind.DefaultBinder" : NULL};
+}
+
+/* Log lines name the pod that a request is about. */
+static void note_pod(struct rest_call *call, const struct rest_request *request)
+{
+    if (!request->kind || request->kind->id != KIND_POD || str_empty(request->name))
+        return;
+    call->pod_namespace = arena_dup(&call->arena, request->namespace);
+    call->pod_name = arena_dup(&call->arena, request->name);
+    call->binds = str_is(request->subresource, "binding");
+}
+
+static void log_request(struct rest_call *call, const struct http_header *headers, size_t n)
+{
+    struct http_log_exchange x = exchange_of(call);
+    http_log_body(&x, "Request Body", buf_str(&call->body), call->confidential);
+    http_log_request(&x, headers, n);
+}
+
+/* headers NULL: there is no answer, and err says why. */
+static void log_response(struct rest_call *call, const struct http_headers *headers,
+                         const struct err *err)
+{
+    struct http_log_exchange x = exchange_of(call);
+    x.status = call->status;
+    x.timing = http_call_timing(call->http);
+    x.now = loop_now(call->client->loop);
+    http_log_response(&x, headers, err);
+}
+
+static void log_answer(struct rest_call *call)
+{
+    struct http_log_exchange x = exchange_of(call);
+    http_log_body(&x, "Response Body", buf_str(&call->answer), call->confidential);
+}
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
 static void on_head(void *ctx, int status, const struct http_headers *headers)
 {
     struct rest_call *call = ctx;
@@ -190,6 +245,8 @@ static void on_head(void *ctx, int status, const struct http_headers *headers)
 
     call->status = status;
     count_attempt(call, status);
+    if (http_log_on())
+        log_response(call, headers, NULL);
     call->retry_after = str_to_i64(str_trim(retry), &seconds) && seconds >= 0 ? seconds : -1;
     call->encoding_known = true;
     if (str_starts(type, STR(KUBE_CONTENT_PROTOBUF)))
@@ -242,6 +299,13 @@ static void send_now(struct rest_call *call)
     if (call->body.n > 0)
         vec_push(&headers, HTTP_HEADER("Content-Type", rest_body_type(call)));
     auth_add_headers(client->auth, &call->arena, &headers);
+    if (call->throttled > LONG_THROTTLE)
+        log_info(3, "Waited before sending request", KV_DURATION("delay", call->throttled),
+                 KV_CSTR("reason", "client-side throttling, not priority and fairness"),
+                 KV_CSTR("verb", rest_method(call->verb)), KV_STR("URL", exchange_of(call).url));
+    call->throttled = 0;
+    if (http_log_on())
+        log_request(call, headers.v, headers.n);
     request.headers = headers.v;
     request.n_headers = headers.n;
     if (is_watch(call))
@@ -297,6 +361,7 @@ static void begin(struct rest_call *call, int64_t delay)
         if (client->limit.interval)
             rest_meter_limited(client->meter, rest_meter_method(call->verb), wait);
         delay = MAX(delay, wait);
+        call->throttled = wait;
     }
     if (delay > 0)
         loop_timer_set(&call->timer, delay);
@@ -369,8 +434,8 @@ static bool retry_later(struct rest_call *call)
     delay = call->retry_after >= client->options.retry_after_max / client->options.retry_unit
                 ? client->options.retry_after_max
                 : call->retry_after * client->options.retry_unit;
-    log_info(4, "The server asks to wait", KV_DURATION("delay", delay),
-             KV_INT("attempt", call->attempts), KV_STR("url", call->target));
+    log_info(4, "Got a Retry-After response", KV_DURATION("delay", delay),
+             KV_INT("attempt", call->attempts), KV_STR("url", exchange_of(call).url));
     begin(call, delay);
     return true;
 }
@@ -474,6 +539,10 @@ static void on_done(void *ctx, int code, const struct err *err, bool retryable)
     struct rest_call *call = ctx;
     struct rest_result result = {.status = call->status};
 
+    if (http_log_on() && !call->status)
+        log_response(call, NULL, err);
+    if (http_log_on() && code == 0 && !call->stream.open)
+        log_answer(call);
     call->http = NULL;
     if (!call->status)
         count_attempt(call, 0);

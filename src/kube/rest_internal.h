@@ -66,6 +66,10 @@ struct rest_call {
     unsigned object_flags;
     bool guarded;                             /* asks the client's guard before it is sent */
     struct rest_call *held_next, **held_prev; /* in client->held; prev NULL: not held */
+    bool confidential;                        /* bodies are not logged */
+    /* For log lines, where requests are logged. */
+    struct str pod_namespace, pod_name;
+    bool binds;
 
     rest_done_fn *fn; /* NULL: a watch */
     void *ctx;
@@ -83,6 +87,7 @@ struct rest_call {
     bool asked_proto;
     int status;
     int64_t retry_after; /* seconds; -1: none */
+    int64_t throttled;   /* how long the rate limit held it up */
     enum encoding encoding;
     bool encoding_known;
     struct buf answer;

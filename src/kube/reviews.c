@@ -157,6 +157,7 @@ static void send_one(struct reviews *r, struct review *review)
     struct rest_request request = {.verb = REST_CREATE,
                                    .path = str_of(r->options.path),
                                    .text = review->text,
+                                   .confidential = r->options.confidential,
                                    .timeout = r->options.timeout,
                                    .max_retries = REVIEW_RETRIES};
     leave_queue(r, review);

@@ -38,6 +38,7 @@ struct reviews_options {
     int64_t timeout;  /* of waiting to be sent, and of one attempt; ns */
     double qps;
     int64_t burst;
+    bool confidential; /* neither requests nor answers are logged */
     /* Once for each answer, before those who wait for it are told; NULL: nobody wants to know. */
     void (*on_answer)(void *ctx, struct str key, const struct rest_result *result, int64_t took);
     void *ctx;

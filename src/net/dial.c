@@ -32,8 +32,17 @@ struct dial {
     struct transport *transport;
     struct proxy proxy;
     bool proxying;
+    int64_t since;  /* when the present part began */
     struct err err; /* the last reason */
 };
+
+/* How long the part took that ends now; the next begins. */
+static int64_t lap(struct dial *d)
+{
+    int64_t now = loop_now(d->loop), took = now - d->since;
+    d->since = now;
+    return took;
+}
 
 static void dial_free(struct dial *d)
 {
@@ -107,6 +116,7 @@ static void tunnel_ready(struct dial *d)
         return;
     }
     d->stage = DIAL_TLS;
+    lap(d);
     start_tls(d, d->options.tls, d->options.host, d->options.port);
 }
 
@@ -130,6 +140,8 @@ static void on_ready(struct transport *t)
         start_proxy(d);
         break;
     case DIAL_TLS:
+        if (d->options.trace)
+            d->options.trace->tls = lap(d);
         finish(d, t);
         break;
     case DIAL_PROXY:
@@ -174,9 +186,22 @@ static const struct transport_ops dial_ops = {
 
 static void start_attempt(struct dial *d);
 
+static void note_address(struct dial *d, size_t i)
+{
+    struct dial_trace *trace = d->options.trace;
+    struct buf name = BUF_INIT;
+    if (!trace)
+        return;
+    resolve_address_format(&d->addresses[i], &name);
+    snprintf(trace->address, sizeof(trace->address), "%s", buf_cstr(&name));
+    buf_release(&name);
+    trace->connect = lap(d);
+}
+
 static void attempt_failed(struct dial *d, size_t i, int code)
 {
     struct buf name = BUF_INIT;
+    note_address(d, i);
     resolve_address_format(&d->addresses[i], &name);
     err_set(&d->err, code, "connect to %s: %s", buf_cstr(&name), strerror(-code));
     buf_release(&name);
@@ -215,6 +240,7 @@ static void on_attempt(struct loop_io *io, unsigned events)
     getsockopt(fd, SOL_SOCKET, SO_ERROR, &e, &size);
     loop_io_stop(io);
     if (e == 0) {
+        note_address(d, (size_t)(a - d->attempts));
         connected(d, fd);
         return;
     }
@@ -261,6 +287,10 @@ static void on_addresses(void *ctx, const union resolve_address *addresses, size
 {
     struct dial *d = ctx;
     d->resolve = NULL;
+    if (d->options.trace) {
+        d->options.trace->looked_up = n > 0;
+        d->options.trace->lookup = lap(d);
+    }
     if (n == 0) {
         d->err = *err;
         fail(d);
@@ -277,6 +307,7 @@ static void on_begin(struct loop_task *task)
     const struct dial_options *o = &d->options;
     char *host = o->proxy ? str_dup(o->proxy->host) : xstrdup(o->host);
     uint16_t port = o->proxy ? o->proxy->port : o->port;
+    d->since = loop_now(d->loop);
     if (resolve_literal(host, port, &d->addresses[0])) {
         d->n_addresses = 1;
         start_attempt(d);

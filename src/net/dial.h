@@ -14,6 +14,13 @@
 #include "net/transport.h"
 #include "net/url.h"
 
+/* How long the parts of a dial took, ns; 0: that part was not needed. */
+struct dial_trace {
+    int64_t lookup, connect, tls;
+    bool looked_up;   /* the host was a name */
+    char address[64]; /* the one that answered, or the last tried; "": none was */
+};
+
 struct dial_options {
     const char *host;
     uint16_t port;
@@ -21,6 +28,7 @@ struct dial_options {
     const struct url *proxy;      /* NULL: straight */
     struct tls_config *proxy_tls; /* for an https proxy */
     int64_t timeout;
+    struct dial_trace *trace; /* filled in as it goes; NULL: not wanted */
 };
 
 struct dial;

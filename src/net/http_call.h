@@ -32,6 +32,7 @@ struct http_call {
     uint64_t max_body, received;
     bool done;    /* on_done runs */
     bool retried; /* sent once before on a connection that was already gone */
+    struct http_timing timing;
 
     struct str method, target, authority, body;
     struct http_header *headers;

@@ -18,6 +18,8 @@ struct client_conn {
     struct dial *dial;      /* while it is being made */
     struct http_conn *http; /* afterwards */
     struct loop_timer idle;
+    struct dial_trace trace;
+    bool used; /* has carried a call */
 };
 
 struct http_client {
@@ -77,6 +79,10 @@ static void start_call(struct http_call *call, struct client_conn *conn)
     call_list_remove(call);
     call_list_append(&client->running, call);
     call->conn = conn;
+    call->timing.trace = conn->trace;
+    call->timing.reused = conn->used;
+    call->timing.started = loop_now(client->loop);
+    conn->used = true;
     call->stream.body = call->body;
     client->stats.requests++;
     struct http_out_request out = {.method = call->method,
@@ -116,6 +122,7 @@ static void on_head(struct http_stream *stream, const struct http_head *head)
         return;
     }
     http_call_head_arrived(call);
+    call->timing.answered = loop_now(call->client->loop);
     if (call->handlers->on_head)
         call->handlers->on_head(call->ctx, head->status, head->headers);
 }
@@ -211,7 +218,8 @@ static void on_idle(struct loop_timer *timer)
 }
 
 /* No connection came up and none is there: nobody is left to serve those who wait. */
-static void fail_waiting(struct http_client *client, const struct err *err)
+static void fail_waiting(struct http_client *client, const struct dial_trace *trace,
+                         const struct err *err)
 {
     for (const struct client_conn *c = client->conns; c; c = c->next)
         if (c->dial || !c->http->draining)
@@ -220,6 +228,7 @@ static void fail_waiting(struct http_client *client, const struct err *err)
     for (size_t n = client->waiting.n; n && client->waiting.first; n--) {
         struct http_call *call = client->waiting.first;
         call_list_remove(call);
+        call->timing.trace = *trace;
         finish_call(call, err->code, err, true);
     }
     if (client->waiting.first)
@@ -234,8 +243,9 @@ static void on_dialled(void *ctx, struct transport *t, const struct err *err)
     struct http_client *client = conn->client;
     conn->dial = NULL;
     if (!t) {
+        struct dial_trace trace = conn->trace;
         remove_conn(conn);
-        fail_waiting(client, err);
+        fail_waiting(client, &trace, err);
         return;
     }
     const struct http_client_options *o = &client->options;
@@ -269,7 +279,8 @@ static void dial_one(struct http_client *client)
                                    .tls = o->tls,
                                    .proxy = o->proxy_text ? &o->proxy : NULL,
                                    .proxy_tls = o->proxy_tls,
-                                   .timeout = client->options.dial_timeout};
+                                   .timeout = client->options.dial_timeout,
+                                   .trace = &conn->trace};
     conn->dial = dial_start(client->loop, &options, on_dialled, conn);
 }
 
@@ -341,6 +352,7 @@ struct http_call *http_client_send(struct http_client *client, const struct http
                       str_of(request->authority ? request->authority : client->origin.authority));
     call->handlers = handlers;
     call->ctx = ctx;
+    call->timing.sent = loop_now(client->loop);
     bool full = client->waiting.n >= client->options.max_waiting;
     if (full || http_call_check(call, NULL) < 0) {
         call_list_append(&client->refused, call);
@@ -449,6 +461,11 @@ void http_client_set_tls(struct http_client *client, struct tls_config *tls)
     client->origin.tls = tls_config_ref(tls);
     tls_config_unref(old);
     http_client_close_idle(client);
+}
+
+const struct http_timing *http_call_timing(const struct http_call *call)
+{
+    return &call->timing;
 }
 
 void http_client_get_stats(const struct http_client *client, struct http_client_stats *ret_stats)

@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "net/dial.h"
 #include "net/http.h"
 #include "net/loop.h"
 #include "net/tls.h"
@@ -108,6 +109,16 @@ struct http_handlers {
  */
 struct http_call *http_client_send(struct http_client *client, const struct http_request *request,
                                    const struct http_handlers *handlers, void *ctx);
+/* When what happened to a call, by loop_now; 0: not yet. */
+struct http_timing {
+    int64_t sent;            /* http_client_send */
+    int64_t started;         /* it was given to a connection */
+    int64_t answered;        /* the head arrived */
+    bool reused;             /* the connection had carried other calls */
+    struct dial_trace trace; /* of the connection, or of the one that failed */
+};
+const struct http_timing *http_call_timing(const struct http_call *call);
+
 /* No further callback for it; the call is gone. */
 void http_call_cancel(struct http_call *call);
 /*

@@ -47,7 +47,10 @@ static enum berth_hint after_assigned_pod_left(void *self, const struct berth_po
                                                const struct berth_object *before,
                                                const struct berth_object *after)
 {
-    (void)self, (void)pod, (void)before, (void)after;
+    (void)after;
+    say(fit_voice(self), 5,
+        "another scheduled pod was deleted, and it may make the unscheduled pod schedulable",
+        KV_POD(pod), KV_HINT_POD("deletedPod", hint_pod(before)));
     return BERTH_QUEUE;
 }
 
@@ -56,22 +59,33 @@ static enum berth_hint after_waiting_pod_left(void *self, const struct berth_pod
                                               const struct berth_object *before,
                                               const struct berth_object *after)
 {
-    (void)self, (void)pod, (void)after;
+    (void)after;
     const struct pod *left = hint_pod(before);
-    return left && str_empty(left->status.nominated_node_name) ? BERTH_QUEUE_SKIP : BERTH_QUEUE;
+    bool helps = !left || !str_empty(left->status.nominated_node_name);
+    say(fit_voice(self), 5,
+        helps ? "another scheduled pod was deleted, and it may make the unscheduled pod schedulable"
+              : "the deleted pod was unscheduled and it wouldn't make the unscheduled pod "
+                "schedulable",
+        KV_POD(pod), KV_HINT_POD("deletedPod", left));
+    return hint_if(helps);
 }
 
 static enum berth_hint after_scale_down(void *self, const struct berth_pod *pod,
                                         const struct berth_object *before,
                                         const struct berth_object *after)
 {
-    (void)self;
     const struct pod *old = hint_pod(before), *new = hint_pod(after);
-    if (!old || !new || hint_about(pod, new))
+    if (!old || !new)
         return BERTH_QUEUE;
-    if (str_empty(new->spec.node_name))
-        return BERTH_QUEUE_SKIP;
-    return freed_by_resize(pod->pod, old, new) ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+    bool helps = hint_about(pod, new) ||
+                 (!str_empty(new->spec.node_name) && freed_by_resize(pod->pod, old, new));
+    say(fit_voice(self), 5,
+        helps ? "another scheduled pod or the target pod itself got scaled down, and it may make "
+                "the unscheduled pod schedulable"
+              : "pod got scaled down, but the modification isn't related to the resource requests "
+                "of the target pod",
+        KV_POD(pod), KV_HINT_POD("modifiedPod", new));
+    return hint_if(helps);
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
@@ -118,7 +132,6 @@ static enum berth_hint after_node_change(void *self, const struct berth_pod *pod
                                          const struct berth_object *before,
                                          const struct berth_object *after)
 {
-    (void)self;
     const struct node *old = hint_node(before), *new = hint_node(after);
     if (!new)
         return BERTH_QUEUE_SKIP;
@@ -129,10 +142,19 @@ static enum berth_hint after_node_change(void *self, const struct berth_pod *pod
     resources_from_map(&new->status.allocatable, &scratch, &has);
     if (old)
         resources_from_map(&old->status.allocatable, &scratch, &had);
-    bool helps = fits_empty(want, &has) && (!old || has_grown(want, &had, &has));
+    bool fits = fits_empty(want, &has), helps = fits && (!old || has_grown(want, &had, &has));
     arena_release(&scratch);
     fit_request_free(want);
-    return helps ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+    say(fit_voice(self), 5,
+        !fits
+            ? "node was created or updated, but it doesn't have enough resource(s) to accommodate "
+              "this pod"
+        : !old  ? "node was added and it might fit the pod's resource requests"
+        : helps ? "node was updated, and may now fit the pod's resource requests"
+                : "node was updated, but haven't changed the pod's resource requestments fit "
+                  "assessment",
+        KV_POD(pod), KV_NODE(new));
+    return hint_if(helps);
 }
 
 /* --- device classes --------------------------------------------------------------------------- */
@@ -158,17 +180,23 @@ static enum berth_hint after_class_change(void *self, const struct berth_pod *po
                                           const struct berth_object *before,
                                           const struct berth_object *after)
 {
-    (void)self;
     const struct device_class *old = before ? object_device_class(object_of_abi(before)) : NULL;
     const struct device_class *new = after ? object_device_class(object_of_abi(after)) : NULL;
     if (!new)
         return BERTH_QUEUE_SKIP;
     struct str name = new->spec.extended_resource_name;
-    if (old && str_eq(old->spec.extended_resource_name, name))
-        return BERTH_QUEUE_SKIP;
-    bool helps = (!old && asks_for(pod, STR(DEVICE_CLASS_PREFIX), new->metadata.name)) ||
-                 (!str_empty(name) && asks_for(pod, STR(""), name));
-    return helps ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+    bool same = old && str_eq(old->spec.extended_resource_name, name);
+    bool by_class = !old && asks_for(pod, STR(DEVICE_CLASS_PREFIX), new->metadata.name);
+    bool helps = !same && (by_class || (!str_empty(name) && asks_for(pod, STR(""), name)));
+    say(fit_voice(self), 5,
+        same       ? "device class has identical extended resource name"
+        : by_class ? "device class was added, and may now fit the pod's resource requests"
+        : helps
+            ? "device class was created or updated, and may fit the pod's resoruce requests"
+            : "created or updated deivce class extended resource name is either nil, or does not "
+              "match pod's resource request",
+        KV_POD(pod), KV_META("deviceclass", &new->metadata));
+    return hint_if(helps);
 }
 
 void fit_hints_register(const struct berth_host *host, struct berth_registrar *r)

@@ -10,8 +10,10 @@
 #ifndef BERTH_PLUGINS_FIT_HINTS_H
 #define BERTH_PLUGINS_FIT_HINTS_H
 
-#include "berth/plugin.h"
+#include "engine/voice.h"
 
+/* The voice of NodeResourcesFit, whose `self` the hints are given. */
+const struct voice *fit_voice(const void *self);
 void fit_hints_register(const struct berth_host *host, struct berth_registrar *r);
 
 #endif

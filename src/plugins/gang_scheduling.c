@@ -64,6 +64,28 @@ static void let_go(const struct plain_plugin *self, const struct pod_group_state
             gang_allow(self->handle, state->members.v[i]->pod);
 }
 
+/* A pod's schedulingGroup as JSON. */
+static struct str write_group(const struct pod *pod, struct buf *out)
+{
+    if (pod->spec.scheduling_group)
+        json_encode(&pod_scheduling_group_type, pod->spec.scheduling_group, out);
+    else
+        buf_add_cstr(out, "null");
+    return buf_str(out);
+}
+
+static void say_quorum(const struct plain_plugin *self, const struct berth_pod *pod, bool met,
+                       size_t n)
+{
+    struct buf group = BUF_INIT;
+    say_as(self->voice, 4, "Permit.GangScheduling",
+           met ? "Quorum is met for a gang. Allowing other pods from a gang waiting on permit"
+               : "Quorum is not met for a gang. Waiting for another pod to allow",
+           KV_POD(pod), KV_JSON("schedulingGroup", write_group(pod->pod, &group)),
+           KV_INT(met ? "allowedPods" : "activatedPods", n));
+    buf_release(&group);
+}
+
 static enum berth_code permit(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
                               struct berth_str node_name, int64_t *ret_timeout_ns,
                               struct berth_status *status)
@@ -87,10 +109,14 @@ static enum berth_code permit(void *ctx, struct berth_cycle *cycle, const struct
         return BERTH_SUCCESS;
     if ((int64_t)pod_group_scheduled(state) < gang->min_count) {
         wake_others(self, state);
+        if (voice_on(self->voice, 4))
+            say_quorum(self, pod, false, state->count[MEMBER_UNSCHEDULED]);
         status_printf(self->host, status, "waiting for minCount pods from a gang to be scheduled");
         *ret_timeout_ns = PERMIT_TIMEOUT;
         return BERTH_WAIT;
     }
+    if (voice_on(self->voice, 4))
+        say_quorum(self, pod, true, state->count[MEMBER_ASSUMED]);
     /*
      * Only when it is in earnest. Upstream lets the others go while the group is merely tried: if
      * this member has to wait for victims after all, they run without it.
@@ -100,29 +126,62 @@ static enum berth_code permit(void *ctx, struct berth_cycle *cycle, const struct
     return BERTH_SUCCESS;
 }
 
+static void say_member_added(const struct plain_plugin *self, const struct berth_pod *pod,
+                             const struct pod *added, bool same)
+{
+    struct buf own = BUF_INIT, other = BUF_INIT;
+    say(self->voice, 5,
+        same ? "another pod was added and it matches the target pod's scheduling group, which may "
+               "make the pod schedulable"
+             : "another pod was added but it doesn't match the target pod's scheduling group",
+        KV_POD(pod), KV_JSON("schedulingGroup", write_group(pod->pod, &own)),
+        KV_HINT_POD("addedPod", added),
+        KV_JSON("addedPodSchedulingGroup", write_group(added, &other)));
+    buf_release(&own);
+    buf_release(&other);
+}
+
+static void say_group_added(const struct plain_plugin *self, const struct berth_pod *pod,
+                            const struct object_meta *added, bool same)
+{
+    struct buf own = BUF_INIT;
+    say(self->voice, 5,
+        same ? "pod group was added and it matches the target pod's scheduling group, which may "
+               "make "
+               "the pod schedulable"
+             : "pod group was added but it doesn't match the target pod's scheduling group",
+        KV_POD(pod), KV_JSON("schedulingGroup", write_group(pod->pod, &own)),
+        KV_META("addedPodGroup", added));
+    buf_release(&own);
+}
+
 static enum berth_hint hint_member_added(void *ctx, const struct berth_pod *pod,
                                          const struct berth_object *before,
                                          const struct berth_object *after)
 {
-    (void)ctx;
     (void)before;
+    const struct plain_plugin *self = ctx;
     const struct pod *added = hint_pod(after);
     struct str name = pod_group_of(pod->pod);
     bool same = !str_empty(name) && str_eq(name, pod_group_of(added)) &&
                 str_eq(pod->pod->metadata.namespace, added->metadata.namespace);
-    return same ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+    if (voice_on(self->voice, 5))
+        say_member_added(self, pod, added, same);
+    return hint_if(same);
 }
 
 static enum berth_hint hint_group_added(void *ctx, const struct berth_pod *pod,
                                         const struct berth_object *before,
                                         const struct berth_object *after)
 {
-    (void)ctx;
     (void)before;
+    const struct plain_plugin *self = ctx;
     const struct object_meta *added = object_meta(object_of_abi(after));
     bool same = str_eq(pod_group_of(pod->pod), added->name) &&
                 str_eq(pod->pod->metadata.namespace, added->namespace);
-    return same ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+    if (voice_on(self->voice, 5))
+        say_group_added(self, pod, added, same);
+    return hint_if(same);
 }
 
 static void events(void *ctx, struct berth_registrar *r)

@@ -14,6 +14,7 @@
 
 struct affinity_plugin {
     const struct berth_host *host;
+    const struct voice *voice;
     struct node_memos *memos;
     struct arena arena; /* holds what follows */
     struct node_terms *added_required, *added_preferred;
@@ -95,6 +96,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
 {
     struct affinity_plugin *self = xnew(struct affinity_plugin);
     self->host = host;
+    self->voice = handle_voice(h);
     self->memos = &handle_cluster(h)->memos;
     arena_init(&self->arena, 0);
     int r = take_args(self, args, error);
@@ -146,30 +148,47 @@ static enum match match(const struct required_node_affinity *affinity, const str
                : NO_MATCH;
 }
 
-static bool may_help(const struct affinity_plugin *self, const struct pod *pod,
-                     const struct node *old, const struct node *new, struct arena *scratch)
+/* Whether the change may help, and what to log of it; NULL: nothing, as with broken terms. */
+static bool may_help(const struct pod *pod, const struct node *old, const struct node *new,
+                     const char **ret_why)
 {
     struct required_node_affinity affinity;
-    if (self->added_required &&
-        !node_terms_match(self->added_required, &new->metadata.labels, new->metadata.name))
-        return false;
-    node_demands_compile(pod, scratch, &affinity);
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    node_demands_compile(pod, &scratch, &affinity);
     enum match now = match(&affinity, new);
-    if (now != MATCH || !old)
-        return now != NO_MATCH;
-    return match(&affinity, old) != MATCH;
+    enum match then = old && now == MATCH ? match(&affinity, old) : NO_MATCH;
+    arena_release(&scratch);
+    *ret_why = now == NO_MATCH ? "node was created or updated, but the pod's NodeAffinity doesn't "
+                                 "match"
+               : now == WHO_KNOWS || then == WHO_KNOWS ? NULL
+               : !old          ? "node was created, and matches with the pod's NodeAffinity"
+               : then == MATCH ? "node updated, but the pod's NodeAffinity hasn't changed"
+                               : "node was updated and the pod's NodeAffinity changed to matched";
+    return now == WHO_KNOWS || (now == MATCH && then != MATCH);
 }
 
 static enum berth_hint after_node_change(void *ctx, const struct berth_pod *pod,
                                          const struct berth_object *before,
                                          const struct berth_object *after)
 {
+    const struct affinity_plugin *self = ctx;
     const struct node *old = hint_node(before), *new = hint_node(after);
-    struct arena scratch;
-    arena_init(&scratch, 0);
-    bool helps = new && may_help(ctx, pod->pod, old, new, &scratch);
-    arena_release(&scratch);
-    return helps ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+    const char *why;
+    if (!new)
+        return BERTH_QUEUE_SKIP;
+    if (self->added_required &&
+        !node_terms_match(self->added_required, &new->metadata.labels, new->metadata.name)) {
+        say(self->voice, 4,
+            "added or modified node didn't match scheduler-enforced node affinity and this event "
+            "won't make the Pod schedulable",
+            KV_POD(pod), KV_NODE(new));
+        return BERTH_QUEUE_SKIP;
+    }
+    bool helps = may_help(pod->pod, old, new, &why);
+    if (why)
+        say(self->voice, 5, why, KV_POD(pod), KV_NODE(new));
+    return hint_if(helps);
 }
 
 static void events(void *ctx, struct berth_registrar *r)

@@ -10,6 +10,7 @@
 
 struct declared_features {
     const struct berth_host *host;
+    const struct voice *voice;
     struct node_memos *memos;
     bool enabled;
     berth_reason mismatch;
@@ -24,6 +25,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     (void)error;
     struct declared_features *self = xnew(struct declared_features);
     self->host = host;
+    self->voice = handle_voice(h);
     self->memos = &handle_cluster(h)->memos;
     self->enabled = handle_feature(h, FEATURE_NODE_DECLARED_FEATURES);
     self->mismatch = host->reason(h, BERTH_STR("node(s) didn't match Pod's required features"));
@@ -124,21 +126,37 @@ static enum berth_hint after_node_change(void *ctx, const struct berth_pod *pod,
                                          const struct berth_object *before,
                                          const struct berth_object *after)
 {
-    (void)ctx;
-    (void)pod;
+    const struct declared_features *self = ctx;
     const struct node *old = hint_node(before), *new = hint_node(after);
-    return old && new && same_declared(old, new) ? BERTH_QUEUE_SKIP : BERTH_QUEUE;
+    if (!new)
+        return BERTH_QUEUE;
+    if (old && same_declared(old, new)) {
+        say(self->voice, 5, "node's declared features didn't change, skipping queueing",
+            KV_POD(pod), KV_NODE(new));
+        return BERTH_QUEUE_SKIP;
+    }
+    say(self->voice, 4, "Node declared features updated, queueing", KV_POD(pod), KV_NODE(new));
+    return BERTH_QUEUE;
 }
 
 static enum berth_hint after_pod_change(void *ctx, const struct berth_pod *pod,
                                         const struct berth_object *before,
                                         const struct berth_object *after)
 {
-    (void)ctx;
+    const struct declared_features *self = ctx;
     const struct pod *old = hint_pod(before), *new = hint_pod(after);
-    return old && new && hint_about(pod, new) && needed_by(old) != needed_by(new)
-               ? BERTH_QUEUE
-               : BERTH_QUEUE_SKIP;
+    if (!old || !new)
+        return BERTH_QUEUE_SKIP;
+    bool own = hint_about(pod, new);
+    if (own && needed_by(old) != needed_by(new)) {
+        say(self->voice, 4, "pod feature requirements changed, queueing", KV_POD(pod));
+        return BERTH_QUEUE;
+    }
+    say(self->voice, 5,
+        own ? "pod feature requirements didn't change, skipping queueing"
+            : "the update event is not for targetPod, skipping queueing",
+        KV_HINT_POD("pod", new));
+    return BERTH_QUEUE_SKIP;
 }
 
 static void events(void *ctx, struct berth_registrar *r)

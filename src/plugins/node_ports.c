@@ -12,6 +12,7 @@
 
 struct node_ports {
     const struct berth_host *host;
+    const struct voice *voice;
     struct node_memos *memos;
     berth_reason taken;
     berth_state_key wanted; /* PreFilter has run */
@@ -25,6 +26,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     (void)error;
     struct node_ports *self = xnew(struct node_ports);
     self->host = host;
+    self->voice = handle_voice(h);
     self->memos = &handle_cluster(h)->memos;
     self->taken =
         host->reason(h, BERTH_STR("node(s) didn't have free ports for the requested pod ports"));
@@ -123,24 +125,52 @@ static bool container_held(const struct container *c, const struct berth_pod *po
     return false;
 }
 
+/* Does the pod hold a port that the other wants? Of the init containers only sidecars hold any. */
+static bool held_any(const struct pod *gone, const struct berth_pod *pod)
+{
+    for (size_t i = 0; i < gone->spec.containers.n; i++)
+        if (container_held(&gone->spec.containers.v[i], pod))
+            return true;
+    for (size_t i = 0; i < gone->spec.init_containers.n; i++)
+        if (str_is(gone->spec.init_containers.v[i].restart_policy, "Always") &&
+            container_held(&gone->spec.init_containers.v[i], pod))
+            return true;
+    return false;
+}
+
+static bool has_host_ports(const struct pod *pod)
+{
+    for (size_t i = 0; i < pod->spec.containers.n; i++)
+        for (size_t k = 0; k < pod->spec.containers.v[i].ports.n; k++)
+            if (pod->spec.containers.v[i].ports.v[k].host_port > 0)
+                return true;
+    return false;
+}
+
 static enum berth_hint after_pod_deleted(void *ctx, const struct berth_pod *pod,
                                          const struct berth_object *before,
                                          const struct berth_object *after)
 {
-    (void)ctx;
     (void)after;
+    const struct node_ports *self = ctx;
     const struct pod *gone = hint_pod(before);
-    if (!gone || (str_empty(gone->spec.node_name) && str_empty(gone->status.nominated_node_name)))
+    if (!gone)
         return BERTH_QUEUE_SKIP;
-    for (size_t i = 0; i < gone->spec.containers.n; i++)
-        if (container_held(&gone->spec.containers.v[i], pod))
-            return BERTH_QUEUE;
-    /* Of the init containers only sidecars hold their ports. */
-    for (size_t i = 0; i < gone->spec.init_containers.n; i++)
-        if (str_is(gone->spec.init_containers.v[i].restart_policy, "Always") &&
-            container_held(&gone->spec.init_containers.v[i], pod))
-            return BERTH_QUEUE;
-    return BERTH_QUEUE_SKIP;
+    bool unscheduled =
+        str_empty(gone->spec.node_name) && str_empty(gone->status.nominated_node_name);
+    bool helps = !unscheduled && held_any(gone, pod);
+    if (voice_on(self->voice, 4) && !unscheduled && !helps && !has_host_ports(gone))
+        return BERTH_QUEUE_SKIP;
+    say(self->voice, 4,
+        helps ? "the deleted pod and the target pod have any common port(s), returning Queue "
+                "as deleting this Pod may make the Pod schedulable"
+        : unscheduled
+            ? "the deleted pod is unscheduled and it doesn't make the target pod "
+              "schedulable"
+            : "the deleted pod and the target pod don't have any common port(s), returning "
+              "QueueSkip as deleting this Pod won't make the Pod schedulable",
+        KV_POD(pod), KV_HINT_POD("deletedPod", gone));
+    return hint_if(helps);
 }
 
 static void events(void *ctx, struct berth_registrar *r)

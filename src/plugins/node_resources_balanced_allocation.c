@@ -11,7 +11,7 @@
 #include "engine/features.h"
 #include "plugins/plugin_base.h"
 #include "plugins/registry.h"
-#include "plugins/resource_terms.h"
+#include "plugins/score_log.h"
 
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF /* gcc does not contract in ISO mode */
@@ -19,6 +19,7 @@
 
 struct balanced_allocation {
     const struct berth_host *host;
+    const struct voice *voice;
     struct arena arena; /* holds the arguments */
     struct scored_resources resources;
     berth_state_key state;
@@ -44,6 +45,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
         return r;
     }
     self->host = host;
+    self->voice = handle_voice(h);
     self->state = host->state_key(h, BERTH_STR("PreScoreNodeResourcesBalancedAllocation"));
     self->sane = handle_feature(h, FEATURE_BERTH_SANE_SCORES);
     scored_resources_init(&self->resources, args.resources, false, &RESOURCE_GATES_DEFAULT);
@@ -183,6 +185,17 @@ static void score_columns(const struct balanced_allocation *self, const struct s
                                      term_column_at(&b, batch->slots[i]), self->sane);
 }
 
+static struct score_log score_log(const struct balanced_allocation *self,
+                                  const struct berth_pod *pod, const struct score_terms *terms)
+{
+    return (struct score_log){.voice = self->voice,
+                              .logger = LOGGER_SCORE("NodeResourcesBalancedAllocation"),
+                              .scorer = "NodeResourcesBalancedAllocation",
+                              .resources = &self->resources,
+                              .terms = terms,
+                              .pod = pod};
+}
+
 /* Without pre_score, as a configuration may have it, a pod that asks for nothing scores 0. */
 static enum berth_code score(void *ctx, const struct berth_cycle *cycle,
                              const struct berth_pod *pod, const struct berth_node *node,
@@ -193,6 +206,10 @@ static enum berth_code score(void *ctx, const struct berth_cycle *cycle,
     struct score_terms *kept = self->host->state_read(cycle, self->state);
     struct score_terms *terms = kept ? kept : score_terms_new(&self->resources, pod);
     *ret_score = terms->best_effort ? 0 : score_node(self, terms, node);
+    if (score_log_on(self->voice)) {
+        struct score_log log = score_log(self, pod, terms);
+        score_log_node(&log, node, *ret_score);
+    }
     if (!kept)
         free(terms);
     return BERTH_SUCCESS;
@@ -214,6 +231,10 @@ static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
     else
         for (size_t i = 0; i < batch->n; i++)
             batch->scores[i] = score_node(self, terms, batch->columns->nodes[batch->slots[i]]);
+    if (score_log_on(self->voice)) {
+        struct score_log log = score_log(self, pod, terms);
+        score_log_batch(&log, batch);
+    }
     if (!kept)
         free(terms);
     return BERTH_SUCCESS;

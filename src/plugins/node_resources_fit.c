@@ -9,12 +9,14 @@
 #include "plugins/plugin_base.h"
 #include "plugins/registry.h"
 #include "plugins/resource_scorer.h"
+#include "plugins/score_log.h"
 
 #define MAX_INSUFFICIENT 32
 
 struct node_resources_fit {
     const struct berth_host *host;
     struct berth_handle *handle;
+    const struct voice *voice;
     struct arena arena; /* holds args */
     struct fit_args args;
     struct resource_scorer scorer, placement_scorer;
@@ -58,6 +60,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     struct node_resources_fit *self = xnew(struct node_resources_fit);
     self->host = host;
     self->handle = h;
+    self->voice = handle_voice(h);
     arena_init(&self->arena, 0);
     int r = plugin_args_read(&fit_args_kind, text, &self->arena, &self->args, error);
     if (r < 0) {
@@ -286,6 +289,17 @@ static enum berth_code pre_score(void *ctx, struct berth_cycle *cycle, const str
     return BERTH_SUCCESS;
 }
 
+static struct score_log score_log(const struct node_resources_fit *self,
+                                  const struct berth_pod *pod, const struct score_terms *terms)
+{
+    return (struct score_log){.voice = self->voice,
+                              .logger = LOGGER_SCORE("NodeResourcesFit"),
+                              .scorer = resource_scorer_name(&self->scorer),
+                              .resources = &self->scorer.resources,
+                              .terms = terms,
+                              .pod = pod};
+}
+
 /* Score may have been enabled without PreScore: then every call finds out for itself. */
 static enum berth_code score(void *ctx, const struct berth_cycle *cycle,
                              const struct berth_pod *pod, const struct berth_node *node,
@@ -296,6 +310,10 @@ static enum berth_code score(void *ctx, const struct berth_cycle *cycle,
     struct score_terms *kept = self->host->state_read(cycle, self->terms_key);
     struct score_terms *terms = kept ? kept : score_terms_new(&self->scorer.resources, pod);
     *ret_score = resource_scorer_score(&self->scorer, terms, node);
+    if (score_log_on(self->voice)) {
+        struct score_log log = score_log(self, pod, terms);
+        score_log_node(&log, node, *ret_score);
+    }
     if (!kept)
         free(terms);
     return BERTH_SUCCESS;
@@ -310,6 +328,10 @@ static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
     struct score_terms *kept = self->host->state_read(cycle, self->terms_key);
     struct score_terms *terms = kept ? kept : score_terms_new(&self->scorer.resources, pod);
     resource_scorer_score_many(&self->scorer, terms, batch);
+    if (score_log_on(self->voice)) {
+        struct score_log log = score_log(self, pod, terms);
+        score_log_batch(&log, batch);
+    }
     if (!kept)
         free(terms);
     return BERTH_SUCCESS;
@@ -327,6 +349,11 @@ static enum berth_code score_placement(void *ctx, const struct berth_cycle *cycl
 }
 
 /* --- the rest --------------------------------------------------------------------------------- */
+
+const struct voice *fit_voice(const void *self)
+{
+    return ((const struct node_resources_fit *)self)->voice;
+}
 
 static void events(void *ctx, struct berth_registrar *r)
 {

@@ -6,6 +6,7 @@
 
 struct node_unschedulable {
     const struct berth_host *host;
+    const struct voice *voice;
     berth_reason unschedulable;
 };
 
@@ -16,6 +17,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     (void)error;
     struct node_unschedulable *self = xnew(struct node_unschedulable);
     self->host = host;
+    self->voice = handle_voice(h);
     self->unschedulable = host->reason(h, BERTH_STR("node(s) were unschedulable"));
     *ret_self = self;
     return 0;
@@ -41,28 +43,43 @@ static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth
 
 /* --- queueing hints --------------------------------------------------------------------------- */
 
-static enum berth_hint after_node_change(void *self, const struct berth_pod *pod,
+static enum berth_hint after_node_change(void *ctx, const struct berth_pod *pod,
                                          const struct berth_object *before,
                                          const struct berth_object *after)
 {
-    (void)self;
-    (void)pod;
+    const struct node_unschedulable *self = ctx;
     const struct node *old = hint_node(before), *new = hint_node(after);
     if (!new)
         return BERTH_QUEUE_SKIP;
     bool was_closed = !old || old->spec.unschedulable;
-    return was_closed && !new->spec.unschedulable ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+    bool helps = was_closed && !new->spec.unschedulable;
+    say(self->voice, 5,
+        helps ? "node was created or updated, pod may be schedulable now"
+              : "node was created or updated, but it doesn't make this pod schedulable",
+        KV_POD(pod), KV_NODE(new));
+    return hint_if(helps);
 }
 
-static enum berth_hint after_pod_change(void *self, const struct berth_pod *pod,
+static enum berth_hint after_pod_change(void *ctx, const struct berth_pod *pod,
                                         const struct berth_object *before,
                                         const struct berth_object *after)
 {
-    (void)self;
     (void)before;
+    const struct node_unschedulable *self = ctx;
     const struct pod *changed = hint_pod(after);
-    return changed && hint_about(pod, changed) && tolerates(changed) ? BERTH_QUEUE
-                                                                     : BERTH_QUEUE_SKIP;
+    if (!changed)
+        return BERTH_QUEUE_SKIP;
+    bool own = hint_about(pod, changed), helps = own && tolerates(changed);
+    say(self->voice, 5,
+        helps
+            ? "a new toleration is added for the unschedulable Pod, and it may make it schedulable"
+        : own
+            ? "a new toleration is added for the unschedulable Pod, but it's an unrelated "
+              "toleration"
+            : "a new toleration is added for a Pod, but it's an unrelated Pod and wouldn't change "
+              "the TaintToleration plugin's decision",
+        KV_HINT_POD("pod", changed));
+    return hint_if(helps);
 }
 
 static void events(void *ctx, struct berth_registrar *r)

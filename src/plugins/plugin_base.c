@@ -8,7 +8,7 @@ int plain_plugin_create(const struct berth_host *host, struct berth_handle *h,
 {
     (void)args, (void)error;
     struct plain_plugin *self = xnew(struct plain_plugin);
-    *self = (struct plain_plugin){host, h};
+    *self = (struct plain_plugin){host, h, handle_voice(h)};
     *ret_self = self;
     return 0;
 }

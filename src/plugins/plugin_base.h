@@ -14,6 +14,7 @@
 #include "base/bitset.h"
 #include "base/buf.h"
 #include "engine/node_info.h"
+#include "engine/voice.h"
 
 #define PLUGIN_HEAD(plugin_name)                                                         \
     .abi = BERTH_ABI, .struct_size = sizeof(struct berth_plugin), .name = (plugin_name), \
@@ -23,6 +24,7 @@
 struct plain_plugin {
     const struct berth_host *host;
     struct berth_handle *handle;
+    const struct voice *voice;
 };
 int plain_plugin_create(const struct berth_host *host, struct berth_handle *h,
                         struct berth_str args, void **ret_self, struct berth_error *error);
@@ -94,6 +96,15 @@ static inline const struct node *hint_node(const struct berth_object *o)
 static inline const struct pod *hint_pod(const struct berth_object *o)
 {
     return o ? object_pod(object_of_abi(o)) : NULL;
+}
+
+/* A pod of a hint in a log line; NULL is shown as an empty name. */
+#define KV_HINT_POD(k, p) \
+    KV_REF(k, (p) ? (p)->metadata.namespace : STR(""), (p) ? (p)->metadata.name : STR(""))
+
+static inline enum berth_hint hint_if(bool helps)
+{
+    return helps ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
 }
 
 /* Is the hint about the very pod that waits? */

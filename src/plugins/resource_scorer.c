@@ -165,6 +165,19 @@ void resource_scorer_init(struct resource_scorer *s, enum scoring_type type,
         s->ratio_scores[i] = shape_at(&shape, (int32_t)i);
 }
 
+const char *resource_scorer_name(const struct resource_scorer *s)
+{
+    switch (s->type) {
+    case SCORING_LEAST_ALLOCATED:
+        return "LeastAllocated";
+    case SCORING_MOST_ALLOCATED:
+        return "MostAllocated";
+    case SCORING_REQUESTED_TO_CAPACITY_RATIO:
+        break;
+    }
+    return "RequestedToCapacityRatio";
+}
+
 int64_t resource_scorer_score(const struct resource_scorer *s, const struct score_terms *terms,
                               const struct berth_node *node)
 {

@@ -32,6 +32,9 @@ struct resource_scorer {
 void resource_scorer_init(struct resource_scorer *s, enum scoring_type type,
                           resource_spec_list resources, shape_list shape, bool sane);
 
+/* Its name in log lines. */
+const char *resource_scorer_name(const struct resource_scorer *s);
+
 int64_t resource_scorer_score(const struct resource_scorer *s, const struct score_terms *terms,
                               const struct berth_node *node);
 void resource_scorer_score_many(const struct resource_scorer *s, const struct score_terms *terms,

@@ -3,13 +3,17 @@
  * TaintToleration: a node's taints keep pods away that do not tolerate them; those that only prefer
  * to (PreferNoSchedule) cost the node points.
  */
+#include "codec/json.h"
 #include "engine/cluster.h"
 #include "engine/signature.h"
 #include "plugins/plugin_base.h"
 #include "plugins/registry.h"
 
+#define LOGGER LOGGER_FILTER("TaintToleration")
+
 struct taint_toleration {
     const struct berth_host *host;
+    const struct voice *voice;
     struct node_memos *memos;
     bool comparison; /* Lt and Gt are on */
     berth_reason untolerated;
@@ -30,6 +34,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     (void)error;
     struct taint_toleration *self = xnew(struct taint_toleration);
     self->host = host;
+    self->voice = handle_voice(h);
     self->memos = &handle_cluster(h)->memos;
     self->comparison = handle_feature(h, FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS);
     self->untolerated = host->reason(h, BERTH_STR("node(s) had untolerated taint(s)"));
@@ -57,10 +62,15 @@ static struct view view_of(const struct taint_toleration *self, const struct pod
     return (struct view){pod_tolerations(pod), self->comparison};
 }
 
-static bool bars(const struct view *view, const struct node *node)
+static const struct taint *untolerated(const struct view *view, const struct node *node)
 {
     struct taint_list taints = {node->spec.taints.v, node->spec.taints.n};
     return taints_find_untolerated(taints, view->tolerations, TAINT_BARS, view->comparison);
+}
+
+static bool bars(const struct view *view, const struct node *node)
+{
+    return untolerated(view, node);
 }
 
 static int64_t count_intolerable(const struct view *view, const struct node *node)
@@ -75,9 +85,39 @@ static enum berth_hint after_node_change(void *ctx, const struct berth_pod *pod,
                                          const struct berth_object *before,
                                          const struct berth_object *after)
 {
+    const struct taint_toleration *self = ctx;
     const struct node *old = hint_node(before), *new = hint_node(after);
-    struct view view = view_of(ctx, pod->pod);
-    return (!old || bars(&view, old)) && new && !bars(&view, new) ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+    struct view view = view_of(self, pod->pod);
+    if (!new)
+        return BERTH_QUEUE_SKIP;
+    bool helps = (!old || bars(&view, old)) && !bars(&view, new);
+    say(self->voice, 5,
+        helps
+            ? "node was created or updated, and this may make the Pod rejected by TaintToleration "
+              "plugin in the previous scheduling cycle schedulable"
+            : "node was created or updated, but it doesn't change the TaintToleration plugin's "
+              "decision",
+        KV_POD(pod), KV_NODE(new));
+    return hint_if(helps);
+}
+
+static enum berth_hint after_pod_change(void *ctx, const struct berth_pod *pod,
+                                        const struct berth_object *before,
+                                        const struct berth_object *after)
+{
+    (void)before;
+    const struct taint_toleration *self = ctx;
+    const struct pod *changed = hint_pod(after);
+    if (!changed)
+        return BERTH_QUEUE_SKIP;
+    bool helps = hint_about(pod, changed);
+    say(self->voice, 5,
+        helps
+            ? "a new toleration is added for the unschedulable Pod, and it may make it schedulable"
+            : "a new toleration is added for a Pod, but it's an unrelated Pod and wouldn't change "
+              "the TaintToleration plugin's decision",
+        KV_HINT_POD("pod", changed));
+    return hint_if(helps);
 }
 
 static void events(void *ctx, struct berth_registrar *r)
@@ -85,10 +125,34 @@ static void events(void *ctx, struct berth_registrar *r)
     const struct berth_host *host = ((struct taint_toleration *)ctx)->host;
     host->register_event(r, BERTH_RESOURCE_NODE, BERTH_ACTION_ADD | BERTH_ACTION_UPDATE_NODE_TAINT,
                          after_node_change);
-    host->register_event(r, BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_POD_TOLERATION, hint_own_pod);
+    host->register_event(r, BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_POD_TOLERATION,
+                         after_pod_change);
 }
 
 /* --- filter ----------------------------------------------------------------------------------- */
+
+static void say_untolerated(const struct taint_toleration *self, const struct berth_pod *pod,
+                            const struct node *node, const struct taint *taint)
+{
+    struct buf json = BUF_INIT;
+    json_encode(&taint_type, taint, &json);
+    say_as(self->voice, 4, LOGGER, "node had untolerated taints", KV_POD(pod), KV_NODE(node),
+           KV_JSON("untoleratedTaint", buf_str(&json)));
+    buf_release(&json);
+}
+
+/* The nodes of a batch that are about to be refused. */
+static void say_refused(const struct taint_toleration *self, const struct berth_pod *pod,
+                        const struct view *view, const struct berth_filter_batch *batch,
+                        const uint64_t *barred)
+{
+    for (size_t w = 0; w < BITSET_WORDS(batch->columns->n); w++)
+        for (uint64_t bits = batch->feasible[w] & barred[w]; bits; bits &= bits - 1) {
+            size_t slot = w * 64 + (size_t)__builtin_ctzll(bits);
+            const struct node *node = batch->columns->nodes[slot]->node;
+            say_untolerated(self, pod, node, untolerated(view, node));
+        }
+}
 
 static enum berth_code filter(void *ctx, const struct berth_cycle *cycle,
                               const struct berth_pod *pod, const struct berth_node *node,
@@ -97,8 +161,11 @@ static enum berth_code filter(void *ctx, const struct berth_cycle *cycle,
     (void)cycle;
     const struct taint_toleration *self = ctx;
     struct view view = view_of(self, pod->pod);
-    if (!bars(&view, node->node))
+    const struct taint *taint = untolerated(&view, node->node);
+    if (!taint)
         return BERTH_SUCCESS;
+    if (voice_on(self->voice, 4))
+        say_untolerated(self, pod, node->node, taint);
     self->host->status_reason(status, self->untolerated);
     return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
 }
@@ -126,6 +193,8 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
         key_add_tolerations(&self->key, pod->pod, TAINT_BARS);
         barred = node_memo_set(self->memos, buf_str(&self->key), ask_bars, &view);
     }
+    if (voice_on(self->voice, 4))
+        say_refused(self, pod, &view, batch, barred);
     batch_refuse_set(batch, barred, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, self->untolerated);
     return BERTH_SUCCESS;
 }

@@ -5,6 +5,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import socketserver
@@ -15,7 +16,7 @@ import time
 import berth
 from berth import (TIMEOUT, add_nodes, add_pods, equal, make_node, make_pod, node_of, start, stop,
                    wait_bound, wait_exit, wait_for)
-from cluster import ApiError, Cluster
+from cluster import ApiError, Cluster, Process, free_port
 from tap import check, contains, main, matches, test
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
@@ -120,6 +121,37 @@ def a_port_that_is_taken_is_told_and_ends_it(c):
     second = start(c, f"--secure-port={first.port}")
     equal(wait_exit(second), 1, "exit code")
     contains(second.text(), str(first.port), "in use")
+
+
+# ---- the end -------------------------------------------------------------------------------------
+
+def ended_by_sigterm(c, name, program, *args):
+    """Exit code and last line of a scheduler that has served and is then told to end."""
+    port = free_port()
+    argv = [*program, f"--kubeconfig={c.scheduler_kubeconfig}", f"--secure-port={port}",
+            "--bind-address=127.0.0.1", *args]
+    p = Process(name, argv, os.path.join(c.dir, f"{name}.{port}.log"), env=berth.environment(),
+                cwd=c.dir)
+    c.children.append(p)
+    wait_for(lambda: "Serving securely" in p.text() and "Caches populated" in p.text(), TIMEOUT,
+             what=f"{name} runs")
+    c.children.remove(p)
+    return p.terminate(60), re.sub(r".*\] ", "", p.text().splitlines()[-1])
+
+
+@test
+def sigterm_gives_upstreams_exit_code(c):
+    """Without leader election kube-scheduler ends with 1, and so does berth under that name."""
+    link = os.path.join(c.dir, "kube-scheduler")
+    os.symlink(berth.command()[-1], link)
+    theirs, ours = [os.path.join(c.bin, "kube-scheduler")], berth.command()[:-1] + [link]
+    for args, code in ((("-v=2", "--leader-elect=false"), 1), (("-v=2", "--leader-elect"), 0)):
+        got, want = (ended_by_sigterm(c, name, program, *args)
+                     for name, program in (("link", ours), ("kube", theirs)))
+        equal(got, want, f"{args}: exit code and last line")
+        equal(got[0], code, f"{args}: exit code")
+        own = ended_by_sigterm(c, "own", berth.command() + ["scheduler"], *args)
+        equal(own[0], 0, f"berth scheduler {args}: exit code")
 
 
 # ---- leader election -----------------------------------------------------------------------------

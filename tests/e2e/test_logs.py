@@ -13,6 +13,7 @@ import subprocess
 import berth
 from berth import PODS, TIMEOUT, add_nodes, add_pods, make_node, make_pod, wait_for
 from cluster import Cluster, Process, free_port
+from log_lines import read_json, read_text
 from tap import Failed, check, contains, equal, main, note, show_log, test
 
 BOTH = ("berth", "kube-scheduler")
@@ -25,7 +26,6 @@ ONLY_THEIRS = {
     "No authentication-kubeconfig provided": "berth uses the scheduler's own kubeconfig then",
     "No authorization-kubeconfig provided": "the same",
     "The manifest file is empty": "an error line about a flag that nobody has given",
-    "Config loaded from file": "a trace of client-go's loader",
     "Loaded a new request header values": "names a controller that berth does not have",
     "Starting RequestHeaderAuthRequestController": "the same",
     "Shutting down RequestHeaderAuthRequestController": "the same",
@@ -40,14 +40,8 @@ ONLY_THEIRS = {
     "SignPod can't sign pod due to plugin": "berth does not batch pods by signature",
     "OpportunisticBatch": "the same",
     "Unable to record event (will not retry!)": "upstream loses its last event, berth does not",
-    "Request": "wire traces of client-go", "Response": "the same", "HTTP Trace": "the same",
-    "HTTP Statistics": "the same",
     "Warning": "of the API server, told by client-go",
     "Pod doesn't exist in podLister": "a race of upstream's with its own cache",
-    "Listed internal info": "resource scorers' inner sums, at level 10",
-    # Queueing hints explain themselves at level 5; berth tells only what came of them.
-    "node was created or updated, but it doesn't have enough resource(s)": "a hint's reasons",
-    "another scheduled pod was deleted, and it may make": "a hint's reasons",
 }
 
 # Messages that only berth has.
@@ -62,63 +56,6 @@ ONLY_OURS = {
 
 def excepted(message, table):
     return any(message.startswith(m) for m in table)
-
-
-# ---- reading -------------------------------------------------------------------------------------
-
-HEADER = re.compile(r"([IWEF])\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [\w.]+:\d+\] (.*)")
-STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-PORT = re.compile(r"127\.0\.0\.1:\d+")
-
-
-def read_pairs(rest):
-    """The keys behind a message, in their order."""
-    keys = []
-    while rest:
-        m = re.match(r" ([^=]+)=", rest)
-        check(m, f"no key in {rest!r}")
-        keys.append(m[1])
-        rest = rest[m.end():]
-        quoted = STRING.match(rest)
-        if quoted:
-            rest = rest[quoted.end():]
-        elif rest[:1] in "{[":
-            rest = rest[json.JSONDecoder().raw_decode(rest)[1]:]
-        elif rest == "<":
-            rest = ""
-        else:
-            rest = rest[len(re.match(r"\S*", rest)[0]):]
-    return keys
-
-
-def read_text(text):
-    """[(severity, message, keys, line)] of klog's text."""
-    lines = []
-    for line in text.splitlines():
-        m = HEADER.fullmatch(line)
-        if not m or m[2].startswith("FLAG: "):
-            continue
-        quoted = STRING.match(m[2])
-        if quoted:
-            lines.append((m[1], quoted[0][1:-1].replace('\\"', '"'),
-                          frozenset(read_pairs(m[2][quoted.end():])), line))
-        else:
-            lines.append((m[1], PORT.sub("ADDRESS", m[2]), frozenset(), line))
-    return lines
-
-
-def read_json(text):
-    """[(level or None of an error, message, keys, line)]"""
-    lines = []
-    for line in text.splitlines():
-        got = json.loads(line)
-        # One moment in 4096 is a whole number of milliseconds, and written as such.
-        check(isinstance(got["ts"], (int, float)) and
-              re.fullmatch(r"[\w.]+/[\w.]+:\d+", got["caller"]), f"head of {line}")
-        if not got["msg"].startswith("FLAG: "):
-            lines.append((got.get("v"), PORT.sub("ADDRESS", got["msg"]),
-                          frozenset(got) - {"ts", "caller", "msg", "v"}, line))
-    return lines
 
 
 # ---- the scene -----------------------------------------------------------------------------------

@@ -10,8 +10,9 @@ import subprocess
 import tempfile
 
 import berth
+import cbor
 from berth import wait_for
-from cluster import Cluster
+from cluster import Cluster, Process, free_port
 from tap import check, contains, equal, main, show_log, test
 
 BOTH = ("berth", "kube")
@@ -219,6 +220,108 @@ def statusz_has_the_same_lines(c):
             equal(got["berth"][:2], got["kube"][:2], accept)
             equal(*[re.sub(r"(?m)((Time|Seconds|Version)\"?: ).*", r"\1", got[who][2])
                     for who in BOTH], accept)
+
+
+def accepts(kind):
+    """Values of the header Accept, good and bad."""
+    def one(form, version="v1beta1", group="config.k8s.io", more=""):
+        return f"application/{form};v={version};g={group};as={kind}{more}"
+    forms = ("json", "yaml", "cbor", "*")
+    return [
+        *[one(form, version) for form in forms for version in ("v1beta1", "v1alpha1", "v1")],
+        *[f"application/{form}" for form in forms],
+        one("json", "v1alpha1") + "," + one("json"), one("json") + "," + one("json", "v1alpha1"),
+        one("json", "v1alpha1", more=";q=0.1") + ", " + one("yaml"),
+        one("json", more=";q=0.1") + ", " + one("cbor", "v1alpha1", more=";q=0.9"),
+        one("cbor", more=";pretty=1"), one("json", more=";pretty=1"), one("json", group="x"),
+        one("json", more=";sv=v1"), one("json", more=";stream=watch"),
+        "application/json;stream=watch", "application/cbor;stream=watch", "text/plain",
+        "text/plain;as=" + kind, "text/*", "*/*", "*", "", " ", ",", "text/plain/x",
+        "application/xml", "application/xml, application/yaml", "text/html, */*;q=0.1",
+        "application/json, text/plain;q=0.5", one("yaml") + ";q=0, text/plain;q=0",
+    ]
+
+
+def answer(p, path, accept, agent):
+    """Status, content type, Warning and body."""
+    done = subprocess.run(
+        ["curl", "-sk", "--max-time", "60", "-D", "-", "-A", agent, "-H", "Accept;" if not accept
+         else f"Accept: {accept}", f"https://127.0.0.1:{p.port}{path}"], stdout=subprocess.PIPE)
+    head, _, body = done.stdout.partition(b"\r\n\r\n")
+    lines = head.decode().splitlines()
+    headers = {name.lower(): value for name, _, value in (x.partition(": ") for x in lines[1:])}
+    return int(lines[0].split()[1]), headers.get("content-type"), headers.get("warning"), body
+
+
+def essence(content_type, body):
+    """The body without what must differ between the two."""
+    if content_type.startswith("application/cbor"):
+        body = json.dumps(cbor.loads(body), sort_keys=True, indent=1).encode()
+    text = re.sub(r'(?m)^(\s*"?(startTime|uptimeSeconds|goVersion|binaryVersion)"?: ).*', r"\1",
+                  body.decode())
+    text = re.sub(r'("(startTime|uptimeSeconds|goVersion|binaryVersion)":)[^,]*', r"\1", text)
+    if content_type.startswith("text/plain"):
+        return re.split("[:= ]", text)[0]
+    # berth has more flags, and another port.
+    return re.sub(r'(?s)("flags": ?\{).*?\}|^flags:\n(  .*\n)*', r"\1", text, flags=re.M)
+
+
+def compare_answers(both):
+    for path, kind in (("/flagz", "Flagz"), ("/statusz", "Statusz")):
+        for i, accept in enumerate(accepts(kind)):
+            agent = ("curl/8", "other")[i % 2]
+            got = {who: answer(p, path, accept, agent) for who, p in both.items()}
+            what = f"{path}, Accept: {accept}, {agent}"
+            equal(got["berth"][:3], got["kube"][:3], what)
+            equal(essence(got["berth"][1], got["berth"][3]),
+                  essence(got["kube"][1], got["kube"][3]), what)
+
+
+def start_both(c, *args):
+    """Both with these flags, for one test; every path is open to everybody."""
+    flags = ("--authorization-always-allow-paths=/*", *args)
+    port = free_port()
+    kube = Process("kube", [
+        os.path.join(c.bin, "kube-scheduler"), f"--kubeconfig={c.scheduler_kubeconfig}",
+        "--leader-elect=false", f"--secure-port={port}", "--bind-address=127.0.0.1", *flags],
+        os.path.join(c.dir, f"kube.{port}.log"), cwd=c.dir)
+    kube.port = port
+    c.children.append(kube)
+    both = {"berth": berth.start(c, *flags), "kube": kube}
+    for p in both.values():
+        wait_for(lambda p=p: curl(p, "/healthz")[0] == 200, 60, what=f"{p.name} serves")
+    return both
+
+
+def stop_both(c, both):
+    for p in both.values():
+        c.children.remove(p)
+    berth.stop(both["berth"])
+    both["kube"].kill()
+
+
+@test
+def flagz_and_statusz_come_in_the_form_that_is_asked_for(c):
+    for gates in ((), ("--feature-gates=CBORServingAndStorage=true",)):
+        both = start_both(c, *gates)
+        compare_answers(both)
+        stop_both(c, both)
+
+
+@test
+def flags_are_the_same_in_every_form(c):
+    both = start_both(c, "--feature-gates=CBORServingAndStorage=true")
+    for version in ("v1beta1", "v1alpha1"):
+        got = {}
+        for form, read in (("json", json.loads), ("cbor", cbor.loads)):
+            accept = f"application/{form};v={version};g=config.k8s.io;as=Flagz"
+            status, kind, warning, body = answer(both["berth"], "/flagz", accept, "x")
+            equal((status, kind), (200, f"application/{form};g=config.k8s.io;v={version};as=Flagz"),
+                  accept)
+            equal(bool(warning), version == "v1alpha1", f"{accept}: Warning")
+            got[form] = read(body)
+        equal(got["cbor"], got["json"], version)
+    stop_both(c, both)
 
 
 @test

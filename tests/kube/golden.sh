@@ -37,7 +37,7 @@ done
 "$tmp/protodump" "$@" >"$tmp/golden.new/protofields.txt"
 
 if [ -n "$check" ]; then
-    for f in quantity.json selectors.json podrequests.json protofields.txt objects; do
+    for f in cbor.json quantity.json selectors.json podrequests.json protofields.txt objects; do
         diff -rq "$tmp/golden.new/$f" "$dir/$f" || exit 1
     done
     exit 0

@@ -193,11 +193,15 @@ static enum berth_code post_filter(void *ctx, struct berth_cycle *cycle,
     const char *refusal = why_not(self, cycle, newest);
     scheduler_metrics_preemption_attempt(handle_metrics(self->handle));
     if (refusal) {
+        say_as(handle_voice(self->handle), 5, "PostFilter.DefaultPreemption",
+               "Pod is not eligible for preemption", KV_POD(newest),
+               KV_CSTR("reason", refusal + strlen("preemption: ")));
         self->host->status_text(status, abi_str(str_of(refusal)));
         return BERTH_UNSCHEDULABLE;
     }
     budgets_refresh(&self->budgets, &self->cluster->objects);
-    struct victim_rules rules = {newest, &self->budgets, self->no_victims, self->cluster};
+    struct victim_rules rules = {newest, &self->budgets, self->no_victims, self->cluster,
+                                 handle_voice(self->handle)};
     struct preemption_policy policy = {&rules, self->percentage, self->absolute, victims_select,
                                        self->wide ? wide_find : NULL};
     return preemption_run(cycle, self->handle, &policy, status);

@@ -30,8 +30,8 @@ static bool fits(struct what_if *w)
 }
 
 /* Those that may come back do; the others are victims. False: a plugin broke. */
-static bool reprieve(struct what_if *w, const pod_list *potential, size_t n_violating,
-                     struct victims *ret)
+static bool reprieve(const struct victim_rules *rules, struct what_if *w, const pod_list *potential,
+                     size_t n_violating, struct victims *ret)
 {
     for (size_t i = 0; i < potential->n; i++) {
         struct berth_pod *pod = potential->v[i];
@@ -42,6 +42,8 @@ static bool reprieve(struct what_if *w, const pod_list *potential, size_t n_viol
         if (!what_if_remove(w, pod))
             return false;
         vec_push(&ret->pods, pod);
+        say(rules->voice, 5, "Pod is a potential preemption victim on node",
+            KV_CSTR("logger", "PostFilter.DefaultPreemption"), KV_POD(pod), KV_NODE(w->node.node));
         ret->pdb_violations += i < n_violating;
     }
     return true;
@@ -83,7 +85,7 @@ static enum berth_code pick(const struct victim_rules *rules, struct what_if *w,
     if (ret->spare)
         favour(ret->spare, potential);
     size_t n_violating = budgets_split(rules->budgets, potential);
-    if (!reprieve(w, potential, n_violating, ret)) {
+    if (!reprieve(rules, w, potential, n_violating, ret)) {
         vec_clear(&ret->pods);
         return BERTH_ERROR;
     }

@@ -11,6 +11,7 @@
 #define BERTH_PLUGINS_DEFAULT_PREEMPTION_VICTIMS_H
 
 #include "engine/preemption.h"
+#include "engine/voice.h"
 #include "plugins/default_preemption/budgets.h"
 
 struct victim_rules {
@@ -18,6 +19,7 @@ struct victim_rules {
     const struct budgets *budgets;
     berth_reason none; /* nobody is below it */
     struct cluster *cluster;
+    const struct voice *voice;
 };
 
 /* Has the scheduler asked it to leave, and it is on its way? */

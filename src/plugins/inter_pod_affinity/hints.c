@@ -31,26 +31,55 @@ static bool is_nowhere(const struct pod *pod)
     return pod && str_empty(pod->spec.node_name) && str_empty(pod->status.nominated_node_name);
 }
 
-/* Does the pod that went take with it what was in the way? */
+/* Each of these says whether the change helps, and what to log of it; NULL: nothing. */
+
 static bool freed_by(struct inter_pod_affinity *self, const struct berth_pod *pod,
-                     const struct pod *gone)
+                     const struct pod *gone, const char **ret_why)
 {
-    if (all_mean(self, pod->affinity, AFFINITY_REQUIRED_ANTI, gone))
+    if (all_mean(self, pod->affinity, AFFINITY_REQUIRED_ANTI, gone)) {
+        *ret_why = "a scheduled pod was deleted and it matches the target pod's anti-affinity. The "
+                   "pod may be schedulable now";
         return true;
+    }
     struct affinity_set *set = affinity_set_new(gone);
-    bool freed = is_wrong(set, AFFINITY_REQUIRED_ANTI) ||
-                 all_mean(self, set, AFFINITY_REQUIRED_ANTI, pod->pod);
+    bool wrong = is_wrong(set, AFFINITY_REQUIRED_ANTI);
+    bool freed = !wrong && all_mean(self, set, AFFINITY_REQUIRED_ANTI, pod->pod);
     affinity_set_free(set);
-    return freed;
+    *ret_why = wrong   ? NULL
+               : freed ? "a scheduled pod was deleted and the target pod matches the deleted pod's "
+                         "anti-affinity. The pod may be schedulable now"
+                       : "a scheduled pod was deleted but it doesn't match the target pod's "
+                         "anti-affinity, nor vice versa";
+    return wrong || freed;
 }
 
 static bool helped_by_update(struct inter_pod_affinity *self, const struct affinity_set *set,
-                             const struct pod *old, const struct pod *new)
+                             const struct pod *old, const struct pod *new, const char **ret_why)
 {
-    return (!all_mean(self, set, AFFINITY_REQUIRED, old) &&
-            all_mean(self, set, AFFINITY_REQUIRED, new)) ||
-           (all_mean(self, set, AFFINITY_REQUIRED_ANTI, old) &&
-            !all_mean(self, set, AFFINITY_REQUIRED_ANTI, new));
+    if (!all_mean(self, set, AFFINITY_REQUIRED, old) &&
+        all_mean(self, set, AFFINITY_REQUIRED, new)) {
+        *ret_why =
+            "a scheduled pod was updated to match the target pod's affinity, and the pod may "
+            "be schedulable now";
+        return true;
+    }
+    bool helps = all_mean(self, set, AFFINITY_REQUIRED_ANTI, old) &&
+                 !all_mean(self, set, AFFINITY_REQUIRED_ANTI, new);
+    *ret_why = helps
+                   ? "a scheduled pod was updated not to match the target pod's anti affinity, and "
+                     "the pod may be schedulable now"
+                   : "a scheduled pod was updated but it doesn't match the target pod's affinity "
+                     "or does match the target pod's anti-affinity";
+    return helps;
+}
+
+static bool helped_by_new(struct inter_pod_affinity *self, const struct affinity_set *set,
+                          const struct pod *new, const char **ret_why)
+{
+    bool helps = all_mean(self, set, AFFINITY_REQUIRED, new);
+    *ret_why = helps ? "a scheduled pod was added and it matches the target pod's affinity"
+                     : "a scheduled pod was added and it doesn't match the target pod's affinity";
+    return helps;
 }
 
 enum berth_hint ipa_after_pod_change(void *ctx, const struct berth_pod *pod,
@@ -60,21 +89,33 @@ enum berth_hint ipa_after_pod_change(void *ctx, const struct berth_pod *pod,
     struct inter_pod_affinity *self = ctx;
     const struct pod *old = hint_pod(before), *new = hint_pod(after);
     const struct affinity_set *set = pod->affinity;
+    const char *why = NULL;
     bool helps;
     /* Its own labels are others now: those who hated it may not do so any more. */
-    if (old && new && hint_about(pod, new))
+    if (old && new && hint_about(pod, new)) {
+        say(self->voice, 5, "the target pod labels have changed and it may be schedulable now",
+            KV_POD(pod));
         return BERTH_QUEUE;
-    if (is_nowhere(new) || is_nowhere(old))
+    }
+    if (is_nowhere(new) || is_nowhere(old)) {
+        say(self->voice, 5,
+            "the added/updated/deleted pod is unscheduled, so it doesn't make the target pod "
+            "schedulable",
+            KV_POD(pod), KV_HINT_POD("originalPod", old), KV_HINT_POD("modifiedPod", new));
         return BERTH_QUEUE_SKIP;
+    }
     if (is_wrong(set, AFFINITY_REQUIRED) || is_wrong(set, AFFINITY_REQUIRED_ANTI))
         return BERTH_QUEUE;
     if (old && new)
-        helps = helped_by_update(self, set, old, new);
+        helps = helped_by_update(self, set, old, new, &why);
     else if (new)
-        helps = all_mean(self, set, AFFINITY_REQUIRED, new);
+        helps = helped_by_new(self, set, new, &why);
     else
-        helps = old && freed_by(self, pod, old);
-    return helps ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+        helps = old && freed_by(self, pod, old, &why);
+    if (why)
+        say(self->voice, 5, why, KV_POD(pod),
+            new ? KV_HINT_POD("modifiedPod", new) : KV_HINT_POD("originalPod", old));
+    return hint_if(helps);
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
@@ -89,44 +130,63 @@ static bool moved(const struct str *from, const struct str *to)
     return from && to && !str_eq(*from, *to);
 }
 
-/* The node has come into a domain. */
-static bool helps_affinity(const struct affinity_term *term, const struct node *old,
-                           const struct node *new)
+/* What to log where a node has come into a domain; NULL: it has not. */
+static const char *helps_affinity(const struct affinity_term *term, const struct node *old,
+                                  const struct node *new)
 {
     const struct str *from = old ? value_of(old, term->topology_key) : NULL;
     const struct str *to = value_of(new, term->topology_key);
-    return (!from && to) || moved(from, to);
+    if (!from && to)
+        return old ? "A node got updated to have the topology key of pod affinity, which may make "
+                     "the pod schedulable"
+                   : "A node with a matched pod affinity topologyKey was added and it may make the "
+                     "pod schedulable";
+    return moved(from, to)
+               ? "A node is moved to a different domain of pod affinity, which may make "
+                 "the pod schedulable"
+               : NULL;
 }
 
-/* The node has left a domain, or is new and perhaps in none that matters. */
-static bool helps_anti_affinity(const struct affinity_term *term, const struct node *old,
-                                const struct node *new)
+/* The same where it has left a domain, or is new and perhaps in none that matters. */
+static const char *helps_anti_affinity(const struct affinity_term *term, const struct node *old,
+                                       const struct node *new)
 {
     if (!old)
-        return true;
+        return "A node was added and it may make the pod schedulable";
     const struct str *from = value_of(old, term->topology_key);
     const struct str *to = value_of(new, term->topology_key);
-    return (from && !to) || moved(from, to);
+    if (from && !to)
+        return "A node got updated to not have the topology key of pod anti-affinity, which may "
+               "make "
+               "the pod schedulable";
+    return moved(from, to)
+               ? "A node is moved to a different domain of pod anti-affinity, which may "
+                 "make the pod schedulable"
+               : NULL;
 }
 
 enum berth_hint ipa_after_node_change(void *ctx, const struct berth_pod *pod,
                                       const struct berth_object *before,
                                       const struct berth_object *after)
 {
-    (void)ctx;
+    const struct inter_pod_affinity *self = ctx;
     const struct node *old = hint_node(before), *new = hint_node(after);
     const struct affinity_set *set = pod->affinity;
-    if (!new || !set)
+    const char *why = NULL;
+    if (!new)
         return BERTH_QUEUE_SKIP;
-    if (set->is_wrong[AFFINITY_REQUIRED])
+    if (is_wrong(set, AFFINITY_REQUIRED))
         return BERTH_QUEUE;
-    for (size_t i = 0; i < set->of[AFFINITY_REQUIRED].n; i++)
-        if (helps_affinity(&set->of[AFFINITY_REQUIRED].v[i], old, new))
-            return BERTH_QUEUE;
-    if (set->is_wrong[AFFINITY_REQUIRED_ANTI])
+    for (size_t i = 0; !why && set && i < set->of[AFFINITY_REQUIRED].n; i++)
+        why = helps_affinity(&set->of[AFFINITY_REQUIRED].v[i], old, new);
+    if (!why && is_wrong(set, AFFINITY_REQUIRED_ANTI))
         return BERTH_QUEUE;
-    for (size_t i = 0; i < set->of[AFFINITY_REQUIRED_ANTI].n; i++)
-        if (helps_anti_affinity(&set->of[AFFINITY_REQUIRED_ANTI].v[i], old, new))
-            return BERTH_QUEUE;
-    return BERTH_QUEUE_SKIP;
+    for (size_t i = 0; !why && set && i < set->of[AFFINITY_REQUIRED_ANTI].n; i++)
+        why = helps_anti_affinity(&set->of[AFFINITY_REQUIRED_ANTI].v[i], old, new);
+    say(self->voice, 5,
+        why ? why
+            : "a node is added/updated but doesn't have any topologyKey which matches pod "
+              "affinity/anti-affinity",
+        KV_POD(pod), KV_NODE(new));
+    return hint_if(why);
 }

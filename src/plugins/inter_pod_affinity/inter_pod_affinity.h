@@ -72,6 +72,7 @@ struct inter_pod_affinity_args {
 struct inter_pod_affinity {
     const struct berth_host *host;
     struct berth_handle *handle;
+    const struct voice *voice;
     struct cluster *cluster;
     int32_t hard_weight;
     bool ignore_preferred; /* of pods that run, where the waiting pod prefers nothing */

@@ -90,6 +90,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     struct inter_pod_affinity *self = xnew(struct inter_pod_affinity);
     self->host = host;
     self->handle = h;
+    self->voice = handle_voice(h);
     arena_init(&self->filter.arena, 0);
     arena_init(&self->score.arena, 0);
     int r = read_args(self, args, error);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugins/pod_topology_spread/spread.h"
 
+#define LOGGER LOGGER_FILTER("PodTopologySpread")
+
 #define UNSET INT32_MAX /* pods in a domain that is not there */
 
 /* A domain with few pods. */
@@ -255,11 +257,29 @@ static enum berth_code unprepared(const struct spread *self, struct berth_status
     return BERTH_ERROR;
 }
 
+/* Logs why the node is refused, by constraint i. domain 0: it has none. */
+static void say_refused(const struct spread *self, const struct state *s, size_t i,
+                        const struct berth_pod *pod, const struct berth_node *node, uint32_t domain)
+{
+    const struct spread_constraint *c = &s->base->constraints.list.v[i];
+    if (!domain) {
+        say_as(self->voice, 5, LOGGER,
+               "Node doesn't have required topology label for spread constraint", KV_POD(pod),
+               KV_NODE(node->node), KV_STR("topologyKey", c->topology_key));
+        return;
+    }
+    say_as(self->voice, 5, LOGGER,
+           "Node failed spreadConstraint: matchNum + selfMatchNum - minMatchNum > maxSkew",
+           KV_POD(pod), KV_NODE(node->node), KV_STR("topologyKey", c->topology_key),
+           KV_INT("matchNum", pods_in(&s->axes[i], &s->base->domains[i], domain)),
+           KV_INT("selfMatchNum", s->base->self_match[i]),
+           KV_INT("minMatchNum", lowest(&s->axes[i], c)), KV_INT("maxSkew", c->max_skew));
+}
+
 enum berth_code spread_filter(void *ctx, const struct berth_cycle *cycle,
                               const struct berth_pod *pod, const struct berth_node *node,
                               struct berth_status *status)
 {
-    (void)pod;
     const struct spread *self = ctx;
     const struct state *s = self->host->state_read(cycle, self->filter_key);
     if (!s)
@@ -267,21 +287,19 @@ enum berth_code spread_filter(void *ctx, const struct berth_cycle *cycle,
     for (size_t i = 0; i < s->n; i++) {
         const struct spread_domains *d = &s->base->domains[i];
         uint32_t domain = topology_domain(d->topology, node->slot);
-        if (!domain) {
-            self->host->status_reason(status, self->missing_label);
-            return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
-        }
-        if (pods_in(&s->axes[i], d, domain) > most(s, i)) {
-            self->host->status_reason(status, self->mismatch);
-            return BERTH_UNSCHEDULABLE;
-        }
+        if (domain && pods_in(&s->axes[i], d, domain) <= most(s, i))
+            continue;
+        if (voice_on(self->voice, 5))
+            say_refused(self, s, i, pod, node, domain);
+        self->host->status_reason(status, domain ? self->mismatch : self->missing_label);
+        return domain ? BERTH_UNSCHEDULABLE : BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
     }
     return BERTH_SUCCESS;
 }
 
 /* The nodes of one constraint. */
 static void filter_axis(const struct spread *self, const struct state *s, size_t i,
-                        struct berth_filter_batch *batch)
+                        const struct berth_pod *pod, struct berth_filter_batch *batch)
 {
     const struct spread_domains *d = &s->base->domains[i];
     const struct axis *axis = &s->axes[i];
@@ -295,6 +313,12 @@ static void filter_axis(const struct spread *self, const struct state *s, size_t
             missing |= domain ? 0 : bit;
             mismatch |= domain && pods_in(axis, d, domain) > limit ? bit : 0;
         }
+        uint64_t told = UNLIKELY(voice_on(self->voice, 5)) ? missing | mismatch : 0;
+        for (; told; told &= told - 1) {
+            uint32_t slot = (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(told);
+            say_refused(self, s, i, pod, batch->columns->nodes[slot],
+                        topology_domain(d->topology, slot));
+        }
         if (missing)
             batch_refuse(batch, w, missing, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE,
                          self->missing_label);
@@ -307,12 +331,11 @@ enum berth_code spread_filter_many(void *ctx, const struct berth_cycle *cycle,
                                    const struct berth_pod *pod, struct berth_filter_batch *batch,
                                    struct berth_status *status)
 {
-    (void)pod;
     const struct spread *self = ctx;
     const struct state *s = self->host->state_read(cycle, self->filter_key);
     if (!s)
         return unprepared(self, status);
     for (size_t i = 0; i < s->n; i++)
-        filter_axis(self, s, i, batch);
+        filter_axis(self, s, i, pod, batch);
     return BERTH_SUCCESS;
 }

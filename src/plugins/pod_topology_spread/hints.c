@@ -65,30 +65,69 @@ static bool any_tells_apart(const struct spread_constraints *cs, const struct po
     return false;
 }
 
+/* Whether the change helps, and what to log of it. */
 static bool pod_change_helps(const struct spread_constraints *cs, const struct berth_pod *pod,
-                             const struct pod *old, const struct pod *new)
+                             const struct pod *old, const struct pod *new, const char **ret_why)
 {
-    if (!old || !new)
-        return any_matches(cs, old ? old : new);
-    if (hint_about(pod, new) && !same_tolerations(old, new) && any_honors_taints(cs))
+    bool helps;
+    if (!old || !new) {
+        helps = any_matches(cs, old ? old : new);
+        *ret_why =
+            new && helps ? "a scheduled pod was created and it matches with the pod's topology "
+                           "spread constraints"
+            : new        ? "a scheduled pod was created, but it doesn't matches with the pod's "
+                           "topology spread constraints"
+            : helps      ? "a scheduled pod which matches with the pod's topology spread "
+                           "constraints was deleted, and the pod may be schedulable now"
+                         : "a scheduled pod was deleted, but it's unrelated to the pod's topology "
+                           "spread constraints";
+        return helps;
+    }
+    if (hint_about(pod, new) && !same_tolerations(old, new) && any_honors_taints(cs)) {
+        *ret_why =
+            "the unschedulable pod has got a new toleration, which could make it schedulable";
         return true;
-    return !str_map_equal(&old->metadata.labels, &new->metadata.labels) &&
-           any_tells_apart(cs, old, new);
+    }
+    if (str_map_equal(&old->metadata.labels, &new->metadata.labels)) {
+        *ret_why =
+            "the pod's update doesn't include the label update, which doesn't make the target "
+            "pod schedulable";
+        return false;
+    }
+    helps = any_tells_apart(cs, old, new);
+    *ret_why = helps ? "a scheduled pod's label was updated and it makes the updated pod match or "
+                       "unmatch the pod's topology spread constraints"
+                     : "a scheduled pod's label was updated, but it's a change unrelated to the "
+                       "pod's topology spread constraints";
+    return helps;
 }
 
-static enum berth_hint after_pod_change(void *self, const struct berth_pod *pod,
+static enum berth_hint after_pod_change(void *ctx, const struct berth_pod *pod,
                                         const struct berth_object *before,
                                         const struct berth_object *after)
 {
+    struct spread *self = ctx;
     const struct pod *old = hint_pod(before), *new = hint_pod(after);
     struct spread_constraints cs;
     struct arena scratch;
-    if ((new && !is_involved(new, pod)) || (old && !is_involved(old, pod)))
+    const char *why = NULL;
+    if ((new && !is_involved(new, pod)) || (old && !is_involved(old, pod))) {
+        say(self->voice, 5,
+            "the added/updated/deleted pod is unscheduled or has different namespace with target "
+            "pod, so it doesn't make the target pod schedulable",
+            KV_POD(pod), KV_HINT_POD("originalPod", old));
         return BERTH_QUEUE_SKIP;
+    }
     arena_init(&scratch, 0);
-    bool helps = !constraints_of(self, pod, &scratch, &cs) || pod_change_helps(&cs, pod, old, new);
+    bool helps =
+        !constraints_of(self, pod, &scratch, &cs) || pod_change_helps(&cs, pod, old, new, &why);
     arena_release(&scratch);
-    return helps ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+    if (why)
+        say(self->voice, 5, why, KV_POD(pod),
+            old && new ? KV_HINT_POD("modifiedPod", new)
+            : new      ? KV_HINT_POD("createdPod", new)
+                       : KV_HINT_POD("deletedPod", old));
+    return hint_if(helps);
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
@@ -125,15 +164,38 @@ static bool same_taints(const struct node *a, const struct node *b)
     return true;
 }
 
-static bool node_change_helps(const struct spread_constraints *cs, const struct node *old,
+/* The same of nodes; a change that changes nothing is not logged. */
+static bool node_change_helps(const struct spread *self, const struct spread_constraints *cs,
+                              const struct berth_pod *pod, const struct node *old,
                               const struct node *new)
 {
     bool was_in = old && has_all_keys(cs, old), is_in = new && has_all_keys(cs, new);
-    if (!old || !new)
+    if (!old || !new) {
+        say(self->voice, 5,
+            is_in    ? "the created node matches topology spread constraints, and the pod may be "
+                       "schedulable now"
+            : new    ? "the created node doesn't match pod topology spread constraints"
+            : was_in ? "the deleted node matches topology spread constraints, and the pod may be "
+                       "schedulable now"
+                     : "the deleted node doesn't match pod topology spread constraints",
+            KV_POD(pod), KV_NODE(new ? new : old));
         return was_in || is_in;
-    if (was_in != is_in)
+    }
+    if (was_in != is_in) {
+        say(self->voice, 5,
+            "the node is updated and now pod topology spread constraints has changed, and the pod "
+            "may be schedulable now",
+            KV_POD(pod), KV_NODE(new), KV_BOOL("originalMatching", was_in),
+            KV_BOOL("newMatching", is_in));
         return true;
-    return is_in && (!same_domains(cs, old, new) || !same_taints(old, new));
+    }
+    bool helps = is_in && (!same_domains(cs, old, new) || !same_taints(old, new));
+    if (helps)
+        say(self->voice, 5,
+            "the node is updated and now has different taints or labels, and the pod may be "
+            "schedulable now",
+            KV_POD(pod), KV_NODE(new));
+    return helps;
 }
 
 static enum berth_hint after_node_change(void *self, const struct berth_pod *pod,
@@ -142,11 +204,12 @@ static enum berth_hint after_node_change(void *self, const struct berth_pod *pod
 {
     struct spread_constraints cs;
     struct arena scratch;
+    const struct node *old = hint_node(before), *new = hint_node(after);
     arena_init(&scratch, 0);
     bool helps = !constraints_of(self, pod, &scratch, &cs) ||
-                 node_change_helps(&cs, hint_node(before), hint_node(after));
+                 ((old || new) && node_change_helps(self, &cs, pod, old, new));
     arena_release(&scratch);
-    return helps ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
+    return hint_if(helps);
 }
 
 void spread_events(void *ctx, struct berth_registrar *r)

@@ -27,6 +27,7 @@ struct spread_args {
 
 struct spread {
     const struct berth_host *host;
+    const struct voice *voice;
     struct cluster *cluster;
     struct arena arena; /* of the arguments */
     spread_constraint_list defaults;

@@ -28,6 +28,7 @@ func main() {
 	writeRows(filepath.Join(dir, "selectors.json"), selectors(dice(2)))
 	writeRows(filepath.Join(dir, "podrequests.json"), podRequests(dice(3)))
 	writeObjects(filepath.Join(dir, "objects"), dice(4))
+	writeRows(filepath.Join(dir, "cbor.json"), cborObjects(dice(5)))
 }
 
 // table is a file of golden data: sections in the order given, each a list of rows.
