@@ -346,6 +346,8 @@ static bool load_member(struct loader *l, const yaml_event_t *key, int depth, st
         return ok;
     if (merging)
         return merge(l, &member.value, mark, g);
+    if (member.value.kind == JSON_ARRAY || member.value.kind == JSON_OBJECT)
+        member.value.line = line_of(l, key->start_mark);
     if (l->stream && depth == 1)
         note_head(l->stream, &member);
     *(struct json_member *)gather_next(g) = member;
