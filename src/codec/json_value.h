@@ -16,8 +16,7 @@ enum json_kind { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSO
 
 struct json_value {
     enum json_kind kind;
-    uint32_t line; /* 1-based, where it stood in the source; of an object or array that YAML has
-                      under a key, where the key stood; 0: unknown */
+    uint32_t line; /* 1-based, where it stood in the source; 0: unknown */
     union {
         bool boolean;
         struct str text; /* string content; number as written */

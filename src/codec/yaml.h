@@ -27,6 +27,9 @@
 int yaml_parse(struct str text, unsigned flags, struct arena *a, struct json_value **ret_docs,
                size_t *ret_n, struct err *reterr) MUST_CHECK;
 
+/* Appends a tree as YAML in the form of sigs.k8s.io/yaml: keys sorted, two spaces. */
+void yaml_write(const struct json_value *v, struct buf *out);
+
 /* --- streams of any length -------------------------------------------------------------------- */
 
 /* One object may take so many bytes of the source. */
@@ -61,8 +64,5 @@ struct yaml_part {
 typedef int yaml_part_fn(void *ctx, const struct yaml_part *part, struct err *reterr);
 int yaml_stream(const struct yaml_source *source, unsigned flags, yaml_part_fn *fn, void *ctx,
                 struct err *reterr) MUST_CHECK;
-
-/* Appends a tree as YAML in the form of sigs.k8s.io/yaml: keys sorted, two spaces. */
-void yaml_write(const struct json_value *v, struct buf *out);
 
 #endif

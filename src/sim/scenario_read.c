@@ -290,6 +290,14 @@ static int decode(struct reading *r, const struct candidate *c, const struct typ
     return ret;
 }
 
+static void note_object(struct reading *r, const struct candidate *c, const char *text)
+{
+    struct buf which = BUF_INIT;
+    write_which(r, c, &which);
+    scenario_note(r->s, text, buf_str(&which));
+    buf_release(&which);
+}
+
 /* Keeps what is needed to make pods of it; uid: of the object, where it is one. */
 static int read_controller(struct reading *r, const struct candidate *c,
                            enum pod_controller_kind kind, struct str uid)
@@ -300,7 +308,10 @@ static int read_controller(struct reading *r, const struct candidate *c,
     int ret = decode(r, c, &pod_controller_view_type, &entry->arena, controller);
     if (ret == 0 && str_empty(controller->metadata.name))
         ret = err_set(r->reterr, -EINVAL, "metadata.name: required");
-    if (ret < 0 || controller->metadata.deletion_timestamp.set ||
+    bool makes_pods = controller->spec.template.spec.containers.n > 0;
+    if (ret == 0 && !makes_pods)
+        note_object(r, c, "no pods are made without spec.template.spec.containers");
+    if (ret < 0 || !makes_pods || controller->metadata.deletion_timestamp.set ||
         (kind != POD_CONTROLLER_DAEMON_SET && pod_controller_replicas(kind, controller) == 0)) {
         expansion_entry_free(entry);
         return ret;
@@ -340,14 +351,6 @@ static int read_known(struct reading *r, const struct candidate *c, const struct
     else if (kind->has_metadata)
         *ret_uid = object_meta(o)->uid;
     return ret;
-}
-
-static void note_object(struct reading *r, const struct candidate *c, const char *text)
-{
-    struct buf which = BUF_INIT;
-    write_which(r, c, &which);
-    scenario_note(r->s, text, buf_str(&which));
-    buf_release(&which);
 }
 
 /* Kinds that change pods or hold them back, which a simulation does not do. */
