@@ -22,7 +22,7 @@ static ssize_t read_piece(void *ctx, char *to, size_t n, struct err *reterr)
 static void on_problem(void *ctx, const struct schema_problem *problem)
 {
     const struct manifest_part *part = ctx;
-    if (problem->offset > part->json.n || !problem->path.n)
+    if (problem->offset > part->json.n)
         abort();
 }
 
@@ -56,7 +56,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct str text = {(const char *)data, n};
     struct buf whole = BUF_INIT, cut = BUF_INIT;
     int a = read_all(text, SIZE_MAX, &whole), b = read_all(text, n % 7 + 1, &cut);
-    if ((a < 0) != (b < 0) || !str_eq(buf_str(&whole), buf_str(&cut)))
+    /* Of a broken text more or less may be read before that shows. */
+    if ((a < 0) != (b < 0) || (a == 0 && !str_eq(buf_str(&whole), buf_str(&cut))))
         abort();
     buf_release(&whole);
     buf_release(&cut);
