@@ -40,8 +40,12 @@ const struct command *command_find(const char *name);
 int cmd_bench(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 int cmd_config(int argc, char **argv);
+<<<<<<< HEAD
 /* The whole program is the scheduler and behaves as kube-scheduler; argv[0] is its name. */
 int cmd_kube_scheduler(int argc, char **argv);
+=======
+int cmd_explain(int argc, char **argv);
+>>>>>>> cb348cee88c0dccc501d4560314de2940725384c
 int cmd_mdoc(int argc, char **argv);
 int cmd_scheduler(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
@@ -49,6 +53,7 @@ int cmd_simulate(int argc, char **argv);
 void cmd_bench_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_completion_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_config_flags(cmd_flags_fn *fn, void *ctx);
+void cmd_explain_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_scheduler_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_simulate_flags(cmd_flags_fn *fn, void *ctx);
 

@@ -7,6 +7,8 @@ const struct command commands[] = {
      "schedule the pods of a cluster, in place of kube-scheduler"},
     {"simulate", cmd_simulate, cmd_simulate_flags, "FILE",
      "schedule the pods of manifest files, without a cluster"},
+    {"explain", cmd_explain, cmd_explain_flags, "",
+     "ask a running scheduler why a pod is where it is, or nowhere"},
     {"config", cmd_config, cmd_config_flags, "convert validate diff FILE",
      "convert, check and compare configuration files"},
     {"bench", cmd_bench, cmd_bench_flags, "engine", "measure the engine alone, without a cluster"},

@@ -93,7 +93,8 @@ struct rest_request {
     struct str name;
     struct str subresource; /* "status", "binding" */
     struct str query;       /* without '?', encoded: "limit=500" */
-    struct str path;        /* in place of all above, for what is no resource; answered in JSON */
+    /* In place of all above, for what is no resource: asks for JSON and takes what comes. */
+    struct str path;
     /* The body: a value of body_kind (create, update, delete with options), or text (patches). */
     const struct kind *body_kind;
     const void *body;

@@ -458,7 +458,7 @@ static void answered(struct rest_call *call)
         result.code = call->stream.open ? rest_stream_end(call, &result.err)
                                         : rest_fail(call, &result.err, -EPROTO,
                                                     "a watch was answered %d", call->status);
-    } else if (!call->encoding_known && call->answer.n > 0) {
+    } else if (!call->encoding_known && !call->plain && call->answer.n > 0) {
         result.code = rest_fail(call, &result.err, -EPROTO,
                                 "the answer is neither JSON nor Kubernetes protobuf");
     } else {

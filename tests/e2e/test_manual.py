@@ -16,7 +16,7 @@ import berth
 from tap import check, contains, equal, main, skip, test
 from terminal import type_into
 
-COMMANDS = ("scheduler", "simulate", "config", "bench", "completion")
+COMMANDS = ("scheduler", "simulate", "explain", "config", "bench", "completion")
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -82,7 +82,8 @@ def make_install_puts_everything_in_its_place(i):
         "share/fish/vendor_completions.d/berth.fish",
         "share/fish/vendor_completions.d/kube-scheduler.fish",
         "share/man/man1/berth-bench.1", "share/man/man1/berth-completion.1",
-        "share/man/man1/berth-config.1", "share/man/man1/berth-simulate.1",
+        "share/man/man1/berth-config.1", "share/man/man1/berth-explain.1",
+        "share/man/man1/berth-simulate.1",
         "share/man/man1/berth.1", "share/man/man8/berth-scheduler.8",
         "share/man/man8/kube-scheduler.8", "share/zsh/site-functions/_berth"]))
     contains(sh(i.path("bin/kube-scheduler"), "--version"), "Kubernetes v1.36")
@@ -180,7 +181,9 @@ def bash_completes_commands_and_flags(i):
 
 @test
 def bash_completes_values(i):
-    equal(complete("berth simulate -o "), ["json", "table"])
+    equal(complete("berth simulate -o "), ["json", "table", "wide"])
+    equal(complete("berth explain -o "), ["json", "table", "wide"])
+    equal(complete("berth explain --cert"), ["--certificate-authority="])
     equal(complete("berth simulate --output=t"), ["table"])
     equal(complete("berth scheduler --tls-min-version VersionTLS1"),
           [f"VersionTLS1{n}" for n in range(4)])
@@ -236,7 +239,7 @@ def fish_completes(i):
     for command in COMMANDS:
         got = {w.rstrip("=") for w in fish(f"berth {command} --")}
         equal({w for w in got if w.startswith("--")}, set(flags_of_help(command)), command)
-    equal(fish("berth simulate --output="), ["--output=json", "--output=table"])
+    equal(fish("berth simulate --output="), ["--output=json", "--output=table", "--output=wide"])
     equal(fish("kube-scheduler --logging-format "), ["json", "text"])
     equal(fish("berth scheduler --feature-gates=GangScheduling=true,GenericW"),
           ["--feature-gates=GangScheduling=true,GenericWorkload=false",

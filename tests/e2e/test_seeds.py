@@ -428,7 +428,7 @@ def two_profiles_differ_in_their_scores(c):
     path = os.path.join(c.dir, "scenario.json")
     with open(path, "w") as f:
         json.dump({"apiVersion": "v1", "kind": "List", "items": nodes + pods}, f)
-    done = berth.run("simulate", "--explain", f"--config={file(c, TWO_PROFILES)}", path)
+    done = berth.run("simulate", "--explain", "-o", "json", f"--config={file(c, TWO_PROFILES)}", path)
     equal(done.code, 0, f"exit code; it said {done.err!r}")
     by_pod = {r["pod"]: r for r in map(json.loads, done.out.splitlines())}
     plugins = {name: {p["name"] for n in r["feasible"] for p in n["plugins"]}

@@ -80,7 +80,7 @@ def an_empty_file_has_no_pods(d):
         equal((done.code, done.err), (0, ""), f"{text!r}: exit code and standard error")
         contains(done.out, "0 of 0 pods placed")
         equal(json.loads(simulate("-o", "json", file(d, "empty.yaml", text)).out), [], "JSON")
-        done = simulate("--explain", file(d, "empty.yaml", text))
+        done = simulate("--explain", "-o", "json", file(d, "empty.yaml", text))
         equal((done.code, done.out, done.err), (0, "", ""), "nothing to explain")
 
 
@@ -176,7 +176,7 @@ def pods_of_other_schedulers_and_bound_ones_are_left_alone(d):
 
 
 def explanations(d, objects, *args):
-    done = simulate(*args, file(d, "scenario.json", objects))
+    done = simulate(*args, "-o", "json", file(d, "scenario.json", objects))
     equal(done.code, 0, f"exit code; it said {done.err!r}")
     return [json.loads(line) for line in done.out.splitlines()]
 
