@@ -3,10 +3,11 @@
 
 VERSION := 0.1.0
 
-# make SAN=address,undefined or SAN=thread builds into a directory of its own.
+# SAN=address,undefined, SAN=thread and DEBUG=1 build into directories of their own.
 SAN   ?=
+DEBUG ?=
 comma := ,
-BUILD := build$(if $(SAN),/$(firstword $(subst $(comma), ,$(SAN))))
+BUILD := build$(if $(SAN),/$(firstword $(subst $(comma), ,$(SAN))),$(if $(DEBUG),/debug))
 ifeq ($(origin CC),default)
 CC    := gcc
 endif
@@ -15,17 +16,36 @@ endif
 DEPS_BUILD := gcc libc6-dev libssl-dev libnghttp2-dev libyaml-dev
 DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang-19 libclang-rt-19-dev llvm-19 \
 	clang-format-19 clang-tidy-19 shellcheck python3 python3-venv openssl curl ca-certificates \
-	groff-base mandoc zsh fish
+	groff-base mandoc zsh fish valgrind dpkg-dev binutils
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion \
-	-Wpointer-arith -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wimplicit-fallthrough -Werror
-HARDEN := -fstack-protector-strong -fstack-clash-protection -fPIE \
-	$(if $(SAN),,-D_FORTIFY_SOURCE=2)
-CFLAGS   ?= -O2 -g
-CPPFLAGS += -D_GNU_SOURCE -DBERTH_VERSION='"$(VERSION)"' -Isrc -Iinclude -Itests/lib
-ALL_CFLAGS := -std=c17 $(CFLAGS) $(WARN) $(HARDEN) -fno-common -fvisibility=hidden -pthread \
+	-Wpointer-arith -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wimplicit-fallthrough
+# A warning is an error in a git checkout, which is a developer's or CI's, not in a release tarball.
+WERROR ?= $(if $(wildcard .git),1)
+# What hardens the program. Of flags that not every compiler, linker or architecture takes, those
+# that $(CC) takes: control-flow protection is -fcf-protection on amd64 and -mbranch-protection on
+# arm64. Start files of the C library that are built without it would take its mark off the program,
+# hence -z ibt and the like.
+takes = $(shell echo 'int main(void) { return 0; }' | \
+	$(CC) -Werror -fPIE -pie $1 -x c - -o /dev/null 2>/dev/null && echo '$1')
+TARGET := $(shell $(CC) -dumpmachine)
+ifneq ($(filter x86_64-%,$(TARGET)),)
+CF_CFLAGS  := $(call takes,-fcf-protection=full)
+CF_LDFLAGS := $(call takes,-Wl$(comma)-z$(comma)ibt$(comma)-z$(comma)shstk)
+else ifneq ($(filter aarch64-%,$(TARGET)),)
+CF_CFLAGS  := $(call takes,-mbranch-protection=standard)
+CF_LDFLAGS :=
+endif
+HARDEN := -fstack-protector-strong -fPIE $(call takes,-fstack-clash-protection) $(CF_CFLAGS) \
+	$(if $(SAN),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+CFLAGS   ?= $(if $(DEBUG),-Og -g3,-O2 -g)
+# Sanitizer and debug builds check INVARIANT() (base/base.h); the program that users run does not.
+CPPFLAGS += -D_GNU_SOURCE -DBERTH_VERSION='"$(VERSION)"' $(if $(SAN)$(DEBUG),-DBERTH_INVARIANTS) \
+	-Isrc -Iinclude
+ALL_CFLAGS := -std=c17 $(CFLAGS) $(WARN) $(if $(WERROR),-Werror) $(HARDEN) -fno-common \
+	-fvisibility=hidden -pthread \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-ALL_LDFLAGS := $(LDFLAGS) -pie -Wl,-z,relro,-z,now -pthread $(if $(SAN),-fsanitize=$(SAN))
+ALL_LDFLAGS := $(LDFLAGS) -pie -Wl,-z,relro,-z,now,-z,noexecstack $(CF_LDFLAGS) -pthread $(if $(SAN),-fsanitize=$(SAN))
 LIBS := -lssl -lcrypto -lnghttp2 -lyaml -lm -ldl
 
 SRC      := $(wildcard src/*/*.c src/*/*/*.c)
@@ -34,22 +54,26 @@ LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(CMD_SRC),$(SRC)))
 CMD_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(CMD_SRC))
 TESTLIB_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/lib/*.c))
 TESTPLUGIN_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/plugins/*.c))
-UNIT     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all help deps deps-test run test check unit unit-bins e2e-bins fuzz-bins fuzz lint format \
+FORCE:
+.PHONY: FORCE all help deps deps-test run test check unit unit-bins e2e-bins fuzz-bins fuzz lint format \
 	clean kube oracle man install install-kube-scheduler bench bench-decode bench-plugins bench-preemption \
-	compile_commands.json
+	compile_commands.json dist deb instructions
 
 all: $(BUILD)/berth
 
 help:
 	@echo 'make run     install what is missing, build, schedule the example scenario'
-	@echo 'make test    install what is missing, run all tests; ends with "N passed, N failed"'
+	@echo 'make test    install what is missing, run all tests; ends with "N passed, N failed, N skipped"'
 	@echo 'make         build build/berth'
+	@echo 'make check   the quick part of the tests: lint, unit tests, simulate, recorded oracle cases'
 	@echo 'make unit    unit tests only (SAN=address,undefined or SAN=thread for sanitizers)'
+	@echo 'make unit T="queue heap"   these modules of them'
+	@echo 'make DEBUG=1 build build/debug/berth, unoptimized and with its invariants checked'
 	@echo 'make fuzz    every fuzz target for FUZZ_SECONDS (default 600) each'
 	@echo 'make lint    format, clang-tidy, include directions, budgets, shellcheck'
 	@echo 'make format  put every file into the house format'
@@ -62,6 +86,8 @@ help:
 	@echo 'make bench-decode  decode 5,000 pods from JSON and protobuf, beside Go'
 	@echo 'make install PREFIX=/usr/local DESTDIR=   the program, its manual, completion, a unit'
 	@echo 'make man     the manual pages alone'
+	@echo 'make dist    a source tarball of the commit'
+	@echo 'make deb     a Debian package of the program, its manual, completion and unit'
 	@echo 'make deps, make deps-test   the packages these need'
 
 deps:
@@ -75,7 +101,29 @@ deps-test:
 Q := $(if $(V),,@)
 step = $(if $(V),,@echo '  $1 $@')
 
-$(BUILD)/%.o: %.c
+# Objects depend on this file, which changes when a flag does.
+flags := $(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS)
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(flags))' | cmp -s - $@ || \
+		printf '%s\n' '$(subst ','\'',$(flags))' >$@
+
+# A missing package is reported by name, not by the first file that needs it.
+headers := openssl/ssl.h nghttp2/nghttp2.h yaml.h
+$(BUILD)/headers:
+	@mkdir -p $(@D)
+	@for header in $(headers); do \
+		printf '#include <stddef.h>\n#include <%s>\n' $$header | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 || \
+			{ echo "$$header not found: run 'make deps' to install what the build needs" >&2; exit 1; }; \
+	done
+	@touch $@
+
+$(BUILD)/tests/%: private CPPFLAGS += -Itests/lib
+# A unit test is one module of one program: its main gets a name of its own.
+$(BUILD)/tests/unit/%.o: private CPPFLAGS += -Dmain=unit_$(patsubst test_%,%,$(*F))
+$(BUILD)/tests/unit/%.o: private ALL_CFLAGS += -Wno-missing-prototypes
+
+$(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/headers
 	$(call step,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
@@ -100,9 +148,15 @@ $(BUILD)/libcmd.a: $(filter-out %/main.o,$(CMD_OBJ))
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 
-$(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(TESTLIB_OBJ) $(BUILD)/libcmd.a $(BUILD)/libberth.a
-	$(call step,LD)
+# All unit tests in one program, so that a change links once: `berth-unit queue` runs one module.
+$(BUILD)/tests/unit_table.h: Makefile $(wildcard tests/unit)
 	@mkdir -p $(@D)
+	@printf 'UNIT(%s)\n' $(UNIT) >$@
+$(BUILD)/tests/unit_main.o: private CPPFLAGS += -I$(BUILD)/tests
+$(BUILD)/tests/unit_main.o: $(BUILD)/tests/unit_table.h
+$(BUILD)/berth-unit: $(BUILD)/tests/unit_main.o $(UNIT:%=$(BUILD)/tests/unit/test_%.o) $(TESTLIB_OBJ) \
+		$(BUILD)/libcmd.a $(BUILD)/libberth.a
+	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ -lcmocka $(LIBS) -o $@
 
 $(BUILD)/berth-bench: $(BUILD)/tests/bench/bench.o $(BUILD)/libberth.a
@@ -147,11 +201,17 @@ run: deps
 
 test: deps-test
 	@tests/run.py
+check: deps-test
+	@tests/run.py --quick
+
+# Instructions per pod beside tests/bench/instructions.json; RECORD=1 writes that file.
+instructions: $(BUILD)/berth
+	@tests/bench/instructions.py $(if $(RECORD),--record) --berth $<
 
 e2e-bins: $(BUILD)/berth $(BUILD)/berth-test $(BUILD)/berth-load
-unit-bins: $(UNIT)
+unit-bins: $(BUILD)/berth-unit
 unit: unit-bins
-	@tests/run.py --unit $(BUILD)
+	@tests/run.py --unit $(BUILD) $(T)
 
 fuzz-bins: $(FUZZ)
 FUZZ_SECONDS ?= 600
@@ -229,6 +289,25 @@ install-kube-scheduler: install
 	ln -sf berth $(share)/bash-completion/completions/kube-scheduler
 	ln -sf berth.fish $(share)/fish/vendor_completions.d/kube-scheduler.fish
 	ln -sf berth-scheduler.8 $(share)/man/man8/kube-scheduler.8
+
+# --- releases ---------------------------------------------------------------------------------
+
+DIST := build/berth-$(VERSION).tar.gz
+DEB  := build/berth_$(VERSION)_$(shell dpkg --print-architecture 2>/dev/null).deb
+
+# The committed tree, the same bytes every time.
+dist:
+	@mkdir -p build
+	git archive --format=tar --prefix=berth-$(VERSION)/ HEAD | gzip -9n >$(DIST)
+	@echo $(DIST)
+
+DEPS_DEB := $(DEPS_BUILD) dpkg-dev binutils
+deb:
+	@tools/deps.sh $(DEPS_DEB)
+	@rm -rf build/deb
+	@$(MAKE) --no-print-directory $(JOBS) all man
+	@$(MAKE) --no-print-directory install DESTDIR=build/deb PREFIX=/usr >/dev/null
+	@tools/deb.sh build/deb $(VERSION) $(DEB)
 
 clean:
 	rm -rf build

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs berth's tests and ends with the line "N passed, N failed".
+"""Runs berth's tests and ends with the line "N passed, N failed, N skipped".
 
     tests/run.py                    everything: this is what `make test` does
+    tests/run.py --quick            lint, unit tests, simulate, recorded oracle cases: `make check`
     tests/run.py --only lint        one phase; may be given several times
-    tests/run.py --unit build       only the unit tests already built in build/unit
+    tests/run.py --unit build       only the unit tests already built in build
+    tests/run.py --unit build queue heap    only these modules of them
     tests/run.py --fuzz 600         only the fuzz targets, for 600 seconds each
 
 The phases, in this order:
@@ -15,6 +17,7 @@ The phases, in this order:
     unit-thread   unit tests under ThreadSanitizer
     fuzz          every fuzz target for a few seconds (BERTH_FUZZ_SECONDS)
     oracle        tests/oracle: berth and kube-scheduler on the same random clusters
+    instructions  the engine's instructions per pod beside the recorded ones
     e2e           tests/e2e against a real etcd and kube-apiserver, which are built first; berth
                   runs under AddressSanitizer, LeakSanitizer and UBSan
 
@@ -86,6 +89,11 @@ class Tally:
         say(f"not ok  {what}" + ("\n" + indent(output) if output.strip() else ""))
 
 
+def is_skipped(line):
+    """TAP's directive: "ok 3 - name # SKIP why"."""
+    return "# SKIP" in line.upper()
+
+
 def count_tap(lines):
     """(passed, failed, skipped) of the TAP lines among these."""
     passed = failed = skipped = 0
@@ -93,7 +101,7 @@ def count_tap(lines):
         m = TAP.match(line)
         if not m:
             continue
-        if "# SKIP" in line.upper():
+        if is_skipped(line):
             skipped += 1
         elif m[1] == "ok":
             passed += 1
@@ -220,7 +228,7 @@ def show_tap(tally, argv, name, timeout, details=False, env=None, label=""):
     def on_line(line):
         m = TAP.match(line)
         if m:
-            say(f"{'ok' if m[1] == 'ok' else 'not ok':7} {label}{m[2]}")
+            say(f"{'skip' if is_skipped(line) else m[1]:7} {label}{m[2]}")
         elif details and line.strip():
             say(f"    | {line.removeprefix('    ')}")
 
@@ -266,13 +274,14 @@ def fixed_addresses():
     return argv if allowed else []
 
 
-def unit_programs(tally, programs):
+def unit_modules(tally, program, modules):
+    """Runs each module of the program of unit tests in a process of its own."""
     env = sanitizer_env() | {"CMOCKA_MESSAGE_OUTPUT": "TAP"}
     prefix = fixed_addresses()
 
-    def one(program):
-        name = os.path.basename(program)
-        done = run([*prefix, program], name, UNIT_TIMEOUT, env)
+    def one(module):
+        name = f"unit/{module}"
+        done = run([*prefix, program, module], name, UNIT_TIMEOUT, env)
         passed, failed, skipped = count_tap(done.lines)
         tally.add(passed, failed, skipped)
         if failed:
@@ -285,21 +294,19 @@ def unit_programs(tally, programs):
             left_out = f", {skipped} skipped" if skipped else ""
             say(f"ok      {name}: {passed} tests{left_out} ({done.seconds:.1f} s)")
 
-    in_parallel(one, programs)
+    in_parallel(one, modules)
+
+
+def all_unit_modules():
+    return sorted(os.path.basename(source)[len("test_"):-2]
+                  for source in glob.glob("tests/unit/test_*.c", root_dir=ROOT))
 
 
 def unit_phase(sanitizer, directory):
     def phase(tally, options):
         san = f"SAN={sanitizer}"
-        built = build(tally, f"make {san} unit-bins", san, "unit-bins")
-        programs = []
-        for source in sorted(glob.glob("tests/unit/test_*.c", root_dir=ROOT)):
-            program = f"{directory}/unit/{os.path.basename(source)[:-2]}"
-            if built or up_to_date(program, san):
-                programs.append(program)
-            else:
-                tally.fail(f"{os.path.basename(program)}: not built")
-        unit_programs(tally, programs)
+        if build(tally, f"make {san} unit-bins", san, "unit-bins"):
+            unit_modules(tally, f"{directory}/berth-unit", all_unit_modules())
     return phase
 
 
@@ -344,6 +351,11 @@ GROUP_GATES = ([], ["-feature-gates=WorkloadAwarePreemption=true"],
                ["-feature-gates=TopologyAwareWorkloadScheduling=true,WorkloadAwarePreemption=true"])
 
 
+def recorded_cases():
+    """Clusters on which berth and upstream once differed."""
+    return sorted(glob.glob("tests/oracle/cases/*.json", root_dir=ROOT))
+
+
 def phase_oracle(tally, options):
     """The cases that once differed and random ones, the same in every run. Fewer of them once more
     with sanitizers and a feature gate, since a sanitizer takes long to start. Then groups of pods."""
@@ -356,13 +368,38 @@ def phase_oracle(tally, options):
         tally.fail(f"tests/oracle/build.sh: {done.how()}; the oracle was not asked", done.output)
         return
     oracle = [*fixed_addresses(), done.lines[-2], "-tap"]
-    kept = sorted(glob.glob("tests/oracle/cases/*.json", root_dir=ROOT))
-    for more in (["-berth=build/berth", "-seed=1", "-cases=1500", *kept],
+    for more in (["-berth=build/berth", "-seed=1", "-cases=1500", *recorded_cases()],
                  ["-berth=build/address/berth", "-seed=1001", "-cases=100",
                   "-feature-gates=TaintTolerationComparisonOperators=true"],
                  *[["-berth=build/berth", "-groups", "-seed=1", "-cases=100", *gates]
                    for gates in GROUP_GATES]):
         show_tap(tally, oracle + more, "oracle", ORACLE_TIMEOUT, details=True, env=sanitizer_env())
+
+
+def phase_recorded(tally, options):
+    """The oracle's recorded cases alone."""
+    if not build(tally, "make build/berth", "build/berth"):
+        return
+    done = run(["tests/oracle/build.sh"], "tests/oracle/build.sh", BUILD_TIMEOUT)
+    if done.code != 0:
+        tally.fail(f"tests/oracle/build.sh: {done.how()}; the oracle was not asked", done.output)
+        return
+    show_tap(tally, [done.lines[-2], "-tap", "-berth=build/berth", "-cases=0", *recorded_cases()],
+             "oracle", ORACLE_TIMEOUT, details=True)
+
+
+def phase_instructions(tally, options):
+    """The engine is as fast as recorded: instructions per pod."""
+    if build(tally, "make build/berth", "build/berth"):
+        show_tap(tally, ["tests/bench/instructions.py"], "tests/bench/instructions.py", BUILD_TIMEOUT,
+                 details=True)
+
+
+def phase_simulate(tally, options):
+    """What needs no cluster of the end-to-end tests."""
+    san = "SAN=address,undefined"
+    if build(tally, f"make {san} e2e-bins", san, "e2e-bins"):
+        show_tap(tally, [sys.executable, "tests/e2e/test_simulate.py"], "simulate", E2E_TIMEOUT)
 
 
 def phase_e2e(tally, options):
@@ -402,7 +439,12 @@ PHASES = {
     "unit-thread": ("unit tests, thread sanitizer", unit_phase("thread", "build/thread")),
     "fuzz": ("fuzz targets", phase_fuzz),
     "oracle": ("the same decisions as kube-scheduler", phase_oracle),
+    "instructions": ("instructions per pod", phase_instructions),
     "e2e": ("end to end on a real API server", phase_e2e),
+}
+QUICK = {name: PHASES[name] for name in ("build", "lint", "unit-address")} | {
+    "simulate": ("scenarios without a cluster", phase_simulate),
+    "recorded": ("recorded cases of the oracle", phase_recorded),
 }
 
 
@@ -414,7 +456,9 @@ def parse_args():
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--only", metavar="PHASE", action="append", choices=PHASES,
                    help="only this phase: " + ", ".join(PHASES))
-    p.add_argument("--unit", metavar="DIR", help="only the unit tests built in DIR/unit")
+    p.add_argument("--unit", metavar=("DIR", "MODULE"), nargs="+",
+                   help="only the unit tests built in DIR, or these modules of them")
+    p.add_argument("--quick", action="store_true", help="the phases of make check")
     p.add_argument("--fuzz", metavar="SECONDS", type=int, help="only fuzz targets, so long each")
     options = p.parse_args()
     options.fuzz_seconds = options.fuzz or int(os.environ.get("BERTH_FUZZ_SECONDS", "10"))
@@ -423,13 +467,16 @@ def parse_args():
 
 def chosen_phases(options):
     if options.unit:
-        programs = sorted(p for p in glob.glob(f"{options.unit}/unit/test_*", root_dir=ROOT)
-                          if os.access(os.path.join(ROOT, p), os.X_OK))
-        if not programs:
-            sys.exit(f"run.py: no unit tests in {options.unit}/unit")
-        programs = [os.path.join(ROOT, p) for p in programs]
-        return {"unit": (f"unit tests in {options.unit}",
-                         lambda tally, _: unit_programs(tally, programs))}
+        directory, *modules = options.unit
+        if unknown := set(modules) - set(all_unit_modules()):
+            sys.exit(f"run.py: no unit test tests/unit/test_{min(unknown)}.c")
+        program = os.path.join(ROOT, directory, "berth-unit")
+        if not os.access(program, os.X_OK):
+            sys.exit(f"run.py: {directory}/berth-unit is not built: run make unit-bins")
+        return {"unit": (f"unit tests in {directory}", lambda tally, _:
+                         unit_modules(tally, program, modules or all_unit_modules()))}
+    if options.quick:
+        return QUICK
     if options.fuzz:
         return {"fuzz": PHASES["fuzz"]}
     return {name: PHASES[name] for name in PHASES if not options.only or name in options.only}
@@ -447,7 +494,7 @@ def main():
     options = parse_args()
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, stop)
-    passed = failed = 0
+    total = Tally()
     rows = []
     for name, (title, phase) in chosen_phases(options).items():
         say(f"\n== {title} ==")
@@ -456,10 +503,10 @@ def main():
         skipped = f", {tally.skipped} skipped" if tally.skipped else ""
         rows.append(f"{name:14}{tally.passed:5} passed, {tally.failed} failed{skipped}"
                     f" ({time.monotonic() - begin:.0f} s)")
-        passed += tally.passed
-        failed += tally.failed
-    say("\n== summary ==\n" + "\n".join(rows) + f"\n\n{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+        total.add(tally.passed, tally.failed, tally.skipped)
+    say("\n== summary ==\n" + "\n".join(rows) +
+        f"\n\n{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
+    return 1 if total.failed or not total.passed else 0
 
 
 if __name__ == "__main__":

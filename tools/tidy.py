@@ -5,19 +5,24 @@
     tools/tidy.py [FILE...]     only these
 
 A file that was found clean is not looked at again until it, a header it includes, the way it is
-compiled or .clang-tidy changes: build/tidy holds one empty file per clean state.
+compiled or .clang-tidy changes. One empty file per clean state is kept in ~/.cache/berth/tidy, so
+that clones share them; files that were not used for 30 days are deleted.
 """
 
 import concurrent.futures
+import contextlib
 import hashlib
 import json
 import os
 import re
 import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-CACHE = os.path.join(ROOT, "build/tidy")
+DATABASE = os.path.join(ROOT, "build/tidy")
+CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "berth/tidy")
+KEPT = 30 * 24 * 3600  # seconds that a clean state is remembered after its last use
 CORES = len(os.sched_getaffinity(0))
 TIDY = "clang-tidy-19"
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
@@ -51,8 +56,23 @@ def state(command, common):
     return os.path.join(CACHE, h.hexdigest())
 
 
+def known_clean(mark):
+    """Whether this state was found clean before. Looking at it counts as using it."""
+    with contextlib.suppress(FileNotFoundError):
+        os.utime(mark)
+        return True
+    return False
+
+
+def forget_old():
+    for entry in os.scandir(CACHE):
+        if entry.stat().st_mtime < time.time() - KEPT:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(entry.path)
+
+
 def look_at(command):
-    done = subprocess.run([TIDY, "--quiet", "-p", CACHE, command["file"]], cwd=ROOT, text=True,
+    done = subprocess.run([TIDY, "--quiet", "-p", DATABASE, command["file"]], cwd=ROOT, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode == 0:
         return ""
@@ -61,7 +81,8 @@ def look_at(command):
 
 def main():
     os.makedirs(CACHE, exist_ok=True)
-    database = os.path.join(CACHE, "compile_commands.json")
+    os.makedirs(DATABASE, exist_ok=True)
+    database = os.path.join(DATABASE, "compile_commands.json")
     subprocess.run([os.path.join(ROOT, "tools/compile_commands.py"), database], check=True)
     with open(database, encoding="utf-8") as f:
         commands = {c["file"]: c for c in json.load(f)}
@@ -69,7 +90,7 @@ def main():
     common = content(".clang-tidy") + subprocess.run([TIDY, "--version"], check=True,
                                                      stdout=subprocess.PIPE).stdout
     states = {path: state(commands[path], common) for path in files}
-    todo = [path for path in files if not os.path.exists(states[path])]
+    todo = [path for path in files if not known_clean(states[path])]
     # The largest first: they take longest, and should not be what is waited for in the end.
     todo.sort(key=lambda path: -len(content(path)))
     faults = False
@@ -80,6 +101,7 @@ def main():
                 print(output.rstrip())
             else:
                 open(states[path], "w", encoding="utf-8").close()
+    forget_old()
     return 1 if faults else 0
 
 

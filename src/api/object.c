@@ -187,6 +187,8 @@ static int decode_body(const struct wire *wire, struct str bytes, struct object 
                : json_decode(bytes, type, 0, &o->arena, object_body_mut(o), reterr);
 }
 
+#define TOO_LARGE "an object of %zu bytes is larger than the limit of %zu"
+
 /* One object without envelope. */
 static int decode_bare(const struct wire *wire, struct str bytes, struct object **ret_object,
                        struct err *reterr)
@@ -194,7 +196,7 @@ static int decode_bare(const struct wire *wire, struct str bytes, struct object 
     struct buf trimmed = BUF_INIT;
     struct str kept;
     if (bytes.n > OBJECT_MAX_SIZE)
-        return err_set(reterr, -EMSGSIZE, "%zu bytes are too many for one object", bytes.n);
+        return err_set(reterr, -EMSGSIZE, TOO_LARGE, bytes.n, OBJECT_MAX_SIZE);
     int r = wire_to_keep(wire, bytes, &trimmed, &kept, reterr);
     if (r != 0) {
         buf_release(&trimmed);
@@ -218,7 +220,7 @@ int object_decode(const struct wire *wire, struct str bytes, struct object **ret
                   struct err *reterr)
 {
     if (bytes.n > OBJECT_MAX_SIZE)
-        return err_set(reterr, -EMSGSIZE, "%zu bytes are too many for one object", bytes.n);
+        return err_set(reterr, -EMSGSIZE, TOO_LARGE, bytes.n, OBJECT_MAX_SIZE);
     int r = wire->encoding == ENCODING_PROTO
                 ? open_proto(wire->kind, wire->kind->kind, &bytes, reterr)
                 : check_json_kind(wire->kind, bytes, reterr);

@@ -41,7 +41,9 @@ int watch_event_decode(const struct wire *wire, struct str bytes, struct watch_e
     int r;
     status.kind = kind_get(KIND_STATUS);
     if (bytes.n > OBJECT_MAX_SIZE)
-        return err_set(reterr, -EMSGSIZE, "%zu bytes are too many for one watch event", bytes.n);
+        return err_set(reterr, -EMSGSIZE,
+                       "a watch event of %zu bytes is larger than the limit of %zu", bytes.n,
+                       OBJECT_MAX_SIZE);
     arena_init(&arena, bytes.n + 16);
     r = wire->encoding == ENCODING_PROTO
             ? proto_decode(bytes, &frame_type, &arena, &frame, reterr)

@@ -15,6 +15,11 @@ int64_t time_mono(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+int64_t time_boot(void)
+{
+    return read_clock(CLOCK_BOOTTIME);
+}
+
 int64_t time_wall(void)
 {
     return read_clock(CLOCK_REALTIME);

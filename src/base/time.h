@@ -17,6 +17,7 @@
 #define NSEC_PER_SEC  ((int64_t)1000000000)
 
 int64_t time_mono(void); /* CLOCK_MONOTONIC */
+int64_t time_boot(void); /* CLOCK_BOOTTIME: also counts while the machine is suspended */
 int64_t time_wall(void); /* since 1970, UTC */
 
 /*

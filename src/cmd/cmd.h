@@ -40,6 +40,9 @@ const struct command *command_find(const char *name);
 int cmd_bench(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 int cmd_config(int argc, char **argv);
+/* The whole program is the scheduler and behaves as kube-scheduler; argv[0] is its name. */
+int cmd_kube_scheduler(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
 int cmd_mdoc(int argc, char **argv);
 int cmd_scheduler(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
@@ -47,6 +50,7 @@ int cmd_simulate(int argc, char **argv);
 void cmd_bench_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_completion_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_config_flags(cmd_flags_fn *fn, void *ctx);
+void cmd_explain_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_scheduler_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_simulate_flags(cmd_flags_fn *fn, void *ctx);
 
@@ -54,8 +58,16 @@ void cmd_simulate_flags(cmd_flags_fn *fn, void *ctx);
 #define CMD_MAX_FILE ((size_t)256 << 20)
 int cmd_read_file(const char *path, struct arena *a, struct str *ret_text,
                   struct err *reterr) MUST_CHECK;
+/*
+ * The same with a limit of one's own. A pipe that nobody has opened for writing is given some
+ * seconds, then -ETIMEDOUT; one whose writer is silent is waited for, which standard error is told.
+ */
+int cmd_read_limited(const char *path, size_t max, struct arena *a, struct str *ret_text,
+                     struct err *reterr) MUST_CHECK;
 /* "open PATH: no such file or directory", as upstream says it; code: negative errno. */
 int cmd_file_error(const char *call, const char *path, int code, struct err *reterr);
+/* The last part of the path by which a program was started. */
+const char *cmd_program_name(const char *argv0);
 /* How wide the terminal is that standard output goes to; 0: it is none. */
 size_t cmd_columns(void);
 /* A command's help on standard output; gives the exit code back. */

@@ -7,13 +7,15 @@ const struct command commands[] = {
      "schedule the pods of a cluster, in place of kube-scheduler"},
     {"simulate", cmd_simulate, cmd_simulate_flags, "FILE",
      "schedule the pods of manifest files, without a cluster"},
+    {"explain", cmd_explain, cmd_explain_flags, "",
+     "ask a running scheduler why a pod is where it is, or nowhere"},
     {"config", cmd_config, cmd_config_flags, "convert validate diff FILE",
      "convert, check and compare configuration files"},
     {"bench", cmd_bench, cmd_bench_flags, "engine", "measure the engine alone, without a cluster"},
     {"completion", cmd_completion, cmd_completion_flags, "bash zsh fish",
      "print what teaches a shell to complete berth's command lines"},
-    {"kube-scheduler", cmd_scheduler, NULL, "", NULL}, /* as if called by that name */
-    {"mdoc", cmd_mdoc, NULL, "", NULL},                /* for `make man` */
+    {"kube-scheduler", cmd_kube_scheduler, NULL, "", NULL}, /* as if called by that name */
+    {"mdoc", cmd_mdoc, NULL, "", NULL},                     /* for `make man` */
 };
 const size_t n_commands = ARRAY_LEN(commands);
 

@@ -23,10 +23,12 @@ struct config_command {
 static const char usage[] =
     "Looks at the configuration of a scheduler: KubeSchedulerConfiguration v1,\n"
     "v1beta3, v1beta2, v1beta1, or Policy v1, YAML or JSON. No cluster is needed;\n"
-    "\"-\" reads standard input.\n"
+    "\"-\" reads standard input. FILE may also be a ConfigMap that holds the\n"
+    "configuration, or manifests with such a ConfigMap; where there are several,\n"
+    "FILE#KEY or FILE#NAME/KEY chooses by key and name of the ConfigMap.\n"
     "\nUsage:\n"
     "  berth config convert [-o yaml|json] FILE   the same, as configuration v1\n"
-    "  berth config validate FILE...              what is wrong, with lines\n"
+    "  berth config validate FILE...              all that is wrong, with lines\n"
     "  berth config diff [-o text|json] A B       what changes for pods from A to B\n"
     "\nExit code: 0; 1 where a file cannot be used, or validate finds something wrong;\n"
     "2 where the command line is wrong.\n"
@@ -42,13 +44,15 @@ static void note_legacy(const struct config_command *c, const struct scheduler_c
     for (size_t i = 0; i < config->profiles.n; i++) {
         struct profile_plan plan;
         struct err err;
+        char where[64] = "";
+        if (!config->profiles.v[i].from_policy)
+            snprintf(where, sizeof(where), ": profiles[%zu]", i);
         if (profile_plan_init(&plan, &c->registry, &c->features, &config->profiles.v[i], &err) < 0)
             continue;
         for (size_t k = 0; k < plan.needed.n; k++)
             if (plugin_is_legacy(plan.needed.v[k]))
-                fprintf(stderr,
-                        "berth: profiles[%zu]: kube-scheduler has %.*s no more, berth does\n", i,
-                        STR_ARG(plan.needed.v[k]));
+                fprintf(stderr, "berth: %s%s: kube-scheduler has %.*s no more, berth does\n",
+                        config->file, where, STR_ARG(plan.needed.v[k]));
         profile_plan_release(&plan);
     }
 }
@@ -76,16 +80,16 @@ static bool use(struct config_command *c, const char *file, struct scheduler_con
 static int convert(struct config_command *c, char **files, int n)
 {
     struct scheduler_config config, whole;
-    struct str text;
+    struct config_text text;
     struct err err;
     bool json = strcmp(c->output, "json") == 0;
     if (n != 1)
         return cmd_fail(EXIT_USAGE, "convert takes one file; see `berth config --help`");
     if (*c->output && !json && strcmp(c->output, "yaml") != 0)
         return cmd_fail(EXIT_USAGE, "-o %s: convert writes yaml or json", c->output);
-    if (cmd_read_file(files[0], &c->arena, &text, &err) < 0 ||
-        config_text_load(files[0], text, &c->arena, &whole, &err) < 0 ||
-        config_parse(files[0], text, &c->arena, &config, &err) < 0)
+    if (config_text_read(files[0], &c->arena, &text, &err) < 0 ||
+        config_text_load(&text, &c->arena, &whole, &err) < 0 ||
+        config_text_parse(&text, &c->arena, &config, &err) < 0)
         return cmd_fail(EXIT_FAILED, "%s", err.msg);
     if (!tell_faults(c, &whole))
         return EXIT_FAILED;
@@ -99,16 +103,33 @@ static int convert(struct config_command *c, char **files, int n)
 
 /* --- validate --------------------------------------------------------------------------------- */
 
+/* "f.yaml: valid KubeSchedulerConfiguration kubescheduler.config.k8s.io/v1, 1 profile" */
+static void tell_valid(const struct scheduler_config *config)
+{
+    size_t profiles = config->profiles.n, extenders = config->extenders.n;
+    printf("%s: valid %.*s %.*s", config->file, STR_ARG(config->given_kind),
+           STR_ARG(config->version));
+    if (!str_is(config->given_kind, "Policy"))
+        printf(", %zu profile%s", profiles, profiles == 1 ? "" : "s");
+    if (extenders)
+        printf(", %zu extender%s", extenders, extenders == 1 ? "" : "s");
+    if (config->within.n)
+        printf(" (%.*s)", STR_ARG(config->within));
+    putchar('\n');
+}
+
 static bool validate_one(struct config_command *c, const char *file)
 {
     struct scheduler_config config;
     struct buf lines = BUF_INIT;
     bool ok = config_file_use(file, &c->registry, &c->features, &c->arena, &config, &lines);
     fputs(buf_cstr(&lines), stdout);
+    if (ok)
+        tell_valid(&config);
     if (ok && config.unread_line)
         fprintf(stderr,
                 "berth: %s:%u: a second document begins here: schedulers read the first only\n",
-                file, config.unread_line);
+                config.file, config.unread_line);
     buf_release(&lines);
     return ok;
 }
@@ -133,7 +154,9 @@ static int diff(struct config_command *c, char **files, int n)
         return cmd_fail(EXIT_USAGE, "diff takes two files; see `berth config --help`");
     if (*c->output && !json && strcmp(c->output, "text") != 0)
         return cmd_fail(EXIT_USAGE, "-o %s: diff writes text or json", c->output);
-    if (!use(c, files[0], &configs[0]) || !use(c, files[1], &configs[1]))
+    bool ok = use(c, files[0], &configs[0]);
+    ok = use(c, files[1], &configs[1]) && ok;
+    if (!ok)
         return EXIT_FAILED;
     struct buf out = BUF_INIT;
     config_diff(&configs[0], &configs[1], &c->registry, &c->features, json, &out);

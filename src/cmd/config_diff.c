@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/map.h"
 #include "cmd/config_diff_internal.h"
 #include "codec/json_value.h"
 #include "engine/profile_plan.h"
@@ -197,12 +198,23 @@ static void diff_arguments(struct diff *d, const struct profile_config *a,
 
 /* --- profiles --------------------------------------------------------------------------------- */
 
-static const struct profile_config *profile_of(const struct scheduler_config *c, struct str name)
+/* Profiles by name. */
+static void index_profiles(const struct scheduler_config *c, struct map *ret_index)
 {
     for (size_t i = 0; i < c->profiles.n; i++)
-        if (str_eq(*c->profiles.v[i].scheduler_name, name))
-            return &c->profiles.v[i];
-    return NULL;
+        map_put(ret_index, *c->profiles.v[i].scheduler_name, &c->profiles.v[i]);
+}
+
+/* Whether two profiles say the same: most do, and their plans need not be made. */
+static bool says_the_same(const struct profile_config *a, const struct profile_config *b)
+{
+    struct buf x = BUF_INIT, y = BUF_INIT;
+    profile_config_write(a, &x);
+    profile_config_write(b, &y);
+    bool same = str_eq(buf_str(&x), buf_str(&y));
+    buf_release(&x);
+    buf_release(&y);
+    return same;
 }
 
 static void diff_setting(struct diff *d, struct str profile, const char *name, int64_t a, int64_t b)
@@ -228,10 +240,10 @@ static void diff_profile(struct diff *d, const struct scheduler_config *ca,
     struct profile_plan before, after;
     struct err err;
     struct str name = *b->scheduler_name;
-    if (profile_plan_init(&before, d->registry, d->features, a, &err) < 0)
+    diff_setting(d, name, "percentageOfNodesToScore", percentage(ca, a), percentage(cb, b));
+    if (says_the_same(a, b) || profile_plan_init(&before, d->registry, d->features, a, &err) < 0)
         return;
     if (profile_plan_init(&after, d->registry, d->features, b, &err) == 0) {
-        diff_setting(d, name, "percentageOfNodesToScore", percentage(ca, a), percentage(cb, b));
         for (int i = 0; i < POINT_COUNT; i++)
             diff_point(d, name, i, &before.at[i], &after.at[i]);
         diff_arguments(d, a, b, &before, &after);
@@ -284,6 +296,29 @@ static void diff_settings(struct diff *d, const struct scheduler_config *a,
     diff_extenders(d, a, b);
 }
 
+static void diff_profiles(struct diff *d, const struct scheduler_config *a,
+                          const struct scheduler_config *b)
+{
+    struct map before = MAP_INIT, after = MAP_INIT;
+    index_profiles(a, &before);
+    index_profiles(b, &after);
+    for (size_t i = 0; i < a->profiles.n; i++) {
+        struct str name = *a->profiles.v[i].scheduler_name;
+        const struct profile_config *other = map_get(&after, name);
+        if (other)
+            diff_profile(d, a, &a->profiles.v[i], b, other);
+        else
+            vec_push(&d->changes, (struct change){.kind = CHANGE_REMOVED, .profile = name});
+    }
+    for (size_t i = 0; i < b->profiles.n; i++) {
+        struct str name = *b->profiles.v[i].scheduler_name;
+        if (!map_get(&before, name))
+            vec_push(&d->changes, (struct change){.kind = CHANGE_ADDED, .profile = name});
+    }
+    map_release(&before);
+    map_release(&after);
+}
+
 void config_diff(const struct scheduler_config *a, const struct scheduler_config *b,
                  const struct registry *registry, const struct features *features, bool json,
                  struct buf *out)
@@ -291,19 +326,7 @@ void config_diff(const struct scheduler_config *a, const struct scheduler_config
     struct diff d = {.registry = registry, .features = features};
     arena_init(&d.arena, 4096);
     diff_settings(&d, a, b);
-    for (size_t i = 0; i < a->profiles.n; i++) {
-        struct str name = *a->profiles.v[i].scheduler_name;
-        const struct profile_config *other = profile_of(b, name);
-        if (other)
-            diff_profile(&d, a, &a->profiles.v[i], b, other);
-        else
-            vec_push(&d.changes, (struct change){.kind = CHANGE_REMOVED, .profile = name});
-    }
-    for (size_t i = 0; i < b->profiles.n; i++) {
-        struct str name = *b->profiles.v[i].scheduler_name;
-        if (!profile_of(a, name))
-            vec_push(&d.changes, (struct change){.kind = CHANGE_ADDED, .profile = name});
-    }
+    diff_profiles(&d, a, b);
     if (json)
         changes_write_json(&d.changes, out);
     else

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/config_file.h"
 
+#include <unistd.h>
+
 #include "cmd/cmd.h"
 #include "cmd/config_hint.h"
 #include "engine/complaints.h"
@@ -22,33 +24,86 @@ static int put_line_first(const char *path, struct err *reterr)
                    STR_ARG(str_trim(str_slice(rest, colon + 1, rest.n))));
 }
 
-int config_text_load(const char *path, struct str text, struct arena *a,
+struct config_text config_path_split(const char *path, struct arena *a)
+{
+    const char *hash = strrchr(path, '#');
+    struct config_text t = {.file = path, .key = STR("")};
+    if (hash && hash[1] && access(path, F_OK) < 0) {
+        t.file = arena_dup(a, (struct str){path, (size_t)(hash - path)}).p;
+        t.key = str_of(hash + 1);
+    }
+    t.shown = strcmp(t.file, "-") == 0 ? "<stdin>" : t.file;
+    return t;
+}
+
+int config_text_read(const char *path, struct arena *a, struct config_text *ret_text,
+                     struct err *reterr)
+{
+    struct config_text t = config_path_split(path, a);
+    int r = cmd_read_limited(t.file, CONFIG_MAX_FILE, a, &t.text, reterr);
+    if (r == -EFBIG || r == -ETIMEDOUT)
+        return r;
+    if (r < 0)
+        return cmd_file_error(r == -EISDIR ? "read" : "open", t.file, r, reterr);
+    *ret_text = t;
+    return 0;
+}
+
+int config_text_parse(const struct config_text *t, struct arena *a,
+                      struct scheduler_config *ret_config, struct err *reterr)
+{
+    int r = config_parse_key(t->shown, t->text, t->key, a, ret_config, reterr);
+    return r < 0 ? put_line_first(t->shown, reterr) : 0;
+}
+
+int config_text_load(const struct config_text *t, struct arena *a,
                      struct scheduler_config *ret_config, struct err *reterr)
 {
-    int r = config_load(path, text, a, ret_config, reterr);
-    return r < 0 ? put_line_first(path, reterr) : 0;
+    int r = config_text_parse(t, a, ret_config, reterr);
+    if (r == 0)
+        config_fill(ret_config, a);
+    return r;
 }
 
 int config_file_load(const char *path, struct arena *a, struct scheduler_config *ret_config,
                      struct err *reterr)
 {
-    struct str text;
-    int r = cmd_read_file(path, a, &text, reterr);
-    if (r < 0)
-        return r == -EFBIG ? r : cmd_file_error(r == -EISDIR ? "read" : "open", path, r, reterr);
-    return config_text_load(path, text, a, ret_config, reterr);
+    struct config_text t;
+    int r = config_text_read(path, a, &t, reterr);
+    return r < 0 ? r : config_text_load(&t, a, ret_config, reterr);
 }
 
-static void add_line(const struct scheduler_config *config, const struct registry *registry,
-                     const char *complaint, struct buf *lines)
+/* --- checking --------------------------------------------------------------------------------- */
+
+/* A complaint and where it belongs. */
+struct placed {
+    const struct complaint *complaint;
+    const char *file;
+    uint32_t line;
+    size_t at; /* in the order of finding */
+};
+
+/* Those that belong to no line come last. */
+static int by_line(const void *a, const void *b)
 {
-    uint32_t line = config_line(config, str_of(complaint));
-    if (config->file && line)
-        buf_add_printf(lines, "%s:%u: ", config->file, line);
-    else if (config->file)
-        buf_add_printf(lines, "%s: ", config->file);
-    buf_add_cstr(lines, complaint);
-    config_hint(registry, str_of(complaint), lines);
+    const struct placed *x = a, *y = b;
+    uint32_t p = x->line ? x->line : UINT32_MAX, q = y->line ? y->line : UINT32_MAX;
+    return p != q ? (p > q) - (p < q) : (x->at > y->at) - (x->at < y->at);
+}
+
+static void add_line(const struct placed *placed, const struct registry *registry,
+                     struct buf *lines)
+{
+    const struct complaint *c = placed->complaint;
+    if (placed->file && placed->line)
+        buf_add_printf(lines, "%s:%u: ", placed->file, placed->line);
+    else if (placed->file)
+        buf_add_printf(lines, "%s: ", placed->file);
+    buf_add_cstr(lines, c->text);
+    if (c->hint)
+        buf_add_cstr(lines, c->hint);
+    else
+        config_hint(registry, str_of(c->text), lines);
     buf_add_char(lines, '\n');
 }
 
@@ -56,10 +111,23 @@ bool config_file_check(const struct scheduler_config *config, const struct regis
                        const struct features *features, struct buf *lines)
 {
     struct complaints complaints = {0};
+    struct placed placed[COMPLAINTS_MAX];
     config_complain(config, registry, features, &complaints);
     bool ok = complaints.n == 0;
-    for (size_t i = 0; i < complaints.v.n; i++)
-        add_line(config, registry, complaints.v.v[i], lines);
+    size_t n = complaints.v.n;
+    for (size_t i = 0; i < n; i++) {
+        const struct complaint *c = &complaints.v.v[i];
+        bool own = !c->file || c->file == config->file;
+        placed[i] = (struct placed){c, c->file ? c->file : config->file, c->line, i};
+        if (own && !c->line)
+            placed[i].line = config_line(config, str_of(c->text));
+    }
+    qsort(placed, n, sizeof(*placed), by_line);
+    for (size_t i = 0; i < n; i++)
+        add_line(&placed[i], registry, lines);
+    if (complaints.left_out)
+        buf_add_printf(lines, "%s%sand %zu more\n", config->file ? config->file : "",
+                       config->file ? ": " : "", complaints.left_out);
     complaints_release(&complaints);
     return ok;
 }

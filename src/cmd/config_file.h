@@ -14,15 +14,35 @@
 #include "base/buf.h"
 #include "engine/config.h"
 
-/* Not checked yet: flags may still change it. "-" is standard input. */
+/* Files larger than this are no configuration. */
+#define CONFIG_MAX_FILE ((size_t)32 << 20)
+
+/* What a path means: a file, or FILE#KEY for one configuration of a ConfigMap in it. */
+struct config_text {
+    const char *file;  /* "-": standard input */
+    const char *shown; /* the same in messages */
+    struct str key, text;
+};
+
+/* Splits a path; a file whose name has a # is that file. The text is not read. */
+struct config_text config_path_split(const char *path, struct arena *a);
+/* "-" is standard input. Errors read as upstream's, "open FILE: no such file or directory". */
+int config_text_read(const char *path, struct arena *a, struct config_text *ret_text,
+                     struct err *reterr) MUST_CHECK;
+/* As config_parse; errors read "FILE:LINE: what". */
+int config_text_parse(const struct config_text *text, struct arena *a,
+                      struct scheduler_config *ret_config, struct err *reterr) MUST_CHECK;
+/* The same with defaults filled in, not checked yet: flags may still change it. */
+int config_text_load(const struct config_text *text, struct arena *a,
+                     struct scheduler_config *ret_config, struct err *reterr) MUST_CHECK;
+/* Reads and loads. */
 int config_file_load(const char *path, struct arena *a, struct scheduler_config *ret_config,
                      struct err *reterr) MUST_CHECK;
 
-/* The same of a text that is from there. */
-int config_text_load(const char *path, struct str text, struct arena *a,
-                     struct scheduler_config *ret_config, struct err *reterr) MUST_CHECK;
-
-/* Appends all that is wrong with it, a line each; false where there is something. */
+/*
+ * Appends all that is wrong with it, a line each in the order of the file, and a line that tells
+ * how many more there are; false where there is something.
+ */
 bool config_file_check(const struct scheduler_config *config, const struct registry *registry,
                        const struct features *features, struct buf *lines);
 

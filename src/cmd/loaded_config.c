@@ -69,7 +69,7 @@ size_t loaded_config_files(const struct scheduler_options *o,
     if (strcmp(o->config_file, "-") == 0 || from_map)
         return 0;
     if (*o->config_file)
-        ret_paths[n++] = o->config_file;
+        ret_paths[n++] = o->config_path;
     if (*flags->policy_config_file)
         ret_paths[n++] = flags->policy_config_file;
     for (size_t i = 0; i < n; i++)

@@ -11,7 +11,7 @@ static void help(FILE *out)
         if (commands[i].help)
             fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].help);
     fputs("\n`berth COMMAND --help` tells more. `berth --version` prints the version.\n"
-          "A link named kube-scheduler runs `berth scheduler`.\n",
+          "Under any other name than berth, with flags only, the program is the scheduler.\n",
           out);
 }
 
@@ -29,11 +29,22 @@ static int help_on(char *name)
     return command->run(2, (char *[]){name, flag, NULL});
 }
 
+/*
+ * A copy or link of another name is a scheduler as guides build one: all that it takes is flags.
+ * Commands work under any name but kube-scheduler, which has none.
+ */
+static bool is_scheduler(int argc, char **argv)
+{
+    const char *name = argc > 0 ? cmd_program_name(argv[0]) : "berth";
+    if (strcmp(name, "kube-scheduler") == 0)
+        return true;
+    return strcmp(name, "berth") != 0 && (argc < 2 || argv[1][0] == '-');
+}
+
 int main(int argc, char **argv)
 {
-    const char *slash = strrchr(argv[0], '/');
-    if (strcmp(slash ? slash + 1 : argv[0], "kube-scheduler") == 0)
-        return cmd_scheduler(argc, argv);
+    if (is_scheduler(argc, argv))
+        return cmd_kube_scheduler(argc, argv);
     if (argc < 2) {
         help(stderr);
         return EXIT_USAGE;

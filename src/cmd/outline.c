@@ -12,7 +12,8 @@ static const struct {
 } word_rows[] = {
     {"simulate", "validate", "strict warn ignore"},
     {"bench", "output", "table json"},
-    {"simulate", "output", "table json"},
+    {"simulate", "output", "table wide json"},
+    {"explain", "output", "table wide json"},
     {"config", "output", "yaml json text"},
     {"scheduler", "kube-api-content-type", "application/vnd.kubernetes.protobuf application/json"},
     {"scheduler", "leader-elect-resource-lock", "leases"},

@@ -39,18 +39,23 @@ struct scheduler {
 
 /* --- configuration ---------------------------------------------------------------------------- */
 
-/* As upstream says it: all that is wrong in one line, which may be a long one. */
-static void tell_as_upstream(const struct scheduler *s)
+/*
+ * As upstream says it: what is wrong in one line, which may be a long one. In front of it the lines
+ * that `berth config validate` prints.
+ */
+static void tell_as_upstream(const struct scheduler *s, const struct buf *lines)
 {
-    struct complaints complaints = {0};
-    struct buf text = BUF_INIT;
+    struct str rest = buf_str(lines), line;
+    struct buf text = BUF_INIT, why = BUF_INIT;
+    while (rest.n && str_split(&rest, '\n', &line))
+        log_error("Problem in the configuration", KV_STR("problem", line));
     if (s->config->file)
         buf_add_printf(&text, "%s: ", s->config->file);
-    config_complain(s->config, &s->registry, &s->features, &complaints);
-    complaints_write(&complaints, &text);
+    (void)config_check_text(s->config, &s->registry, &s->features, &why);
+    buf_add_str(&text, buf_str(&why));
     scheduler_fail(s->options, buf_cstr(&text));
     buf_release(&text);
-    complaints_release(&complaints);
+    buf_release(&why);
 }
 
 static bool config_is_good(const struct scheduler *s)
@@ -58,7 +63,7 @@ static bool config_is_good(const struct scheduler *s)
     struct buf lines = BUF_INIT;
     bool good = config_file_check(s->config, &s->registry, &s->features, &lines);
     if (!good && s->options->as_upstream)
-        tell_as_upstream(s);
+        tell_as_upstream(s, &lines);
     else
         config_file_tell(&lines);
     buf_release(&lines);
@@ -82,7 +87,8 @@ static int show_config(const struct scheduler *s, struct err *reterr)
 {
     int r = 0;
     struct buf text = BUF_INIT;
-    config_write(s->config, &s->registry, &s->features, &text);
+    if (log_on(2) || *s->options->write_config_to)
+        config_write(s->config, &s->registry, &s->features, &text);
     log_info(2, "Using component config", KV_STR("config", buf_str(&text)));
     if (*s->options->write_config_to)
         r = write_config(s, buf_str(&text), reterr);

@@ -2,6 +2,7 @@
 /* berth scheduler: its command line, with the manners of kube-scheduler's. */
 #include "base/log.h"
 #include "cmd/cmd.h"
+#include "cmd/config_file.h"
 #include "cmd/scheduler.h"
 #include "cmd/scheduler_logging.h"
 #include "engine/complaints.h"
@@ -11,8 +12,8 @@ static const char usage[] =
     "kube-scheduler does. Talks to the API server of a kubeconfig or, inside a\n"
     "cluster, to that cluster's.\n"
     "\nExamples:\n"
-    "  berth scheduler --kubeconfig ~/.kube/config\n"
-    "  berth scheduler --config /etc/kubernetes/scheduler-config.yaml\n\n";
+    "  %s --kubeconfig ~/.kube/config\n"
+    "  %s --config /etc/kubernetes/scheduler-config.yaml\n\n";
 
 int scheduler_fail(const struct scheduler_options *o, const char *why)
 {
@@ -27,8 +28,9 @@ static void write_usage(const struct scheduler_options *o, bool with_text, struc
 {
     struct scheduler_options defaults;
     scheduler_options_init(&defaults);
-    buf_add_printf(out, "%sUsage:\n  %s [flags]\n", with_text ? usage : "",
-                   o->as_upstream ? "kube-scheduler" : "berth scheduler");
+    if (with_text)
+        buf_add_printf(out, usage, o->program, o->program);
+    buf_add_printf(out, "Usage:\n  %s [flags]\n", o->program);
     flags_help(defaults.flags, defaults.n_flags, cmd_columns(), out);
     scheduler_options_release(&defaults);
 }
@@ -57,7 +59,6 @@ static int fail_usage(const struct scheduler_options *o, const struct err *err)
 static int fail_arguments(const struct scheduler_options *o, char **arguments, int n)
 {
     struct buf list = BUF_INIT;
-    const char *name = o->as_upstream ? "kube-scheduler" : "berth scheduler";
     bool any = false;
     for (int i = 0; i < n; i++) {
         any |= *arguments[i] != '\0';
@@ -67,11 +68,11 @@ static int fail_arguments(const struct scheduler_options *o, char **arguments, i
     }
     int code = EXIT_DONE;
     if (any && o->as_upstream) {
-        fprintf(stderr, "Error: \"%s\" does not take any arguments, got [%s]\n", name,
+        fprintf(stderr, "Error: \"%s\" does not take any arguments, got [%s]\n", o->program,
                 buf_cstr(&list));
         code = EXIT_FAILED;
     } else if (any) {
-        code = cmd_fail(EXIT_USAGE, "\"%s\" does not take any arguments, got [%s]", name,
+        code = cmd_fail(EXIT_USAGE, "\"%s\" does not take any arguments, got [%s]", o->program,
                         buf_cstr(&list));
     }
     buf_release(&list);
@@ -150,6 +151,7 @@ static int run_options(struct scheduler_options *o, int argc, char **argv)
     int code = fail_arguments(o, argv + 1, n);
     if (code != EXIT_DONE)
         return code;
+    o->config_path = config_path_split(o->config_file, &o->arena).file;
     if (scheduler_options_features(o, &features, &err) < 0)
         return scheduler_fail(o, err.msg);
     if (print_version(o))
@@ -163,15 +165,25 @@ static int run_options(struct scheduler_options *o, int argc, char **argv)
     return code == EXIT_DONE ? scheduler_run(o, &features) : code;
 }
 
-int cmd_scheduler(int argc, char **argv)
+static int run_as(const char *program, bool as_upstream, int argc, char **argv)
 {
     struct scheduler_options options;
-    const char *slash = strrchr(argv[0], '/');
     scheduler_options_init(&options);
-    options.as_upstream = strcmp(slash ? slash + 1 : argv[0], "kube-scheduler") == 0;
+    options.as_upstream = as_upstream;
+    options.program = program;
     int code = run_options(&options, argc, argv);
     scheduler_options_release(&options);
     return code;
+}
+
+int cmd_scheduler(int argc, char **argv)
+{
+    return run_as("berth scheduler", false, argc, argv);
+}
+
+int cmd_kube_scheduler(int argc, char **argv)
+{
+    return run_as(cmd_program_name(argv[0]), true, argc, argv);
 }
 
 void cmd_scheduler_flags(cmd_flags_fn *fn, void *ctx)

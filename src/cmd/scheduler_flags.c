@@ -79,8 +79,9 @@ static const struct row rows[] = {
 
     {"Authentication", "authentication-kubeconfig", 0, FLAG_STR, AT(authentication.kubeconfig),
      NULL,
-     "kubeconfig of a server that answers TokenReviews. Without one every bearer of a token is "
-     "anonymous, and no client CA is looked up.",
+     "kubeconfig of a server that answers TokenReviews and has the client CA. Without this flag "
+     "and "
+     "--authorization-kubeconfig it is the one that the scheduler itself uses.",
      NULL},
     {NULL, "authentication-skip-lookup", 0, FLAG_BOOL, AT(authentication.skip_lookup), NULL,
      "Do not look in the cluster for authentication settings that flags leave out.", NULL},
@@ -112,8 +113,8 @@ static const struct row rows[] = {
      AT(authorization.always_allow_paths), NULL,
      "Paths that everybody may see without anybody being asked.", NULL},
     {NULL, "authorization-kubeconfig", 0, FLAG_STR, AT(authorization.kubeconfig), NULL,
-     "kubeconfig of a server that answers SubjectAccessReviews. Without one everything is "
-     "forbidden but what is always allowed.",
+     "kubeconfig of a server that answers SubjectAccessReviews. Without this flag and "
+     "--authentication-kubeconfig it is the one that the scheduler itself uses.",
      NULL},
     {NULL, "authorization-webhook-cache-authorized-ttl", 0, FLAG_DURATION,
      AT(authorization.authorized_ttl), NULL, "How long a yes holds.", NULL},

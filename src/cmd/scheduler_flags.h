@@ -115,7 +115,10 @@ enum scheduler_custom {
 
 struct scheduler_options {
     struct arena arena;
-    bool as_upstream; /* run under the name of kube-scheduler: it fails as that does */
+    bool
+        as_upstream; /* the program is the scheduler, as kube-scheduler is: it fails as that does */
+    const char *program;     /* its name, for usage: "berth scheduler" */
+    const char *config_path; /* the file of config_file, which may say FILE#KEY; NULL: none */
     const char *config_file, *master, *write_config_to, *explain_file;
     struct secure_serving_flags serving;
     struct authentication_flags authentication;

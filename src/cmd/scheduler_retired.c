@@ -89,7 +89,8 @@ static int fetch_policy(const struct scheduler_options *o, const struct schedule
 static int load_policy(const char *path, struct str text, struct arena *a,
                        struct scheduler_config *ret_policy, struct err *reterr)
 {
-    int r = config_text_load(path, text, a, ret_policy, reterr);
+    struct config_text t = {.file = path, .shown = path, .key = STR(""), .text = text};
+    int r = config_text_load(&t, a, ret_policy, reterr);
     if (r == 0 && !str_is(ret_policy->version, "v1"))
         r = err_set(reterr, -EINVAL, "%s: expected kind: Policy of apiVersion: v1, got %.*s", path,
                     STR_ARG(ret_policy->version));
@@ -110,6 +111,7 @@ static int take_policy(const struct scheduler_options *o, const char *path, stru
     config->profiles.n = policy.profiles.n;
     config->extenders.v = policy.extenders.v;
     config->extenders.n = policy.extenders.n;
+    config_take_problems(config, &policy, a);
     config->file = *o->config_file ? NULL : policy.file;
     config->source = *o->config_file ? NULL : policy.source;
     return 0;
@@ -149,7 +151,7 @@ static void add_args(struct profile_config *profile, struct str plugin, struct s
     struct plugin_args *v = arena_array(a, struct plugin_args, n + 1);
     if (n)
         memcpy(v, profile->plugin_config.v, n * sizeof(*v));
-    v[n] = (struct plugin_args){plugin, args};
+    v[n] = (struct plugin_args){.name = plugin, .args = args};
     profile->plugin_config.v = v;
     profile->plugin_config.n = n + 1;
 }

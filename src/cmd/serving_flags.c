@@ -20,15 +20,19 @@ struct scheduler_serving {
 
 /* --- whom to ask ------------------------------------------------------------------------------ */
 
-/* A kubeconfig that is given must be good; without one, whoever runs in a pod asks its cluster. */
+static bool in_cluster(void)
+{
+    return getenv("KUBERNETES_SERVICE_HOST") && getenv("KUBERNETES_SERVICE_PORT");
+}
+
+/* A kubeconfig that is given must be good; without one, a pod uses its service account. */
 static int load_kube(const char *path, const char *what, struct kube_config *config, bool *ret_has,
                      struct err *reterr)
 {
     struct kube_config_options options = {
         .kubeconfig = path, .qps = REVIEW_QPS, .burst = REVIEW_BURST};
-    bool in_cluster = getenv("KUBERNETES_SERVICE_HOST") && getenv("KUBERNETES_SERVICE_PORT");
     struct err err;
-    if (!*path && !in_cluster)
+    if (!*path && !in_cluster())
         return 0;
     int r = kube_config_load(config, &options, &err);
     if (r == 0) {
@@ -39,6 +43,46 @@ static int load_kube(const char *path, const char *what, struct kube_config *con
         return err_set(reterr, r, "failed to get delegated %s kubeconfig: %s", what, err.msg);
     log_warning("The pod's own kubeconfig could not be read", KV_CSTR("for", what), KV_ERR(&err));
     return 0;
+}
+
+/* The connection that the scheduler itself uses, for reviews. */
+static int load_own(const struct serving_parts *p, struct kube_config *config, bool *ret_has,
+                    struct err *reterr)
+{
+    const char *master = p->options->master;
+    char *path = str_dup(p->config->client_connection.kubeconfig);
+    struct kube_config_options options = {
+        .kubeconfig = path, .master = master, .qps = REVIEW_QPS, .burst = REVIEW_BURST};
+    /* --master alone comes without credentials: nobody answers reviews then. */
+    bool has = *path || !master || !*master;
+    int r = has ? kube_config_load(config, &options, reterr) : 0;
+    free(path);
+    if (r < 0 || !has)
+        return r;
+    /* Reviews contain the tokens of users: they are not sent in clear text. */
+    if (config->tls)
+        *ret_has = true;
+    else
+        kube_config_release(config);
+    return 0;
+}
+
+/*
+ * Upstream's rules, and one more: where neither flag is given and the scheduler does not run in a
+ * pod, upstream asks nobody and refuses everything but health checks. berth asks the API server
+ * that it schedules for.
+ */
+static int load_kubes(struct scheduler_serving *s, struct err *reterr)
+{
+    const struct scheduler_options *o = s->parts.options;
+    const char *authn = o->authentication.kubeconfig, *authz = o->authorization.kubeconfig;
+    if (!*authn && !*authz && !in_cluster()) {
+        int r = load_own(&s->parts, &s->authn_kube, &s->has_authn_kube, reterr);
+        return r < 0 ? r : load_own(&s->parts, &s->authz_kube, &s->has_authz_kube, reterr);
+    }
+    int r = load_kube(authn, "authentication", &s->authn_kube, &s->has_authn_kube, reterr);
+    return r < 0 ? r
+                 : load_kube(authz, "authorization", &s->authz_kube, &s->has_authz_kube, reterr);
 }
 
 static authn_names names_of(const struct flag_strings *flag)
@@ -188,11 +232,7 @@ int scheduler_serving_new(struct loop *loop, const struct serving_parts *parts,
     arena_init(&s->arena, 0);
     s->flags = arena_array(&s->arena, struct serving_flag, o->n_flags);
     flags_each(o->flags, o->n_flags, on_flag, s);
-    int r = load_kube(o->authentication.kubeconfig, "authentication", &s->authn_kube,
-                      &s->has_authn_kube, reterr);
-    if (r == 0)
-        r = load_kube(o->authorization.kubeconfig, "authorization", &s->authz_kube,
-                      &s->has_authz_kube, reterr);
+    int r = load_kubes(s, reterr);
     if (r == 0 && !s->has_authz_kube)
         log_plain_warning("No authorization-kubeconfig provided, so SubjectAccessReview of "
                           "authorization tokens won't work.");

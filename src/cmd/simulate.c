@@ -3,6 +3,7 @@
 #include "api/pod.h"
 #include "cmd/cmd.h"
 #include "cmd/config_file.h"
+#include "cmd/explain_output.h"
 #include "cmd/flags.h"
 #include "cmd/out_of_tree.h"
 #include "cmd/simulate_input.h"
@@ -14,8 +15,8 @@
 typedef VEC(const char *) file_list;
 
 struct simulate {
-    const char *config_file, *output;
-    int64_t seed, attempts;
+    const char *config_file, *output, *pod;
+    int64_t seed, attempts, nodes;
     bool explain, survey, help, recursive, fail_on_pending;
     enum scenario_validation validation;
     struct features features;
@@ -25,7 +26,7 @@ struct simulate {
     struct scenario *stages; /* what is there, and what --then changes */
     size_t n_stages;
     struct flag_custom gates_flag, files_flag, then_flag, validate_flag;
-    struct flag flags[13];
+    struct flag flags[15];
 };
 
 static const char usage[] =
@@ -42,13 +43,15 @@ static const char usage[] =
     "\nWhat --then names happens after the pods of the files before it have been\n"
     "tried. Its documents are objects, or watch events: {type: ADDED, MODIFIED or\n"
     "DELETED, object: ...}.\n"
-    "\nWith --explain it prints every attempt instead, one JSON object a line: the\n"
-    "verdict of which plugin on which node and why, and all scores.\n"
+    "\nWith --explain it first prints why: for each attempt to schedule a pod the nodes\n"
+    "that a plugin refused, with the reason, and the scores of the others. -o json\n"
+    "prints attempts alone, one JSON object per line.\n"
     "\nExit status: 0 done, 1 the input is not valid, 2 a wrong command line, 3 with\n"
     "--fail-on-pending: at least one pod has no node.\n"
     "\nExamples:\n"
     "  berth simulate examples/scenario.yaml\n"
     "  berth simulate --fail-on-pending -R -f manifests/\n"
+    "  berth simulate --explain --pod default/too-big examples/scenario.yaml\n"
     "  kubectl get nodes,pods -A -o yaml | berth simulate -\n";
 
 /* All attempts of a scenario of thousands of pods and nodes; a running scheduler keeps fewer. */
@@ -245,13 +248,15 @@ static void print_json(const struct simulate *s, const struct sim *sim)
     arena_release(&a);
 }
 
-static void print_explanations(const struct sim *sim)
+/* Returns whether it printed one. */
+static bool print_explanations(const struct simulate *s, const struct sim *sim)
 {
-    struct buf out = BUF_INIT;
-    engine_explain(sim->engine, STR(""), STR(""), &out);
-    if (out.n)
-        fwrite(out.p, 1, out.n, stdout);
-    buf_release(&out);
+    struct explain_output out;
+    struct str namespace, name;
+    explain_split_pod(str_of(s->pod), STR("default"), &namespace, &name);
+    explain_output_init(&out, explain_format_of(s->output), (size_t)s->nodes);
+    engine_explain_each(sim->engine, namespace, name, explain_output_reader(&out));
+    return explain_output_end(&out) > 0;
 }
 
 static void play(const struct simulate *s, struct sim *sim)
@@ -260,6 +265,23 @@ static void play(const struct simulate *s, struct sim *sim)
         sim_load(sim, &s->stages[i]);
         sim_run(sim);
     }
+}
+
+/* What --pod explains stands alone: the table of all pods is for those that were not tried. */
+static void print_result(const struct simulate *s, const struct sim *sim)
+{
+    bool json = strcmp(s->output, "json") == 0;
+    bool explained = s->explain && print_explanations(s, sim);
+    if (*s->pod && !explained)
+        fprintf(stderr, "berth: --pod: no attempt to schedule \"%s\"\n", s->pod);
+    if (s->explain && (json || (*s->pod && explained)))
+        return;
+    if (explained)
+        putchar('\n');
+    if (json)
+        print_json(s, sim);
+    else
+        print_table(s, sim);
 }
 
 static bool all_placed(const struct sim *sim)
@@ -295,12 +317,7 @@ static int run(struct simulate *s)
     if (!good)
         return EXIT_FAILED;
     play(s, sim);
-    if (s->explain)
-        print_explanations(sim);
-    else if (strcmp(s->output, "json") == 0)
-        print_json(s, sim);
-    else
-        print_table(s, sim);
+    print_result(s, sim);
     bool pending = s->fail_on_pending && !all_placed(sim);
     sim_free(sim);
     return pending ? EXIT_PENDING : EXIT_DONE;
@@ -331,7 +348,12 @@ static int run_stages(struct simulate *s)
 
 static void init(struct simulate *s)
 {
-    *s = (struct simulate){.config_file = "", .output = "table", .seed = 1, .attempts = 3};
+    *s = (struct simulate){.config_file = "",
+                           .output = "table",
+                           .pod = "",
+                           .seed = 1,
+                           .attempts = 3,
+                           .nodes = EXPLAIN_TABLE_NODES};
     features_default(&s->features);
     s->gates_flag = flag_features(&s->features);
     s->files_flag = (struct flag_custom){.to = &s->files, .set = add_file};
@@ -353,9 +375,12 @@ static void init(struct simulate *s)
          "exit with 3 where a pod is left without a node", false, NULL},
         {NULL, "then", '\0', FLAG_CUSTOM, &s->then_flag, "FILE",
          "what happens afterwards; may be given several times", false, NULL},
-        {NULL, "output", 'o', FLAG_STR, &s->output, "FORMAT", "table or json", false, NULL},
+        {NULL, "output", 'o', FLAG_STR, &s->output, "FORMAT", EXPLAIN_FORMATS, false, NULL},
         {NULL, "explain", '\0', FLAG_BOOL, &s->explain, NULL,
          "print why: every attempt with its verdicts and scores", false, NULL},
+        {NULL, "pod", '\0', FLAG_STR, &s->pod, "NAMESPACE/NAME", "explain this pod only", false,
+         NULL},
+        {NULL, "nodes", '\0', FLAG_INT, &s->nodes, "N", EXPLAIN_NODES_HELP, false, NULL},
         {NULL, "survey", '\0', FLAG_BOOL, &s->survey, NULL,
          "explain more: what every filter says of every node, not only the first that refuses",
          false, NULL},
@@ -379,11 +404,13 @@ static int parse_and_run(struct simulate *s, int argc, char **argv)
         return cmd_fail(EXIT_USAGE, "%s; see `berth simulate --help`", err.msg);
     if (s->help)
         return cmd_help(usage, s->flags, ARRAY_LEN(s->flags));
-    if (strcmp(s->output, "table") != 0 && strcmp(s->output, "json") != 0)
-        return cmd_fail(EXIT_USAGE, "--output: \"%s\" is neither table nor json", s->output);
+    if (explain_format_of(s->output) == EXPLAIN_FORMAT_NONE)
+        return cmd_fail(EXIT_USAGE, "--output: \"%s\" is not one of " EXPLAIN_FORMATS, s->output);
+    if (s->nodes < 0)
+        return cmd_fail(EXIT_USAGE, "--nodes: must not be negative");
     if (s->attempts < 1 || s->attempts > UINT32_MAX)
         return cmd_fail(EXIT_USAGE, "--attempts: must be at least 1");
-    s->explain |= s->survey;
+    s->explain |= s->survey || *s->pod;
     for (int i = 1; i <= n; i++)
         vec_push(&s->files, argv[i]);
     if (s->files.n == 0)

@@ -19,6 +19,11 @@ struct json_member **json_sorted_members(const struct json_value *v);
 /* Leaves the last value of every key. With refuse: gives the first second one, or NULL. */
 const struct json_member *json_drop_duplicates(struct json_value *v, bool refuse);
 
+/* Calls fn for every member whose key an earlier one has, key by key. */
+typedef void json_duplicate_fn(void *ctx, const struct json_member *first,
+                               const struct json_member *again);
+void json_each_duplicate(const struct json_value *v, json_duplicate_fn *fn, void *ctx);
+
 /* Appends the shortest number that reads back as value. */
 void json_write_double(struct buf *out, double value);
 

@@ -46,6 +46,17 @@ static bool has_duplicates(const struct json_value *v)
     return found;
 }
 
+void json_each_duplicate(const struct json_value *v, json_duplicate_fn *fn, void *ctx)
+{
+    if (!has_duplicates(v))
+        return;
+    struct json_member **sorted = json_sorted_members(v);
+    for (size_t i = 0, k; i < v->n_members; i = k)
+        for (k = i + 1; k < v->n_members && str_eq(sorted[i]->key, sorted[k]->key); k++)
+            fn(ctx, sorted[i], sorted[k]);
+    free(sorted);
+}
+
 const struct json_member *json_drop_duplicates(struct json_value *v, bool refuse)
 {
     if (!has_duplicates(v))

@@ -15,8 +15,11 @@
 enum json_kind { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
 struct json_value {
-    enum json_kind kind;
-    uint32_t line; /* 1-based, where it stood in the source; 0: unknown */
+    enum json_kind kind : 8;
+    bool literal : 1; /* a string that YAML had in a block (|): its lines are those of the source,
+                         and the first is the one after `line` */
+    uint32_t line;    /* 1-based, where it stood in the source; of an object or array that YAML has
+                         under a key, where the key stood; 0: unknown */
     union {
         bool boolean;
         struct str text; /* string content; number as written */

@@ -25,6 +25,8 @@ struct anchor {
 struct loader {
     yaml_parser_t parser;
     unsigned flags;
+    yaml_twice_fn *on_twice; /* NULL: the flags say what becomes of keys that come again */
+    void *ctx;
     struct arena *a;
     VEC(struct anchor) anchors; /* of this document */
     size_t nodes;
@@ -170,6 +172,7 @@ static bool load_scalar(struct loader *l, const yaml_event_t *e, struct json_val
     default:
         out->kind = JSON_STRING;
         out->text = decode_dup(l->a, text);
+        out->literal = e->data.scalar.style == YAML_LITERAL_SCALAR_STYLE;
         return true;
     }
 }
@@ -222,6 +225,7 @@ static bool load_alias(struct loader *l, const yaml_event_t *e, int depth, struc
         return fail(l, e->start_mark, "nested too deeply");
     *out = anchor->value;
     out->line = line_of(l, e->start_mark);
+    out->literal = false;
     l->height = anchor->height;
     return count_nodes(l, e, anchor->nodes);
 }
@@ -374,6 +378,12 @@ static bool gather_mapping(struct loader *l, int depth, struct gather *g)
     return true;
 }
 
+static void tell_twice(void *ctx, const struct json_member *first, const struct json_member *again)
+{
+    struct loader *l = ctx;
+    l->on_twice(l->ctx, again->key, first->value.line, again->value.line);
+}
+
 static bool load_mapping(struct loader *l, yaml_mark_t mark, int depth, struct json_value *out)
 {
     struct gather g;
@@ -387,6 +397,8 @@ static bool load_mapping(struct loader *l, yaml_mark_t mark, int depth, struct j
     out->members = gather_end(&g, l->a, _Alignof(struct json_member));
     if (l->flags & JSON_KEEP_DUPLICATES)
         return true;
+    if (l->on_twice)
+        json_each_duplicate(out, tell_twice, l);
     const struct json_member *twice = json_drop_duplicates(out, l->flags & JSON_STRICT);
     if (!twice)
         return true;
@@ -440,25 +452,37 @@ static bool load_stream(struct loader *l, struct gather *g)
     }
 }
 
+static int parse(struct loader *l, struct str text, struct json_value **ret_docs, size_t *ret_n)
+{
+    if (!yaml_parser_initialize(&l->parser))
+        return err_set(l->reterr, -ENOMEM, "out of memory");
+    const char *bytes = text.n ? text.p : "";
+    yaml_parser_set_input_string(&l->parser, (const unsigned char *)bytes, text.n);
+    scratch_init(&l->scratch);
+    struct gather g;
+    gather_begin(&g, &l->scratch, sizeof(struct json_value));
+    if (load_stream(l, &g)) {
+        *ret_n = g.n;
+        *ret_docs = gather_end(&g, l->a, _Alignof(struct json_value));
+    }
+    scratch_release(&l->scratch);
+    vec_release(&l->anchors);
+    yaml_parser_delete(&l->parser);
+    return l->failed;
+}
+
 int yaml_parse(struct str text, unsigned flags, struct arena *a, struct json_value **ret_docs,
                size_t *ret_n, struct err *reterr)
 {
     struct loader l = {.flags = flags, .a = a, .reterr = reterr};
-    if (!yaml_parser_initialize(&l.parser))
-        return err_set(reterr, -ENOMEM, "out of memory");
-    const char *bytes = text.n ? text.p : "";
-    yaml_parser_set_input_string(&l.parser, (const unsigned char *)bytes, text.n);
-    scratch_init(&l.scratch);
-    struct gather g;
-    gather_begin(&g, &l.scratch, sizeof(struct json_value));
-    if (load_stream(&l, &g)) {
-        *ret_n = g.n;
-        *ret_docs = gather_end(&g, a, _Alignof(struct json_value));
-    }
-    scratch_release(&l.scratch);
-    vec_release(&l.anchors);
-    yaml_parser_delete(&l.parser);
-    return l.failed;
+    return parse(&l, text, ret_docs, ret_n);
+}
+
+int yaml_parse_twice(struct str text, yaml_twice_fn *on_twice, void *ctx, struct arena *a,
+                     struct json_value **ret_docs, size_t *ret_n, struct err *reterr)
+{
+    struct loader l = {.on_twice = on_twice, .ctx = ctx, .a = a, .reterr = reterr};
+    return parse(&l, text, ret_docs, ret_n);
 }
 
 /* --- streams ---------------------------------------------------------------------------------- */

@@ -27,6 +27,14 @@
 int yaml_parse(struct str text, unsigned flags, struct arena *a, struct json_value **ret_docs,
                size_t *ret_n, struct err *reterr) MUST_CHECK;
 
+/*
+ * The same for who wants to know of every key that a mapping has twice, and not only of the first:
+ * the last value counts then.
+ */
+typedef void yaml_twice_fn(void *ctx, struct str key, uint32_t first_line, uint32_t line);
+int yaml_parse_twice(struct str text, yaml_twice_fn *on_twice, void *ctx, struct arena *a,
+                     struct json_value **ret_docs, size_t *ret_n, struct err *reterr) MUST_CHECK;
+
 /* Appends a tree as YAML in the form of sigs.k8s.io/yaml: keys sorted, two spaces. */
 void yaml_write(const struct json_value *v, struct buf *out);
 

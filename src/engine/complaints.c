@@ -3,17 +3,81 @@
 
 #include "api/selector_fault.h"
 
+/* The part of a complaint in front of what is wrong. */
+static struct str path_of(struct str text)
+{
+    return str_slice(text, 0, str_find(text, ':'));
+}
+
+static bool is_covered(const struct complaints *c, struct str text)
+{
+    struct str path = path_of(text);
+    for (size_t i = 0; i < c->covers.n; i++) {
+        struct str cover = str_of(c->covers.v[i]);
+        if (str_eq(text, cover))
+            return true;
+        if (str_starts(path, cover) &&
+            (path.n == cover.n || path.p[cover.n] == '.' || path.p[cover.n] == '['))
+            return true;
+    }
+    return false;
+}
+
+/* n: how many it stands for. */
+static void keep(struct complaints *c, struct complaint complaint, size_t n)
+{
+    c->n += n;
+    if (complaints_full(c)) {
+        c->left_out += n;
+        free(complaint.text);
+        free(complaint.hint);
+    } else {
+        vec_push(&c->v, complaint);
+    }
+}
+
 void complaints_add(struct complaints *c, const char *fmt, ...)
 {
     struct buf text = BUF_INIT;
     va_list ap;
+    if (complaints_full(c)) {
+        keep(c, (struct complaint){0}, 1);
+        return;
+    }
     if (c->prefix)
         buf_add_cstr(&text, c->prefix);
     va_start(ap, fmt);
     buf_add_vprintf(&text, fmt, ap);
     va_end(ap);
-    vec_push(&c->v, buf_take(&text));
-    c->n++;
+    if (is_covered(c, buf_str(&text)))
+        buf_release(&text);
+    else
+        keep(c, (struct complaint){.text = buf_take(&text)}, 1);
+}
+
+void complaints_add_at(struct complaints *c, const char *file, uint32_t line, struct str text,
+                       struct str hint)
+{
+    keep(c,
+         (struct complaint){.text = str_dup(text),
+                            .hint = hint.n ? str_dup(hint) : NULL,
+                            .file = file,
+                            .line = line},
+         1);
+}
+
+void complaints_cover(struct complaints *c, struct str path)
+{
+    if (path.n && c->covers.n < COMPLAINTS_MAX)
+        vec_push(&c->covers, str_dup(path));
+}
+
+bool complaints_has_field(const struct complaints *c, struct str path)
+{
+    for (size_t i = 0; i < c->v.n; i++)
+        if (str_eq(path_of(str_of(c->v.v[i].text)), path))
+            return true;
+    return false;
 }
 
 bool complaints_check_name(struct complaints *c, struct str name, const char *fmt, ...)
@@ -37,14 +101,14 @@ bool complaints_check_name(struct complaints *c, struct str name, const char *fm
 
 void complaints_add_all(struct complaints *c, struct str text, size_t n)
 {
-    vec_push(&c->v, str_dup(text));
-    c->n += n;
+    if (!is_covered(c, text))
+        keep(c, (struct complaint){.text = str_dup(text)}, n);
 }
 
 static bool is_repeated(const struct complaints *c, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (strcmp(c->v.v[k], c->v.v[i]) == 0)
+        if (strcmp(c->v.v[k].text, c->v.v[i].text) == 0)
             return true;
     return false;
 }
@@ -56,8 +120,10 @@ void complaints_write(const struct complaints *c, struct buf *out)
         if (is_repeated(c, i))
             continue;
         buf_add_cstr(out, written++ ? ", " : "");
-        buf_add_cstr(out, c->v.v[i]);
+        buf_add_cstr(out, c->v.v[i].text);
     }
+    if (c->left_out)
+        buf_add_printf(out, ", and %zu more", c->left_out);
     if (c->n - c->v.n + written <= 1)
         return;
     char *all = str_dup((struct str){out->p + start, out->n - start});
@@ -68,8 +134,13 @@ void complaints_write(const struct complaints *c, struct buf *out)
 
 void complaints_release(struct complaints *c)
 {
-    for (size_t i = 0; i < c->v.n; i++)
-        free(c->v.v[i]);
+    for (size_t i = 0; i < c->v.n; i++) {
+        free(c->v.v[i].text);
+        free(c->v.v[i].hint);
+    }
+    for (size_t i = 0; i < c->covers.n; i++)
+        free(c->covers.v[i]);
     vec_release(&c->v);
-    c->n = 0;
+    vec_release(&c->covers);
+    c->n = c->left_out = 0;
 }

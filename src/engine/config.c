@@ -2,9 +2,10 @@
 #include "engine/config.h"
 
 #include "api/scalars.h"
-#include "codec/yaml.h"
-#include "engine/args_kind.h"
+#include "codec/json_problems.h"
+#include "engine/complaints.h"
 #include "engine/config_internal.h"
+#include "engine/config_source.h"
 
 static const struct field plugin_ref_fields[] = {
     F_ALWAYS(struct plugin_ref, name, "name", 0, STR),
@@ -111,18 +112,105 @@ static const struct field scheduler_config_fields[] = {
 const struct type scheduler_config_type =
     TYPE(CONFIG_KIND, struct scheduler_config, scheduler_config_fields);
 
+void config_write_plugins(const struct plugins_config *plugins, struct buf *out)
+{
+    json_encode(&plugins_config_type, plugins, out);
+}
+
+void profile_config_write(const struct profile_config *profile, struct buf *out)
+{
+    json_encode(&profile_config_type, profile, out);
+}
+
+/* --- problems --------------------------------------------------------------------------------- */
+
+/* What is said where the object of this field lacks another one. */
+static struct str missing_field(struct str path, struct str name, struct arena *a)
+{
+    size_t dot = path.n;
+    while (dot > 0 && path.p[dot - 1] != '.')
+        dot--;
+    return arena_printf(a, "%.*s%.*s: Required value", (int)dot, path.p, STR_ARG(name));
+}
+
+void config_problem_add(struct config_problems *p, uint32_t line, struct str path, struct str meant,
+                        const char *fmt, ...)
+{
+    struct buf text = BUF_INIT;
+    va_list ap;
+    if (p->n == COMPLAINTS_MAX) {
+        p->left_out++;
+        return;
+    }
+    if (!p->v)
+        p->v = arena_array(p->a, struct config_problem, COMPLAINTS_MAX);
+    if (path.n)
+        buf_add_printf(&text, "%.*s: ", STR_ARG(path));
+    va_start(ap, fmt);
+    buf_add_vprintf(&text, fmt, ap);
+    va_end(ap);
+    struct config_problem *problem = &p->v[p->n++];
+    *problem = (struct config_problem){.file = p->file,
+                                       .line = line,
+                                       .text = arena_dup(p->a, buf_str(&text)),
+                                       .path = arena_dup(p->a, path)};
+    if (meant.n)
+        problem->missing = missing_field(path, meant, p->a);
+    config_problem_suggest(p, meant);
+    buf_release(&text);
+}
+
+void config_problem_suggest(struct config_problems *p, struct str meant)
+{
+    if (meant.n && p->left_out == 0)
+        p->v[p->n - 1].hint = arena_printf(p->a, " (did you mean %.*s?)", STR_ARG(meant));
+}
+
+void config_take_problems(struct scheduler_config *config, const struct scheduler_config *other,
+                          struct arena *a)
+{
+    struct config_problem *v = arena_array(a, struct config_problem, COMPLAINTS_MAX);
+    size_t n = 0, all = config->problems.n + other->problems.n;
+    for (size_t i = 0; i < all && n < COMPLAINTS_MAX; i++)
+        v[n++] = i < config->problems.n ? config->problems.v[i]
+                                        : other->problems.v[i - config->problems.n];
+    config->problems.v = v;
+    config->problems.n = n;
+    config->problems_left_out += other->problems_left_out + all - n;
+}
+
+static void on_problem(void *ctx, const struct json_problem *problem)
+{
+    config_problem_add(ctx, problem->line, problem->path, problem->suggestion, "%.*s",
+                       STR_ARG(problem->what));
+}
+
+int config_decode(struct json_value *doc, const struct type *type, unsigned flags,
+                  struct config_problems *problems, void *out)
+{
+    struct err err;
+    int r = json_value_decode(doc, type, JSON_STRICT | flags, problems->a, out, &err);
+    if (r == 0 || json_take_problems(doc, type, flags, problems->a, on_problem, problems) == 0)
+        goto done;
+    r = json_value_decode(doc, type, JSON_STRICT | flags, problems->a, out, &err);
+done:
+    if (r < 0)
+        config_problem_add(problems, 0, STR(""), STR(""), "%s", err.msg);
+    return r;
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static int from_v1(struct json_value *doc, struct arena *a, struct scheduler_config *out,
-                   struct err *reterr)
+static int from_v1(struct json_value *doc, struct scheduler_config *out,
+                   struct config_problems *problems)
 {
-    return json_value_decode(doc, &scheduler_config_type, JSON_STRICT, a, out, reterr);
+    return config_decode(doc, &scheduler_config_type, 0, problems, out);
 }
 
 static const struct {
     const char *version, *kind;
-    int (*read)(struct json_value *doc, struct arena *a, struct scheduler_config *out,
-                struct err *reterr);
+    int (*read)(struct json_value *doc, struct scheduler_config *out,
+                struct config_problems *problems);
 } versions[] = {
     {CONFIG_API_VERSION, CONFIG_KIND, from_v1},
     {CONFIG_GROUP "/v1beta3", CONFIG_KIND, config_from_v1beta3},
@@ -131,42 +219,73 @@ static const struct {
     {"v1", "Policy", config_from_policy},
 };
 
-static int read_version(struct json_value *doc, struct arena *a, struct scheduler_config *out,
-                        struct err *reterr)
+/* What a problem that nothing can be read beyond says. */
+static int refuse(const struct config_problems *problems, int r, struct err *reterr)
+{
+    const struct config_problem *last = &problems->v[problems->n - 1];
+    return err_set(reterr, r, "%.*s", STR_ARG(last->text));
+}
+
+static int read_version(struct json_value *doc, struct config_problems *problems,
+                        struct scheduler_config *out, struct err *reterr)
 {
     struct str version = json_get_text(doc, STR("apiVersion")),
                kind = json_get_text(doc, STR("kind"));
     for (size_t i = 0; i < ARRAY_LEN(versions); i++)
         if (str_is(version, versions[i].version) && str_is(kind, versions[i].kind)) {
-            int r = versions[i].read(doc, a, out, reterr);
+            int r = versions[i].read(doc, out, problems);
             out->version = version;
-            return r;
+            out->given_kind = kind;
+            return r < 0 ? refuse(problems, r, reterr) : 0;
         }
     return err_set(reterr, -EINVAL,
-                   "expected apiVersion: " CONFIG_API_VERSION " and kind: " CONFIG_KIND
+                   "line %u: expected apiVersion: " CONFIG_API_VERSION " and kind: " CONFIG_KIND
                    " (v1beta1 to v1beta3, and kind: Policy of v1, are read as well), got "
                    "apiVersion: \"%.*s\" and kind: \"%.*s\"",
-                   STR_ARG(version), STR_ARG(kind));
+                   doc->line, STR_ARG(version), STR_ARG(kind));
+}
+
+static void add_twice(const struct config_source *source, struct config_problems *problems)
+{
+    for (size_t i = 0; i < source->n_twice; i++) {
+        const struct config_twice *twice = &source->twice[i];
+        config_problem_add(problems, twice->line, STR(""), STR(""),
+                           "key \"%.*s\" is already set on line %u",
+                           (int)MIN(twice->key.n, (size_t)80), twice->key.p, twice->first_line);
+    }
+}
+
+int config_parse_key(const char *file, struct str text, struct str key, struct arena *a,
+                     struct scheduler_config *ret, struct err *reterr)
+{
+    struct config_source source;
+    struct config_problems problems = {.a = a, .file = arena_dup(a, str_of(file)).p};
+    struct scheduler_config config = {0};
+    int r = config_source_find(text, key, a, &source, reterr);
+    if (r == 0) {
+        add_twice(&source, &problems);
+        r = read_version(source.doc, &problems, &config, reterr);
+    }
+    if (r < 0)
+        return err_prefix(reterr, r, "%s", file);
+    config.file = problems.file;
+    config.source = source.doc;
+    config.within = source.within;
+    config.unread_line = source.unread_line;
+    config.problems.v = problems.v;
+    config.problems.n = problems.n;
+    config.problems_left_out = problems.left_out;
+    for (size_t i = 0; i < problems.n; i++)
+        if (!problems.v[i].line)
+            problems.v[i].line = config_line(&config, problems.v[i].text);
+    *ret = config;
+    return 0;
 }
 
 int config_parse(const char *file, struct str text, struct arena *a, struct scheduler_config *ret,
                  struct err *reterr)
 {
-    struct json_value *docs;
-    size_t n;
-    struct scheduler_config config = {0};
-    int r = yaml_parse(text, JSON_STRICT, a, &docs, &n, reterr);
-    if (r == 0 && n == 0)
-        r = err_set(reterr, -EINVAL, "the file is empty: expected kind: " CONFIG_KIND);
-    if (r == 0)
-        r = read_version(&docs[0], a, &config, reterr);
-    if (r < 0)
-        return err_prefix(reterr, r, "%s", file);
-    config.file = arena_dup(a, str_of(file)).p;
-    config.source = &docs[0];
-    config.unread_line = n > 1 ? docs[1].line : 0;
-    *ret = config;
-    return 0;
+    return config_parse_key(file, text, STR(""), a, ret, reterr);
 }
 
 int config_load(const char *file, struct str text, struct arena *a, struct scheduler_config *ret,
@@ -199,7 +318,12 @@ static const struct json_value *step(const struct json_value *v, struct str *pat
         end++;
     struct str name = str_slice(*path, 0, end);
     *path = str_slice(*path, end, path->n);
-    return json_get(v, name);
+    const struct json_value *member = json_get(v, name);
+    /* A Policy may write its fields in any case. */
+    for (size_t i = 0; !member && v->kind == JSON_OBJECT && i < v->n_members; i++)
+        if (str_eq_fold(v->members[i].key, name))
+            member = &v->members[i].value;
+    return member;
 }
 
 uint32_t config_line(const struct scheduler_config *config, struct str complaint)

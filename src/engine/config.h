@@ -39,6 +39,8 @@ struct plugins_config {
 struct plugin_args {
     struct str name;
     struct str args; /* JSON text */
+    /* Where a file of an older version has the entry and its arguments; empty: here. */
+    struct str origin, args_origin;
 };
 
 struct profile_config {
@@ -46,6 +48,8 @@ struct profile_config {
     int32_t *percentage_of_nodes_to_score; /* NULL: that of the whole configuration */
     struct plugins_config *plugins;
     LIST(struct plugin_args) plugin_config;
+    const struct plugins_config *given; /* a file's of an older version; NULL: plugins are */
+    bool from_policy;
 };
 
 struct leader_election_config {
@@ -60,12 +64,27 @@ struct client_connection_config {
     int32_t burst;
 };
 
+/* Something that is wrong with the form of a file; what it is about is not in the configuration. */
+struct config_problem {
+    const char *file;
+    uint32_t line;   /* 0: unknown */
+    struct str text; /* "profiles[0].plugin: unknown field" */
+    struct str hint; /* " (did you mean plugins?)", or empty */
+    struct str path; /* of the field; empty: none */
+    /* What would be complained of because this is not the field that it should be; or empty. */
+    struct str missing;
+};
+
 struct scheduler_config {
     const char *file;                /* where it was read from, for messages; NULL: nowhere */
     const struct json_value *source; /* the file's tree, for lines in messages; NULL: none */
+    struct str within;               /* "ConfigMap x, key y" of the file; empty: the file itself */
     uint32_t unread_line;            /* where a second document begins; 0: there is none */
     struct str version;              /* the apiVersion that the file named */
-    struct str kind, api_version;    /* always those of v1 */
+    struct str given_kind;           /* the kind that it named */
+    LIST(struct config_problem) problems; /* the first COMPLAINTS_MAX */
+    size_t problems_left_out;
+    struct str kind, api_version; /* always those of v1 */
     int32_t *parallelism;
     struct leader_election_config leader_election;
     struct client_connection_config client_connection;
@@ -83,19 +102,36 @@ extern const struct type scheduler_config_type;
 void config_default(struct scheduler_config *config, struct arena *a);
 
 /*
- * text: YAML or JSON. Decodes strictly and brings it to v1; fields that the file does not have stay
- * empty. Of several documents the first is read, as upstream does. file: for messages.
+ * text: YAML or JSON. Finds the configuration in it (config_source.h), decodes it strictly and
+ * brings it to v1; fields that the file does not have stay empty. What is wrong with its form is
+ * listed in the configuration and told by those who check it; only what is no configuration at all
+ * is refused. file: for messages.
  */
 int config_parse(const char *file, struct str text, struct arena *a, struct scheduler_config *ret,
                  struct err *reterr) MUST_CHECK;
-/* The same with defaults filled in, not checked: flags may yet change something. */
+/* The same of the configuration under a key of a ConfigMap; an empty key: there is no choice. */
+int config_parse_key(const char *file, struct str text, struct str key, struct arena *a,
+                     struct scheduler_config *ret, struct err *reterr) MUST_CHECK;
+/* As config_parse with defaults filled in, not checked: flags may yet change something. */
 int config_load(const char *file, struct str text, struct arena *a, struct scheduler_config *ret,
                 struct err *reterr) MUST_CHECK;
+/* Adds the problems of another file, from which a part of the configuration was taken. */
+void config_take_problems(struct scheduler_config *config, const struct scheduler_config *other,
+                          struct arena *a);
+/* Fills in what is not set. */
+void config_fill(struct scheduler_config *config, struct arena *a);
 
-/* Its values, and whether all profiles can be made: plugins, their places, their arguments. */
+/*
+ * Its form, its values, and whether all profiles can be made: plugins, their places, their
+ * arguments. Upstream stops where one of these is wrong and names the first plugin only; this says
+ * the same.
+ */
 int config_check(const struct scheduler_config *config, const struct registry *registry,
                  const struct features *features, struct err *reterr) MUST_CHECK;
-/* The same as a list. */
+/* The same with a text of any length; false where something is wrong. */
+bool config_check_text(const struct scheduler_config *config, const struct registry *registry,
+                       const struct features *features, struct buf *out);
+/* All of it as a list. */
 void config_complain(const struct scheduler_config *config, const struct registry *registry,
                      const struct features *features, struct complaints *out);
 /* The line of the file that a complaint ("profiles[0].schedulerName: …") is about; 0: unknown. */
@@ -108,6 +144,8 @@ uint32_t config_line(const struct scheduler_config *config, struct str complaint
  */
 void config_write(const struct scheduler_config *config, const struct registry *registry,
                   const struct features *features, struct buf *out);
+/* Appends a profile as JSON, with nothing but what it says. */
+void profile_config_write(const struct profile_config *profile, struct buf *out);
 /* As v1 without anything that the file did not say; of config_parse. */
 void config_write_given(const struct scheduler_config *config, bool json, struct buf *out);
 

@@ -5,9 +5,9 @@
  * out: the queue's order, preemption, binding, and the guards of fields that pods did not have
  * then.
  */
+#include "base/nearest.h"
 #include "base/vec.h"
 #include "codec/json.h"
-#include "engine/args_kind.h"
 #include "engine/config_internal.h"
 #include "engine/policy_file.h"
 
@@ -90,6 +90,9 @@ enum {
 
 struct conversion {
     struct arena *a;
+    struct config_problems *problems;
+    /* The entries that brought arguments: "predicates[2].argument.labelsPresence" */
+    struct str label_origin, service_origin, ratio_origin;
     bool has_predicate[ARRAY_LEN(predicates)];
     int64_t weight[ARRAY_LEN(priorities)];                          /* 0: not asked for */
     VEC(struct str) present, absent, prefer_present, prefer_absent; /* NodeLabel */
@@ -109,6 +112,12 @@ static size_t find_predicate(struct str name)
     return i;
 }
 
+static void refuse_argument(struct conversion *c, const char *list, size_t at)
+{
+    config_problem_add(c->problems, 0, arena_printf(c->a, "%s[%zu].argument", list, at), STR(""),
+                       "exactly 1 is required");
+}
+
 static size_t find_priority(struct str name)
 {
     size_t i = 0;
@@ -123,45 +132,58 @@ static size_t find_priority(struct str name)
             vec_push(&(vec), (list).v[i_]);      \
     } while (0)
 
-static int take_predicate(struct conversion *c, const struct policy_predicate *p, size_t at,
-                          struct err *reterr)
+static struct str near_predicate(struct str name)
+{
+    struct nearest nearest;
+    nearest_init(&nearest, name);
+    for (size_t i = 0; i < ARRAY_LEN(predicates); i++)
+        nearest_consider(&nearest, str_of(predicates[i].predicate));
+    return nearest_suggestion(&nearest);
+}
+
+static void take_predicate(struct conversion *c, const struct policy_predicate *p, size_t at)
 {
     const struct policy_predicate_argument *arg = p->argument;
-    if (arg && !arg->service_affinity == !arg->labels_presence)
-        return err_set(reterr, -EINVAL, "predicates[%zu].argument: exactly 1 is required", at);
+    if (arg && !arg->service_affinity == !arg->labels_presence) {
+        refuse_argument(c, "predicates", at);
+        return;
+    }
     /* A name of the table decides; the argument is then not looked at. */
     size_t known =
         find_predicate(str_is(p->name, "PodFitsPorts") ? STR("PodFitsHostPorts") : p->name);
     if (known < ARRAY_LEN(predicates)) {
         c->has_predicate[known] = true;
-        return 0;
-    }
-    if (!arg)
-        return err_set(reterr, -EINVAL,
-                       "predicates[%zu].name: predicate type not found for \"%.*s\"", at,
-                       STR_ARG(p->name));
-    if (arg->service_affinity) {
+    } else if (!arg) {
+        config_problem_add(c->problems, 0, arena_printf(c->a, "predicates[%zu].name", at), STR(""),
+                           "predicate type not found for \"%.*s\"", STR_ARG(p->name));
+        config_problem_suggest(c->problems, near_predicate(p->name));
+    } else if (arg->service_affinity) {
         PUSH_ALL(c->affinity, arg->service_affinity->labels);
         c->has_predicate[SERVICE_AFFINITY] = c->has_service_args = true;
+        c->service_origin = arena_printf(c->a, "predicates[%zu].argument.serviceAffinity", at);
     } else {
         if (arg->labels_presence->presence)
             PUSH_ALL(c->present, arg->labels_presence->labels);
         else
             PUSH_ALL(c->absent, arg->labels_presence->labels);
         c->has_predicate[LABEL_PRESENCE] = c->has_label_args = true;
+        c->label_origin = arena_printf(c->a, "predicates[%zu].argument.labelsPresence", at);
     }
-    return 0;
 }
 
 /* Which of the table a priority with an argument is. */
-static size_t take_argument(struct conversion *c, const struct policy_priority_argument *arg)
+static size_t take_argument(struct conversion *c, const struct policy_priority_argument *arg,
+                            size_t at)
 {
+    struct str path = arena_printf(c->a, "priorities[%zu].argument", at);
     if (arg->service_anti_affinity) {
+        c->service_origin = arena_printf(c->a, "%.*s.serviceAntiAffinity", STR_ARG(path));
         vec_push(&c->anti_affinity, arg->service_anti_affinity->label);
         c->has_service_args = true;
         return SERVICE_ANTI_AFFINITY;
     }
     if (arg->label_preference) {
+        c->label_origin = arena_printf(c->a, "%.*s.labelPreference", STR_ARG(path));
         if (arg->label_preference->presence)
             vec_push(&c->prefer_present, arg->label_preference->label);
         else
@@ -170,56 +192,84 @@ static size_t take_argument(struct conversion *c, const struct policy_priority_a
         return NODE_LABEL;
     }
     c->ratio = arg->ratio;
+    c->ratio_origin = arena_printf(c->a, "%.*s.requestedToCapacityRatioArguments", STR_ARG(path));
     return CAPACITY_RATIO;
 }
 
 /* Those with one kind of argument are one plugin: they weigh the same, and a ratio is told once. */
-static int check_custom(struct conversion *c, const struct policy_priority *p, size_t at,
-                        struct err *reterr)
+static bool check_custom(struct conversion *c, const struct policy_priority *p, size_t at)
 {
     const struct policy_priority_argument *arg = p->argument;
     size_t kind = arg->service_anti_affinity ? 0 : arg->label_preference ? 1 : 2;
     const struct policy_priority *before = c->custom[kind];
     c->custom[kind] = p;
-    if (before && arg->ratio)
-        return err_set(reterr, -EINVAL,
-                       "priorities[%zu].argument: priority \"%.*s\" redeclares custom priority "
-                       "\"RequestedToCapacityRatio\", from: \"%.*s\"",
-                       at, STR_ARG(p->name), STR_ARG(before->name));
-    if (before && before->weight != p->weight)
-        return err_set(reterr, -EINVAL,
-                       "priorities[%zu].weight: priority \"%.*s\" has a different weight with "
-                       "\"%.*s\", which is of the same kind",
-                       at, STR_ARG(p->name), STR_ARG(before->name));
-    return 0;
+    if (before && arg->ratio) {
+        config_problem_add(c->problems, 0, arena_printf(c->a, "priorities[%zu].argument", at),
+                           STR(""),
+                           "priority \"%.*s\" redeclares custom priority "
+                           "\"RequestedToCapacityRatio\", from: \"%.*s\"",
+                           STR_ARG(p->name), STR_ARG(before->name));
+        return false;
+    }
+    if (before && before->weight != p->weight) {
+        config_problem_add(c->problems, 0, arena_printf(c->a, "priorities[%zu].weight", at),
+                           STR(""),
+                           "priority \"%.*s\" has a different weight with \"%.*s\", which is of "
+                           "the same kind",
+                           STR_ARG(p->name), STR_ARG(before->name));
+        return false;
+    }
+    return true;
 }
 
-static int take_priority(struct conversion *c, const struct policy_priority *p, size_t at,
-                         struct err *reterr)
+static struct str near_priority(struct str name)
+{
+    struct nearest nearest;
+    nearest_init(&nearest, name);
+    for (size_t i = 0; i < ARRAY_LEN(priorities); i++)
+        nearest_consider(&nearest, str_of(priorities[i].priority));
+    return nearest_suggestion(&nearest);
+}
+
+static bool check_priority(struct conversion *c, const struct policy_priority *p, size_t at)
 {
     const struct policy_priority_argument *arg = p->argument;
-    if (p->weight <= 0 || p->weight > INT32_MAX)
-        return err_set(reterr, -EINVAL,
-                       "priorities[%zu].weight: Invalid value: %lld: should have a positive weight "
-                       "applied to it or it has overflown",
-                       at, (long long)p->weight);
-    if (arg && !!arg->service_anti_affinity + !!arg->label_preference + !!arg->ratio != 1)
-        return err_set(reterr, -EINVAL, "priorities[%zu].argument: exactly 1 is required", at);
-    int r = arg ? check_custom(c, p, at, reterr) : 0;
-    if (r < 0 || str_is(p->name, "EqualPriority"))
-        return r;
+    bool ok = p->weight > 0 && p->weight <= INT32_MAX;
+    if (!ok)
+        config_problem_add(c->problems, 0, arena_printf(c->a, "priorities[%zu].weight", at),
+                           STR(""),
+                           "Invalid value: %lld: should have a positive weight applied to it or "
+                           "it has overflown",
+                           (long long)p->weight);
+    if (arg && !!arg->service_anti_affinity + !!arg->label_preference + !!arg->ratio != 1) {
+        refuse_argument(c, "priorities", at);
+        return false;
+    }
+    return (!arg || check_custom(c, p, at)) && ok;
+}
+
+static void take_priority(struct conversion *c, const struct policy_priority *p, size_t at)
+{
+    const struct policy_priority_argument *arg = p->argument;
+    bool ok = check_priority(c, p, at);
+    if (str_is(p->name, "EqualPriority"))
+        return;
     size_t known = find_priority(
         str_is(p->name, "ServiceSpreadingPriority") ? STR("SelectorSpreadPriority") : p->name);
     bool needs_argument = known == NODE_LABEL || known == SERVICE_ANTI_AFFINITY;
     if (known == ARRAY_LEN(priorities) || needs_argument) {
-        if (!arg)
-            return err_set(reterr, -EINVAL,
-                           "priorities[%zu].name: priority type not found for \"%.*s\"", at,
-                           STR_ARG(p->name));
-        known = take_argument(c, arg);
+        if (!arg) {
+            config_problem_add(c->problems, 0, arena_printf(c->a, "priorities[%zu].name", at),
+                               STR(""), "priority type not found for \"%.*s\"", STR_ARG(p->name));
+            config_problem_suggest(c->problems, near_priority(p->name));
+            return;
+        }
+        if (!ok)
+            return;
+        known = take_argument(c, arg, at);
     }
-    c->weight[known] = p->weight;
-    return 0;
+    if (ok)
+        c->weight[known] = p->weight;
 }
 
 /* --- plugins ---------------------------------------------------------------------------------- */
@@ -278,9 +328,13 @@ static void enable_always(struct conversion *c)
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-static void add_args(struct conversion *c, const char *plugin, struct buf *json)
+/* origin: where the file has them. */
+static void add_args(struct conversion *c, const char *plugin, struct str origin, struct buf *json)
 {
-    vec_push(&c->args, (struct plugin_args){str_of(plugin), arena_dup(c->a, buf_str(json))});
+    vec_push(&c->args, (struct plugin_args){.name = str_of(plugin),
+                                            .args = arena_dup(c->a, buf_str(json)),
+                                            .origin = origin,
+                                            .args_origin = origin});
     buf_release(json);
 }
 
@@ -307,7 +361,7 @@ static void add_label_args(struct conversion *c)
     write_list(&json, "presentLabelsPreference", c->prefer_present.v, c->prefer_present.n);
     write_list(&json, "absentLabelsPreference", c->prefer_absent.v, c->prefer_absent.n);
     buf_add_char(&json, '}');
-    add_args(c, "NodeLabel", &json);
+    add_args(c, "NodeLabel", c->label_origin, &json);
 }
 
 static void add_service_args(struct conversion *c)
@@ -317,7 +371,7 @@ static void add_service_args(struct conversion *c)
     write_list(&json, "affinityLabels", c->affinity.v, c->affinity.n);
     write_list(&json, "antiAffinityLabelsPreference", c->anti_affinity.v, c->anti_affinity.n);
     buf_add_char(&json, '}');
-    add_args(c, "ServiceAffinity", &json);
+    add_args(c, "ServiceAffinity", c->service_origin, &json);
 }
 
 static void add_all_args(struct conversion *c, int32_t hard_weight)
@@ -327,36 +381,52 @@ static void add_all_args(struct conversion *c, int32_t hard_weight)
         add_label_args(c);
     if (c->affinity.n || c->anti_affinity.n)
         add_service_args(c);
-    if (c->weight[CAPACITY_RATIO]) {
+    if (c->weight[CAPACITY_RATIO] && c->ratio) {
         json_encode(&policy_ratio_type, c->ratio, &json);
-        add_args(c, "RequestedToCapacityRatio", &json);
+        add_args(c, "RequestedToCapacityRatio", c->ratio_origin, &json);
     }
     if (c->weight[INTER_POD_AFFINITY]) {
         buf_add_printf(&json, "{\"hardPodAffinityWeight\":%d}", hard_weight ? hard_weight : 1);
-        add_args(c, "InterPodAffinity", &json);
+        add_args(c, "InterPodAffinity", STR("hardPodAffinitySymmetricWeight"), &json);
     }
     /* Spreading that the file did not ask for came with SelectorSpreadPriority. */
     if (c->weight[SELECTOR_SPREAD] || c->weight[EVEN_PODS_SPREAD]) {
         buf_add_printf(&json, "{\"defaultingType\":\"%s\"}",
                        c->weight[SELECTOR_SPREAD] ? "System" : "List");
-        add_args(c, "PodTopologySpread", &json);
+        add_args(c, "PodTopologySpread", STR("priorities"), &json);
     }
 }
 
 /* --- extenders -------------------------------------------------------------------------------- */
 
-static int take_extender(const struct policy_extender *from, struct arena *a,
-                         struct extender_config *to, struct err *reterr)
+/* "line 1, column 7: tlsConfig.x: unknown field" is about a text that was put together here. */
+static void refuse_extender(size_t at, const struct err *err, struct config_problems *problems)
+{
+    struct str rest = str_of(err->msg);
+    rest = str_slice(rest, str_search(rest, STR(": ")) + strlen(": "), rest.n);
+    size_t colon = str_search(rest, STR(": "));
+    struct str field = str_slice(rest, 0, colon);
+    config_problem_add(problems, 0,
+                       arena_printf(problems->a, "extenders[%zu].%.*s", at, STR_ARG(field)),
+                       STR(""), "%.*s", STR_ARG(str_slice(rest, colon + strlen(": "), rest.n)));
+}
+
+static void take_extender(const struct policy_extender *from, size_t at,
+                          struct config_problems *problems, struct extender_config *to)
 {
     struct buf json = BUF_INIT;
+    struct err err;
     buf_add_printf(&json, "{\"tlsConfig\":%.*s,\"managedResources\":[",
                    from->tls_config.n ? (int)from->tls_config.n : 4,
                    from->tls_config.n ? from->tls_config.p : "null");
     for (size_t i = 0; i < from->managed_resources.n; i++)
         buf_add_printf(&json, "%s%.*s", i ? "," : "", STR_ARG(from->managed_resources.v[i]));
     buf_add_cstr(&json, "]}");
-    int r = json_decode(buf_str(&json), &extender_config_type, JSON_STRICT | JSON_FOLD_CASE, a, to,
-                        reterr);
+    if (json_decode(buf_str(&json), &extender_config_type, JSON_STRICT | JSON_FOLD_CASE,
+                    problems->a, to, &err) < 0) {
+        refuse_extender(at, &err, problems);
+        *to = (struct extender_config){0};
+    }
     buf_release(&json);
     to->url_prefix = from->url_prefix;
     to->filter_verb = from->filter_verb;
@@ -368,21 +438,15 @@ static int take_extender(const struct policy_extender *from, struct arena *a,
     to->http_timeout = from->http_timeout;
     to->node_cache_capable = from->node_cache_capable;
     to->ignorable = from->ignorable;
-    return r;
 }
 
-static int take_extenders(const struct policy *policy, struct arena *a,
-                          struct scheduler_config *out, struct err *reterr)
+static void take_extenders(const struct policy *policy, struct scheduler_config *out,
+                           struct config_problems *problems)
 {
-    int r = 0;
-    out->extenders.v = arena_array(a, struct extender_config, policy->extenders.n + 1);
+    out->extenders.v = arena_array(problems->a, struct extender_config, policy->extenders.n + 1);
     out->extenders.n = policy->extenders.n;
-    for (size_t i = 0; r == 0 && i < policy->extenders.n; i++) {
-        r = take_extender(&policy->extenders.v[i], a, &out->extenders.v[i], reterr);
-        if (r < 0)
-            err_prefix(reterr, r, "extenders[%zu]", i);
-    }
-    return r;
+    for (size_t i = 0; i < policy->extenders.n; i++)
+        take_extender(&policy->extenders.v[i], i, problems, &out->extenders.v[i]);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -397,36 +461,38 @@ static bool is_given(const struct json_value *doc, const char *key)
 }
 
 /* Three of the names mean nothing without arguments, which others may have brought. */
-static int check_arguments(const struct conversion *c, struct err *reterr)
+static void check_arguments(struct conversion *c)
 {
-    const char *missing = NULL;
     if (c->has_predicate[LABEL_PRESENCE] && !c->has_label_args)
-        missing = "predicates: CheckNodeLabelPresence: want args to be of type NodeLabelArgs";
-    else if (c->has_predicate[SERVICE_AFFINITY] && !c->has_service_args)
-        missing = "predicates: CheckServiceAffinity: want args to be of type ServiceAffinityArgs";
-    else if (c->weight[CAPACITY_RATIO] && !c->ratio)
-        missing = "priorities: RequestedToCapacityRatio: want args to be of type "
-                  "RequestedToCapacityRatioArgs";
-    return missing ? err_set(reterr, -EINVAL, "%s, got none", missing) : 0;
+        config_problem_add(
+            c->problems, 0, STR("predicates"), STR(""),
+            "CheckNodeLabelPresence: want args to be of type NodeLabelArgs, got none");
+    if (c->has_predicate[SERVICE_AFFINITY] && !c->has_service_args)
+        config_problem_add(
+            c->problems, 0, STR("predicates"), STR(""),
+            "CheckServiceAffinity: want args to be of type ServiceAffinityArgs, got none");
+    if (c->weight[CAPACITY_RATIO] && !c->ratio)
+        config_problem_add(c->problems, 0, STR("priorities"), STR(""),
+                           "RequestedToCapacityRatio: want args to be of type "
+                           "RequestedToCapacityRatioArgs, got none");
 }
 
-static int take_names(struct conversion *c, const struct json_value *doc,
-                      const struct policy *policy, struct err *reterr)
+static void take_names(struct conversion *c, const struct json_value *doc,
+                       const struct policy *policy)
 {
-    int r = 0;
     if (!is_given(doc, "predicates"))
         for (size_t i = 0; i < ARRAY_LEN(predicates); i++)
             c->has_predicate[i] = predicates[i].is_default;
     if (!is_given(doc, "priorities"))
         for (size_t i = 0; i < ARRAY_LEN(priorities); i++)
             c->weight[i] = priorities[i].weight;
-    for (size_t i = 0; r == 0 && i < policy->predicates.n; i++)
-        r = take_predicate(c, &policy->predicates.v[i], i, reterr);
-    for (size_t i = 0; r == 0 && i < policy->priorities.n; i++)
-        r = take_priority(c, &policy->priorities.v[i], i, reterr);
+    for (size_t i = 0; i < policy->predicates.n; i++)
+        take_predicate(c, &policy->predicates.v[i], i);
+    for (size_t i = 0; i < policy->priorities.n; i++)
+        take_priority(c, &policy->priorities.v[i], i);
     /* No policy could do without these. */
     c->has_predicate[UNSCHEDULABLE] = c->has_predicate[TAINTS] = true;
-    return r < 0 ? r : check_arguments(c, reterr);
+    check_arguments(c);
 }
 
 static void make_profile(struct conversion *c, int32_t hard_weight, struct scheduler_config *out)
@@ -438,6 +504,7 @@ static void make_profile(struct conversion *c, int32_t hard_weight, struct sched
     enable_always(c);
     add_all_args(c, hard_weight);
     profile->plugins = c->plugins;
+    profile->from_policy = true;
     profile->plugin_config.v = arena_array(c->a, struct plugin_args, c->args.n + 1);
     for (size_t i = 0; i < c->args.n; i++)
         profile->plugin_config.v[profile->plugin_config.n++] = c->args.v[i];
@@ -445,26 +512,24 @@ static void make_profile(struct conversion *c, int32_t hard_weight, struct sched
     out->profiles.n = 1;
 }
 
-int config_from_policy(struct json_value *doc, struct arena *a, struct scheduler_config *out,
-                       struct err *reterr)
+int config_from_policy(struct json_value *doc, struct scheduler_config *out,
+                       struct config_problems *problems)
 {
     struct policy policy;
-    struct conversion c = {.a = a};
-    int r = json_value_decode(doc, &policy_type, JSON_STRICT | JSON_FOLD_CASE, a, &policy, reterr);
+    struct conversion c = {.a = problems->a, .problems = problems};
+    int r = config_decode(doc, &policy_type, JSON_FOLD_CASE, problems, &policy);
     if (r < 0)
         return r;
-    if (policy.hard_pod_affinity_symmetric_weight < 0 ||
-        policy.hard_pod_affinity_symmetric_weight > 100)
-        return err_set(reterr, -EINVAL,
-                       "hardPodAffinitySymmetricWeight: Invalid value: %d: not in valid range "
-                       "[0-100]",
-                       policy.hard_pod_affinity_symmetric_weight);
+    int32_t hard_weight = policy.hard_pod_affinity_symmetric_weight;
+    if (hard_weight < 0 || hard_weight > 100) {
+        config_problem_add(problems, 0, STR("hardPodAffinitySymmetricWeight"), STR(""),
+                           "Invalid value: %d: not in valid range [0-100]", hard_weight);
+        hard_weight = 0;
+    }
     *out = (struct scheduler_config){0};
-    r = take_names(&c, doc, &policy, reterr);
-    if (r == 0)
-        make_profile(&c, policy.hard_pod_affinity_symmetric_weight, out);
-    if (r == 0)
-        r = take_extenders(&policy, a, out, reterr);
+    take_names(&c, doc, &policy);
+    make_profile(&c, hard_weight, out);
+    take_extenders(&policy, out, problems);
     vec_release(&c.present);
     vec_release(&c.absent);
     vec_release(&c.prefer_present);
@@ -472,5 +537,5 @@ int config_from_policy(struct json_value *doc, struct arena *a, struct scheduler
     vec_release(&c.affinity);
     vec_release(&c.anti_affinity);
     vec_release(&c.args);
-    return r;
+    return 0;
 }

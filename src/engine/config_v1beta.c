@@ -150,25 +150,27 @@ static bool section_has(const struct plugin_section *s, struct str name)
 }
 
 /* anyway: NodeVolumeLimits runs without the section's naming it. */
-static void replace_limits(struct plugin_section *s, bool anyway)
+static void replace_limits(struct plugin_section *s, bool anyway, struct arena *a)
 {
-    size_t n = 0;
+    struct plugin_section out = {0};
     struct str limits = STR("NodeVolumeLimits");
+    bool has_limits = anyway || section_has(s, limits);
+    out.enabled.v = arena_array(a, struct plugin_ref, s->enabled.n + 1);
+    out.disabled.v = arena_array(a, struct plugin_ref, s->disabled.n + 1);
     for (size_t i = 0; i < s->enabled.n; i++) {
         struct plugin_ref ref = s->enabled.v[i];
         if (is_replaced(ref.name)) {
-            if (anyway || section_has(s, limits))
+            if (has_limits)
                 continue;
             ref.name = limits;
+            has_limits = true;
         }
-        s->enabled.v[n++] = ref;
+        out.enabled.v[out.enabled.n++] = ref;
     }
-    s->enabled.n = n;
-    n = 0;
     for (size_t i = 0; i < s->disabled.n; i++)
         if (!is_replaced(s->disabled.v[i].name))
-            s->disabled.v[n++] = s->disabled.v[i];
-    s->disabled.n = n;
+            out.disabled.v[out.disabled.n++] = s->disabled.v[i];
+    *s = out;
 }
 
 static bool leaves_limits(const struct plugin_section *s)
@@ -177,13 +179,16 @@ static bool leaves_limits(const struct plugin_section *s)
            !plugin_section_disables(s, STR("NodeVolumeLimits"));
 }
 
-static void replace_all_limits(struct profile_config *p)
+static void replace_all_limits(struct profile_config *p, struct arena *a)
 {
     if (p->plugins) {
+        struct plugins_config *plugins = arena_new(a, struct plugins_config);
         bool anyway = leaves_limits(&p->plugins->multi_point);
+        *plugins = *p->plugins;
         for (int i = 0; i < POINT_COUNT; i++)
-            replace_limits(&p->plugins->at[i], anyway && leaves_limits(&p->plugins->at[i]));
-        replace_limits(&p->plugins->multi_point, anyway);
+            replace_limits(&plugins->at[i], anyway && leaves_limits(&plugins->at[i]), a);
+        replace_limits(&plugins->multi_point, anyway, a);
+        p->plugins = plugins;
     }
     size_t n = 0;
     for (size_t i = 0; i < p->plugin_config.n; i++)
@@ -196,21 +201,26 @@ static void replace_all_limits(struct profile_config *p)
 
 /* In v1beta1 resources were scored by plugins of their own; NodeResourcesFit was not to do it too.
  */
-static int check_scores(const struct profile_config *p, size_t at, struct err *reterr)
+static void check_scores(const struct profile_config *p, size_t at,
+                         struct config_problems *problems)
 {
     static const char *const others[] = {"NodeResourcesLeastAllocated",
                                          "NodeResourcesMostAllocated", "RequestedToCapacityRatio"};
+    static const struct plugins_config nothing;
     const struct plugin_section *score = &p->plugins->at[POINT_SCORE];
+    const struct plugin_section *own = &(p->given ? p->given : &nothing)->at[POINT_SCORE];
     size_t fit = 0;
-    while (fit < score->enabled.n && !str_is(score->enabled.v[fit].name, "NodeResourcesFit"))
+    while (fit < own->enabled.n && !str_is(own->enabled.v[fit].name, "NodeResourcesFit"))
         fit++;
-    for (size_t i = 0; fit < score->enabled.n && i < ARRAY_LEN(others); i++)
+    for (size_t i = 0; fit < own->enabled.n && i < ARRAY_LEN(others); i++)
         if (section_has(score, str_of(others[i])))
-            return err_set(reterr, -EINVAL,
-                           "profiles[%zu].plugins.score.enabled[%zu]: Invalid value: "
-                           "\"NodeResourcesFit\": was conflict with [\"%s\"]: disable one of them",
-                           at, fit, others[i]);
-    return 0;
+            config_problem_add(
+                problems, 0,
+                arena_printf(problems->a, "profiles[%zu].plugins.score.enabled[%zu]", at, fit),
+                STR(""),
+                "Invalid value: \"NodeResourcesFit\": was conflict with [\"%s\"]: disable one of "
+                "them",
+                others[i]);
 }
 
 /* --- fields ----------------------------------------------------------------------------------- */
@@ -220,29 +230,36 @@ static struct json_value *member(struct json_value *v, const char *key)
     return (struct json_value *)(uintptr_t)json_get(v, str_of(key));
 }
 
-static void drop(struct json_value *object, const char *key)
+/* Aliases share members, hence the copy. */
+static void drop(struct json_value *object, const char *key, struct arena *a)
 {
+    if (!member(object, key))
+        return;
+    struct json_member *kept = arena_array(a, struct json_member, object->n_members);
     size_t n = 0;
     for (size_t i = 0; i < object->n_members; i++)
         if (!str_is(object->members[i].key, key))
-            object->members[n++] = object->members[i];
+            kept[n++] = object->members[i];
+    object->members = kept;
     object->n_members = n;
 }
 
-static int refuse(const struct json_value *object, const char *path, const char *key,
-                  struct err *reterr)
+/* A field that only later versions have. */
+static void refuse(struct json_value *object, struct str path, const char *key,
+                   struct config_problems *problems)
 {
     const struct json_value *v = json_get(object, str_of(key));
     if (!v)
-        return 0;
-    return err_set(reterr, -EBADMSG, "line %u: %s%s: unknown field in this version", v->line, path,
-                   key);
+        return;
+    config_problem_add(problems, v->line, arena_printf(problems->a, "%.*s%s", STR_ARG(path), key),
+                       STR(""), "unknown field in this version");
+    drop(object, key, problems->a);
 }
 
 static void set(struct json_value *object, const char *key, struct json_value value,
                 struct arena *a)
 {
-    drop(object, key);
+    drop(object, key, a);
     struct json_member *members = arena_array(a, struct json_member, object->n_members + 1);
     if (object->n_members)
         memcpy(members, object->members, object->n_members * sizeof(*members));
@@ -276,25 +293,22 @@ static void default_weights(struct json_value *args, struct arena *a)
                 (struct json_value){.kind = JSON_NUMBER, .text = STR("1")}, a);
 }
 
-static int take_early_args(struct str plugin, struct json_value *args, struct arena *a,
-                           struct err *reterr)
+static void take_early_args(struct str plugin, struct json_value *args, struct str path,
+                            struct config_problems *problems)
 {
     if (str_is(plugin, "PodTopologySpread"))
-        default_spreading(args, a);
+        default_spreading(args, problems->a);
     else if (str_is(plugin, "RequestedToCapacityRatio"))
-        default_weights(args, a);
+        default_weights(args, problems->a);
     else if (str_is(plugin, "InterPodAffinity"))
-        return refuse(args, "profiles[].pluginConfig[].args.", "ignorePreferredTermsOfExistingPods",
-                      reterr);
-    return 0;
+        refuse(args, path, "ignorePreferredTermsOfExistingPods", problems);
 }
 
-static int take_args(struct json_value *profile, enum beta version, struct str said,
-                     struct arena *a, struct err *reterr)
+static void take_args(struct json_value *profile, size_t at, enum beta version, struct str said,
+                      struct config_problems *problems)
 {
-    int r = 0;
     struct json_value *entries = member(profile, "pluginConfig");
-    for (size_t i = 0; r == 0 && entries && entries->kind == JSON_ARRAY && i < entries->n; i++) {
+    for (size_t i = 0; entries && entries->kind == JSON_ARRAY && i < entries->n; i++) {
         struct json_value *args = member(&entries->items[i], "args");
         if (!args || args->kind != JSON_OBJECT)
             continue;
@@ -303,9 +317,11 @@ static int take_args(struct json_value *profile, enum beta version, struct str s
         if (own && own->kind == JSON_STRING && str_eq(own->text, said))
             own->text = STR(CONFIG_API_VERSION);
         if (version == BETA_1)
-            r = take_early_args(json_get_text(&entries->items[i], STR("name")), args, a, reterr);
+            take_early_args(
+                json_get_text(&entries->items[i], STR("name")), args,
+                arena_printf(problems->a, "profiles[%zu].pluginConfig[%zu].args.", at, i),
+                problems);
     }
-    return r;
 }
 
 /* v1beta2 knew multiPoint and did not heed it. */
@@ -319,75 +335,89 @@ static const struct {
     {"multiPoint", BETA_2 | BETA_3},
 };
 
-static int check_profile_fields(struct json_value *profile, enum beta version, struct err *reterr)
+static void check_profile_fields(struct json_value *profile, size_t at, enum beta version,
+                                 struct config_problems *problems)
 {
-    const struct json_value *plugins = json_get(profile, STR("plugins"));
-    int r = refuse(profile, "profiles[].", "percentageOfNodesToScore", reterr);
-    for (size_t i = 0; r == 0 && i < ARRAY_LEN(newer_points); i++)
+    struct json_value *plugins = member(profile, "plugins");
+    struct str path = arena_printf(problems->a, "profiles[%zu].", at);
+    struct str plugins_path = arena_printf(problems->a, "%.*splugins.", STR_ARG(path));
+    refuse(profile, path, "percentageOfNodesToScore", problems);
+    for (size_t i = 0; plugins && i < ARRAY_LEN(newer_points); i++)
         if (!(newer_points[i].in & version))
-            r = refuse(plugins, "profiles[].plugins.", newer_points[i].name, reterr);
-    return r;
+            refuse(plugins, plugins_path, newer_points[i].name, problems);
 }
 
-static int read_fields(struct json_value *doc, enum beta version, struct arena *a,
-                       struct scheduler_config *out, struct err *reterr)
+/* What the file says of a profile, before anything is added to it. */
+static void note_origins(struct profile_config *p, size_t at, struct arena *a)
+{
+    p->given = p->plugins;
+    for (size_t i = 0; i < p->plugin_config.n; i++) {
+        struct plugin_args *entry = &p->plugin_config.v[i];
+        entry->origin = arena_printf(a, "profiles[%zu].pluginConfig[%zu]", at, i);
+        entry->args_origin = arena_printf(a, "%.*s.args", STR_ARG(entry->origin));
+    }
+}
+
+static int read_fields(struct json_value *doc, enum beta version, struct scheduler_config *out,
+                       struct config_problems *problems)
 {
     struct str said = json_get_text(doc, STR("apiVersion"));
     struct json_value *profiles = member(doc, "profiles");
-    int r = refuse(doc, "", "delayCacheUntilActive", reterr);
-    for (size_t i = 0; r == 0 && profiles && profiles->kind == JSON_ARRAY && i < profiles->n; i++) {
+    refuse(doc, STR(""), "delayCacheUntilActive", problems);
+    for (size_t i = 0; profiles && profiles->kind == JSON_ARRAY && i < profiles->n; i++) {
         if (profiles->items[i].kind != JSON_OBJECT)
             continue;
-        r = check_profile_fields(&profiles->items[i], version, reterr);
-        if (r == 0)
-            r = take_args(&profiles->items[i], version, said, a, reterr);
+        check_profile_fields(&profiles->items[i], i, version, problems);
+        take_args(&profiles->items[i], i, version, said, problems);
     }
-    if (r == 0)
-        r = json_value_decode(doc, &scheduler_config_type, JSON_STRICT, a, out, reterr);
+    int r = config_decode(doc, &scheduler_config_type, 0, problems, out);
+    for (size_t i = 0; r == 0 && i < out->profiles.n; i++)
+        note_origins(&out->profiles.v[i], i, problems->a);
     return r;
 }
 
 /* --- the versions ----------------------------------------------------------------------------- */
 
-static int from_lists(struct json_value *doc, enum beta version, struct arena *a,
-                      struct scheduler_config *out, struct err *reterr)
+static int from_lists(struct json_value *doc, enum beta version, struct scheduler_config *out,
+                      struct config_problems *problems)
 {
     /* Where health and metrics were served without TLS, which nobody does any more. */
-    drop(doc, "healthzBindAddress");
-    drop(doc, "metricsBindAddress");
-    int r = read_fields(doc, version, a, out, reterr);
+    drop(doc, "healthzBindAddress", problems->a);
+    drop(doc, "metricsBindAddress", problems->a);
+    struct arena *a = problems->a;
+    int r = read_fields(doc, version, out, problems);
     if (r < 0)
         return r;
     if (out->profiles.n == 0) {
         out->profiles.v = arena_new(a, struct profile_config);
         out->profiles.n = 1;
     }
-    for (size_t i = 0; r == 0 && i < out->profiles.n; i++) {
+    for (size_t i = 0; i < out->profiles.n; i++) {
         merge_defaults(&out->profiles.v[i], version, a);
-        replace_all_limits(&out->profiles.v[i]);
+        replace_all_limits(&out->profiles.v[i], a);
         if (version == BETA_1)
-            r = check_scores(&out->profiles.v[i], i, reterr);
+            check_scores(&out->profiles.v[i], i, problems);
     }
-    return r;
+    return 0;
 }
 
-int config_from_v1beta1(struct json_value *doc, struct arena *a, struct scheduler_config *out,
-                        struct err *reterr)
+int config_from_v1beta1(struct json_value *doc, struct scheduler_config *out,
+                        struct config_problems *problems)
 {
-    return from_lists(doc, BETA_1, a, out, reterr);
+    return from_lists(doc, BETA_1, out, problems);
 }
 
-int config_from_v1beta2(struct json_value *doc, struct arena *a, struct scheduler_config *out,
-                        struct err *reterr)
+int config_from_v1beta2(struct json_value *doc, struct scheduler_config *out,
+                        struct config_problems *problems)
 {
-    return from_lists(doc, BETA_2, a, out, reterr);
+    return from_lists(doc, BETA_2, out, problems);
 }
 
-int config_from_v1beta3(struct json_value *doc, struct arena *a, struct scheduler_config *out,
-                        struct err *reterr)
+int config_from_v1beta3(struct json_value *doc, struct scheduler_config *out,
+                        struct config_problems *problems)
 {
-    int r = read_fields(doc, BETA_3, a, out, reterr);
+    int r = read_fields(doc, BETA_3, out, problems);
     for (size_t i = 0; r == 0 && i < out->profiles.n; i++)
-        replace_all_limits(&out->profiles.v[i]);
+        replace_all_limits(&out->profiles.v[i], problems->a);
     return r;
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Upstream: apis/config/validation, component-base's config/validation. */
 #include "api/resources.h"
+#include "base/map.h"
 #include "base/time.h"
-#include "engine/args_kind.h"
+#include "codec/json_problems.h"
 #include "engine/config_internal.h"
-#include "engine/profile_plan.h"
-
-/* What plugins take, and the gates that its rules depend on. */
-struct rules {
-    const struct args_kind *const *kinds;
-    const struct features *features;
-};
+#include "engine/registry.h"
 
 /* --- leader election -------------------------------------------------------------------------- */
 
@@ -89,16 +84,7 @@ static void check_sections(const struct scheduler_config *config, size_t i, stru
     }
 }
 
-static bool is_configured_before(const struct profile_config *p, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (str_eq(p->plugin_config.v[k].name, p->plugin_config.v[i].name))
-            return true;
-    return false;
-}
-
-/* The arguments at this place, decoded into memory of the arena; NULL where they cannot be read. */
-static void *read_args(const struct args_kind *kind, const struct features *features,
+void *config_read_args(const struct args_kind *kind, const struct features *features,
                        const struct plugin_args *entry, struct arena *a, struct err *reterr)
 {
     void *args = arena_alloc(a, kind->type->size, kind->type->align);
@@ -106,30 +92,63 @@ static void *read_args(const struct args_kind *kind, const struct features *feat
     return args_read(kind, features, text, a, args, reterr) < 0 ? NULL : args;
 }
 
-/* path: of the pluginConfig entry. */
-static void complain_of_form(const struct args_kind *kind, const char *path, struct str why,
-                             struct complaints *c)
+/* Of arguments that are about to be complained of. */
+struct form {
+    const struct args_kind *kind;
+    const char *path;
+    struct complaints *out;
+    size_t found;
+};
+
+static void on_args_problem(void *ctx, const struct json_problem *problem)
 {
-    size_t colon = str_find(why, ':');
-    bool names_member = colon < why.n && str_find(why, ' ') > colon;
-    if (names_member)
-        complaints_add(c, "%s.args.%.*s: decoding args for plugin %s%.*s", path, (int)colon, why.p,
-                       kind->plugin, STR_ARG(str_slice(why, colon, why.n)));
-    else
-        complaints_add(c, "%s.args: %.*s", path, STR_ARG(why));
+    struct form *f = ctx;
+    struct buf path = BUF_INIT, text = BUF_INIT, hint = BUF_INIT;
+    f->found++;
+    buf_add_printf(&path, "%s%s%.*s", f->path, problem->path.n ? "." : "", STR_ARG(problem->path));
+    buf_add_printf(&text, "%s: decoding args for plugin %s: %.*s", buf_cstr(&path), f->kind->plugin,
+                   STR_ARG(problem->what));
+    if (problem->suggestion.n)
+        buf_add_printf(&hint, " (did you mean %.*s?)", STR_ARG(problem->suggestion));
+    complaints_add_at(f->out, NULL, 0, buf_str(&text), buf_str(&hint));
+    complaints_cover(f->out, buf_str(&path));
+    buf_release(&path);
+    buf_release(&text);
+    buf_release(&hint);
 }
 
+/* Complains of the form of arguments; gives them without what is wrong. NULL: nothing is left. */
+static void *read_rest(struct form *f, const struct features *features,
+                       const struct plugin_args *entry, struct arena *a, struct err *reterr)
+{
+    struct json_value tree;
+    struct buf text = BUF_INIT;
+    if (json_parse(entry->args, 0, a, &tree, NULL) < 0 ||
+        json_take_problems(&tree, f->kind->type, 0, a, on_args_problem, f) == 0)
+        return NULL;
+    json_write(&tree, &text);
+    struct plugin_args rest = {.name = entry->name, .args = arena_dup(a, buf_str(&text))};
+    buf_release(&text);
+    return config_read_args(f->kind, features, &rest, a, reterr);
+}
+
+/* path: of the arguments. */
 static void check_args(const struct args_kind *kind, const struct features *features,
                        const struct plugin_args *entry, const char *path, struct complaints *c)
 {
     struct arena a;
     struct err err = {0};
+    struct form form = {kind, path, c, 0};
     arena_init(&a, 0);
-    const void *args = read_args(kind, features, entry, &a, &err);
+    const void *args = config_read_args(kind, features, entry, &a, &err);
     if (!args) {
-        complain_of_form(kind, path, str_of(err.msg), c);
-    } else if (kind->check && !kind->checked_late) {
-        char *prefix = xasprintf("%s.args.", path);
+        size_t before = form.found;
+        args = read_rest(&form, features, entry, &a, &err);
+        if (!args && form.found == before)
+            complaints_add(c, "%s: %s", path, err.msg);
+    }
+    if (args && kind->check && !kind->checked_late) {
+        char *prefix = xasprintf("%s.", path);
         c->prefix = prefix;
         kind->check(args, c);
         c->prefix = NULL;
@@ -138,47 +157,64 @@ static void check_args(const struct args_kind *kind, const struct features *feat
     arena_release(&a);
 }
 
-static void check_plugin_config(const struct scheduler_config *config, size_t i,
-                                const struct rules *rules, struct complaints *c)
+/* Where the file has the entry: its path, or that of its arguments. The caller frees it. */
+static char *entry_path(const struct profile_config *p, size_t i, size_t k, bool args)
+{
+    const struct plugin_args *entry = &p->plugin_config.v[k];
+    struct str origin = args ? entry->args_origin : entry->origin;
+    if (origin.n)
+        return str_dup(origin);
+    return xasprintf("profiles[%zu].pluginConfig[%zu]%s", i, k, args ? ".args" : "");
+}
+
+static void check_entry(const struct scheduler_config *config, size_t i, size_t k,
+                        const struct config_rules *rules, struct complaints *c)
 {
     const struct profile_config *p = &config->profiles.v[i];
-    for (size_t k = 0; k < p->plugin_config.n; k++) {
-        const struct plugin_args *entry = &p->plugin_config.v[k];
-        const struct args_kind *kind = args_kind_of(rules->kinds, entry->name);
-        char *path = xasprintf("profiles[%zu].pluginConfig[%zu]", i, k);
-        if (is_configured_before(p, k))
-            complaints_add(c, "%s: Duplicate value: \"%.*s\"", path, STR_ARG(entry->name));
-        if (is_removed(entry->name))
-            complaints_add(c, "%s: " WAS_INVALID, path, STR_ARG(entry->name),
-                           STR_ARG(config->version));
-        else if (kind)
-            check_args(kind, rules->features, entry, path, c);
-        free(path);
-    }
+    const struct plugin_args *entry = &p->plugin_config.v[k];
+    const struct args_kind *kind = args_kind_of(rules->kinds, entry->name);
+    if (!kind && !is_removed(entry->name))
+        return;
+    char *path = entry_path(p, i, k, !is_removed(entry->name));
+    if (is_removed(entry->name))
+        complaints_add(c, "%s: " WAS_INVALID, path, STR_ARG(entry->name), STR_ARG(config->version));
+    else
+        check_args(kind, rules->features, entry, path, c);
+    free(path);
 }
 
-static struct str name_of(const struct profile_config *p)
+static void check_plugin_config(const struct scheduler_config *config, size_t i,
+                                const struct config_rules *rules, struct complaints *c)
 {
-    return p->scheduler_name ? *p->scheduler_name : STR("");
+    const struct profile_config *p = &config->profiles.v[i];
+    struct map names = MAP_INIT;
+    for (size_t k = 0; k < p->plugin_config.n; k++) {
+        struct str name = p->plugin_config.v[k].name;
+        if (!config_set_add(&names, name)) {
+            char *path = entry_path(p, i, k, false);
+            complaints_add(c, "%s: Duplicate value: \"%.*s\"", path, STR_ARG(name));
+            free(path);
+        }
+        check_entry(config, i, k, rules, c);
+    }
+    map_release(&names);
 }
 
+/* names: of the profiles before it. */
 static void check_profile(const struct scheduler_config *config, size_t i,
-                          const struct rules *rules, struct complaints *c)
+                          const struct config_rules *rules, struct map *names, struct complaints *c)
 {
     const struct profile_config *p = &config->profiles.v[i];
     char path[64];
     snprintf(path, sizeof(path), "profiles[%zu].", i);
-    if (str_empty(name_of(p)))
+    if (str_empty(config_profile_name(p)))
         complaints_add(c, "%sschedulerName: Required value", path);
     check_percentage(path, p->percentage_of_nodes_to_score, c);
     check_sections(config, i, c);
     check_plugin_config(config, i, rules, c);
-    for (size_t k = i; k-- > 0;)
-        if (str_eq(name_of(p), name_of(&config->profiles.v[k]))) {
-            complaints_add(c, "%sschedulerName: Duplicate value: \"%.*s\"", path,
-                           STR_ARG(name_of(p)));
-            break;
-        }
+    if (!config_set_add(names, config_profile_name(p)))
+        complaints_add(c, "%sschedulerName: Duplicate value: \"%.*s\"", path,
+                       STR_ARG(config_profile_name(p)));
 }
 
 /* --- the queue's order: one for all profiles -------------------------------------------------- */
@@ -242,19 +278,9 @@ static void check_queue_sort(const struct scheduler_config *config, struct compl
 
 /* --- extenders -------------------------------------------------------------------------------- */
 
-static bool is_managed_before(const struct scheduler_config *config, size_t i, size_t k)
-{
-    for (size_t e = 0; e <= i; e++) {
-        const struct extender_config *x = &config->extenders.v[e];
-        for (size_t m = 0; m < (e == i ? k : x->managed_resources.n); m++)
-            if (str_eq(x->managed_resources.v[m].name,
-                       config->extenders.v[i].managed_resources.v[k].name))
-                return true;
-    }
-    return false;
-}
-
-static void check_extender(const struct scheduler_config *config, size_t i, struct complaints *c)
+/* managed: names of resources that have been met. */
+static void check_extender(const struct scheduler_config *config, size_t i, struct map *managed,
+                           struct complaints *c)
 {
     const struct extender_config *x = &config->extenders.v[i];
     if (!str_empty(x->prioritize_verb) && x->weight <= 0)
@@ -270,7 +296,7 @@ static void check_extender(const struct scheduler_config *config, size_t i, stru
                            "extenders[%zu].managedResources[%zu].name: Invalid value: \"%.*s\": "
                            "is an invalid extended resource name",
                            i, k, STR_ARG(name));
-        if (is_managed_before(config, i, k))
+        if (!config_set_add(managed, name))
             complaints_add(c,
                            "extenders[%zu].managedResources[%zu].name: Invalid value: \"%.*s\": "
                            "duplicate extender managed resource name",
@@ -281,10 +307,12 @@ static void check_extender(const struct scheduler_config *config, size_t i, stru
 static void check_extenders(const struct scheduler_config *config, struct complaints *c)
 {
     size_t binders = 0;
+    struct map managed = MAP_INIT;
     for (size_t i = 0; i < config->extenders.n; i++) {
-        check_extender(config, i, c);
+        check_extender(config, i, &managed, c);
         binders += !str_empty(config->extenders.v[i].bind_verb);
     }
+    map_release(&managed);
     if (binders > 1)
         complaints_add(c,
                        "extenders: Invalid value: \"found %zu extenders implementing bind\": only "
@@ -294,7 +322,7 @@ static void check_extenders(const struct scheduler_config *config, struct compla
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static void check_values(const struct scheduler_config *config, const struct rules *rules,
+static void check_values(const struct scheduler_config *config, const struct config_rules *rules,
                          struct complaints *c)
 {
     if (config->client_connection.burst < 0)
@@ -306,8 +334,10 @@ static void check_values(const struct scheduler_config *config, const struct rul
                        "parallelism: Invalid value: %d: should be an integer value greater than "
                        "zero",
                        *config->parallelism);
+    struct map names = MAP_INIT;
     for (size_t i = 0; i < config->profiles.n; i++)
-        check_profile(config, i, rules, c);
+        check_profile(config, i, rules, &names, c);
+    map_release(&names);
     check_queue_sort(config, c);
     check_percentage("", config->percentage_of_nodes_to_score, c);
     int64_t initial = *config->pod_initial_backoff_seconds, max = *config->pod_max_backoff_seconds;
@@ -322,98 +352,53 @@ static void check_values(const struct scheduler_config *config, const struct rul
     check_extenders(config, c);
 }
 
-/* What upstream finds out when it makes the plugins of a profile. */
-static void check_late_args(const struct profile_config *profile, const struct profile_plan *plan,
-                            const struct rules *rules, struct complaints *c)
+/* --- all of it -------------------------------------------------------------------------------- */
+
+/* Problems of form, and what would only follow from them. */
+static void add_problems(const struct scheduler_config *config, struct complaints *out)
 {
-    for (size_t i = 0; i < profile->plugin_config.n; i++) {
-        const struct plugin_args *entry = &profile->plugin_config.v[i];
-        const struct args_kind *kind = args_kind_of(rules->kinds, entry->name);
-        bool needed = false;
-        for (size_t k = 0; k < plan->needed.n && !needed; k++)
-            needed = str_eq(plan->needed.v[k], entry->name);
-        if (!kind || !kind->checked_late || !needed)
-            continue;
-        struct arena a;
-        struct err err;
-        struct complaints found = {0};
-        struct buf text = BUF_INIT;
-        arena_init(&a, 0);
-        kind->check(read_args(kind, rules->features, entry, &a, &err), &found);
-        complaints_write(&found, &text);
-        if (found.n)
-            complaints_add(c, "initializing plugin \"%s\": %s", kind->plugin, buf_cstr(&text));
-        buf_release(&text);
-        complaints_release(&found);
-        arena_release(&a);
+    for (size_t i = 0; i < config->problems.n; i++) {
+        const struct config_problem *p = &config->problems.v[i];
+        complaints_add_at(out, p->file, p->line, p->text, p->hint);
+        complaints_cover(out, p->path);
+        complaints_cover(out, p->missing);
     }
-}
-
-static struct str args_of(const struct profile_config *p, struct str plugin)
-{
-    for (size_t i = 0; i < p->plugin_config.n; i++)
-        if (str_eq(p->plugin_config.v[i].name, plugin))
-            return p->plugin_config.v[i].args;
-    return STR("");
-}
-
-/* Profile i sorts the queue as the first does. */
-static void check_same_sort(const struct scheduler_config *config, size_t i, struct str sort,
-                            struct str first, struct complaints *c)
-{
-    const struct profile_config *p = &config->profiles.v[i];
-    if (!str_eq(sort, first))
-        complaints_add(
-            c, "different queue sort plugins for profile \"%.*s\": \"%.*s\", first: \"%.*s\"",
-            STR_ARG(name_of(p)), STR_ARG(sort), STR_ARG(first));
-    else if (!str_eq(args_of(p, sort), args_of(&config->profiles.v[0], sort)))
-        complaints_add(c, "different queue sort plugin args for profile \"%.*s\"",
-                       STR_ARG(name_of(p)));
-}
-
-/* *first: the plugin that sorts the queue in the first profile. */
-static void check_plan(const struct scheduler_config *config, size_t i,
-                       const struct registry *registry, const struct rules *rules,
-                       struct str *first, struct complaints *c)
-{
-    const struct profile_config *profile = &config->profiles.v[i];
-    struct profile_plan plan;
-    struct err err;
-    if (profile_plan_init(&plan, registry, rules->features, profile, &err) < 0) {
-        complaints_add(c, "profiles[%zu].%s: %s", i, plan.fault, err.msg);
-        return;
-    }
-    char *prefix = xasprintf("profiles[%zu]: ", i);
-    struct str sort = plan.at[POINT_QUEUE_SORT].v[0].name;
-    if (i == 0)
-        *first = sort;
-    c->prefix = prefix;
-    check_late_args(profile, &plan, rules, c);
-    check_same_sort(config, i, sort, *first, c);
-    c->prefix = NULL;
-    free(prefix);
-    profile_plan_release(&plan);
+    out->n += config->problems_left_out;
+    out->left_out += config->problems_left_out;
 }
 
 void config_complain(const struct scheduler_config *config, const struct registry *registry,
                      const struct features *features, struct complaints *out)
 {
-    struct str first = STR("");
-    struct rules rules = {registry->args, features};
+    struct config_rules rules = {registry, registry->args, features};
+    add_problems(config, out);
+    if (config->problems_left_out)
+        return;
     check_values(config, &rules, out);
-    for (size_t i = 0; out->n == 0 && i < config->profiles.n; i++)
-        check_plan(config, i, registry, &rules, &first, out);
+    config_check_plans(config, &rules, false, out);
+}
+
+bool config_check_text(const struct scheduler_config *config, const struct registry *registry,
+                       const struct features *features, struct buf *out)
+{
+    struct config_rules rules = {registry, registry->args, features};
+    struct complaints c = {0};
+    add_problems(config, &c);
+    if (c.n == 0)
+        check_values(config, &rules, &c);
+    if (c.n == 0)
+        config_check_plans(config, &rules, true, &c);
+    bool ok = c.n == 0;
+    complaints_write(&c, out);
+    complaints_release(&c);
+    return ok;
 }
 
 int config_check(const struct scheduler_config *config, const struct registry *registry,
                  const struct features *features, struct err *reterr)
 {
-    struct complaints c = {0};
     struct buf text = BUF_INIT;
-    config_complain(config, registry, features, &c);
-    bool ok = c.n == 0;
-    complaints_write(&c, &text);
-    complaints_release(&c);
+    bool ok = config_check_text(config, registry, features, &text);
     int r = ok ? 0 : err_set(reterr, -EINVAL, "%s", buf_cstr(&text));
     buf_release(&text);
     return r;

@@ -92,7 +92,8 @@ static void complete_profile(const struct scheduler_config *config, const struct
         const struct args_kind *kind = args_kind_of(registry->args, name);
         if (kind)
             all[n++] = (struct plugin_args){
-                name, args_text(config, features, kind, given ? given->args : STR(""), a)};
+                .name = name,
+                .args = args_text(config, features, kind, given ? given->args : STR(""), a)};
         else if (given && given->args.n && !str_is(given->args, "null"))
             all[n++] = *given;
     }

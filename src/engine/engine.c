@@ -265,6 +265,12 @@ size_t engine_explain(const struct engine *e, struct str namespace, struct str n
     return explain_write(&e->explain, e, namespace, name, out);
 }
 
+void engine_explain_each(const struct engine *e, struct str namespace, struct str name,
+                         struct explain_reader reader)
+{
+    explain_each(&e->explain, e, namespace, name, reader);
+}
+
 void engine_submit_event(struct engine *e, const struct berth_pod *pod,
                          const struct profile *profile, bool warning, const char *reason,
                          const char *action, struct str note)

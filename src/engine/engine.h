@@ -13,6 +13,7 @@
 
 #include "base/metrics.h"
 #include "engine/config.h"
+#include "engine/explanation.h"
 #include "engine/features.h"
 #include "engine/framework.h"
 #include "engine/ports.h"
@@ -63,6 +64,10 @@ bool engine_schedule_one(struct engine *engine);
  */
 size_t engine_explain(const struct engine *engine, struct str namespace, struct str name,
                       struct buf *out);
+/* The same, one line at a time: what all attempts of a large simulation take is not in memory at
+ * once. */
+void engine_explain_each(const struct engine *engine, struct str namespace, struct str name,
+                         struct explain_reader reader);
 
 /*
  * Adds to the registry what has been counted, unless it did so a moment ago (scheduler_metrics.h).

@@ -15,6 +15,7 @@
 #include "engine/cycle.h"
 #include "engine/evidence.h"
 #include "engine/explain_ring.h"
+#include "engine/explanation.h"
 
 #define EXPLAIN_MAX_BYTES ((size_t)4 << 20)
 
@@ -80,5 +81,8 @@ void explain_write_reasons(const struct engine *engine, berth_reason reason, str
  */
 size_t explain_write(const struct explain *x, const struct engine *engine, struct str namespace,
                      struct str name, struct buf *out);
+/* The same, one line at a time. */
+void explain_each(const struct explain *x, const struct engine *engine, struct str namespace,
+                  struct str name, struct explain_reader reader);
 
 #endif

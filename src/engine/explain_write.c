@@ -165,16 +165,35 @@ static bool is_of(const struct explain_record *r, struct str namespace, struct s
            str_eq(explain_text(r, EXPLAIN_NAMESPACE), namespace);
 }
 
+/* The next record of the pod, or of any pod where name is empty; NULL behind the last. */
+static const struct explain_record *next_of(const struct explain *x, const struct explain_record *r,
+                                            struct str namespace, struct str name)
+{
+    while ((r = explain_ring_next(&x->ring, r)))
+        if (str_empty(name) || is_of(r, namespace, name))
+            return r;
+    return NULL;
+}
+
 size_t explain_write(const struct explain *x, const struct engine *engine, struct str namespace,
                      struct str name, struct buf *out)
 {
     size_t n = 0;
     const struct explain_record *r = NULL;
-    while ((r = explain_ring_next(&x->ring, r))) {
-        if (!str_empty(name) && !is_of(r, namespace, name))
-            continue;
+    for (; (r = next_of(x, r, namespace, name)); n++)
         write_record(engine, r, out);
-        n++;
-    }
     return n;
+}
+
+void explain_each(const struct explain *x, const struct engine *engine, struct str namespace,
+                  struct str name, struct explain_reader reader)
+{
+    struct buf line = BUF_INIT;
+    const struct explain_record *r = NULL;
+    while ((r = next_of(x, r, namespace, name))) {
+        buf_clear(&line);
+        write_record(engine, r, &line);
+        reader.fn(reader.ctx, buf_str(&line));
+    }
+    buf_release(&line);
 }

@@ -54,14 +54,20 @@ bool plugin_is_legacy(struct str name)
 
 bool plugin_extends(const struct registry *registry, struct str name, enum point point)
 {
-    const struct berth_plugin *plugin = registry_find(registry, name);
-    const struct known_plugin *known = known_plugin_find(name);
-    if (plugin && !(known && known->refuses))
-        return plugin_implements(plugin, point);
-    return known && known->points >> point & 1;
+    unsigned points = plugin_points(registry, name);
+    return points != PLUGIN_UNKNOWN && points >> point & 1;
 }
 
-bool plugin_is_unknown(const struct registry *registry, struct str name)
+unsigned plugin_points(const struct registry *registry, struct str name)
 {
-    return !registry_find(registry, name) && !known_plugin_find(name);
+    const struct berth_plugin *plugin = registry_find(registry, name);
+    const struct known_plugin *known = known_plugin_find(name);
+    if (known && (!plugin || known->refuses))
+        return known->points;
+    if (!plugin)
+        return PLUGIN_UNKNOWN;
+    unsigned points = 0;
+    for (int point = 0; point < POINT_COUNT; point++)
+        points |= (unsigned)plugin_implements(plugin, (enum point)point) << point;
+    return points;
 }

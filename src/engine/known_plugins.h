@@ -12,6 +12,8 @@
 #ifndef BERTH_ENGINE_KNOWN_PLUGINS_H
 #define BERTH_ENGINE_KNOWN_PLUGINS_H
 
+#include <limits.h>
+
 #include "engine/point.h"
 #include "engine/registry.h"
 
@@ -36,7 +38,8 @@ const struct known_plugin *known_plugin_at(size_t i);
 bool plugin_extends(const struct registry *registry, struct str name, enum point point);
 /* Releases up to 1.22 had it (SelectorSpread: 1.28), berth has it; 1.36 does not. */
 bool plugin_is_legacy(struct str name);
-/* Neither berth nor 1.36 has it. */
-bool plugin_is_unknown(const struct registry *registry, struct str name);
+/* All the points that it runs at, as bits; PLUGIN_UNKNOWN where neither berth nor 1.36 has it. */
+#define PLUGIN_UNKNOWN UINT_MAX
+unsigned plugin_points(const struct registry *registry, struct str name);
 
 #endif

@@ -25,10 +25,16 @@ struct profile_plan {
     struct plugin_section multi_point; /* merged with the defaults */
     VEC(struct str) needed;            /* every plugin once, in the order of being named */
     plan_list at[POINT_COUNT];
-    char fault[64]; /* of a plan that failed: where in the profile, "plugins.score.enabled[0]" */
 };
 
-/* -EINVAL where a plugin is unknown, cannot run where it is named, or is there twice. */
+/*
+ * Plans what can be planned and complains of every plugin that is unknown, cannot run where it is
+ * named or is there twice, "plugins.score.enabled[0]: what". Always to be released.
+ */
+void profile_plan_make(struct profile_plan *plan, const struct registry *registry,
+                       const struct features *features, const struct profile_config *profile,
+                       struct complaints *out);
+/* The same for a profile that should be right: -EINVAL with the first fault, without its place. */
 int profile_plan_init(struct profile_plan *plan, const struct registry *registry,
                       const struct features *features, const struct profile_config *profile,
                       struct err *reterr) MUST_CHECK;

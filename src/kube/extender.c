@@ -27,6 +27,8 @@ struct extenders {
     size_t n;
     uint64_t max_answer;
     bool closing;
+    bool (*may_bind)(void *ctx);
+    struct request *held;       /* bindings that may not be sent now, the newest first */
     struct extender_body *last; /* sent last; engine's thread */
 };
 
@@ -37,6 +39,7 @@ struct request {
     enum extender_verb verb;
     uint64_t id;
     struct extender_body *body;
+    struct request *next; /* in owner->held */
 };
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -174,6 +177,18 @@ static void on_done(void *ctx, int code, struct http_response *response, const s
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
+/* A binding is a write: it may have to wait. */
+static bool may_start(void *ctx)
+{
+    struct request *q = ctx;
+    struct extenders *x = q->owner;
+    if (q->verb != EXTENDER_BIND || !x->may_bind || x->may_bind(x->ctx))
+        return true;
+    q->next = x->held;
+    x->held = q;
+    return false;
+}
+
 /* On the loop's thread. */
 static void send_request(void *ctx)
 {
@@ -197,9 +212,26 @@ static void send_request(void *ctx)
         .body_lives = true,
         .total_timeout = c->timeout,
         .max_body = q->owner->max_answer,
+        .may_start = may_start,
     };
     http_client_fetch(c->http, &request, on_done, q);
     arena_release(&scratch);
+}
+
+void extenders_resume(struct extenders *x)
+{
+    struct request *q = TAKE(x->held), *in_order = NULL;
+    while (q) {
+        struct request *next = q->next;
+        q->next = in_order;
+        in_order = q;
+        q = next;
+    }
+    while (in_order) {
+        q = in_order;
+        in_order = q->next;
+        send_request(q);
+    }
 }
 
 void extenders_call(struct extenders *x, const struct extender_call *call)
@@ -323,6 +355,7 @@ int extenders_new(struct loop *loop, const struct extenders_options *options,
     x->fn = fn;
     x->ctx = ctx;
     x->n = options->n;
+    x->may_bind = options->may_bind;
     x->max_answer = options->max_answer ? options->max_answer : EXTENDER_MAX_ANSWER;
     arena_init(&x->arena, 0);
     x->clients = arena_array(&x->arena, struct client, x->n);
@@ -350,6 +383,11 @@ struct extenders *extenders_free(struct extenders *x)
     x->closing = true;
     for (size_t i = 0; i < x->n; i++)
         http_client_free(x->clients[i].http);
+    while (x->held) {
+        struct request *q = x->held;
+        x->held = q->next;
+        request_free(q);
+    }
     extender_body_unref(x->last);
     arena_release(&x->arena);
     free(x);

@@ -42,6 +42,11 @@ struct extenders_options {
     const struct extender_config *configs;
     size_t n;
     uint64_t max_answer; /* 0: EXTENDER_MAX_ANSWER */
+    /*
+     * Asked, with the ctx of extenders_new, before an extender is sent a binding: false holds it
+     * until extenders_resume, which asks again. NULL: always.
+     */
+    bool (*may_bind)(void *ctx);
 };
 
 /* Fails where a certificate or key cannot be read. A URL that leads nowhere fails every call. */
@@ -56,6 +61,9 @@ const struct extender *extenders_specs(const struct extenders *extenders);
 /* The enum object_flags with which objects of a kind have to be fetched, so that they can be sent.
  */
 unsigned extenders_object_flags(const struct extenders *extenders, enum kind_id kind);
+
+/* Sends the bindings that are held. */
+void extenders_resume(struct extenders *extenders);
 
 /* The engine's port; see engine/ports.h. */
 void extenders_call(struct extenders *extenders, const struct extender_call *call);

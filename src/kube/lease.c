@@ -32,7 +32,7 @@ static void count_leading(const struct lease_elector *e, bool leads)
 
 int64_t lease_now(const struct lease_elector *e)
 {
-    return loop_now(rest_client_loop(e->client));
+    return e->options.clock ? e->options.clock() : time_boot();
 }
 
 bool lease_elector_is_leader(const struct lease_elector *e)
@@ -43,6 +43,19 @@ bool lease_elector_is_leader(const struct lease_elector *e)
 bool lease_is_valid(const struct lease_elector *e)
 {
     return lease_record_end(&e->record) > lease_now(e);
+}
+
+bool lease_elector_may_write(const struct lease_elector *e)
+{
+    return e->phase == PHASE_LEADING && !e->in_doubt && lease_elector_is_leader(e) &&
+           lease_is_valid(e);
+}
+
+/* As far as we know, another leads. */
+static bool is_held_by_another(const struct lease_elector *e)
+{
+    return e->record.holder && *e->record.holder && !lease_elector_is_leader(e) &&
+           lease_is_valid(e);
 }
 
 static void report_transition(struct lease_elector *e)
@@ -106,11 +119,30 @@ static int64_t until_next_look(struct lease_elector *e)
     return e->record.lease && left > 0 ? MIN(wait, left + NSEC_PER_MSEC) : wait;
 }
 
+/*
+ * A leader sees its own renewals here, maybe late. Where the lease is not ours it is read before
+ * anything else is written.
+ */
+static void on_changed_while_leading(struct lease_elector *e, const struct object *lease)
+{
+    const struct str *holder = lease ? object_lease(lease)->spec.holder_identity : NULL;
+
+    if (holder && str_eq(*holder, e->options.identity))
+        return;
+    e->in_doubt = true;
+    if (!e->call)
+        loop_timer_set(&e->retry, 0);
+}
+
 /* A change that the watch tells: what it says need not be looked for. */
 static void on_changed(void *ctx, struct object *lease)
 {
     struct lease_elector *e = ctx;
 
+    if (e->phase == PHASE_LEADING) {
+        on_changed_while_leading(e, lease);
+        return;
+    }
     if (lease)
         lease_record_see(&e->record, object_ref(lease), lease_now(e));
     bool free_now = !lease || !*e->record.holder || lease_elector_is_leader(e);
@@ -119,41 +151,86 @@ static void on_changed(void *ctx, struct object *lease)
     report_transition(e);
 }
 
+static void stop_leading(struct lease_elector *e, bool lost);
+
+static void acquired(struct lease_elector *e)
+{
+    e->phase = PHASE_LEADING;
+    /* The first renewal follows at once. */
+    loop_timer_set(&e->retry, 0);
+    loop_timer_set(&e->deadline, e->options.renew_deadline);
+    /* What the candidate's watch has still to tell is about the time before. */
+    lease_watch_stop(&e->watch);
+    lease_watch_follow(&e->watch, e->record.lease);
+    count_leading(e, true);
+    send_event(e, "became leader");
+    log_info(0, "Successfully acquired lease", KV_CSTR("lock", e->lock));
+    free(e->reported);
+    e->reported = xstrdup(e->record.holder);
+    /* Callbacks come last: the elector may be gone after them. */
+    if (e->callbacks->on_new_leader)
+        e->callbacks->on_new_leader(e->ctx, e->options.identity);
+    e->callbacks->on_started_leading(e->ctx);
+}
+
+static void renewed(struct lease_elector *e)
+{
+    loop_timer_stop(&e->deadline);
+    loop_timer_set(&e->retry, e->options.retry_period);
+    lease_watch_follow(&e->watch, e->record.lease);
+    log_info(5, "Successfully renewed lease", KV_CSTR("lock", e->lock));
+    report_transition(e);
+    if (e->callbacks->on_renewed)
+        e->callbacks->on_renewed(e->ctx);
+}
+
+static void lose(struct lease_elector *e, const char *why)
+{
+    log_info(0, "Failed to renew lease", KV_CSTR("lock", e->lock), KV_CSTR("err", why));
+    stop_leading(e, true);
+}
+
+static void lose_to_another(struct lease_elector *e)
+{
+    struct buf why = BUF_INIT;
+
+    buf_add_printf(&why, "lease is held by %s", e->record.holder);
+    lose(e, buf_cstr(&why));
+    buf_release(&why);
+}
+
+static void not_renewed(struct lease_elector *e)
+{
+    loop_timer_set(&e->retry, e->options.retry_period);
+    report_transition(e);
+    if (is_held_by_another(e))
+        lose_to_another(e);
+}
+
+static void not_acquired(struct lease_elector *e)
+{
+    loop_timer_set(&e->retry, until_next_look(e));
+    if (e->record.lease)
+        lease_watch_follow(&e->watch, e->record.lease);
+    log_info(4, "Failed to acquire lease", KV_CSTR("lock", e->lock));
+    report_transition(e);
+}
+
 void lease_attempt_done(struct lease_elector *e, bool ok)
 {
-    bool acquired = ok && e->phase == PHASE_ACQUIRING;
+    bool leading = e->phase == PHASE_LEADING;
 
-    if (ok) {
-        loop_timer_stop(&e->deadline);
-        e->phase = PHASE_LEADING;
-        /* The first renewal follows at once. */
-        loop_timer_set(&e->retry, acquired ? 0 : e->options.retry_period);
-    } else if (e->phase == PHASE_LEADING) {
-        loop_timer_set(&e->retry, e->options.retry_period);
-    } else {
-        loop_timer_set(&e->retry, until_next_look(e));
-        if (e->record.lease)
-            lease_watch_follow(&e->watch, e->record.lease);
-    }
-    if (ok && !acquired)
-        log_info(5, "Successfully renewed lease", KV_CSTR("lock", e->lock));
-    else if (!ok && e->phase == PHASE_ACQUIRING)
-        log_info(4, "Failed to acquire lease", KV_CSTR("lock", e->lock));
-    /* Callbacks come last: the elector may be gone after them. */
-    if (acquired) {
-        lease_watch_stop(&e->watch);
-        count_leading(e, true);
-        send_event(e, "became leader");
-        log_info(0, "Successfully acquired lease", KV_CSTR("lock", e->lock));
-        loop_timer_set(&e->deadline, e->options.renew_deadline);
-        free(e->reported);
-        e->reported = xstrdup(e->record.holder);
-        if (e->callbacks->on_new_leader)
-            e->callbacks->on_new_leader(e->ctx, e->options.identity);
-        e->callbacks->on_started_leading(e->ctx);
-        return;
-    }
-    report_transition(e);
+    /* The answer came when the lease had run out again: this process or its machine has paused. */
+    if (ok && !lease_is_valid(e))
+        loop_timer_set(&e->retry, 0);
+    else if (ok && leading)
+        renewed(e);
+    else if (ok)
+        acquired(e);
+    else if (leading)
+        not_renewed(e);
+    else
+        not_acquired(e);
 }
 
 static void fall_silent(struct lease_elector *e)
@@ -186,6 +263,7 @@ static void stop_leading(struct lease_elector *e, bool lost)
     e->lost = lost;
     count_leading(e, false);
     e->call = rest_cancel(e->call);
+    lease_watch_stop(&e->watch);
     loop_timer_stop(&e->retry);
     loop_timer_set(&e->deadline, LAST_WORD);
     if (lost && e->callbacks->on_lost)
@@ -205,9 +283,7 @@ static void on_deadline(struct loop_timer *timer)
                   KV_CSTR("lock", e->lock));
         stop_leading(e, false);
     } else {
-        log_info(0, "Failed to renew lease", KV_CSTR("lock", e->lock),
-                 KV_CSTR("err", "context deadline exceeded"));
-        stop_leading(e, true);
+        lose(e, "context deadline exceeded");
     }
 }
 
@@ -253,6 +329,7 @@ void lease_elector_stop(struct lease_elector *e)
     bool leading = e->phase == PHASE_LEADING && lease_elector_is_leader(e) && e->record.lease;
 
     e->call = rest_cancel(e->call);
+    lease_watch_stop(&e->watch);
     loop_timer_stop(&e->retry);
     loop_timer_stop(&e->deadline);
     if (!leading) {

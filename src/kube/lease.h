@@ -4,8 +4,9 @@
  *
  * Purpose:   of several schedulers one works. A candidate takes a Lease that nobody renewed for
  *            its duration, as seen by the candidate's own clock: clocks of others are never
- *            compared. The leader renews, and stops where it could not for renew_deadline. Who
- *            begins or ceases to lead says so in an Event.
+ *            compared. The leader renews. It stops where it could not for renew_deadline, and at
+ *            once where it reads that another holds the lease. Who begins or ceases to lead says
+ *            so in an Event.
  * Ownership: the elector belongs to its maker.
  * Threading: the loop's thread. Callbacks may do anything; on_started_leading and
  *            on_stopped_leading may also free the elector.
@@ -17,6 +18,8 @@
 
 struct lease_callbacks {
     void (*on_started_leading)(void *ctx);
+    /* The lease has been renewed, and lease_elector_may_write says yes. May be NULL. */
+    void (*on_renewed)(void *ctx);
     /* The lease is lost: not ours from this moment, though the end waits for a last word. */
     void (*on_lost)(void *ctx);
     /* Once, at the end: lost, or stopped by lease_elector_stop (leading or not). */
@@ -38,6 +41,7 @@ struct lease_options {
     struct rest_client *event_client; /* for Events about the lease; NULL: none */
     struct str component;             /* who tells them */
     struct metrics *metrics;          /* NULL: nothing is counted */
+    int64_t (*clock)(void);           /* NULL: time_boot */
 };
 
 struct lease_elector;
@@ -53,6 +57,13 @@ void lease_elector_stop(struct lease_elector *elector);
 struct lease_elector *lease_elector_free(struct lease_elector *elector);
 
 bool lease_elector_is_leader(const struct lease_elector *elector);
+/*
+ * Whether the leader may still change anything: nobody else can have taken the lease yet. False
+ * from the moment at which it runs out unless it was renewed, counted from when the last renewal
+ * was sent; while the server says that the lease is not as we left it; and where we do not lead.
+ * Read from the clock at each call, so it is right after a pause of the process or of the machine.
+ */
+bool lease_elector_may_write(const struct lease_elector *elector);
 struct str lease_elector_identity(const struct lease_elector *elector);
 /*
  * For health checks: false where we lead and have not renewed for the lease's duration and

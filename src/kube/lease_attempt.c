@@ -63,6 +63,7 @@ void lease_write(struct lease_elector *e, enum rest_verb verb, struct str holder
     lease.metadata.name = e->options.name;
     request.body_kind = kind_get(KIND_LEASE);
     request.body = &lease;
+    e->sent_at = lease_now(e);
     e->call = rest_send(e->client, &request, fn, e);
 }
 
@@ -72,6 +73,13 @@ void lease_log_failure(const struct lease_elector *e, const char *what,
                        const struct rest_result *result)
 {
     log_error(what, KV_ERR(&result->err), KV_CSTR("lock", e->lock));
+}
+
+/* Refused because the lease has changed, or is gone: another may have taken it. */
+static void note_refusal(struct lease_elector *e, const struct rest_result *result)
+{
+    if (result->status == 409 || result->status == 404)
+        e->in_doubt = true;
 }
 
 /* Takes the answer to a write of ours. */
@@ -84,10 +92,16 @@ static bool take_written(struct lease_elector *e, const struct rest_result *resu
     if (result->code == 0)
         bad.code = rest_result_object(result, &lease, &bad.err);
     if (bad.code < 0) {
+        note_refusal(e, result);
         lease_log_failure(e, complaint, &bad);
         return false;
     }
-    lease_record_take(&e->record, lease, lease_now(e));
+    /*
+     * Others count from when they see the renewal, which is after it was sent. When the answer is
+     * read means nothing: it may have waited in the socket while this process was stopped.
+     */
+    lease_record_take(&e->record, lease, e->sent_at);
+    e->in_doubt = false;
     return true;
 }
 
@@ -185,6 +199,7 @@ static void on_renewed(void *ctx, const struct rest_result *result)
         lease_attempt_done(e, take_written(e, result, "Failed to update lease"));
         return;
     }
+    note_refusal(e, result);
     log_info(2, "Failed to update lease optimistically, falling back to slow path",
              KV_CSTR("lock", e->lock), KV_ERR(&result->err));
     lease_get(e, on_got);
@@ -193,7 +208,7 @@ static void on_renewed(void *ctx, const struct rest_result *result)
 /* The leader assumes that nobody has touched the lease; the resource version tells if so. */
 void lease_attempt(struct lease_elector *e)
 {
-    if (!e->options.coordinated && e->record.lease && lease_elector_is_leader(e) &&
+    if (!e->options.coordinated && !e->in_doubt && e->record.lease && lease_elector_is_leader(e) &&
         lease_is_valid(e))
         lease_write(e, REST_UPDATE, e->options.identity, on_renewed);
     else

@@ -33,8 +33,10 @@ struct lease_elector {
     struct rand rand;
 
     struct lease_record record;
-    struct lease_watch watch; /* while it does not lead */
-    char *reported;           /* the holder last told; NULL: none yet */
+    int64_t sent_at; /* when the write of the lease that is under way began */
+    bool in_doubt;   /* the lease is not as we left it: no write before the next renewal */
+    struct lease_watch watch;
+    char *reported; /* the holder last told; NULL: none yet */
 };
 
 int64_t lease_now(const struct lease_elector *elector);

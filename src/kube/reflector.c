@@ -246,6 +246,7 @@ struct reflector *reflector_new(struct rest_client *client, const struct reflect
     r->type = arena_printf(&r->arena, "*%.*s.%.*s", STR_ARG(options->kind->version),
                            STR_ARG(options->kind->kind));
     r->no_streaming = options->no_streaming;
+    r->page_size = r->options.page_size;
     store_init(&r->store);
     rand_seed(&r->rand, r->options.seed);
     backoff_init(&r->backoff, &r->options.backoff, rand_u64(&r->rand));

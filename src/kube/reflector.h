@@ -56,7 +56,7 @@ struct reflector_options {
     bool no_streaming;     /* list in pages without trying the streaming list */
     unsigned object_flags; /* enum object_flags */
 
-    uint32_t page_size;             /* 500 */
+    uint32_t page_size;             /* 500; fewer where such a page is larger than is read */
     int64_t watch_timeout;          /* a watch lasts this long up to twice: 300 s */
     int64_t streaming_silence;      /* no event for so long before the first state is complete ends
                                        the streaming list: 30 s */

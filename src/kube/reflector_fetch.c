@@ -44,7 +44,7 @@ static void next_page(struct reflector *r)
     struct rest_request request;
 
     /* Without resourceVersion: the newest state, and paging is honoured. */
-    buf_add_printf(&query, "limit=%u", r->options.page_size);
+    buf_add_printf(&query, "limit=%u", r->page_size);
     if (r->continue_token.n > 0) {
         buf_add_cstr(&query, "&continue=");
         url_add_query(&query, buf_str(&r->continue_token));
@@ -59,6 +59,8 @@ static void next_page(struct reflector *r)
 static void start_list(struct reflector *r)
 {
     buf_clear(&r->continue_token);
+    r->page_bytes = 0;
+    r->page_cuts = 0;
     store_begin(&r->store);
     next_page(r);
 }
@@ -70,8 +72,34 @@ static int on_listed(void *ctx, struct object *object)
     return 0;
 }
 
+/*
+ * The same page again with half as many objects, then with a quarter of these, an eighth and so on:
+ * a server that always sends too much is found out after a few tries. A continue token is good for
+ * any limit, so the list stays one snapshot. Later lists begin with the smaller size: what is read
+ * in vain costs more than a few more requests.
+ */
+static void halve_page(struct reflector *r)
+{
+    r->page_cuts++;
+    r->page_size = MAX(r->page_size >> r->page_cuts, 1);
+    log_info(0, "A page of the list is too large; asking for fewer objects at a time", KV_TYPE(r),
+             KV_INT("limit", r->page_size));
+    next_page(r);
+}
+
+/* A list is complete. Where its pages were far below the limit, those of the next may be larger. */
+static void grow_page(struct reflector *r)
+{
+    if (r->page_bytes <= rest_client_max_list(r->client) / 4)
+        r->page_size = MIN(2 * r->page_size, r->options.page_size);
+}
+
 static void page_failed(struct reflector *r, const struct rest_result *result)
 {
+    if (result->code == -EMSGSIZE && r->page_size > 1) {
+        halve_page(r);
+        return;
+    }
     /* The pages' snapshot has expired: begin a new one, with backoff in case it goes on so. */
     if (result->code == -ESTALE && r->continue_token.n > 0)
         log_info(2, "The list expired between two pages; listing again", KV_TYPE(r));
@@ -96,6 +124,8 @@ static void on_page(void *ctx, const struct rest_result *result)
         return;
     }
     reflector_contact(r);
+    r->page_bytes = MAX(r->page_bytes, result->body.n);
+    r->page_cuts = 0;
     buf_clear(&r->continue_token);
     buf_add_str(&r->continue_token, list.metadata.continue_token);
     if (r->continue_token.n > 0) {
@@ -103,6 +133,7 @@ static void on_page(void *ctx, const struct rest_result *result)
     } else {
         reflector_set_version(r, list.metadata.resource_version);
         r->version_unavailable = false;
+        grow_page(r);
         reflector_replaced(r);
         start_watch(r, false);
     }

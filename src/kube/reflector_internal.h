@@ -36,6 +36,9 @@ struct reflector {
     struct buf version;        /* last resource version; empty: none yet */
     bool version_unavailable;  /* the server has forgotten it, or does not know it yet */
     struct buf continue_token; /* of the next page; empty: the first */
+    uint32_t page_size;        /* as asked for, or less where such a page was too large */
+    unsigned page_cuts;        /* since a page was read */
+    size_t page_bytes;         /* the largest page of the list so far */
     bool no_streaming;         /* refused by the server, or not wanted */
     bool resume;               /* the next try is a watch, not a list */
     bool synced, missing;

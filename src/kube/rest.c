@@ -73,6 +73,7 @@ int rest_client_new(struct loop *loop, const struct kube_config *config,
 
     client->loop = loop;
     client->config = config;
+    client->held_end = &client->held;
     if (options)
         client->options = *options;
     set_defaults(&client->options);
@@ -111,6 +112,11 @@ struct rest_client *rest_client_free(struct rest_client *client)
 struct loop *rest_client_loop(const struct rest_client *client)
 {
     return client->loop;
+}
+
+uint64_t rest_client_max_list(const struct rest_client *client)
+{
+    return client->options.max_list;
 }
 
 int64_t rest_client_retry_unit(const struct rest_client *client)

@@ -56,7 +56,19 @@ struct rest_client *rest_client_free(struct rest_client *client);
  * for, and nobody is told. Calls stay their owners' to cancel.
  */
 void rest_client_hush(struct rest_client *client);
+/*
+ * From now on every attempt of a call that changes something (neither GET, LIST nor a watch) asks
+ * first, when a connection is free and before its first byte is written. Where the answer is false
+ * the call is held until rest_client_resume_writes, which asks again, or until it is cancelled.
+ * may_write must not touch the client.
+ */
+typedef bool rest_may_write_fn(void *ctx);
+void rest_client_guard_writes(struct rest_client *client, rest_may_write_fn *may_write, void *ctx);
+/* Sends what is held, in the order in which it was held. */
+void rest_client_resume_writes(struct rest_client *client);
 struct loop *rest_client_loop(const struct rest_client *client);
+/* The largest answer to a list that is read, in bytes: a longer one fails with -EMSGSIZE. */
+uint64_t rest_client_max_list(const struct rest_client *client);
 /* One second, as options have it: what else waits for the server does so in this unit. */
 int64_t rest_client_retry_unit(const struct rest_client *client);
 
@@ -81,7 +93,8 @@ struct rest_request {
     struct str name;
     struct str subresource; /* "status", "binding" */
     struct str query;       /* without '?', encoded: "limit=500" */
-    struct str path;        /* in place of all above, for what is no resource; answered in JSON */
+    /* In place of all above, for what is no resource: asks for JSON and takes what comes. */
+    struct str path;
     /* The body: a value of body_kind (create, update, delete with options), or text (patches). */
     const struct kind *body_kind;
     const void *body;
@@ -89,6 +102,7 @@ struct rest_request {
     int64_t timeout;       /* of one attempt; 0: 60 s, lists 300 s, watches none */
     int max_retries;       /* on Retry-After; 0: REST_MAX_RETRIES; negative: none */
     unsigned object_flags; /* enum object_flags, for decoding the answer */
+    bool unguarded;        /* is sent whatever the guard says, see rest_client_guard_writes */
 };
 
 /* What came of it. Everything lives until the callback returns. */

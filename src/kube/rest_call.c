@@ -59,6 +59,8 @@ struct rest_call *rest_call_new(struct rest_client *client, const struct rest_re
         call->timeout = request->verb == REST_LIST ? TIMEOUT_LIST : TIMEOUT_CALL;
     call->max_retries = request->max_retries ? request->max_retries : REST_MAX_RETRIES;
     call->object_flags = request->object_flags;
+    call->guarded = client->may_write && !request->unguarded && request->verb != REST_GET &&
+                    request->verb != REST_LIST;
     take_body(call, request);
     buf_init(&call->answer, 0);
     loop_timer_init(&call->timer, client->loop, on_timer);
@@ -77,6 +79,7 @@ struct rest_call *rest_call_new(struct rest_client *client, const struct rest_re
 /* Stops all that could call back. */
 static void hush(struct rest_call *call)
 {
+    rest_guard_release(call);
     loop_timer_stop(&call->timer);
     loop_task_cancel(call->client->loop, &call->task);
     auth_wait_cancel(&call->wait);
@@ -229,6 +232,7 @@ static void send_now(struct rest_call *call)
         .body = buf_str(&call->body),
         .total_timeout = call->timeout,
         .max_body = call->verb == REST_LIST ? client->options.max_list : client->options.max_reply,
+        .may_start = rest_guard_ask,
     };
 
     call->asked_proto = !wants_json(call) && wants_proto(client, call->kind);
@@ -454,7 +458,7 @@ static void answered(struct rest_call *call)
         result.code = call->stream.open ? rest_stream_end(call, &result.err)
                                         : rest_fail(call, &result.err, -EPROTO,
                                                     "a watch was answered %d", call->status);
-    } else if (!call->encoding_known && call->answer.n > 0) {
+    } else if (!call->encoding_known && !call->plain && call->answer.n > 0) {
         result.code = rest_fail(call, &result.err, -EPROTO,
                                 "the answer is neither JSON nor Kubernetes protobuf");
     } else {

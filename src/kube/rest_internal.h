@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rest_internal.h - what rest.c, rest_call.c and rest_watch.c share.
+ * rest_internal.h - what rest.c, rest_call.c, rest_guard.c and rest_watch.c share.
  *
  * Purpose:   the client's and a call's insides.
  * Ownership: the client owns its calls; see kube/rest.h.
@@ -13,6 +13,9 @@
  *            └── Retry-After, lost connection ─────────────┤
  *                             ↑                            │
  *                             └── 401, 406, 415 ───────────┘
+ *
+ * A write that the guard does not let pass, once a connection is free for it, is held and then
+ * waits for credentials again.
  */
 #ifndef BERTH_KUBE_REST_INTERNAL_H
 #define BERTH_KUBE_REST_INTERNAL_H
@@ -33,8 +36,11 @@ struct rest_client {
     struct rest_meter *meter; /* NULL: nothing is counted */
     struct str base_path;     /* of the server's URL, without a slash at its end */
     bool json_only[KIND_COUNT];
-    struct rest_call *calls; /* all that are open */
-    bool hushed;             /* … and none of them gets an answer any more */
+    struct rest_call *calls;      /* all that are open */
+    bool hushed;                  /* … and none of them gets an answer any more */
+    rest_may_write_fn *may_write; /* NULL: writes are not guarded */
+    void *guard_ctx;
+    struct rest_call *held, **held_end; /* by the guard, the first that was held first */
 };
 
 /* A watch's stream on its way into frames. */
@@ -58,6 +64,8 @@ struct rest_call {
     int64_t timeout;
     int max_retries;
     unsigned object_flags;
+    bool guarded;                             /* asks the client's guard before it is sent */
+    struct rest_call *held_next, **held_prev; /* in client->held; prev NULL: not held */
 
     rest_done_fn *fn; /* NULL: a watch */
     void *ctx;
@@ -102,6 +110,11 @@ void rest_call_start(struct rest_call *call);
 void rest_call_finish(struct rest_call *call, struct rest_result *result);
 int rest_fail(struct rest_call *call, struct err *reterr, int code, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
+
+/* rest_guard.c: what the HTTP client asks before it writes the call. */
+bool rest_guard_ask(void *call);
+/* It waits no longer, if it did. */
+void rest_guard_release(struct rest_call *call);
 
 /* rest_watch.c: bytes of an accepted watch. The call may be gone afterwards. */
 void rest_stream_data(struct rest_call *call, struct str data);

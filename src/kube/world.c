@@ -88,6 +88,8 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
         r = world_make_elector(w, o, reterr);
     if (r < 0)
         return r;
+    rest_client_guard_writes(w->client, world_may_write, w);
+    rest_client_guard_writes(w->event_client, world_may_tell, w);
     w->recorder = event_recorder_new(w->event_client, NULL);
     w->informers = make_informers(w);
     return 0;

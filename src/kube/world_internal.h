@@ -120,6 +120,8 @@ struct world {
     struct letter *letters_out, **letters_end; /* of this round, not posted yet */
     struct loop_task post_letters;
     bool leading, scheduling;
+    bool lost;    /* the lease, to another or by not renewing it */
+    bool holding; /* writes wait until the lease is renewed */
     enum ending ending;
     bool drained; /* ENDING_DRAINS: the engine waits for nothing more */
     int64_t patience_ends;
@@ -148,6 +150,13 @@ void world_on_end_timer(struct loop_timer *timer);
 /* The engine waits for no binding any more. */
 void world_on_drained(void *world);
 void world_end_thread(struct world *w);
+/*
+ * The one place that decides whether this instance may change the cluster: asked right before each
+ * write is sent, whoever wants it. What it refuses is held until the lease is renewed.
+ */
+bool world_may_write(void *world);
+/* The same for events, which tell what has been done and are also written after a release. */
+bool world_may_tell(void *world);
 
 /* --- world_dump.c ----------------------------------------------------------------------------- */
 

@@ -138,11 +138,43 @@ static void on_started_leading(void *ctx)
     start_if_ready(w);
 }
 
+bool world_may_write(void *ctx)
+{
+    struct world *w = ctx;
+    if (!w->elector || lease_elector_may_write(w->elector))
+        return true;
+    if (!w->holding && w->ending == ENDING_NOT)
+        log_info(0, "Holding writes until the lease is renewed");
+    w->holding = true;
+    return false;
+}
+
+bool world_may_tell(void *ctx)
+{
+    struct world *w = ctx;
+    return !w->lost && (w->ending >= ENDING_RELEASES || world_may_write(w));
+}
+
+static void on_renewed(void *ctx)
+{
+    struct world *w = ctx;
+    if (!w->holding)
+        return;
+    w->holding = false;
+    log_info(0, "The lease is renewed, writing again");
+    rest_client_resume_writes(w->client);
+    rest_client_resume_writes(w->event_client);
+    for (struct world_setup *s = w->setups; s; s = s->next)
+        if (s->extenders)
+            extenders_resume(s->extenders);
+}
+
 /* Another may lead from now on: not one write more. */
 static void on_lost(void *ctx)
 {
     struct world *w = ctx;
     w->leading = false;
+    w->lost = true;
     w->ending = ENDING_RELEASES;
     world_end_thread(w);
     rest_client_hush(w->client);
@@ -162,6 +194,7 @@ static void on_stopped_leading(void *ctx, bool lost)
 
 static const struct lease_callbacks lease_callbacks = {
     .on_started_leading = on_started_leading,
+    .on_renewed = on_renewed,
     .on_lost = on_lost,
     .on_stopped_leading = on_stopped_leading,
 };

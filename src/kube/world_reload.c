@@ -21,7 +21,8 @@ static void extender_done(void *ctx, struct extender_answer *answer)
 int world_setup_new(struct world *w, const struct scheduler_config *config, void *owner,
                     struct world_setup **ret_setup, struct err *reterr)
 {
-    struct extenders_options options = {.configs = config->extenders.v, .n = config->extenders.n};
+    struct extenders_options options = {
+        .configs = config->extenders.v, .n = config->extenders.n, .may_bind = world_may_write};
     struct world_setup *s = xnew(struct world_setup);
     *s = (struct world_setup){.world = w, .config = config, .owner = owner};
     if (options.n) {

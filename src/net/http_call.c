@@ -89,6 +89,7 @@ struct http_call *http_call_new(struct http_client *client, struct loop *loop,
     }
     call->body = request->body_lives ? request->body : put(&at, request->body);
     call->max_body = request->max_body;
+    call->may_start = request->may_start;
     loop_timer_init(&call->timer, loop, on_timer);
     return call;
 }
@@ -169,6 +170,11 @@ void http_call_head_arrived(struct http_call *call)
         loop_timer_set(&call->timer, call->total_at - loop_now(call->timer.loop));
     else
         loop_timer_stop(&call->timer);
+}
+
+bool http_call_may_start(const struct http_call *call)
+{
+    return !call->may_start || call->may_start(call->fetch ? call->fetch->ctx : call->ctx);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */

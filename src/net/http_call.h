@@ -25,7 +25,8 @@ struct http_call {
     struct http_call *next, **prev;
     const struct http_handlers *handlers;
     void *ctx;
-    struct http_fetch *fetch; /* of http_client_fetch; ours */
+    bool (*may_start)(void *ctx); /* NULL: always */
+    struct http_fetch *fetch;     /* of http_client_fetch; ours */
     struct loop_timer timer;
     int64_t total_at; /* 0: none */
     uint64_t max_body, received;
@@ -57,6 +58,8 @@ int http_call_check(const struct http_call *call, struct err *reterr) MUST_CHECK
 bool http_call_has_body(const struct http_call *call);
 /* GET and HEAD: sending them twice does no harm. */
 bool http_call_is_safe(const struct http_call *call);
+/* What the request's may_start says. */
+bool http_call_may_start(const struct http_call *call);
 /* The timer for the first of both deadlines, then for the second. */
 void http_call_start_timer(struct http_call *call, const struct http_request *request);
 void http_call_head_arrived(struct http_call *call);

@@ -305,7 +305,10 @@ static void pump(struct http_client *client)
         struct client_conn *conn = conn_with_room(client);
         if (!conn)
             break;
-        start_call(client->waiting.first, conn);
+        if (http_call_may_start(client->waiting.first))
+            start_call(client->waiting.first, conn);
+        else
+            http_call_cancel(client->waiting.first);
     }
     if (client->waiting.first && !client->dead)
         dial_more(client);

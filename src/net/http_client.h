@@ -72,6 +72,12 @@ struct http_request {
     int64_t total_timeout; /* to the end of the body; 0: none, for watches */
     uint64_t max_body; /* a longer body ends the call with -EMSGSIZE; 0: no bound, for streams */
     const char *authority; /* Host or :authority in place of the origin's; NULL: the origin's */
+    /*
+     * Asked when a connection is free for the call, right before it is written there. False takes
+     * the call back: it is gone, without on_done. It must do nothing else to calls or the client.
+     * NULL: always. ctx is the call's.
+     */
+    bool (*may_start)(void *ctx);
 };
 
 /*

@@ -2,6 +2,7 @@
 #include "plugins/resource_args.h"
 
 #include "api/resources.h"
+#include "base/map.h"
 
 #define MAX_WEIGHT      100
 #define MAX_UTILIZATION 100
@@ -218,14 +219,6 @@ const struct args_kind fit_args_kind = {
     .checked_late = true,
 };
 
-static bool is_named_before(const resource_spec_list *list, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (str_eq(list->v[k].name, list->v[i].name))
-            return true;
-    return false;
-}
-
 static void fill_balanced(void *ctx, struct arena *a)
 {
     struct balanced_allocation_args *args = ctx;
@@ -237,14 +230,16 @@ static void check_balanced(const void *ctx, struct complaints *c)
 {
     const struct balanced_allocation_args *args = ctx;
     const resource_spec_list *list = &args->resources;
+    struct map names = MAP_INIT;
     for (size_t i = 0; i < list->n; i++) {
-        if (is_named_before(list, i))
+        if (map_put(&names, list->v[i].name, &names))
             complaints_add(c, "resources[%zu].name: Duplicate value: \"%.*s\"", i,
                            STR_ARG(list->v[i].name));
         if (list->v[i].weight != 1)
             complaints_add(c, "resources[%zu].weight: Invalid value: %lld: must be 1", i,
                            (long long)list->v[i].weight);
     }
+    map_release(&names);
 }
 
 const struct args_kind balanced_allocation_args_kind = {

@@ -6,7 +6,9 @@ values. Older versions and Policy: what convert makes of them; their last releas
 test_old_configs."""
 
 import json
+import os
 import re
+import resource
 import subprocess
 
 import berth
@@ -207,6 +209,16 @@ BAD_VALUES = [
          "topologyKey: 'a b', whenUnsatisfiable: DoNotSchedule}]"),
 ]
 
+# Upstream stops at the first plugin or profile that it cannot make; berth goes on.
+SAYS_MORE = {
+    plugins("multiPoint: {disabled: [{name: '*'}]}"): ["at least one bind plugin is needed"],
+    plugins("queueSort: {enabled: [{name: PrioritySort}, {name: Other}]}"): [
+        'QueueSortPlugin "Other" does not exist'],
+    profile("schedulerName: a") + "\n- schedulerName: b\n"
+    "  plugins: {queueSort: {enabled: [{name: X}], disabled: [{name: '*'}]}}": [
+        'QueueSortPlugin "X" does not exist'],
+}
+
 # By both, berth in words of its own: these parts.
 BAD_FORM = [
     ("paralellism: 1", "paralellism"),
@@ -273,9 +285,32 @@ def values_that_kube_scheduler_refuses_are_refused_in_its_words(both):
         written, want = both.kube_scheduler(config)
         check(written is None, f"kube-scheduler takes {text!r}")
         written, got = both.berth(config)
-        if written is not None or essence(got) != essence(want):
-            wrong.append(f"{text!r}:\n  - {essence(want)}\n  + {essence(got)}")
+        theirs, ours = essence(want), essence(got)
+        more = [part for part in ours if part not in theirs]
+        expected = SAYS_MORE.get(text, [])
+        if (written is not None or [part for part in ours if part not in more] != theirs or
+                len(more) != len(expected) or not all(e in m for e, m in zip(expected, more))):
+            wrong.append(f"{text!r}:\n  - {theirs}\n  + {ours}")
     check(not wrong, "\n".join(wrong))
+
+
+@test
+def as_kube_scheduler_it_ends_with_the_same_text_and_lines_in_front(both):
+    link = both.path("kube-scheduler")
+    *prefix, program = berth.command()
+    os.symlink(program, link)
+    for text in BAD_VALUES[::4] + list(SAYS_MORE):
+        config = both.config(text)
+        _, want = both.kube_scheduler(config)
+        done = subprocess.run(prefix + [link] + both.arguments(config), stderr=subprocess.PIPE,
+                              text=True, timeout=berth.TIMEOUT, env=berth.environment())
+        equal(done.returncode, 1, "exit code")
+        said = re.search(r'"command failed" err=("(?:[^"\\]|\\.)*")', done.stderr)
+        check(said, done.stderr)
+        equal(essence(json.loads(said.group(1))), essence(want), f"error for {text!r}")
+        lines = re.findall(r'"Problem in the configuration" problem=("(?:[^"\\]|\\.)*")', done.stderr)
+        equal([json.loads(line) for line in lines],
+              berth.run("config", "validate", config).out.splitlines(), f"lines for {text!r}")
 
 
 @test
@@ -331,7 +366,8 @@ def a_second_document_is_not_read_and_told(both):
     config = both.write("two.yaml", HEAD + "parallelism: 3\n---\n" + HEAD + "parallelism: 4\n")
     contains(berth.run("config", "convert", config).out, "parallelism: 3\n")
     done = berth.run("config", "validate", config)
-    equal((done.code, done.out), (0, ""), "exit code and output")
+    equal((done.code, done.out), (0, f"{config}: valid KubeSchedulerConfiguration "
+                                  "kubescheduler.config.k8s.io/v1, 1 profile\n"), "exit code and output")
     contains(done.err, f"{config}:5: a second document")
 
 
@@ -339,12 +375,14 @@ def a_second_document_is_not_read_and_told(both):
 def validate_says_the_same_without_a_cluster(both):
     for text in GOOD:
         done = berth.run("config", "validate", both.config(text))
-        equal((done.code, done.out, done.err), (0, "", ""), f"validate of {text!r}")
+        equal((done.code, done.err, done.out.count("\n")), (0, "", 1), f"validate of {text!r}")
+        check(re.match(r".*/config\.yaml: valid KubeSchedulerConfiguration kubescheduler\.config\.k8s\.io/v1, "
+                       r"[12] profiles?(, [12] extenders?)?\n$", done.out), done.out)
     for text in BAD_VALUES + [text for text, _ in BAD_FORM]:
         config = both.config(text)
         done = berth.run("config", "validate", config)
         equal((done.code, done.err), (1, ""), f"validate of {text!r}")
-        check(all(line.startswith(config + ":") for line in done.out.splitlines()), done.out)
+        check(all(re.match(rf"{config}:\d+: ", line) for line in done.out.splitlines()), done.out)
 
 
 @test
@@ -384,6 +422,185 @@ def validate_tells_the_line(both):
         f"{config}:3: parallelism: Invalid value: 0: should be an integer value greater than zero",
         f"{config}:10: profiles[1].pluginConfig[0].args.hardPodAffinityWeight: Invalid value: 101: "
         "not in valid range [0, 100]"], "output")
+
+
+@test
+def all_problems_of_a_file_are_told_at_once(both):
+    config = both.write("many.yaml", HEAD + "profile: []\nparallelism: four\n"
+                        "podInitialBackoffSeconds: 0\nprofiles:\n- plugins:\n    score:\n"
+                        "      enabled:\n      - name: NodeAfinity\n      - name: ImageLocalitie\n"
+                        "      - name: NodePorts\n    scores: {}\n")
+    want = [
+        f"{config}:3: profile: unknown field (did you mean profiles?)",
+        f"{config}:4: parallelism: expected a whole number",
+        f"{config}:5: podInitialBackoffSeconds: Invalid value: 0: must be greater than 0",
+        f'{config}:10: profiles[0].plugins.score.enabled[0]: ScorePlugin "NodeAfinity" does not exist '
+        "(did you mean NodeAffinity?)",
+        f'{config}:11: profiles[0].plugins.score.enabled[1]: ScorePlugin "ImageLocalitie" does not '
+        "exist (did you mean ImageLocality?)",
+        f'{config}:12: profiles[0].plugins.score.enabled[2]: plugin "NodePorts" does not extend '
+        "ScorePlugin plugin (it runs at preFilter, filter)",
+        f"{config}:13: profiles[0].plugins.scores: unknown field (did you mean score?)"]
+    done = berth.run("config", "validate", config)
+    equal((done.code, done.err, done.out.splitlines()), (1, "", want), "validate")
+    done = berth.run("scheduler", f"--config={config}", "--secure-port=0")
+    equal((done.code, done.err.splitlines()), (1, ["berth: " + line for line in want]), "scheduler")
+
+
+# ---- files that hold it --------------------------------------------------------------------------
+
+def indent(text, by=4):
+    return "".join(" " * by + line + "\n" for line in text.splitlines())
+
+
+def config_map(name, **data):
+    return (f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: kube-system\n"
+            "data:\n" + "".join(f"  {key}: |\n{indent(value)}" for key, value in data.items()))
+
+
+def manifests(both, text):
+    """As guides hand them out: an account, its roles, the ConfigMap, a Deployment."""
+    return ("apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: s\n---\n"
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: s}\n---\n" +
+            config_map("s", config=text) + "---\napiVersion: apps/v1\nkind: Deployment\n")
+
+
+@test
+def a_config_map_is_read_by_every_command(both):
+    text = HEAD + f"clientConnection: {{kubeconfig: {both.kubeconfig}}}\nparallelism: 7\n"
+    plain = both.write("plain.yaml", text)
+    want, error = both.berth(plain)
+    check(want, error)
+    as_json = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "data": {"x": text, "y": "z"}})
+    for form in (config_map("m", config=text), manifests(both, text), as_json):
+        file = both.write("map.yaml", form)
+        done = berth.run("config", "validate", file)
+        equal((done.code, done.err), (0, ""), done.out)
+        contains(done.out, "1 profile (ConfigMap ")
+        got, error = both.berth(file)
+        equal(got, want, error)
+        equal(berth.run("config", "convert", file).out, berth.run("config", "convert", plain).out, "convert")
+        equal(berth.run("config", "diff", file, plain).out, "Nothing changes for pods.\n", "diff")
+        equal(berth.run("config", "validate", "-", input=form).out.split(": ")[0], "<stdin>", "stdin")
+
+
+@test
+def lines_of_a_config_map_are_those_of_its_file(both):
+    file = both.write("map.yaml", manifests(both, HEAD + "parallelism: 0\nprofile: []\n"))
+    with open(file) as f:
+        lines = f.read().splitlines()
+    at = lines.index("    parallelism: 0") + 1
+    want = [f"{file}:{at}: parallelism: Invalid value: 0: should be an integer value greater than zero",
+            f"{file}:{at + 1}: profile: unknown field (did you mean profiles?)"]
+    equal(berth.run("config", "validate", file).out.splitlines(), want, "validate")
+    done = berth.run("scheduler", f"--config={file}", "--secure-port=0")
+    equal(done.err.splitlines(), ["berth: " + line for line in want], "scheduler")
+
+
+@test
+def of_several_configurations_a_key_chooses(both):
+    file = both.write("two.yaml", config_map("m", a=HEAD + "parallelism: 3\n", b=HEAD + "parallelism: 4\n"))
+    done = berth.run("config", "convert", file)
+    equal((done.code, done.out), (1, ""), "exit code without a key")
+    contains(done.err, "key a, line 7", "key b, line 11", "FILE#KEY")
+    for key, parallelism in (("a", 3), ("b", 4), ("m/b", 4), ("kube-system/m/a", 3)):
+        contains(berth.run("config", "convert", f"{file}#{key}").out, f"parallelism: {parallelism}\n")
+    done = berth.run("config", "validate", f"{file}#c")
+    equal(done.code, 1, "exit code of a key that is not there")
+    contains(done.out, f"{file}: no ConfigMap in it has the key \"c\"", "key a")
+    odd = both.write("odd#name.yaml", HEAD)
+    equal(berth.run("config", "validate", odd).code, 0, "a file whose name has a #")
+
+
+@test
+def a_pipe_without_a_writer_is_given_up(both):
+    fifo = both.path("fifo")
+    os.mkfifo(fifo)
+    for command in (["config", "validate", fifo], ["scheduler", f"--config={fifo}", "--secure-port=0"]):
+        done = berth.run(*command, timeout=60)
+        equal(done.code, 1, "exit code")
+        contains(done.out + done.err, f"{fifo}: a pipe that nothing writes to")
+
+
+@test
+def a_pipe_with_a_writer_is_read_to_its_end(both):
+    """However slow the writer is; as process substitution has it."""
+    text = HEAD + "parallelism: 9\n"
+    program = " ".join(berth.command())
+    script = (f"{program} config convert <(printf %s {text[:20]!r}; sleep 1; printf %s {text[20:]!r})"
+              .replace("\\n", "'$'\\n''"))
+    done = subprocess.run(["bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=berth.TIMEOUT, env=berth.environment())
+    equal(done.returncode, 0, done.stderr)
+    contains(done.stdout, "parallelism: 9\n")
+
+
+@test
+def what_is_no_configuration_is_refused(both):
+    large = both.path("large")
+    with open(large, "wb") as f:
+        f.truncate(64 << 20)
+    for path, why in ((both.dir.name, "is a directory"), (large, "larger than 32 MiB"),
+                      ("/dev/zero", "larger than 32 MiB"), (both.write("none", ""), "the file is empty"),
+                      (both.write("pod", "kind: Pod\napiVersion: v1\n"), ":1: expected apiVersion")):
+        done = berth.run("config", "validate", path)
+        equal((done.code, done.err), (1, ""), path)
+        contains(done.out, path, why)
+
+
+# ---- cost ----------------------------------------------------------------------------------------
+
+def numbered(n, line):
+    return "".join(line.format(i) for i in range(n))
+
+
+GROWING = {
+    "profiles": lambda n: "profiles:\n" + numbered(n, "- schedulerName: s{}\n"),
+    "profiles of one name": lambda n: "profiles:\n" + numbered(n, "- schedulerName: s\n"),
+    "extenders": lambda n: "extenders:\n" + numbered(n, "- managedResources: [{{name: a.com/{}}}]\n"),
+    "pluginConfig": lambda n: "profiles:\n- pluginConfig:\n" + numbered(n, "  - name: P{}\n"),
+    "enabled plugins": lambda n: "profiles:\n- plugins:\n    score:\n      enabled:\n" + numbered(
+        n, "      - name: P{}\n"),
+    "multiPoint": lambda n: "profiles:\n- plugins:\n    multiPoint:\n      enabled:\n" + numbered(
+        n, "      - name: P{}\n"),
+    "disabled plugins": lambda n: "profiles:\n- plugins:\n    multiPoint:\n      disabled:\n" +
+    numbered(n, "      - name: P{}\n"),
+    "constraints": lambda n: "profiles:\n- pluginConfig:\n  - name: PodTopologySpread\n    args:\n"
+    "      defaultingType: List\n      defaultConstraints:\n" + numbered(
+        n, "      - {{maxSkew: 1, topologyKey: k{}, whenUnsatisfiable: ScheduleAnyway}}\n"),
+    "unknown fields": lambda n: numbered(n, "x{}: 1\n"),
+    "duplicate fields": lambda n: numbered(n, "parallelism: 1\n"),
+}
+
+
+def cost(both, text, runs=3):
+    """User CPU time of validate, the least of some runs, in seconds."""
+    path = both.write("large.yaml", HEAD + text)
+    times = []
+    for _ in range(runs):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        berth.run("config", "validate", path)
+        times.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+    return min(times)
+
+
+@test
+def the_cost_of_every_list_is_linear(both):
+    """Eight times the length takes at most eight times as long; a quadratic step would take 64 times."""
+    for what, make in GROWING.items():
+        few, many = (cost(both, make(n)) for n in (5000, 40000))
+        note(f"{what}: {few:.3f} s, {many:.3f} s")
+        check(many < 16 * max(few, 0.005), f"{what}: {few:.3f} s, then {many:.3f} s")
+
+
+@test
+def two_hundred_thousand_profiles_are_checked(both):
+    few, many = (cost(both, GROWING["profiles"](n), runs=1) for n in (25000, 200000))
+    note(f"{few:.2f} s, {many:.2f} s")
+    check(many < 16 * few, f"{few:.2f} s for 25,000, {many:.2f} s for 200,000")
+    done = berth.run("config", "validate", both.path("large.yaml"))
+    equal((done.code, done.out), (0, f"{both.path('large.yaml')}: valid KubeSchedulerConfiguration "
+                                  "kubescheduler.config.k8s.io/v1, 200000 profiles\n"), "validate")
 
 
 # ---- other versions ------------------------------------------------------------------------------

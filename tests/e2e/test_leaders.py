@@ -135,10 +135,28 @@ def a_leader_that_has_lost_its_lease_ends_and_writes_nothing_more(c):
             taken["metadata"] = c.get(path)["metadata"]
     equal(wait_exit(first), 1, "exit code")
     contains(first.text(), '"Failed to renew lease" lock="kube-system/kube-scheduler" '
-                           'err="context deadline exceeded"', '"Leaderelection lost"')
+                           'err="lease is held by somebody else"', '"Leaderelection lost"')
     equal(lease(c)["holderIdentity"], "somebody else", "holder")
     add_pods(c, make_pod("p"))
     equal(berth.node_of(c, "p"), None, "node")
+
+
+@test
+def a_leader_that_was_stopped_and_finds_its_lease_untouched_goes_on(c):
+    add_nodes(c, *[make_node(f"n{i}", cpu="100", memory="100Gi", pods=2000) for i in range(5)])
+    first = start(c, "first")
+    says(first, ACQUIRED)
+    with Load(c) as load:
+        wait_for(lambda: c.bound("default") >= 50, TIMEOUT, what="the first pods")
+        first.signal(signal.SIGSTOP)
+        time.sleep(LEASE_SECONDS + 1)
+        bound = c.bound("default")
+        first.signal(signal.SIGCONT)
+        wait_for(lambda: c.bound("default") >= bound + 50, TIMEOUT, what="further pods")
+    wait_for(lambda: c.bound("default") == load.made, TIMEOUT, what="all pods")
+    equal(lease(c)["leaseTransitions"], 0, "leaseTransitions")
+    check(first.running(), "it has ended")
+    berth.stop(first)
 
 
 # ---- events --------------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ BOTH = ("berth", "kube-scheduler")
 # Messages that only kube-scheduler has (by their beginning), and why.
 ONLY_THEIRS = {
     "Golang settings": "of Go's runtime",
+    "No authentication-kubeconfig provided": "berth uses the scheduler's own kubeconfig then",
+    "No authorization-kubeconfig provided": "the same",
     "The manifest file is empty": "an error line about a flag that nobody has given",
     "Config loaded from file": "a trace of client-go's loader",
     "Loaded a new request header values": "names a controller that berth does not have",

@@ -7,18 +7,16 @@ scripts for shells, the shells.
 """
 
 import os
-import pty
 import re
-import select
 import shutil
 import subprocess
 import tempfile
-import time
 
 import berth
 from tap import check, contains, equal, main, skip, test
+from terminal import type_into
 
-COMMANDS = ("scheduler", "simulate", "config", "bench", "completion")
+COMMANDS = ("scheduler", "simulate", "explain", "config", "bench", "completion")
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -84,7 +82,8 @@ def make_install_puts_everything_in_its_place(i):
         "share/fish/vendor_completions.d/berth.fish",
         "share/fish/vendor_completions.d/kube-scheduler.fish",
         "share/man/man1/berth-bench.1", "share/man/man1/berth-completion.1",
-        "share/man/man1/berth-config.1", "share/man/man1/berth-simulate.1",
+        "share/man/man1/berth-config.1", "share/man/man1/berth-explain.1",
+        "share/man/man1/berth-simulate.1",
         "share/man/man1/berth.1", "share/man/man8/berth-scheduler.8",
         "share/man/man8/kube-scheduler.8", "share/zsh/site-functions/_berth"]))
     contains(sh(i.path("bin/kube-scheduler"), "--version"), "Kubernetes v1.36")
@@ -182,7 +181,9 @@ def bash_completes_commands_and_flags(i):
 
 @test
 def bash_completes_values(i):
-    equal(complete("berth simulate -o "), ["json", "table"])
+    equal(complete("berth simulate -o "), ["json", "table", "wide"])
+    equal(complete("berth explain -o "), ["json", "table", "wide"])
+    equal(complete("berth explain --cert"), ["--certificate-authority="])
     equal(complete("berth simulate --output=t"), ["table"])
     equal(complete("berth scheduler --tls-min-version VersionTLS1"),
           [f"VersionTLS1{n}" for n in range(4)])
@@ -213,34 +214,6 @@ def bash_completes_names_of_files(i):
         equal(complete("berth scheduler --v=", at), [])
 
 
-def type_into(argv, keys, until, env=None):
-    """Types into a program on a terminal; what it showed."""
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.execvpe(argv[0], argv, {**os.environ, "TERM": "dumb", "PS1": "ready> ", **(env or {})})
-    shown, end = "", time.monotonic() + berth.TIMEOUT
-    try:
-        for wait, key in keys:
-            shown += read_until(fd, wait, end)
-            os.write(fd, key.encode())
-        return shown + read_until(fd, until, end)
-    finally:
-        os.close(fd)
-        os.waitpid(pid, 0)
-
-
-def read_until(fd, wanted, end):
-    shown = ""
-    while wanted not in shown:
-        check(time.monotonic() < end, f"not seen: {wanted!r}, but: {shown!r}")
-        if select.select([fd], [], [], 0.2)[0]:
-            try:
-                shown += os.read(fd, 65536).decode(errors="replace")
-            except OSError:
-                break
-    return shown
-
-
 @test
 def a_bash_that_somebody_types_into_completes(i):
     path = i.path("share/bash-completion/completions/berth")
@@ -266,7 +239,7 @@ def fish_completes(i):
     for command in COMMANDS:
         got = {w.rstrip("=") for w in fish(f"berth {command} --")}
         equal({w for w in got if w.startswith("--")}, set(flags_of_help(command)), command)
-    equal(fish("berth simulate --output="), ["--output=json", "--output=table"])
+    equal(fish("berth simulate --output="), ["--output=json", "--output=table", "--output=wide"])
     equal(fish("kube-scheduler --logging-format "), ["json", "text"])
     equal(fish("berth scheduler --feature-gates=GangScheduling=true,GenericW"),
           ["--feature-gates=GangScheduling=true,GenericWorkload=false",

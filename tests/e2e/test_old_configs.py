@@ -135,6 +135,9 @@ def reasons(error):
     the form of a file the name of the field that is unknown."""
     if "couldn't create resource lock" in error:
         return ["resourceLock"]
+    # Theirs counts what the defaults bring as well; berth's index is that of the file.
+    error = re.sub(r"enabled\[\d+\]: Invalid value: (\"NodeResourcesFit\": was conflict)",
+                   r"enabled: Invalid value: \1", error)
     fields = re.findall(r"((?:[a-zA-Z]+(?:\[\d+\])?\.)*[a-zA-Z]+(?:\[\d+\])?): "
                         r"(Invalid|Required|Duplicate|Unsupported|Not supported)", error)
     unknown = re.findall(r"unknown field:? \"?([\w.\[\]]+)", error)

@@ -177,10 +177,10 @@ def a_policy_that_is_wrong_is_told_with_its_line(c):
     put_map(c, "bad", **{"policy.cfg": bad})
     put_map(c, "other", **{"policy.cfg": "apiVersion: kubescheduler.config.k8s.io/v1\n"
                            "kind: KubeSchedulerConfiguration\n"})
-    contains(refused(c, *from_map("bad")), "invalid policy: bad:2: predicate: unknown field")
+    contains(refused(c, *from_map("bad")), "bad:2: predicate: unknown field (did you mean predicates?)")
     contains(refused(c, *from_map("other")), "invalid policy: other: ", "kind: Policy")
     path = file(c, bad)
-    contains(refused(c, f"--policy-config-file={path}"), f"invalid policy: {path}:2: predicate")
+    contains(refused(c, f"--policy-config-file={path}"), f"{path}:2: predicate: unknown field")
     contains(refused(c, f"--policy-config-file={path}.no"), f"{path}.no")
     contains(refused(c, "--use-legacy-policy-config"), "required when --use-legacy-policy-config")
 

@@ -147,6 +147,41 @@ def a_mounted_configmap_counts_when_its_link_is_swapped(c):
     equal(place(c, "after"), "n1", "the fullest")
 
 
+def in_config_map(text, **other):
+    """A manifest file that holds a configuration under the key `config`, after an account."""
+    keys = {"config": text, **other}
+    return ("apiVersion: v1\nkind: ServiceAccount\n---\napiVersion: v1\nkind: ConfigMap\n"
+            "metadata: {name: m}\ndata:\n" + "".join(
+                f"  {key}: |\n" + "".join(f"    {line}\n" for line in value.splitlines())
+                for key, value in keys.items()))
+
+
+@test
+def a_manifest_with_a_configmap_counts_too(c):
+    two_nodes(c)
+    p, path = begin(c, in_config_map(text_of(c, profiles=fit("LeastAllocated"))))
+    equal(place(c, "before", cpu="10m"), "n0", "the emptiest")
+    write(path, in_config_map(text_of(c, profiles=fit("MostAllocated"))))
+    contains(told(p, RELOADED), 'file="' + path)
+    equal(place(c, "after", cpu="10m"), "n1", "the fullest")
+    write(path, in_config_map(text_of(c, profiles=fit("LeastAllocated"), profile=[])))
+    contains(told(p, REFUSED), "profile: unknown field (did you mean profiles?)")
+    equal(place(c, "later", cpu="10m"), "n1", "as before")
+
+
+@test
+def a_key_chooses_each_time(c):
+    two_nodes(c)
+    path = os.path.join(c.dir, "reload.yaml")
+    least, most = (text_of(c, profiles=fit(kind)) for kind in ("LeastAllocated", "MostAllocated"))
+    write(path, in_config_map(least, other=most))
+    p = start(c, "-v=2", OPEN, config=path + "#config")
+    told(p, "Scheduling begins")
+    write(path, in_config_map(most, other=least))
+    told(p, RELOADED)
+    equal(place(c, "after", cpu="10m"), "n1", "the fullest")
+
+
 @test
 def the_same_bytes_are_no_news_but_for_sighup(c):
     p, path = begin(c, text_of(c, profiles=fit("LeastAllocated")))

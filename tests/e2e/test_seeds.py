@@ -385,19 +385,20 @@ def a_gang_waits_no_longer_than_its_argument_says(c):
 
 @test
 def berth_says_which_plugins_it_lacks_and_where_they_are_named(c):
-    for text, point, line, name in ((OWN_FILTER, "Filter", 14, "TestLook"),
-                                    (THREE_POINTS, "PreFilter", 15, "TestThrough"),
-                                    (OWN_SCORE, "Score", 10, "TestFavourite"),
-                                    (OWN_PRE_SCORE, "Filter", 10, "TestCpuLabel"),
-                                    (OWN_WEIGHTS, "Score", 9, "TestLeft"),
-                                    (GANG, "PreFilter", 17, "TestTogether")):
+    for text in (OWN_FILTER, THREE_POINTS, OWN_SCORE, OWN_PRE_SCORE, OWN_WEIGHTS, GANG):
         path = file(c, text, LEFT=1, RIGHT=1, SECONDS=1)
         done = berth.run("config", "validate", path)
         equal(done.code, 1, "exit code")
-        check(re.fullmatch(rf'{path}:{line}: profiles\[0\]\.plugins\.\w+\.enabled\[\d+\]: '
-                           rf'{point}Plugin "{name}" does not exist '
-                           r"\(neither kube-scheduler .* compiled in.*\)\n", done.out),
-              f"line {line}: {done.out}")
+        told = re.findall(rf'^{path}:(\d+): profiles\[0\]\.plugins\.\w+\.enabled\[[01]\]: '
+                          r'\w+Plugin "(\w+)" does not exist \(neither kube-scheduler .* compiled in.*\)$',
+                          done.out, re.M)
+        # Under "plugins:" each is named in a line of its own; pluginConfig may have it again.
+        lines = text.split("pluginConfig:")[0].splitlines()
+        want = [(str(i), m[1]) for i, line in enumerate(lines, 1)
+                for m in [re.match(r'\s+- name: "?(Test\w+)', line)] if m]
+        check(want, "the file names none")
+        equal(told, want, done.out)
+        equal(len(done.out.splitlines()), len(want), "lines")
 
 
 # ---- what berth has itself -----------------------------------------------------------------------
@@ -427,7 +428,7 @@ def two_profiles_differ_in_their_scores(c):
     path = os.path.join(c.dir, "scenario.json")
     with open(path, "w") as f:
         json.dump({"apiVersion": "v1", "kind": "List", "items": nodes + pods}, f)
-    done = berth.run("simulate", "--explain", f"--config={file(c, TWO_PROFILES)}", path)
+    done = berth.run("simulate", "--explain", "-o", "json", f"--config={file(c, TWO_PROFILES)}", path)
     equal(done.code, 0, f"exit code; it said {done.err!r}")
     by_pod = {r["pod"]: r for r in map(json.loads, done.out.splitlines())}
     plugins = {name: {p["name"] for n in r["feasible"] for p in n["plugins"]}
@@ -539,6 +540,41 @@ def a_policy_becomes_plugins_with_its_weights(c):
     equal({e["weight"] for e in profile["plugins"]["score"]["enabled"]}, {1}, "weights")
     equal((extender["filterVerb"], extender["preemptVerb"], extender["httpTimeout"],
            extender.get("enableHTTPS", False)), ("filter", "preempt", "30s", False), "extender")
+
+
+# ---- manifests -----------------------------------------------------------------------------------
+
+def manifests(text):
+    """As guides hand it out: an account, the ConfigMap with the configuration, a Deployment."""
+    return ("apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: s\n---\n"
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: scheduler-config\n"
+            "  namespace: kube-system\ndata:\n  scheduler-config.yaml: |\n" +
+            "".join(f"    {line}\n" for line in text.splitlines()) +
+            "---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: s\n")
+
+
+@test
+def the_manifest_of_a_guide_is_a_configuration_file_too(c):
+    for text in (OWN_FILTER, THREE_POINTS, OWN_SCORE, OWN_PRE_SCORE, SECOND, WEBHOOK, POLICY, SIMPLEST,
+                 TWO_PROFILES, OLD_WEBHOOK, GANG):
+        text = fill(text, URL="http://127.0.0.1:1", SECONDS=10)
+        plain = berth.run("config", "convert", file(c, text), program="berth-test")
+        equal(plain.code, 0, plain.err)
+        held = berth.run("config", "convert", file(c, manifests(text)), program="berth-test")
+        equal((held.code, held.out), (0, plain.out), f"converted from the manifest; {held.err}")
+    done = berth.run("config", "validate", file(c, manifests(OWN_SCORE_AS_PRINTED)), program="berth-test")
+    equal(done.code, 1, "exit code for the printed form")
+    lines = manifests(OWN_SCORE_AS_PRINTED).splitlines()
+    at = next(i for i, line in enumerate(lines, 1) if "score:#" in line)
+    check(re.match(rf"\S+seed\.yaml:({at}|{at + 1}): ", done.out), f"a line beside the comment: {done.out}")
+
+
+@test
+def a_scheduler_runs_on_the_manifest_of_a_guide(c):
+    add_nodes(c, make_node("n0"))
+    add_pods(c, make_pod("web", scheduler_name="my-scheduler"))
+    start(c, manifests(SECOND + "clientConnection:\n  kubeconfig: @KUBECONFIG@\n"))
+    wait_bound(c, "web")
 
 
 # ---- command lines and logs ----------------------------------------------------------------------

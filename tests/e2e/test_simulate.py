@@ -183,7 +183,7 @@ def pods_of_other_schedulers_and_bound_ones_are_left_alone(d):
 
 
 def explanations(d, objects, *args):
-    done = simulate(*args, file(d, "scenario.json", objects))
+    done = simulate(*args, "-o", "json", file(d, "scenario.json", objects))
     equal(done.code, 0, f"exit code; it said {done.err!r}")
     return [json.loads(line) for line in done.out.splitlines()]
 

@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (config_load("file", text, &arena, &config, &err) == 0) {
         config_complain(&config, &in_tree_registry, &features, &complaints);
         for (size_t i = 0; i < complaints.v.n; i++)
-            (void)config_line(&config, str_of(complaints.v.v[i]));
+            (void)config_line(&config, str_of(complaints.v.v[i].text));
         if (complaints.n == 0)
             write_and_read(&config, &features);
     } else {

@@ -155,7 +155,7 @@ struct everything {
     LIST(struct leaf_entry) leaf_map;
     LIST(struct hex_entry) limits;
 };
-extern const struct type everything_type;
+static const struct type everything_type;
 static const struct field everything_fields[] = {
     F_INLINE_MSG(struct everything, meta, "", 0, struct meta, &meta_type),
     F_ONE(struct everything, s, "s", 1, STR),
@@ -187,6 +187,6 @@ static const struct field everything_fields[] = {
     F_MAP(struct everything, leaf_map, "leafMap", 26, struct leaf_entry, &leaf_entry_type),
     F_MAP(struct everything, limits, "limits", 3000, struct hex_entry, &hex_entry_type),
 };
-const struct type everything_type = TYPE("everything", struct everything, everything_fields);
+static const struct type everything_type = TYPE("everything", struct everything, everything_fields);
 
 #endif

@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// The form in which both sides tell of an attempt: what `berth simulate --explain --survey` writes,
+// The form in which both sides tell of an attempt: what `berth simulate --survey -o json` writes,
 // one object a line. Members that only berth has are not listed and not compared.
 type attempt struct {
 	Namespace string `json:"namespace"`

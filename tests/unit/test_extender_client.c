@@ -82,11 +82,19 @@ static struct extender_config config_at(const char *path)
 }
 
 static struct extender_config kept; /* outlives the test */
+static bool bindings_wait;
+
+static bool may_bind(void *ctx)
+{
+    (void)ctx;
+    return !bindings_wait;
+}
 
 static void begin(const struct extender_config *config, uint64_t max_answer)
 {
     kept = *config;
-    struct extenders_options options = {.configs = &kept, .n = 1, .max_answer = max_answer};
+    struct extenders_options options = {
+        .configs = &kept, .n = 1, .max_answer = max_answer, .may_bind = may_bind};
     struct err err;
     if (extenders_new(loop, &options, on_answer, NULL, &x, &err) < 0)
         fail_msg("%s", err.msg);
@@ -122,6 +130,44 @@ static void assert_error(const char *part)
     struct str error = only_answer()->error;
     if (str_search(error, str_of(part)) == error.n)
         fail_msg("no %s in: %.*s", part, STR_ARG(error));
+}
+
+/* --- bindings that wait ----------------------------------------------------------------------- */
+
+static void answer_empty(const char *path)
+{
+    fake_api_answer(api, &(struct fake_answer){
+                             .method = "POST", .path = path, .body = STR("{}"), .forever = true});
+}
+
+static void bindings_are_held_until_they_may_be_sent(void **state)
+{
+    (void)state;
+    struct extender_config config = config_at("/v1");
+    answer_empty("/v1/bind");
+    answer_empty("/v1/filter");
+    begin(&config, 0);
+    bindings_wait = true;
+    ask(EXTENDER_BIND, 1);
+    ask(EXTENDER_BIND, 2);
+    ask(EXTENDER_FILTER, 3);
+    wait_answers(1);
+    assert_int_equal(answers.v[0]->id, 3);
+    extenders_resume(x);
+    for (int i = 0; i < 10; i++)
+        loop_step(loop, NSEC_PER_MSEC);
+    assert_int_equal(fake_api_count(api), 1);
+    bindings_wait = false;
+    extenders_resume(x);
+    wait_answers(3);
+    assert_int_equal(fake_api_count(api), 3);
+    /* One that is held at the end is given back. */
+    bindings_wait = true;
+    ask(EXTENDER_BIND, 4);
+    for (int i = 0; i < 10; i++)
+        loop_step(loop, NSEC_PER_MSEC);
+    bindings_wait = false;
+    assert_int_equal(fake_api_count(api), 3);
 }
 
 /* --- what goes well --------------------------------------------------------------------------- */
@@ -429,6 +475,7 @@ static void only_what_is_sent_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        T(bindings_are_held_until_they_may_be_sent),
         T(every_verb_has_its_path_and_body),
         T(a_user_in_the_url_is_sent_along),
         T(connections_are_kept_and_the_same_bytes_sent_again),

@@ -9,13 +9,16 @@
 
 #include "fake_kube.h"
 #include "kube/lease.h"
+#include "kube/pod_writes.h"
 
 #define LEASES "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 #define LEASE  LEASES "/kube-scheduler"
 
 static struct fake_kube k;
 static struct lease_elector *elector;
-static struct buf seen; /* "start ", "stop ", "lost ", "leader=X " */
+static struct buf seen; /* "start ", "stop ", "losing ", "lost ", "leader=X " */
+static size_t renewals;
+static int64_t clock_ahead; /* of the machine's clock, as after a pause */
 static size_t wanted;
 
 static void on_started(void *ctx)
@@ -42,7 +45,19 @@ static void on_lost(void *ctx)
     buf_add_cstr(&seen, "losing ");
 }
 
+static void on_renewed(void *ctx)
+{
+    (void)ctx;
+    renewals++;
+}
+
+static int64_t now(void)
+{
+    return time_boot() + clock_ahead;
+}
+
 static const struct lease_callbacks callbacks = {.on_started_leading = on_started,
+                                                 .on_renewed = on_renewed,
                                                  .on_lost = on_lost,
                                                  .on_stopped_leading = on_stopped,
                                                  .on_new_leader = on_new_leader};
@@ -56,6 +71,8 @@ static int set_up(void **state)
     fake_kube_begin(&k, NULL);
     seen = (struct buf)BUF_INIT;
     coordinated = events = false;
+    renewals = 0;
+    clock_ahead = 0;
     retry_period = 2 * NSEC_PER_MSEC;
     metrics = metrics_new();
     return 0;
@@ -99,6 +116,9 @@ static void wait_requests(size_t n)
     assert_true(fake_run_until(k.loop, has_requested, NULL));
 }
 
+/* For tests in which no deadline may pass, however busy the machine is. */
+#define UNHURRIED (250 * NSEC_PER_MSEC)
+
 /* Whole seconds are the least a lease can last, so these are far apart from the retries. */
 static void start(void)
 {
@@ -113,6 +133,7 @@ static void start(void)
         .event_client = events ? k.client : NULL,
         .component = STR_INIT("default-scheduler"),
         .metrics = metrics,
+        .clock = now,
     };
     struct err err;
 
@@ -173,11 +194,24 @@ static const char *body_json(size_t request)
     return copy.p;
 }
 
+/* The n-th request of this kind, from 1; as many have been made. */
+static size_t find_request(const char *method, const char *path, size_t n)
+{
+    for (size_t i = 0; i < fake_api_count(k.api); i++) {
+        const struct fake_request *r = fake_api_request(k.api, i);
+        if (strcmp(r->method, method) == 0 && strcmp(r->path, path) == 0 && --n == 0)
+            return i;
+    }
+    fail_msg("there are not so many %s %s", method, path);
+    return 0;
+}
+
 /* --- acquiring -------------------------------------------------------------------------------- */
 
 static void test_the_first_creates_the_lease_and_renews_it(void **state)
 {
     (void)state;
+    retry_period = UNHURRIED;
     not_found();
     answer("POST", LEASES, 201, lease("me", 15, 0, 1));
     answer("PUT", LEASE, 200, lease("me", 15, 0, 2));
@@ -186,17 +220,17 @@ static void test_the_first_creates_the_lease_and_renews_it(void **state)
     start();
     expect("leader=me start ");
     assert_true(lease_elector_is_leader(elector));
-    wait_requests(5);
+    wait_requests(6);
     assert_string_equal(fake_api_request(k.api, 1)->method, "POST");
     assert_holds(body_json(1), "\"holderIdentity\":\"me\"");
-    assert_holds(body_json(1), "\"leaseDurationSeconds\":15");
+    assert_holds(body_json(1), "\"leaseDurationSeconds\":20");
     assert_holds(body_json(1), "\"leaseTransitions\":0");
     /* Renewed without asking first, on top of the last version, with all that stood there. */
-    assert_string_equal(fake_api_request(k.api, 3)->method, "PUT");
-    assert_holds(body_json(3), "\"resourceVersion\":\"2\"");
-    assert_holds(body_json(3), "\"kept\":\"yes\"");
-    assert_holds(body_json(3), "\"acquireTime\":\"2020-01-01T00:00:00.000000Z\"");
-    assert_null(strstr(body_json(3), "\"renewTime\":\"2020"));
+    size_t second = find_request("PUT", LEASE, 2);
+    assert_holds(body_json(second), "\"resourceVersion\":\"2\"");
+    assert_holds(body_json(second), "\"kept\":\"yes\"");
+    assert_holds(body_json(second), "\"acquireTime\":\"2020-01-01T00:00:00.000000Z\"");
+    assert_null(strstr(body_json(second), "\"renewTime\":\"2020"));
     assert_true(lease_elector_is_healthy(elector, 0));
 }
 
@@ -287,13 +321,14 @@ static void acquire(void)
 static void test_a_failed_renewal_falls_back_to_asking(void **state)
 {
     (void)state;
+    retry_period = UNHURRIED;
     answer("PUT", LEASE, 409, fake_status(&k, 409, "Conflict", "changed"));
     acquire();
     answer("GET", LEASE, 200, lease("me", 15, 0, 9));
     answer("PUT", LEASE, 200, lease("me", 15, 0, 10));
     fake_api_answer(k.api, &(struct fake_answer){.path = LEASE, .manner = FAKE_HANG});
-    wait_requests(6);
-    assert_holds(body_json(4), "\"resourceVersion\":\"9\"");
+    wait_requests(7);
+    assert_holds(body_json(find_request("PUT", LEASE, 2)), "\"resourceVersion\":\"9\"");
     assert_int_equal(seen.n, 0);
     assert_true(lease_elector_is_leader(elector));
     assert_counted(LEADS, true);
@@ -313,22 +348,6 @@ static void test_lost_when_it_cannot_be_renewed(void **state)
     assert_counted(STANDS, true);
     assert_holds(fake_log_text(), "Failed to renew lease");
     assert_holds(fake_log_text(), "etcd is gone");
-}
-
-static void test_lost_when_another_has_taken_it(void **state)
-{
-    (void)state;
-    acquire();
-    fake_api_answer(k.api, &(struct fake_answer){.method = "PUT",
-                                                 .path = LEASE,
-                                                 .status = 409,
-                                                 .body = fake_status(&k, 409, "Conflict", "x"),
-                                                 .forever = true});
-    fake_api_answer(k.api, &(struct fake_answer){.method = "GET",
-                                                 .path = LEASE,
-                                                 .body = lease("other", 3600, 1, 5),
-                                                 .forever = true});
-    expect("leader=other losing lost ");
 }
 
 static void answer_always(const char *method, const char *path, struct str body)
@@ -367,6 +386,7 @@ static const char *last_put(void)
 static void test_stop_gives_the_lease_back(void **state)
 {
     (void)state;
+    retry_period = UNHURRIED;
     answer_always("PUT", LEASE, lease("me", 15, 3, 2));
     acquire();
     answer("GET", LEASE, 200, lease("me", 15, 3, 77));
@@ -382,6 +402,7 @@ static void test_stop_gives_the_lease_back(void **state)
 static void test_stop_leaves_the_lease_of_another_alone(void **state)
 {
     (void)state;
+    retry_period = UNHURRIED;
     answer_always("PUT", LEASE, lease("me", 15, 0, 2));
     acquire();
     answer("GET", LEASE, 200, lease("other", 15, 1, 3));
@@ -390,13 +411,242 @@ static void test_stop_leaves_the_lease_of_another_alone(void **state)
     assert_null(strstr(last_put(), "\"holderIdentity\":\"\""));
 }
 
-/* --- watching it ------------------------------------------------------------------------------ */
+/* --- who may write ---------------------------------------------------------------------------- */
+
+static size_t wanted_renewals;
+static bool has_renewed(void *ctx)
+{
+    (void)ctx;
+    return renewals >= wanted_renewals;
+}
+
+static void wait_renewed(size_t n)
+{
+    wanted_renewals = n;
+    if (!fake_run_until(k.loop, has_renewed, NULL))
+        fail_msg("%zu renewals\n%s", renewals, fake_log_text());
+}
+
+static void answer_later(const char *method)
+{
+    fake_api_answer(k.api,
+                    &(struct fake_answer){.method = method, .path = LEASE, .manner = FAKE_STREAM});
+}
+
+static bool is_asked(void *ctx)
+{
+    (void)ctx;
+    return fake_api_is_open(k.api, LEASE);
+}
+
+/* The answer that answer_later has kept back. */
+static void answer_now(struct str body)
+{
+    assert_true(fake_run_until(k.loop, is_asked, NULL));
+    fake_api_push(k.api, LEASE, body);
+    fake_api_end(k.api, LEASE);
+}
+
+/* The next renewal is hours away, and so is the end of waiting for one. */
+static void lead_for_hours(void)
+{
+    retry_period = 3600 * NSEC_PER_SEC;
+    answer("PUT", LEASE, 200, lease("me", 15, 0, 2));
+    acquire();
+    wait_renewed(1);
+    assert_true(lease_elector_may_write(elector));
+}
+
+static void test_another_holder_ends_it_at_once(void **state)
+{
+    (void)state;
+    retry_period = 3600 * NSEC_PER_SEC;
+    answer("PUT", LEASE, 409, fake_status(&k, 409, "Conflict", "changed"));
+    answer("GET", LEASE, 404, fake_status(&k, 404, "NotFound", "no lease"));
+    answer("POST", LEASES, 201, lease("me", 15, 0, 1));
+    answer("GET", LEASE, 200, lease("other", 15, 1, 5));
+    start();
+    expect("leader=me start leader=other losing lost ");
+    assert_false(lease_elector_may_write(elector));
+    assert_holds(fake_log_text(), "Failed to renew lease\" lock=\"kube-system/kube-scheduler\" "
+                                  "err=\"lease is held by other\"");
+}
+
+static void test_nothing_may_be_written_once_the_lease_has_run_out(void **state)
+{
+    (void)state;
+    lead_for_hours();
+    clock_ahead += 14 * NSEC_PER_SEC;
+    assert_true(lease_elector_may_write(elector));
+    clock_ahead += 2 * NSEC_PER_SEC;
+    assert_false(lease_elector_may_write(elector));
+}
+
+/* Nobody has taken it meanwhile: it is looked at, renewed, and all is well again. */
+static void test_a_renewal_after_a_pause_allows_writing_again(void **state)
+{
+    (void)state;
+    retry_period = UNHURRIED;
+    answer("PUT", LEASE, 200, lease("me", 15, 0, 2));
+    answer_later("PUT");
+    acquire();
+    assert_true(fake_run_until(k.loop, is_asked, NULL));
+    clock_ahead += 16 * NSEC_PER_SEC;
+    answer("GET", LEASE, 200, lease("me", 15, 0, 3));
+    answer("PUT", LEASE, 200, lease("me", 15, 0, 4));
+    fake_api_answer(k.api, &(struct fake_answer){.path = LEASE, .manner = FAKE_HANG});
+    /* The renewal under way counts from when it was sent, which is long ago. */
+    answer_now(lease("me", 15, 0, 3));
+    assert_int_equal(renewals, 1);
+    assert_false(lease_elector_may_write(elector));
+    wait_renewed(2);
+    assert_true(lease_elector_may_write(elector));
+    assert_int_equal(count_requests("GET", LEASE), 2);
+}
+
+static void test_a_lease_acquired_before_a_pause_is_acquired_again(void **state)
+{
+    (void)state;
+    not_found();
+    fake_api_answer(k.api,
+                    &(struct fake_answer){.method = "POST", .path = LEASES, .manner = FAKE_STREAM});
+    start();
+    wait_requests(2);
+    clock_ahead += 16 * NSEC_PER_SEC;
+    answer("GET", LEASE, 200, lease("other", 15, 1, 2));
+    answer_always("GET", LEASE, lease("other", 15, 1, 2));
+    fake_api_push(k.api, LEASES, lease("me", 15, 0, 1));
+    fake_api_end(k.api, LEASES);
+    expect("leader=other ");
+    assert_false(lease_elector_may_write(elector));
+}
+
+/* Somebody has changed the lease: who holds it is not known before it has been read. */
+static void test_nothing_may_be_written_after_a_conflict(void **state)
+{
+    (void)state;
+    retry_period = UNHURRIED;
+    answer("PUT", LEASE, 409, fake_status(&k, 409, "Conflict", "changed"));
+    acquire();
+    assert_true(lease_elector_may_write(elector));
+    answer_later("GET");
+    answer("PUT", LEASE, 200, lease("me", 15, 0, 7));
+    fake_api_answer(k.api, &(struct fake_answer){.path = LEASE, .manner = FAKE_HANG});
+    assert_true(fake_run_until(k.loop, is_asked, NULL));
+    assert_false(lease_elector_may_write(elector));
+    answer_now(lease("me", 15, 0, 6));
+    wait_renewed(1);
+    assert_true(lease_elector_may_write(elector));
+}
 
 static bool is_watched(void *ctx)
 {
     (void)ctx;
     return fake_api_is_open(k.api, LEASES);
 }
+
+static void follow_for_hours(void)
+{
+    fake_api_answer(k.api,
+                    &(struct fake_answer){.method = "GET", .path = LEASES, .manner = FAKE_STREAM});
+    lead_for_hours();
+    assert_true(fake_run_until(k.loop, is_watched, NULL));
+}
+
+/* A virtual machine that was paused does not see it by its clocks. */
+static void test_the_watch_tells_a_leader_that_another_leads(void **state)
+{
+    (void)state;
+    follow_for_hours();
+    answer("GET", LEASE, 200, lease("other", 15, 1, 9));
+    fake_api_push(k.api, LEASES, fake_frame(&k, "MODIFIED", lease("me", 15, 0, 2)));
+    fake_api_push(k.api, LEASES, fake_frame(&k, "MODIFIED", lease("other", 15, 1, 9)));
+    expect("leader=other losing lost ");
+    assert_int_equal(count_requests("GET", LEASE), 2);
+}
+
+static void test_a_deleted_lease_is_made_anew_before_anything_is_written(void **state)
+{
+    (void)state;
+    follow_for_hours();
+    answer_later("GET");
+    answer("POST", LEASES, 201, lease("me", 15, 0, 12));
+    fake_api_push(k.api, LEASES, fake_frame(&k, "DELETED", lease("me", 15, 0, 11)));
+    assert_true(fake_run_until(k.loop, is_asked, NULL));
+    assert_false(lease_elector_may_write(elector));
+    fake_api_cut(k.api, LEASE);
+    not_found();
+    wait_renewed(2);
+    assert_true(lease_elector_may_write(elector));
+    assert_int_equal(seen.n, 0);
+}
+
+static bool may_write(void *ctx)
+{
+    (void)ctx;
+    return lease_elector_may_write(elector);
+}
+
+static void ignore(void *ctx, const struct rest_result *result)
+{
+    (void)ctx;
+    (void)result;
+}
+
+#define BINDING "/api/v1/namespaces/ns/pods/a/binding"
+
+static bool has_bound(void *ctx)
+{
+    (void)ctx;
+    return count_requests("POST", BINDING) > 0;
+}
+
+/* Bindings wait in the rate limiter, in retries and on their way to the connection. */
+static void test_a_leader_that_was_stopped_and_deposed_binds_nothing(void **state)
+{
+    struct kube_config slow;
+    struct rest_client *writer;
+    struct object_meta pod = {.namespace = STR("ns"), .name = STR("a"), .uid = STR("u")};
+    struct err err;
+
+    (void)state;
+    retry_period = UNHURRIED;
+    answer("PUT", LEASE, 200, lease("me", 15, 0, 2));
+    answer_later("PUT");
+    acquire();
+    slow = k.config;
+    slow.qps = 500;
+    slow.burst = 2;
+    assert_int_equal(rest_client_new(k.loop, &slow, NULL, &writer, &err), 0);
+    rest_client_guard_writes(writer, may_write, NULL);
+    fake_api_answer(k.api, &(struct fake_answer){.method = "POST",
+                                                 .path = BINDING,
+                                                 .status = 429,
+                                                 .retry_after = "0",
+                                                 .body = fake_status(&k, 429, "Busy", "later"),
+                                                 .forever = true});
+    for (int i = 0; i < 20; i++)
+        pod_bind(writer, &pod, STR("n"), ignore, NULL);
+    assert_true(fake_run_until(k.loop, is_asked, NULL));
+    assert_true(fake_run_until(k.loop, has_bound, NULL));
+    /* It is stopped here; another takes the lease; it goes on. What is on the wire arrives. */
+    clock_ahead += 20 * NSEC_PER_SEC;
+    for (int i = 0; i < 10; i++)
+        loop_step(k.loop, NSEC_PER_MSEC);
+    size_t before = count_requests("POST", BINDING);
+    for (int i = 0; i < 20; i++)
+        pod_bind(writer, &pod, STR("n"), ignore, NULL);
+    for (int i = 0; i < 50; i++)
+        loop_step(k.loop, NSEC_PER_MSEC);
+    answer("GET", LEASE, 200, lease("other", 15, 1, 9));
+    answer_now(lease("me", 15, 0, 3));
+    expect("leader=other losing lost ");
+    size_t sent = count_requests("POST", BINDING) - before;
+    rest_client_free(writer);
+    assert_int_equal(sent, 0);
+}
+
+/* --- watching it ------------------------------------------------------------------------------ */
 
 /* Somebody else holds it, for this long; the next look is hours away. */
 static void watch_other(int seconds)
@@ -509,6 +759,7 @@ static size_t count_events(const char *part)
 static void test_who_leads_is_told_by_events(void **state)
 {
     (void)state;
+    retry_period = UNHURRIED;
     events = true;
     answer_always("PUT", LEASE, lease("me", 15, 0, 2));
     answer_always("GET", LEASE, lease("me", 15, 0, 2));
@@ -529,6 +780,7 @@ static void test_who_leads_is_told_by_events(void **state)
 static void test_an_event_that_hangs_holds_nobody_up(void **state)
 {
     (void)state;
+    retry_period = UNHURRIED;
     events = true;
     answer_always("PUT", LEASE, lease("me", 15, 0, 2));
     answer_always("GET", LEASE, lease("me", 15, 0, 2));
@@ -632,9 +884,16 @@ int main(void)
         TEST(test_losing_the_race_is_no_harm),
         TEST(test_a_failed_renewal_falls_back_to_asking),
         TEST(test_lost_when_it_cannot_be_renewed),
-        TEST(test_lost_when_another_has_taken_it),
         TEST(test_stop_gives_the_lease_back),
         TEST(test_stop_leaves_the_lease_of_another_alone),
+        TEST(test_another_holder_ends_it_at_once),
+        TEST(test_nothing_may_be_written_once_the_lease_has_run_out),
+        TEST(test_a_renewal_after_a_pause_allows_writing_again),
+        TEST(test_a_lease_acquired_before_a_pause_is_acquired_again),
+        TEST(test_nothing_may_be_written_after_a_conflict),
+        TEST(test_the_watch_tells_a_leader_that_another_leads),
+        TEST(test_a_deleted_lease_is_made_anew_before_anything_is_written),
+        TEST(test_a_leader_that_was_stopped_and_deposed_binds_nothing),
         TEST(test_a_released_lease_is_taken_at_once),
         TEST(test_a_lease_that_is_deleted_is_made_anew_at_once),
         TEST(test_a_renewal_counts_from_when_it_was_told),

@@ -70,7 +70,7 @@ static void test_offers(void **state)
         const char *words;
     } rows[] = {
         {"bench", "output", OFFER_WORDS, "table json"},
-        {"simulate", "output", OFFER_WORDS, "table json"},
+        {"simulate", "output", OFFER_WORDS, "table wide json"},
         {"simulate", "then", OFFER_FILES, ""},
         {"simulate", "seed", OFFER_NOTHING, ""},
         {"config", "output", OFFER_WORDS, "yaml json text"},

@@ -302,6 +302,90 @@ static void test_streaming_without_end_falls_back_to_pages(void **state)
     expect("Aa@1 Ab@1 S ");
 }
 
+/* --- pages that are too large ----------------------------------------------------------------- */
+
+/* Three pods fit into an answer, four do not. */
+static void limit_lists(void)
+{
+    struct rest_options o = {.max_list = list_of(pods("abc", 1), "10", "next").n};
+
+    fake_kube_end(&k);
+    fake_kube_begin(&k, &o);
+}
+
+static size_t count_queries(const char *part)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < fake_api_count(k.api); i++)
+        n += strstr(fake_api_request(k.api, i)->query, part) != NULL;
+    return n;
+}
+
+/* The server says how long it is, or does not. */
+static void answer_too_much(const char *query, bool says)
+{
+    fake_api_answer(k.api, &(struct fake_answer){.path = PODS,
+                                                 .query = query,
+                                                 .manner = says ? FAKE_REPLY : FAKE_STREAM,
+                                                 .body = list_of(pods("abcdef", 1), "10", "")});
+}
+
+static void test_a_page_that_is_too_large_is_halved(void **state)
+{
+    struct reflector_options o = paging();
+
+    (void)state;
+    limit_lists();
+    o.page_size = 32;
+    answer_too_much("limit=32", true);
+    answer_too_much("limit=16", false);
+    answer_list("limit=4", list_of(pods("ab", 1), "10", "t1"));
+    /* Larger ones come later: the same page, of the same snapshot. */
+    answer_too_much("limit=4&continue=t1", true);
+    answer_list("limit=2&continue=t1", list_of(pods("c", 1), "10", "t2"));
+    answer_list("limit=2&continue=t2", list_of(pods("d", 1), "10", ""));
+    fake_api_json(k.api, "GET", PODS, "resourceVersion=10", 410,
+                  fake_status(&k, 410, "Expired", "too old").p);
+    /* The next list begins with what has worked. */
+    answer_list("limit=2", list_of(pods("a", 1), "20", "t3"));
+    fake_api_json(k.api, "GET", PODS, "limit=2&continue=t3", 410,
+                  fake_status(&k, 410, "Expired", "the snapshot is gone").p);
+    answer_list("limit=2", list_of(pods("a", 2), "30", ""));
+    fake_api_json(k.api, "GET", PODS, "resourceVersion=30", 410,
+                  fake_status(&k, 410, "Expired", "too old").p);
+    /* One that is far below the limit makes the next begin with larger pages again. */
+    answer_list("limit=2", list_of("", "40", ""));
+    fake_api_json(k.api, "GET", PODS, "resourceVersion=40", 410,
+                  fake_status(&k, 410, "Expired", "too old").p);
+    answer_list("limit=4", list_of(pods("ab", 3), "50", ""));
+    answer_watch("resourceVersion=50", STR(""));
+    start(o);
+    expect("Aa@1 Ab@1 Ac@1 Ad@1 S Ma@1>2 Db@1 Dc@1 Dd@1 Da@2 Aa@3 Ab@3 ");
+    assert_int_equal(count_queries("limit=32") + count_queries("limit=16"), 2);
+    assert_int_equal(count_in_log("asking for fewer objects at a time"), 3);
+    assert_int_equal(count_in_log("Failed to watch"), 0);
+    assert_int_equal(fake_api_unexpected(k.api), 0);
+}
+
+static void test_an_object_that_is_too_large_is_told_of(void **state)
+{
+    struct reflector_options o = paging();
+
+    (void)state;
+    limit_lists();
+    o.page_size = 2;
+    answer_too_much("limit=2", true);
+    answer_too_much("limit=1", true);
+    answer_list("limit=1", list_of(pods("a", 1), "10", ""));
+    answer_watch("resourceVersion=10", STR(""));
+    start(o);
+    expect("Aa@1 S ");
+    assert_int_equal(count_in_log("failed to list *v1.Pod: GET "), 1);
+    assert_int_equal(count_in_log("/api/v1/pods?limit=1: answer larger than "), 1);
+    assert_int_equal(fake_api_unexpected(k.api), 0);
+}
+
 /* --- what was missed is found ----------------------------------------------------------------- */
 
 static void relist_after(struct str last_frame, int status)
@@ -796,6 +880,8 @@ int main(void)
         TEST(test_streaming_refused_falls_back_to_pages),
         TEST(test_streaming_that_fails_is_made_up_by_pages),
         TEST(test_streaming_without_end_falls_back_to_pages),
+        TEST(test_a_page_that_is_too_large_is_halved),
+        TEST(test_an_object_that_is_too_large_is_told_of),
         TEST(test_410_within_the_watch),
         TEST(test_410_at_the_watchs_begin),
         TEST(test_410_with_streaming_asks_for_the_newest),

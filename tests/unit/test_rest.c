@@ -514,6 +514,84 @@ static bool is_over(void *ctx)
 }
 
 /* One is under way, the others wait for the rate limit, or are begun afterwards. */
+static bool open_for_writes;
+static bool may_write(void *ctx)
+{
+    (void)ctx;
+    return open_for_writes;
+}
+
+static void create(const char *name, bool unguarded, struct outcome *o)
+{
+    struct rest_request request = {.verb = REST_PATCH_MERGE,
+                                   .kind = kind_get(KIND_POD),
+                                   .namespace = STR("ns"),
+                                   .name = str_of(name),
+                                   .text = STR("{}"),
+                                   .unguarded = unguarded};
+
+    fake_api_json(k.api, "PATCH", arena_printf(&k.arena, "/api/v1/namespaces/ns/pods/%s", name).p,
+                  NULL, 200, fake_pod(&k, name, 1).p);
+    rest_send(k.client, &request, on_done, o);
+}
+
+static void test_guarded_writes_wait_until_they_may_be_sent(void **state)
+{
+    struct outcome a = {0}, b = {0}, gone = {0}, told = {0}, read = {0};
+
+    (void)state;
+    open_for_writes = false;
+    rest_client_guard_writes(k.client, may_write, NULL);
+    create("a", false, &a);
+    struct rest_call *cancelled = rest_send(k.client,
+                                            &(struct rest_request){.verb = REST_DELETE,
+                                                                   .kind = kind_get(KIND_POD),
+                                                                   .namespace = STR("ns"),
+                                                                   .name = STR("a")},
+                                            on_done, &gone);
+    create("b", false, &b);
+    create("c", true, &told);
+    fake_api_json(k.api, "GET", POD, NULL, 200, fake_pod(&k, "a", 1).p);
+    rest_send(
+        k.client,
+        &(struct rest_request){
+            .verb = REST_GET, .kind = kind_get(KIND_POD), .namespace = STR("ns"), .name = STR("a")},
+        on_done, &read);
+    assert_true(fake_run_until(k.loop, is_told, &read));
+    assert_true(fake_run_until(k.loop, is_told, &told));
+    rest_client_resume_writes(k.client);
+    for (int i = 0; i < 10; i++)
+        loop_step(k.loop, NSEC_PER_MSEC);
+    assert_int_equal(fake_api_count(k.api), 2);
+    rest_cancel(cancelled);
+    open_for_writes = true;
+    rest_client_resume_writes(k.client);
+    assert_true(fake_run_until(k.loop, is_told, &b));
+    assert_true(fake_run_until(k.loop, is_told, &a));
+    assert_int_equal(gone.told, 0);
+    assert_int_equal(fake_api_count(k.api), 4);
+    assert_int_equal(fake_api_unexpected(k.api), 0);
+    object_unref(a.object);
+    object_unref(b.object);
+    object_unref(told.object);
+    object_unref(read.object);
+}
+
+/* Guarded calls that nobody releases go with their client. */
+static void test_a_held_write_goes_with_its_client(void **state)
+{
+    struct outcome o = {0};
+
+    (void)state;
+    open_for_writes = false;
+    rest_client_guard_writes(k.client, may_write, NULL);
+    create("a", false, &o);
+    for (int i = 0; i < 10; i++)
+        loop_step(k.loop, NSEC_PER_MSEC);
+    assert_int_equal(o.told, 0);
+    assert_int_equal(fake_api_count(k.api), 0);
+}
+
 static void test_a_hushed_client_sends_nothing(void **state)
 {
     struct outcome many[6] = {0};
@@ -884,6 +962,8 @@ int main(void)
         TEST(test_oversized_replies),
         TEST(test_tls_is_verified),
         TEST(test_rate_limit_spaces_calls),
+        TEST(test_guarded_writes_wait_until_they_may_be_sent),
+        TEST(test_a_held_write_goes_with_its_client),
         TEST(test_a_hushed_client_sends_nothing),
         TEST(test_cancel_and_free_are_silent),
         TEST(test_a_callback_may_free_the_client),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/map.h"
 #include "plugins/pod_topology_spread/spread.h"
 
 static const struct field spread_args_fields[] = {
@@ -44,21 +45,24 @@ static void check_action(size_t i, struct str action, struct complaints *c)
                        i, STR_ARG(action));
 }
 
-static void check_repeated(const spread_constraint_list *list, size_t i, struct complaints *c)
+/* Constraints that have been looked at: keys and what they ask for. */
+struct seen {
+    struct arena arena;
+    struct map map;
+};
+
+static void check_repeated(const struct topology_spread_constraint *t, size_t i, struct seen *seen,
+                           struct complaints *c)
 {
-    const struct topology_spread_constraint *t = &list->v[i];
-    for (size_t k = 0; k < i; k++)
-        if (str_eq(t->topology_key, list->v[k].topology_key) &&
-            str_eq(t->when_unsatisfiable, list->v[k].when_unsatisfiable)) {
-            complaints_add(c, "defaultConstraints[%zu]: Duplicate value: \"{%.*s, %.*s}\"", i,
-                           STR_ARG(t->topology_key), STR_ARG(t->when_unsatisfiable));
-            return;
-        }
+    struct str both = arena_printf(&seen->arena, "%.*s, %.*s", STR_ARG(t->topology_key),
+                                   STR_ARG(t->when_unsatisfiable));
+    if (map_put(&seen->map, both, seen))
+        complaints_add(c, "defaultConstraints[%zu]: Duplicate value: \"{%.*s}\"", i, STR_ARG(both));
 }
 
-static void check_constraint(const spread_constraint_list *list, size_t i, struct complaints *c)
+static void check_constraint(const struct topology_spread_constraint *t, size_t i,
+                             struct seen *seen, struct complaints *c)
 {
-    const struct topology_spread_constraint *t = &list->v[i];
     if (t->max_skew <= 0)
         complaints_add(c,
                        "defaultConstraints[%zu].maxSkew: Invalid value: %d: not in valid range "
@@ -71,7 +75,7 @@ static void check_constraint(const spread_constraint_list *list, size_t i, struc
                        "defaultConstraints[%zu].labelSelector: Forbidden: constraint must not "
                        "define a selector, as they deduced for each pod",
                        i);
-    check_repeated(list, i, c);
+    check_repeated(t, i, seen, c);
 }
 
 static void fill(void *ctx, struct arena *a UNUSED)
@@ -84,9 +88,13 @@ static void fill(void *ctx, struct arena *a UNUSED)
 static void check(const void *ctx, struct complaints *c)
 {
     const struct spread_args *args = ctx;
+    struct seen seen = {.map = MAP_INIT};
+    arena_init(&seen.arena, 0);
     check_defaulting_type(args, c);
     for (size_t i = 0; i < args->default_constraints.n; i++)
-        check_constraint(&args->default_constraints, i, c);
+        check_constraint(&args->default_constraints.v[i], i, &seen, c);
+    map_release(&seen.map);
+    arena_release(&seen.arena);
 }
 
 const struct args_kind spread_args_kind = {
