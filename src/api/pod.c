@@ -85,6 +85,7 @@ static const struct field pod_spec_fields[] = {
                &toleration_type),
     F_ONE(struct pod_spec, priority_class_name, "priorityClassName", 24, STR),
     F_PTR(struct pod_spec, priority, "priority", 25, INT32),
+    F_ONE(struct pod_spec, runtime_class_name, "runtimeClassName", 29, STR),
     F_ONE(struct pod_spec, preemption_policy, "preemptionPolicy", 31, STR),
     F_MAP(struct pod_spec, overhead, "overhead", 32, struct quantity_entry, &quantity_entry_type),
     F_LIST_MSG(struct pod_spec, topology_spread_constraints, "topologySpreadConstraints", 33,

@@ -83,7 +83,7 @@ struct pod_scheduling_group {
  * activeDeadlineSeconds, dnsPolicy, serviceAccountName, serviceAccount,
  * automountServiceAccountToken, hostPID, hostIPC, shareProcessNamespace, securityContext,
  * imagePullSecrets, hostname, subdomain, hostAliases, dnsConfig, readinessGates,
- * runtimeClassName, enableServiceLinks, setHostnameAsFQDN, os, hostnameOverride.
+ * enableServiceLinks, setHostnameAsFQDN, os, hostnameOverride.
  */
 struct pod_spec {
     LIST(struct volume) volumes;
@@ -95,8 +95,9 @@ struct pod_spec {
     struct str scheduler_name;
     LIST(struct toleration) tolerations;
     struct str priority_class_name;
-    int32_t *priority;            /* absent is 0 */
-    struct str preemption_policy; /* "": PreemptLowerPriority */
+    int32_t *priority;             /* absent is 0 */
+    struct str runtime_class_name; /* only pod_admission.h reads it */
+    struct str preemption_policy;  /* "": PreemptLowerPriority */
     quantity_map overhead;
     LIST(struct topology_spread_constraint) topology_spread_constraints;
     bool *host_users; /* absent is true */

@@ -39,8 +39,8 @@
 /* An expression of value 0 that does not compile unless `cond` holds. */
 #define BUILD_ASSERT_ZERO(cond) (sizeof(char[(cond) ? 1 : -1]) - 1)
 
-/* A condition that the code relies on and that costs too much to check in production: an assert() in
- * sanitizer and debug builds. Cheap conditions use assert(), which is always on. */
+/* A condition that the code relies on and that costs too much to check in production: an assert()
+ * in sanitizer and debug builds. Cheap conditions use assert(), which is always on. */
 #ifdef BERTH_INVARIANTS
 #define INVARIANT(cond) assert(cond)
 #else

@@ -13,8 +13,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-/* Exit codes: done; it failed; it was called in a wrong way. */
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+/* Exit codes: done; it failed; wrong command line; simulate --fail-on-pending: pods are pending. */
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_PENDING = 3 };
 
 /*
  * What a command's flags function calls, once, with its table of flags and their defaults; they

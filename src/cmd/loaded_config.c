@@ -173,7 +173,7 @@ void loaded_config_tell_absent(const struct scheduler_config *config,
     struct buf text = BUF_INIT;
     config_each_absent(config, registry, features, on_absent, &text);
     if (text.n)
-        log_warning("Plugins that this version does not have do nothing",
+        log_warning("Plugins that this version does not support yet",
                     KV_CSTR("plugins", buf_cstr(&text)));
     buf_release(&text);
 }

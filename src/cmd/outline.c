@@ -10,6 +10,7 @@
 static const struct {
     const char *command, *flag, *words;
 } word_rows[] = {
+    {"simulate", "validate", "strict warn ignore"},
     {"bench", "output", "table json"},
     {"simulate", "output", "table wide json"},
     {"explain", "output", "table wide json"},

@@ -6,6 +6,7 @@
 #include "cmd/explain_output.h"
 #include "cmd/flags.h"
 #include "cmd/out_of_tree.h"
+#include "cmd/simulate_input.h"
 #include "codec/json.h"
 #include "engine/config.h"
 #include "plugins/registry.h"
@@ -16,48 +17,45 @@ typedef VEC(const char *) file_list;
 struct simulate {
     const char *config_file, *output, *pod;
     int64_t seed, attempts, nodes;
-    bool explain, survey, help;
+    bool explain, survey, help, recursive, fail_on_pending;
+    enum scenario_validation validation;
     struct features features;
     struct arena arena;
     struct scheduler_config config;
-    file_list then;
+    file_list files, then;
     struct scenario *stages; /* what is there, and what --then changes */
     size_t n_stages;
-    struct flag_custom gates_flag, then_flag;
-    struct flag flags[11];
+    struct flag_custom gates_flag, files_flag, then_flag, validate_flag;
+    struct flag flags[15];
 };
 
 static const char usage[] =
     "Schedules the pods of manifest files on the nodes of the same files and prints\n"
     "where each would run. No cluster is needed and nothing is written. Files are\n"
-    "YAML or JSON, for instance what `kubectl get nodes,pods -A -o json` prints;\n"
-    "\"-\" reads standard input.\n"
+    "YAML or JSON of any length, for instance what `kubectl get nodes,pods -A -o\n"
+    "json` prints; of a directory its .yaml, .yml and .json files are read, \"-\"\n"
+    "is standard input.\n"
     "\nUsage: berth simulate [FLAGS] FILE... [--then FILE]...\n"
+    "\nPods without a uid get the defaults, priority and runtime class that an API\n"
+    "server would give them. Deployments, ReplicaSets, ReplicationControllers,\n"
+    "StatefulSets, DaemonSets and Jobs get the pods that their controllers would\n"
+    "make, unless these are among the files.\n"
     "\nWhat --then names happens after the pods of the files before it have been\n"
     "tried. Its documents are objects, or watch events: {type: ADDED, MODIFIED or\n"
     "DELETED, object: ...}.\n"
     "\nWith --explain it first prints why: for each attempt to schedule a pod the nodes\n"
     "that a plugin refused, with the reason, and the scores of the others. -o json\n"
     "prints attempts alone, one JSON object per line.\n"
+    "\nExit status: 0 done, 1 the input is not valid, 2 a wrong command line, 3 with\n"
+    "--fail-on-pending: at least one pod has no node.\n"
     "\nExamples:\n"
     "  berth simulate examples/scenario.yaml\n"
+    "  berth simulate --fail-on-pending -R -f manifests/\n"
     "  berth simulate --explain --pod default/too-big examples/scenario.yaml\n"
     "  kubectl get nodes,pods -A -o yaml | berth simulate -\n";
 
 /* All attempts of a scenario of thousands of pods and nodes; a running scheduler keeps fewer. */
 #define EXPLAIN_BYTES ((size_t)1 << 30)
-
-static int load_file(struct scenario *to, const char *file, struct err *reterr)
-{
-    struct str text;
-    struct arena scratch;
-    arena_init(&scratch, 0);
-    int r = cmd_read_file(file, &scratch, &text, reterr);
-    if (r == 0)
-        r = scenario_read(to, file, text, reterr);
-    arena_release(&scratch);
-    return r;
-}
 
 /* Says what is wrong with it. */
 static bool load_config(struct simulate *s, const struct registry *registry)
@@ -78,20 +76,35 @@ static bool load_config(struct simulate *s, const struct registry *registry)
     return ok;
 }
 
-static int load(struct simulate *s, char **files, int n, struct err *reterr)
+static int load_stage(struct simulate *s, size_t stage, struct err *reterr)
 {
-    for (int i = 0; i < n; i++) {
-        int r = load_file(&s->stages[0], files[i], reterr);
-        if (r < 0)
-            return r;
+    struct scenario *to = &s->stages[stage];
+    int r = 0;
+    if (stage)
+        scenario_init_after(to, &s->stages[stage - 1]);
+    for (size_t i = 0; r == 0 && stage == 0 && i < s->files.n; i++)
+        r = simulate_input_read(to, s->files.v[i], s->recursive, reterr);
+    if (stage)
+        r = simulate_input_read(to, s->then.v[stage - 1], s->recursive, reterr);
+    if (r == 0 && (to->validation != VALIDATE_STRICT || to->n_problems == 0))
+        r = scenario_complete(to, reterr);
+    return r;
+}
+
+/* Tells what is wrong; false where it cannot go on. */
+static bool load(struct simulate *s)
+{
+    bool good = true;
+    for (size_t i = 0; i < s->n_stages; i++) {
+        struct err err;
+        int r = load_stage(s, i, &err);
+        good &= simulate_input_tell(&s->stages[i]);
+        if (r < 0) {
+            cmd_fail(EXIT_FAILED, "%s", err.msg);
+            return false;
+        }
     }
-    for (size_t i = 0; i < s->then.n; i++) {
-        s->stages[i + 1].next_uid = s->stages[i].next_uid;
-        int r = load_file(&s->stages[i + 1], s->then.v[i], reterr);
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    return good;
 }
 
 /* --- output ----------------------------------------------------------------------------------- */
@@ -246,34 +259,9 @@ static bool print_explanations(const struct simulate *s, const struct sim *sim)
     return explain_output_end(&out) > 0;
 }
 
-/* A cluster has controllers that make pods of these; here nobody does. */
-static bool makes_pods(const char *kind)
-{
-    static const char *const kinds[] = {"CronJob", "DaemonSet", "Deployment", "Job"};
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-        if (strcmp(kind, kinds[i]) == 0)
-            return true;
-    return false;
-}
-
-static void tell_skipped(const struct scenario *stage)
-{
-    bool controllers = false;
-    for (size_t i = 0; i < stage->skipped.n; i++) {
-        const struct scenario_skipped *skipped = &stage->skipped.v[i];
-        fprintf(stderr, "%s%zu %s", i ? ", " : "berth: scheduling does not look at: ", skipped->n,
-                skipped->kind);
-        controllers |= makes_pods(skipped->kind);
-    }
-    if (stage->skipped.n)
-        fputs(controllers ? "; no controller makes pods here, so give the pods themselves\n" : "\n",
-              stderr);
-}
-
 static void play(const struct simulate *s, struct sim *sim)
 {
     for (size_t i = 0; i < s->n_stages; i++) {
-        tell_skipped(&s->stages[i]);
         sim_load(sim, &s->stages[i]);
         sim_run(sim);
     }
@@ -296,7 +284,15 @@ static void print_result(const struct simulate *s, const struct sim *sim)
         print_table(s, sim);
 }
 
-static int run(struct simulate *s, char **files, int n)
+static bool all_placed(const struct sim *sim)
+{
+    for (size_t i = 0; i < sim->pods.n; i++)
+        if (!sim->pods.v[i]->node || sim->pods.v[i]->preempted)
+            return false;
+    return true;
+}
+
+static int run(struct simulate *s)
 {
     struct err err;
     struct sim *sim;
@@ -312,7 +308,7 @@ static int run(struct simulate *s, char **files, int n)
                                   .surveys = s->survey,
                                   .max_attempts = (uint32_t)s->attempts};
     if (r == 0 && good)
-        r = load(s, files, n, &err);
+        good = load(s);
     if (r == 0 && good)
         r = sim_new(&options, &sim, &err);
     registry_release(&registry);
@@ -322,11 +318,12 @@ static int run(struct simulate *s, char **files, int n)
         return EXIT_FAILED;
     play(s, sim);
     print_result(s, sim);
+    bool pending = s->fail_on_pending && !all_placed(sim);
     sim_free(sim);
-    return EXIT_DONE;
+    return pending ? EXIT_PENDING : EXIT_DONE;
 }
 
-static int add_then(void *to, struct str text, struct err *reterr)
+static int add_file(void *to, struct str text, struct err *reterr)
 {
     (void)reterr;
     file_list *list = to;
@@ -334,15 +331,15 @@ static int add_then(void *to, struct str text, struct err *reterr)
     return 0;
 }
 
-static int run_stages(struct simulate *s, char **files, int n)
+static int run_stages(struct simulate *s)
 {
     arena_init(&s->arena, 4096);
     s->n_stages = s->then.n + 1;
     s->stages = xcalloc(s->n_stages, sizeof(*s->stages));
-    for (size_t i = 0; i < s->n_stages; i++)
-        scenario_init(&s->stages[i]);
-    int code = run(s, files, n);
-    for (size_t i = 0; i < s->n_stages; i++)
+    scenario_init(&s->stages[0]);
+    s->stages[0].validation = s->validation;
+    int code = run(s);
+    for (size_t i = s->n_stages; i-- > 0;)
         scenario_release(&s->stages[i]);
     free(s->stages);
     arena_release(&s->arena);
@@ -359,10 +356,23 @@ static void init(struct simulate *s)
                            .nodes = EXPLAIN_TABLE_NODES};
     features_default(&s->features);
     s->gates_flag = flag_features(&s->features);
-    s->then_flag = (struct flag_custom){.to = &s->then, .set = add_then};
+    s->files_flag = (struct flag_custom){.to = &s->files, .set = add_file};
+    s->then_flag = (struct flag_custom){.to = &s->then, .set = add_file};
+    s->validate_flag = simulate_input_flag(&s->validation);
     const struct flag flags[] = {
         {"Simulate", "config", '\0', FLAG_STR, &s->config_file, "FILE",
          "a KubeSchedulerConfiguration", false, NULL},
+        {NULL, "filename", 'f', FLAG_CUSTOM, &s->files_flag, "FILE",
+         "a file or directory with objects, as FILE without a flag; may be given several times",
+         false, NULL},
+        {NULL, "recursive", 'R', FLAG_BOOL, &s->recursive, NULL,
+         "read the directories within a directory, too", false, NULL},
+        {NULL, "validate", '\0', FLAG_CUSTOM, &s->validate_flag, "MODE",
+         "unknown and duplicate fields: \"strict\" (or true) refuses them, \"warn\" tells them, "
+         "\"ignore\" (or false) does not look",
+         false, NULL},
+        {NULL, "fail-on-pending", '\0', FLAG_BOOL, &s->fail_on_pending, NULL,
+         "exit with 3 where a pod is left without a node", false, NULL},
         {NULL, "then", '\0', FLAG_CUSTOM, &s->then_flag, "FILE",
          "what happens afterwards; may be given several times", false, NULL},
         {NULL, "output", 'o', FLAG_STR, &s->output, "FORMAT", EXPLAIN_FORMATS, false, NULL},
@@ -401,9 +411,11 @@ static int parse_and_run(struct simulate *s, int argc, char **argv)
     if (s->attempts < 1 || s->attempts > UINT32_MAX)
         return cmd_fail(EXIT_USAGE, "--attempts: must be at least 1");
     s->explain |= s->survey || *s->pod;
-    if (n == 0)
+    for (int i = 1; i <= n; i++)
+        vec_push(&s->files, argv[i]);
+    if (s->files.n == 0)
         return cmd_fail(EXIT_USAGE, "no files given; see `berth simulate --help`");
-    return run_stages(s, argv + 1, n);
+    return run_stages(s);
 }
 
 int cmd_simulate(int argc, char **argv)
@@ -411,6 +423,7 @@ int cmd_simulate(int argc, char **argv)
     struct simulate s;
     init(&s);
     int code = parse_and_run(&s, argc, argv);
+    vec_release(&s.files);
     vec_release(&s.then);
     return code;
 }

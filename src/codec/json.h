@@ -20,6 +20,7 @@
 enum json_flags {
     JSON_STRICT = 1 << 0,    /* unknown or duplicate field: an error that names its path */
     JSON_FOLD_CASE = 1 << 1, /* field names match without regard to case, as Go's decoder does */
+    JSON_KEEP_DUPLICATES = 1 << 2, /* trees of YAML keep all members of a name; see schema.h */
 };
 
 /*
@@ -34,6 +35,26 @@ enum json_flags {
  */
 int json_decode(struct str text, const struct type *type, unsigned flags, struct arena *a,
                 void *out, struct err *reterr) MUST_CHECK;
+
+/* The line of the source that the byte at offset came from; 0: unknown. */
+typedef size_t json_locate_fn(const void *ctx, size_t offset);
+
+struct json_target {
+    const struct type *type;
+    unsigned flags;
+    void *out;
+};
+
+/* As json_decode; with locate, errors say "line 3: ..." by it. */
+int json_decode_located(struct str text, const struct json_target *target, struct arena *a,
+                        json_locate_fn *locate, const void *ctx, struct err *reterr) MUST_CHECK;
+
+/*
+ * Calls fn with the name and the text of every member of the object in text, which is not checked
+ * any further; false of fn ends it. Names with escapes are given as they stand there.
+ */
+typedef bool json_member_fn(void *ctx, struct str name, struct str value);
+int json_each_member(struct str text, json_member_fn *fn, void *ctx, struct err *reterr) MUST_CHECK;
 
 /* Appends the object as compact JSON. Zero values are left out, as Go's omitempty does. */
 void json_encode(const struct type *type, const void *value, struct buf *out);

@@ -433,3 +433,49 @@ int json_decode_list(struct str text, const struct type *type, struct arena *a, 
     decoder_release(&d);
     return ret;
 }
+
+/* --- members, one by one ---------------------------------------------------------------------- */
+
+/* Takes a whole value, brackets matched. */
+static bool take_value(struct json_reader *r, struct str *ret_value)
+{
+    json_space(r);
+    struct json_scan scan = {0};
+    struct str rest = {r->at, (size_t)(r->end - r->at)};
+    ssize_t n = json_scan_value(&scan, rest);
+    if (n <= 0)
+        return json_fail(r, n < 0 ? "expected a value" : "the text ends in the middle");
+    *ret_value = str_slice(rest, 0, (size_t)n);
+    r->at += n;
+    return true;
+}
+
+static bool each_member(struct json_reader *r, json_member_fn *fn, void *ctx)
+{
+    if (!json_enter(r, '{', "expected an object"))
+        return false;
+    if (json_empty(r, '}'))
+        return true;
+    for (bool more = true; more;) {
+        struct json_string name;
+        struct str value;
+        if (!json_string(r, &name) || !json_colon(r) || !take_value(r, &value))
+            return false;
+        if (!fn(ctx, name.raw, value))
+            return true;
+        if (!json_next(r, '}', &more))
+            return false;
+    }
+    return true;
+}
+
+int json_each_member(struct str text, json_member_fn *fn, void *ctx, struct err *reterr)
+{
+    struct json_reader r;
+    size_t line, column;
+    json_reader_init(&r, text, 0);
+    if (each_member(&r, fn, ctx))
+        return 0;
+    json_reader_locate(&r, &line, &column);
+    return err_set(reterr, -EBADMSG, "line %zu, column %zu: %s", line, column, r.problem);
+}

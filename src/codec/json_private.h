@@ -11,13 +11,8 @@
 #ifndef BERTH_CODEC_JSON_PRIVATE_H
 #define BERTH_CODEC_JSON_PRIVATE_H
 
+#include "base/vec.h"
 #include "codec/json_value.h"
-
-struct json_target {
-    const struct type *type;
-    unsigned flags;
-    void *out;
-};
 
 /* The members of an object in order of their keys; the caller frees the array. */
 struct json_member **json_sorted_members(const struct json_value *v);
@@ -32,11 +27,17 @@ void json_each_duplicate(const struct json_value *v, json_duplicate_fn *fn, void
 /* Appends the shortest number that reads back as value. */
 void json_write_double(struct buf *out, double value);
 
-/* The line of the source that the byte at offset came from; 0: unknown. */
-typedef size_t json_locate_fn(const void *ctx, size_t offset);
-
-/* As json_decode; with locate, errors say "line 3: ..." by it. */
-int json_decode_located(struct str text, const struct json_target *target, struct arena *a,
-                        json_locate_fn *locate, const void *ctx, struct err *reterr) MUST_CHECK;
+/* Which line of the source the text of a tree from offset on came from. */
+struct json_mark {
+    size_t offset;
+    uint32_t line;
+};
+struct json_marks {
+    VEC(struct json_mark) v;
+};
+/* As json_write, and notes where every line begins in out. */
+void json_write_marked(const struct json_value *v, struct buf *out, struct json_marks *marks);
+/* A json_locate_fn; ctx: the marks. */
+size_t json_marks_line(const void *ctx, size_t offset);
 
 #endif

@@ -248,23 +248,21 @@ int json_parse(struct str text, unsigned flags, struct arena *a, struct json_val
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Which line of the source the text from offset on came from. */
-struct mark {
-    size_t offset;
-    uint32_t line;
-};
-
 struct writer {
     struct buf *out;
-    bool marking;
-    VEC(struct mark) marks;
+    struct json_marks *marks; /* NULL: none are wanted */
 };
+
+static void mark(struct writer *w, uint32_t line)
+{
+    if (w->marks && (w->marks->v.n == 0 || vec_last(&w->marks->v).line != line))
+        vec_push(&w->marks->v, (struct json_mark){w->out->n, line});
+}
 
 static void write_value(struct writer *w, const struct json_value *v)
 {
     struct buf *out = w->out;
-    if (w->marking && (w->marks.n == 0 || vec_last(&w->marks).line != v->line))
-        vec_push(&w->marks, (struct mark){out->n, v->line});
+    mark(w, v->line);
     switch (v->kind) {
     case JSON_NULL:
         buf_add_cstr(out, "null");
@@ -293,8 +291,7 @@ static void write_value(struct writer *w, const struct json_value *v)
             if (i)
                 buf_add_char(out, ',');
             /* A name counts to the line of its value: that is where one looks for the field. */
-            if (w->marking)
-                vec_push(&w->marks, (struct mark){out->n, v->members[i].value.line});
+            mark(w, v->members[i].value.line);
             json_write_str(out, v->members[i].key);
             buf_add_char(out, ':');
             write_value(w, &v->members[i].value);
@@ -307,6 +304,12 @@ static void write_value(struct writer *w, const struct json_value *v)
 void json_write(const struct json_value *v, struct buf *out)
 {
     struct writer w = {.out = out};
+    write_value(&w, v);
+}
+
+void json_write_marked(const struct json_value *v, struct buf *out, struct json_marks *marks)
+{
+    struct writer w = {.out = out, .marks = marks};
     write_value(&w, v);
 }
 
@@ -381,30 +384,31 @@ bool json_value_equal(const struct json_value *a, const struct json_value *b)
 
 /* --- typed ------------------------------------------------------------------------------------ */
 
-static size_t line_of(const void *ctx, size_t offset)
+size_t json_marks_line(const void *ctx, size_t offset)
 {
-    const struct writer *w = ctx;
-    size_t from = 0, to = w->marks.n;
+    const struct json_marks *marks = ctx;
+    size_t from = 0, to = marks->v.n;
     while (from < to) {
         size_t mid = from + (to - from) / 2;
-        if (w->marks.v[mid].offset <= offset)
+        if (marks->v.v[mid].offset <= offset)
             from = mid + 1;
         else
             to = mid;
     }
-    return from ? w->marks.v[from - 1].line : 0;
+    return from ? marks->v.v[from - 1].line : 0;
 }
 
 int json_value_decode(const struct json_value *v, const struct type *type, unsigned flags,
                       struct arena *a, void *out, struct err *reterr)
 {
     struct buf text = BUF_INIT;
-    struct writer w = {.out = &text, .marking = true};
-    write_value(&w, v);
+    struct json_marks marks = {0};
+    json_write_marked(v, &text, &marks);
     struct json_target target = {type, flags, out};
     int ret = text.overflow ? err_set(reterr, -EMSGSIZE, "more than %zu bytes", BUF_MAX_DEFAULT)
-                            : json_decode_located(buf_str(&text), &target, a, line_of, &w, reterr);
-    vec_release(&w.marks);
+                            : json_decode_located(buf_str(&text), &target, a, json_marks_line,
+                                                  &marks, reterr);
+    vec_release(&marks.v);
     buf_release(&text);
     return ret;
 }

@@ -34,6 +34,8 @@ struct loader {
     struct scratch scratch;
     struct err *reterr;
     int failed;
+    size_t lines_before; /* of the source, before what the parser reads */
+    struct stream *stream;
 };
 
 static bool fail(struct loader *l, yaml_mark_t mark, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -45,15 +47,22 @@ static bool fail(struct loader *l, yaml_mark_t mark, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    l->failed = err_set(l->reterr, -EBADMSG, "line %zu, column %zu: %s", mark.line + 1,
-                        mark.column + 1, text);
+    l->failed = err_set(l->reterr, -EBADMSG, "line %zu, column %zu: %s",
+                        l->lines_before + mark.line + 1, mark.column + 1, text);
     return false;
+}
+
+static uint32_t line_of(const struct loader *l, yaml_mark_t mark)
+{
+    return (uint32_t)(l->lines_before + mark.line + 1);
 }
 
 static bool next_event(struct loader *l, yaml_event_t *ret_event)
 {
     if (yaml_parser_parse(&l->parser, ret_event))
         return true;
+    if (l->failed) /* by the source, not by the parser */
+        return false;
     const char *problem = l->parser.problem ? l->parser.problem : "not YAML";
     if (l->parser.error != YAML_READER_ERROR)
         return fail(l, l->parser.problem_mark, "%s", problem);
@@ -62,6 +71,9 @@ static bool next_event(struct loader *l, yaml_event_t *ret_event)
 }
 
 static bool load(struct loader *l, const yaml_event_t *e, int depth, struct json_value *out);
+static bool is_items(const struct json_member *member, const yaml_event_t *e);
+static bool stream_items(struct loader *l, int depth);
+static void note_head(struct stream *s, const struct json_member *member);
 
 /* --- scalars ---------------------------------------------------------------------------------- */
 
@@ -212,7 +224,7 @@ static bool load_alias(struct loader *l, const yaml_event_t *e, int depth, struc
     if (depth + anchor->height > JSON_MAX_DEPTH)
         return fail(l, e->start_mark, "nested too deeply");
     *out = anchor->value;
-    out->line = (uint32_t)e->start_mark.line + 1;
+    out->line = line_of(l, e->start_mark);
     out->literal = false;
     l->height = anchor->height;
     return count_nodes(l, e, anchor->nodes);
@@ -330,15 +342,18 @@ static bool load_member(struct loader *l, const yaml_event_t *key, int depth, st
     yaml_event_t e;
     if (!next_event(l, &e))
         return false;
-    bool ok = load(l, &e, depth, &member.value);
+    bool items = l->stream && depth == 1 && is_items(&member, &e);
+    bool ok = items ? stream_items(l, depth) : load(l, &e, depth, &member.value);
     yaml_mark_t mark = e.start_mark;
     yaml_event_delete(&e);
-    if (!ok)
-        return false;
+    if (!ok || items)
+        return ok;
     if (merging)
         return merge(l, &member.value, mark, g);
     if (member.value.kind == JSON_ARRAY || member.value.kind == JSON_OBJECT)
-        member.value.line = (uint32_t)key->start_mark.line + 1;
+        member.value.line = line_of(l, key->start_mark);
+    if (l->stream && depth == 1)
+        note_head(l->stream, &member);
     *(struct json_member *)gather_next(g) = member;
     return true;
 }
@@ -380,12 +395,14 @@ static bool load_mapping(struct loader *l, yaml_mark_t mark, int depth, struct j
     out->kind = JSON_OBJECT;
     out->n_members = g.n;
     out->members = gather_end(&g, l->a, _Alignof(struct json_member));
+    if (l->flags & JSON_KEEP_DUPLICATES)
+        return true;
     if (l->on_twice)
         json_each_duplicate(out, tell_twice, l);
     const struct json_member *twice = json_drop_duplicates(out, l->flags & JSON_STRICT);
     if (!twice)
         return true;
-    mark.line = twice->value.line - 1;
+    mark.line = twice->value.line - 1 - l->lines_before;
     mark.column = 0;
     return fail(l, mark, "key \"%.*s\" is already set", (int)MIN(twice->key.n, (size_t)80),
                 twice->key.p);
@@ -395,7 +412,7 @@ static bool load_mapping(struct loader *l, yaml_mark_t mark, int depth, struct j
 
 static bool load(struct loader *l, const yaml_event_t *e, int depth, struct json_value *out)
 {
-    *out = (struct json_value){.line = (uint32_t)e->start_mark.line + 1};
+    *out = (struct json_value){.line = line_of(l, e->start_mark)};
     if (e->type == YAML_ALIAS_EVENT)
         return load_alias(l, e, depth, out);
     if (depth >= JSON_MAX_DEPTH && e->type != YAML_SCALAR_EVENT)
@@ -466,4 +483,185 @@ int yaml_parse_twice(struct str text, yaml_twice_fn *on_twice, void *ctx, struct
 {
     struct loader l = {.on_twice = on_twice, .ctx = ctx, .a = a, .reterr = reterr};
     return parse(&l, text, ret_docs, ret_n);
+}
+
+/* --- streams ---------------------------------------------------------------------------------- */
+
+/* A document's parts as they are read: see yaml_stream. */
+struct stream {
+    const struct yaml_source *source;
+    yaml_part_fn *fn;
+    void *ctx;
+    struct arena document, item;
+    size_t bytes;           /* read so far */
+    size_t limit;           /* what may be read before the object under way ends */
+    size_t n_items;         /* of the document */
+    bool listed;            /* the document has items */
+    size_t n_anchors;       /* of the document, when the item began */
+    size_t anchored;        /* values that are kept since an anchor may refer to them */
+    VEC(struct arena) kept; /* items with anchors, until their document ends */
+    size_t kept_bytes;
+    struct str api_version, kind; /* of the document, as far as it was read */
+};
+#define MAX_KEPT ((size_t)256 << 20)
+
+static int read_source(void *ctx, unsigned char *to, size_t n, size_t *ret_n)
+{
+    struct loader *l = ctx;
+    struct stream *s = l->stream;
+    if (s->bytes >= s->limit) {
+        l->failed = err_set(l->reterr, -EMSGSIZE, "line %zu: an object of more than %zu MiB",
+                            l->lines_before + l->parser.mark.line + 1, YAML_MAX_OBJECT >> 20);
+        return 0;
+    }
+    ssize_t got = s->source->read(s->source->ctx, (char *)to, n, l->reterr);
+    if (got < 0) {
+        l->failed = (int)got;
+        return 0;
+    }
+    s->bytes += (size_t)got;
+    *ret_n = (size_t)got;
+    return 1;
+}
+
+/* An alias could ask for a sequence that has an anchor: then it is read as a whole. */
+static bool is_items(const struct json_member *member, const yaml_event_t *e)
+{
+    return str_is(member->key, "items") && e->type == YAML_SEQUENCE_START_EVENT &&
+           !e->data.sequence_start.anchor;
+}
+
+/* What a list says of its items. */
+static void note_head(struct stream *s, const struct json_member *member)
+{
+    if (member->value.kind != JSON_STRING)
+        return;
+    if (str_is(member->key, "apiVersion"))
+        s->api_version = member->value.text;
+    else if (str_is(member->key, "kind"))
+        s->kind = member->value.text;
+}
+
+/* Gives back what an item took, or keeps it where an alias may ask for it. */
+static bool end_item(struct loader *l)
+{
+    struct stream *s = l->stream;
+    if (l->anchors.n > s->n_anchors) {
+        s->kept_bytes += s->item.total;
+        vec_push(&s->kept, s->item);
+        arena_init(&s->item, 4096);
+        s->anchored = l->nodes;
+    } else {
+        arena_reset(&s->item);
+    }
+    l->nodes = s->anchored;
+    s->limit = s->bytes + YAML_MAX_OBJECT;
+    return s->kept_bytes <= MAX_KEPT ||
+           fail(l, l->parser.mark, "items with anchors of more than %zu MiB", MAX_KEPT >> 20);
+}
+
+static bool stream_item(struct loader *l, const yaml_event_t *e, int depth)
+{
+    struct stream *s = l->stream;
+    struct json_value value;
+    struct yaml_part part = {.what = YAML_ITEM,
+                             .value = &value,
+                             .index = s->n_items++,
+                             .api_version = s->api_version,
+                             .kind = s->kind};
+    struct arena *a = l->a;
+    s->n_anchors = l->anchors.n;
+    l->a = &s->item;
+    bool ok = load(l, e, depth + 1, &value);
+    l->a = a;
+    if (ok)
+        l->failed = s->fn(s->ctx, &part, l->reterr);
+    return ok && l->failed == 0 && end_item(l);
+}
+
+static bool stream_items(struct loader *l, int depth)
+{
+    l->stream->listed = true;
+    for (;;) {
+        yaml_event_t e;
+        if (!next_event(l, &e))
+            return false;
+        bool end = e.type == YAML_SEQUENCE_END_EVENT;
+        bool ok = end || stream_item(l, &e, depth);
+        yaml_event_delete(&e);
+        if (!ok || end)
+            return ok;
+    }
+}
+
+static void begin_document(struct loader *l)
+{
+    struct stream *s = l->stream;
+    vec_clear(&l->anchors);
+    for (size_t i = 0; i < s->kept.n; i++)
+        arena_release(&s->kept.v[i]);
+    vec_clear(&s->kept);
+    arena_reset(&s->document);
+    arena_reset(&s->item);
+    s->n_items = s->n_anchors = s->anchored = s->kept_bytes = l->nodes = 0;
+    s->api_version = s->kind = STR("");
+    s->listed = false;
+    s->limit = s->bytes + YAML_MAX_OBJECT;
+}
+
+static bool stream_document(struct loader *l, const yaml_event_t *e)
+{
+    struct stream *s = l->stream;
+    struct json_value value;
+    if (!load(l, e, 0, &value))
+        return false;
+    struct yaml_part part = {.what = s->listed ? YAML_LIST : YAML_DOCUMENT, .value = &value};
+    if (value.kind != JSON_NULL)
+        l->failed = s->fn(s->ctx, &part, l->reterr);
+    return l->failed == 0;
+}
+
+static bool stream_all(struct loader *l)
+{
+    for (;;) {
+        yaml_event_t e;
+        if (!next_event(l, &e))
+            return false;
+        bool end = e.type == YAML_STREAM_END_EVENT, ok = true;
+        if (e.type == YAML_DOCUMENT_START_EVENT)
+            begin_document(l);
+        else if (e.type == YAML_SCALAR_EVENT || e.type == YAML_ALIAS_EVENT ||
+                 e.type == YAML_SEQUENCE_START_EVENT || e.type == YAML_MAPPING_START_EVENT)
+            ok = stream_document(l, &e);
+        yaml_event_delete(&e);
+        if (!ok || end)
+            return ok;
+    }
+}
+
+int yaml_stream(const struct yaml_source *source, unsigned flags, yaml_part_fn *fn, void *ctx,
+                struct err *reterr)
+{
+    struct stream s = {.source = source, .fn = fn, .ctx = ctx, .limit = YAML_MAX_OBJECT};
+    struct loader l = {.flags = flags,
+                       .a = &s.document,
+                       .reterr = reterr,
+                       .lines_before = source->lines_before,
+                       .stream = &s};
+    if (!yaml_parser_initialize(&l.parser))
+        return err_set(reterr, -ENOMEM, "out of memory");
+    yaml_parser_set_input(&l.parser, read_source, &l);
+    arena_init(&s.document, 4096);
+    arena_init(&s.item, 4096);
+    scratch_init(&l.scratch);
+    if (!stream_all(&l) && l.failed == 0)
+        l.failed = err_set(reterr, -EBADMSG, "not YAML");
+    begin_document(&l);
+    arena_release(&s.document);
+    arena_release(&s.item);
+    vec_release(&s.kept);
+    scratch_release(&l.scratch);
+    vec_release(&l.anchors);
+    yaml_parser_delete(&l.parser);
+    return l.failed;
 }

@@ -38,4 +38,39 @@ int yaml_parse_twice(struct str text, yaml_twice_fn *on_twice, void *ctx, struct
 /* Appends a tree as YAML in the form of sigs.k8s.io/yaml: keys sorted, two spaces. */
 void yaml_write(const struct json_value *v, struct buf *out);
 
+/* --- streams of any length -------------------------------------------------------------------- */
+
+/* One object may take so many bytes of the source. */
+#define YAML_MAX_OBJECT ((size_t)32 << 20)
+
+/* Where the bytes come from: how many were read, 0 at the end, a negative errno with *reterr. */
+struct yaml_source {
+    ssize_t (*read)(void *ctx, char *to, size_t n, struct err *reterr);
+    void *ctx;
+    size_t lines_before; /* of the file, before the first byte that read gives */
+};
+
+enum yaml_part_kind {
+    YAML_DOCUMENT, /* a whole document */
+    YAML_ITEM,     /* an item of the sequence under the document's key "items" */
+    YAML_LIST,     /* the end of a document with items: all of it but these */
+};
+
+struct yaml_part {
+    enum yaml_part_kind what;
+    const struct json_value *value;
+    size_t index;           /* of an item */
+    struct str api_version; /* of an item: the list's, as far as they stand before the items */
+    struct str kind;
+};
+
+/*
+ * Reads documents one at a time, and those with "items" item by item, so that memory is needed for
+ * one object only; YAML_MAX_NODES bounds each object, and what aliases expand to. What fn is given
+ * holds until it returns; a negative return ends it and comes back. flags: JSON_KEEP_DUPLICATES.
+ */
+typedef int yaml_part_fn(void *ctx, const struct yaml_part *part, struct err *reterr);
+int yaml_stream(const struct yaml_source *source, unsigned flags, yaml_part_fn *fn, void *ctx,
+                struct err *reterr) MUST_CHECK;
+
 #endif

@@ -222,7 +222,7 @@ static void each_absent(const struct profile_plan *plan, const struct registry *
         bool before = false;
         for (size_t k = 0; k < told->enabled.n && !before; k++)
             before = str_eq(told->enabled.v[k].name, name);
-        if (registry_find(registry, name) || !known || before)
+        if (!known || before || (registry_find(registry, name) && !known->refuses))
             continue;
         told->enabled.v[told->enabled.n++].name = name;
         fn(ctx, known->name, known->noticed);

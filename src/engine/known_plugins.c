@@ -5,18 +5,19 @@
 
 static const struct known_plugin known_plugins[] = {
     {"VolumeRestrictions", AT(PRE_FILTER) | AT(FILTER),
-     "pods with ReadWriteOncePod claims or disks that one node at a time may use"},
-    {"NodeVolumeLimits", AT(PRE_FILTER) | AT(FILTER), "pods with CSI volumes on crowded nodes"},
+     "pods with ReadWriteOncePod claims or disks that one node at a time may use", false},
+    {"NodeVolumeLimits", AT(PRE_FILTER) | AT(FILTER), "pods with CSI volumes on crowded nodes",
+     false},
     {"VolumeBinding",
      AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE) | AT(RESERVE) | AT(PRE_BIND),
-     "pods with claims that are bound when the pod is placed, or bound to some nodes"},
-    {"VolumeZone", AT(PRE_FILTER) | AT(FILTER), "pods with volumes of one zone"},
+     "pods with persistent volume claims or ephemeral volumes stay pending", true},
+    {"VolumeZone", AT(PRE_FILTER) | AT(FILTER), "pods with volumes of one zone", false},
     {"DynamicResources",
      AT(PRE_ENQUEUE) | AT(PRE_FILTER) | AT(FILTER) | AT(POST_FILTER) | AT(SCORE) | AT(RESERVE) |
          AT(PRE_BIND),
-     "pods with resource claims"},
+     "pods with resource claims stay pending", true},
     {"DefaultPreemption", AT(PRE_ENQUEUE) | AT(POST_FILTER),
-     "pods of high priority that fit only where others are evicted"},
+     "pods of high priority that fit only where others are evicted", false},
 };
 
 _Static_assert(ARRAY_LEN(known_plugins) <= KNOWN_PLUGINS_MAX, "more room");
@@ -53,20 +54,19 @@ bool plugin_is_legacy(struct str name)
 
 bool plugin_extends(const struct registry *registry, struct str name, enum point point)
 {
-    const struct berth_plugin *plugin = registry_find(registry, name);
-    if (plugin)
-        return plugin_implements(plugin, point);
-    const struct known_plugin *known = known_plugin_find(name);
-    return known && known->points >> point & 1;
+    unsigned points = plugin_points(registry, name);
+    return points != PLUGIN_UNKNOWN && points >> point & 1;
 }
 
 unsigned plugin_points(const struct registry *registry, struct str name)
 {
     const struct berth_plugin *plugin = registry_find(registry, name);
-    const struct known_plugin *known = plugin ? NULL : known_plugin_find(name);
-    unsigned points = 0;
+    const struct known_plugin *known = known_plugin_find(name);
+    if (known && (!plugin || known->refuses))
+        return known->points;
     if (!plugin)
-        return known ? known->points : PLUGIN_UNKNOWN;
+        return PLUGIN_UNKNOWN;
+    unsigned points = 0;
     for (int point = 0; point < POINT_COUNT; point++)
         points |= (unsigned)plugin_implements(plugin, (enum point)point) << point;
     return points;

@@ -3,8 +3,9 @@
  * known_plugins.h - the plugins that kube-scheduler 1.36 has.
  *
  * Purpose:   a configuration that names one of them must load, whether or not berth has it yet; and
- *            where it runs can be told without it. One that berth lacks does nothing; whoever
- *            starts a scheduler says so, and who would notice.
+ *            where it runs can be told without it. One that berth lacks does nothing, or only
+ *            refuses the pods that need it (plugins/not_supported.c); the scheduler says at its
+ *            start which pods are affected.
  * Ownership: constant.
  * Threading: any.
  */
@@ -21,7 +22,8 @@
 struct known_plugin {
     const char *name;
     unsigned points;     /* bits, 1 << enum point */
-    const char *noticed; /* by which pods, where it is not there */
+    const char *noticed; /* which pods are affected while berth does not have it */
+    bool refuses;        /* what berth has of it only refuses pods */
 };
 
 /* NULL: it is not in the table. */
@@ -29,7 +31,10 @@ const struct known_plugin *known_plugin_find(struct str name);
 /* The table, row by row; NULL behind its end. */
 const struct known_plugin *known_plugin_at(size_t i);
 
-/* Whether the plugin of this name runs at a point: what berth has decides, else what 1.36 has. */
+/*
+ * Whether the plugin of this name runs at a point: what berth has decides, and what 1.36 has where
+ * berth does not have it, or only refuses pods by it.
+ */
 bool plugin_extends(const struct registry *registry, struct str name, enum point point);
 /* Releases up to 1.22 had it (SelectorSpread: 1.28), berth has it; 1.36 does not. */
 bool plugin_is_legacy(struct str name);

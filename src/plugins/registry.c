@@ -18,6 +18,8 @@ static const struct berth_plugin *const plugins[] = {
     &node_resources_balanced_allocation_plugin,
     &image_locality_plugin,
     &default_binder_plugin,
+    &volume_binding_plugin,
+    &dynamic_resources_plugin,
     &node_declared_features_plugin,
     &gang_scheduling_plugin,
     &topology_placement_generator_plugin,
@@ -32,7 +34,7 @@ static const struct berth_plugin *const plugins[] = {
     NULL,
 };
 
-/* The default multiPoint section, in upstream's order; what berth lacks is named all the same. */
+/* The default multiPoint section, in upstream's order; it also names what berth lacks. */
 static int32_t weight_1 = 1, weight_2 = 2, weight_3 = 3;
 static const struct plugin_ref defaults[] = {
     {STR_INIT("SchedulingGates"), NULL},

@@ -27,6 +27,8 @@ extern const struct berth_plugin pod_topology_spread_plugin;
 extern const struct berth_plugin inter_pod_affinity_plugin;
 extern const struct berth_plugin default_preemption_plugin;
 extern const struct berth_plugin default_binder_plugin;
+extern const struct berth_plugin volume_binding_plugin;
+extern const struct berth_plugin dynamic_resources_plugin;
 extern const struct berth_plugin node_declared_features_plugin;
 extern const struct berth_plugin gang_scheduling_plugin;
 extern const struct berth_plugin topology_placement_generator_plugin;

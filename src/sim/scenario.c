@@ -4,23 +4,75 @@
 #include <ctype.h>
 
 #include "api/node.h"
-#include "api/pod.h"
-#include "codec/yaml.h"
+#include "api/pod_admission.h"
+#include "sim/expansion.h"
+#include "sim/unevaluated.h"
 
 void scenario_init(struct scenario *s)
 {
-    *s = (struct scenario){0};
+    *s = (struct scenario){.expansion = expansion_new(), .owns_expansion = true};
+}
+
+void scenario_init_after(struct scenario *s, const struct scenario *before)
+{
+    *s = (struct scenario){.validation = before->validation,
+                           .next_uid = before->next_uid,
+                           .expansion = before->expansion};
 }
 
 void scenario_release(struct scenario *s)
 {
+    if (s->owns_expansion)
+        expansion_free(s->expansion);
     for (size_t i = 0; i < s->items.n; i++)
         object_unref(s->items.v[i].object);
     vec_release(&s->items);
     for (size_t i = 0; i < s->skipped.n; i++)
         free(s->skipped.v[i].kind);
     vec_release(&s->skipped);
+    for (size_t i = 0; i < s->notes.n; i++) {
+        free(s->notes.v[i].text);
+        free(s->notes.v[i].first);
+    }
+    vec_release(&s->notes);
+    buf_release(&s->problems);
     map_release(&s->names);
+}
+
+/* --- what is told ----------------------------------------------------------------------------- */
+
+static bool is_word(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (!isalnum((unsigned char)text.p[i]))
+            return false;
+    return text.n > 0 && text.n < 64;
+}
+
+void scenario_skip(struct scenario *s, struct str kind)
+{
+    if (s->skipped.n + 1 >= SCENARIO_MAX_SKIPPED)
+        kind = STR("others");
+    else if (!is_word(kind))
+        kind = STR("nameless");
+    for (size_t i = 0; i < s->skipped.n; i++) {
+        if (str_is(kind, s->skipped.v[i].kind)) {
+            s->skipped.v[i].n++;
+            return;
+        }
+    }
+    vec_push(&s->skipped, (struct scenario_skipped){str_dup(kind), 1});
+}
+
+void scenario_note(struct scenario *s, const char *text, struct str which)
+{
+    for (size_t i = 0; i < s->notes.n; i++)
+        if (strcmp(s->notes.v[i].text, text) == 0) {
+            s->notes.v[i].n++;
+            return;
+        }
+    if (s->notes.n < SCENARIO_MAX_PROBLEMS)
+        vec_push(&s->notes, (struct scenario_note){str_dup(str_of(text)), str_dup(which), 1});
 }
 
 /* --- what an API server fills in -------------------------------------------------------------- */
@@ -64,7 +116,7 @@ static void fill_in(struct scenario *s, struct object *o)
         default_node(body);
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- objects ---------------------------------------------------------------------------------- */
 
 static int note_name(struct scenario *s, struct object *o, struct err *reterr)
 {
@@ -78,113 +130,68 @@ static int note_name(struct scenario *s, struct object *o, struct err *reterr)
     return 0;
 }
 
-/* Takes the reference, on success. */
-static int add(struct scenario *s, struct object *o, enum scenario_what what, struct err *reterr)
+int scenario_add(struct scenario *s, struct object *o, enum scenario_what what, struct err *reterr)
 {
     const struct kind *kind = object_kind(o);
     if (kind->has_metadata && str_empty(object_meta(o)->name))
         return err_set(reterr, -EINVAL, "metadata.name: required");
+    bool is_new = kind->has_metadata && str_empty(object_meta(o)->uid);
     fill_in(s, o);
     if (kind->has_metadata && what == SCENARIO_THERE) {
         int r = note_name(s, o, reterr);
         if (r < 0)
             return r;
     }
-    vec_push(&s->items, (struct scenario_item){o, what});
+    vec_push(&s->items, (struct scenario_item){o, what, is_new});
+    if (what != SCENARIO_DELETED)
+        expansion_see(s->expansion, o);
     return 0;
 }
 
-static bool is_word(struct str text)
-{
-    for (size_t i = 0; i < text.n; i++)
-        if (!isalnum((unsigned char)text.p[i]))
-            return false;
-    return text.n > 0 && text.n < 64;
-}
+/* --- admission -------------------------------------------------------------------------------- */
 
-static void skip(struct scenario *s, struct str kind)
+static int admit(struct scenario *s, struct object *o, struct err *reterr)
 {
-    if (s->skipped.n + 1 >= SCENARIO_MAX_SKIPPED)
-        kind = STR("others");
-    else if (!is_word(kind))
-        kind = STR("nameless");
-    for (size_t i = 0; i < s->skipped.n; i++) {
-        if (str_is(kind, s->skipped.v[i].kind)) {
-            s->skipped.v[i].n++;
-            return;
-        }
-    }
-    vec_push(&s->skipped, (struct scenario_skipped){str_dup(kind), 1});
-}
-
-static int read_object(struct scenario *s, const struct json_value *doc, enum scenario_what what,
-                       struct err *reterr)
-{
-    struct str kind_name = json_get_text(doc, STR("kind"));
-    const struct kind *kind = kind_find(json_get_text(doc, STR("apiVersion")), kind_name);
-    if (!kind) {
-        skip(s, kind_name);
-        return 0;
-    }
-    struct object *o = object_new(kind->id);
-    int r = json_value_decode(doc, kind->type, 0, object_arena(o), object_body_mut(o), reterr);
-    if (r == 0)
-        r = add(s, o, what, reterr);
-    if (r < 0) {
-        object_unref(o);
-        return err_prefix(reterr, r, "%.*s", STR_ARG(kind_name));
-    }
-    return 0;
-}
-
-static int read_event(struct scenario *s, struct str type, const struct json_value *object,
-                      struct err *reterr)
-{
-    if (str_is(type, "BOOKMARK"))
-        return 0;
-    bool deleted = str_is(type, "DELETED");
-    if (!deleted && !str_is(type, "ADDED") && !str_is(type, "MODIFIED"))
-        return err_set(reterr, -EINVAL, "type: \"%.*s\" is none of ADDED, MODIFIED, DELETED",
-                       STR_ARG(type));
-    return read_object(s, object, deleted ? SCENARIO_DELETED : SCENARIO_CHANGED, reterr);
-}
-
-static int read_document(struct scenario *s, const struct json_value *doc, struct err *reterr)
-{
-    const struct json_value *object =
-        doc->kind == JSON_OBJECT ? json_get(doc, STR("object")) : NULL;
-    if (object && object->kind == JSON_OBJECT && json_get(doc, STR("type")))
-        return read_event(s, json_get_text(doc, STR("type")), object, reterr);
-    if (doc->kind != JSON_OBJECT || !json_get(doc, STR("kind")))
-        return err_set(reterr, -EINVAL, "expected a Kubernetes object with apiVersion and kind");
-    const struct json_value *items = json_get(doc, STR("items"));
-    if (!str_ends(json_get_text(doc, STR("kind")), STR("List")) || !items)
-        return read_object(s, doc, SCENARIO_THERE, reterr);
-    if (items->kind != JSON_ARRAY)
-        return err_set(reterr, -EINVAL, "items: expected an array");
+    struct pod *pod = object_body_mut(o);
+    struct arena *a = object_arena(o);
+    struct buf name = BUF_INIT;
     int r = 0;
-    for (size_t i = 0; r == 0 && i < items->n; i++) {
-        r = read_object(s, &items->items[i], SCENARIO_THERE, reterr);
-        if (r < 0)
-            err_prefix(reterr, r, "items[%zu]", i);
+    buf_add_printf(&name, "Pod %.*s/%.*s", STR_ARG(pod->metadata.namespace),
+                   STR_ARG(pod->metadata.name));
+    const struct priority_class *class =
+        expansion_priority_class(s->expansion, pod->spec.priority_class_name);
+    if (!class && pod->spec.priority_class_name.n && !pod->spec.priority)
+        scenario_note(s, "the PriorityClass of these pods is not in the input; priority 0 is used",
+                      buf_str(&name));
+    pod_set_defaults(pod, a);
+    pod_set_priority(pod, class, a);
+    if (pod->spec.runtime_class_name.n) {
+        const struct runtime_class *runtime =
+            expansion_runtime_class(s->expansion, pod->spec.runtime_class_name);
+        if (runtime)
+            r = pod_set_runtime_class(pod, runtime, a, reterr);
+        else
+            scenario_note(s,
+                          "the RuntimeClass of these pods is not in the input; its overhead and "
+                          "node selector are not used",
+                          buf_str(&name));
     }
+    if (r < 0)
+        err_prefix(reterr, r, "%s", buf_cstr(&name));
+    buf_release(&name);
     return r;
 }
 
-int scenario_read(struct scenario *s, const char *file, struct str text, struct err *reterr)
+int scenario_complete(struct scenario *s, struct err *reterr)
 {
-    struct arena a;
-    struct json_value *docs;
-    size_t n;
-    arena_init(&a, 4096);
-    int r = yaml_parse(text, 0, &a, &docs, &n, reterr);
-    if (r < 0)
-        err_prefix(reterr, r, "%s", file);
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        r = read_document(s, &docs[i], reterr);
-        if (r < 0)
-            err_prefix(reterr, r, "%s:%u", file, docs[i].line);
+    int r = expansion_run(s->expansion, s, reterr);
+    for (size_t i = 0; r == 0 && i < s->items.n; i++) {
+        const struct scenario_item *item = &s->items.v[i];
+        if (object_kind(item->object)->id != KIND_POD || item->what == SCENARIO_DELETED)
+            continue;
+        if (item->is_new)
+            r = admit(s, item->object, reterr);
+        unevaluated_note(s, item->object);
     }
-    arena_release(&a);
     return r;
 }

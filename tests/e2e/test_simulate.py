@@ -74,19 +74,24 @@ def standard_input_lists_and_several_files_are_read(d):
 
 
 @test
-def an_empty_file_has_no_pods(d):
-    for text in ("", "---\n---\n", "# nothing\n"):
-        done = simulate(file(d, "empty.yaml", text))
-        equal((done.code, done.err), (0, ""), f"{text!r}: exit code and standard error")
-        contains(done.out, "0 of 0 pods placed")
-        equal(json.loads(simulate("-o", "json", file(d, "empty.yaml", text)).out), [], "JSON")
-        done = simulate("--explain", "-o", "json", file(d, "empty.yaml", text))
-        equal((done.code, done.out, done.err), (0, "", ""), "nothing to explain")
+def a_file_without_objects_is_an_error(d):
+    for text in ("", "---\n---\n", "# nothing\n", " \n\t\n"):
+        refused(d, "empty.yaml", text, "no objects")
+    done = simulate("-", input="")
+    equal((done.code, done.out, done.err), (1, "", "berth: standard input: no objects in it\n"), "stdin")
+    full = file(d, "full.json", [make_node("n0")])
+    for args in ([full, file(d, "empty.yaml", "")], [full, "--then", file(d, "empty.yaml", "")]):
+        equal(simulate(*args).code, 1, f"{args}: exit code")
+    done = simulate(file(d, "list.yaml", "apiVersion: v1\nkind: List\nitems: []\n"))
+    equal((done.code, done.err), (0, ""), "an empty list")
+    contains(done.out, "0 of 0 pods placed")
 
 
 @test
 def files_that_cannot_be_read_are_named(d):
-    for path in (os.path.join(d, "nothing"), d):
+    empty = os.path.join(d, "empty")
+    os.mkdir(empty)
+    for path in (os.path.join(d, "nothing"), empty):
         done = simulate(path)
         equal((done.code, done.err.count("\n")), (1, 1), "exit code and lines")
         contains(done.err, path)
@@ -94,7 +99,7 @@ def files_that_cannot_be_read_are_named(d):
 
 @test
 def files_that_are_no_manifests_are_named(d):
-    refused(d, "unclosed.yaml", "a: [\n", "line 2")
+    refused(d, "unclosed.yaml", "a: [\n", ":2: ")
     refused(d, "scalar.yaml", "hello\n", ":1")
     refused(d, "list.yaml", "- a\n- b\n", ":1")
     refused(d, "binary.yaml", b"\x00\xff" * 1000)
@@ -106,7 +111,7 @@ def files_that_are_no_manifests_are_named(d):
 @test
 def mistakes_are_told_with_line_object_and_field(d):
     refused(d, "nameless.yaml", "\n\napiVersion: v1\nkind: Pod\n", ":3", "Pod", "metadata.name")
-    refused(d, "type.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: 3}\n", ":1", "Node",
+    refused(d, "type.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: 3}\n", ":3: ", "Node",
             "metadata.name", "expected a string")
     refused(d, "second.json", [make_node("a"), make_pod("p", cpu="much")], ":3", "Pod",
             "spec.containers[0].resources.requests[cpu]", "quantit")
@@ -117,7 +122,9 @@ def mistakes_are_told_with_line_object_and_field(d):
 @test
 def a_mistake_is_told_with_its_own_line(d):
     refused(d, "position.yaml", "apiVersion: v1\nkind: Node\nmetadata:\n  name: 3\n",
-            "line 4: metadata.name: expected a string")
+            ":4: Node: metadata.name: expected a string")
+    refused(d, "position.json", '{"apiVersion": "v1",\n"kind": "Node",\n"metadata":\n{"name": 3}}\n',
+            ":4: Node: metadata.name: expected a string")
 
 
 @test
@@ -125,11 +132,11 @@ def kinds_that_do_not_matter_are_counted(d):
     done = simulate(file(d, "kinds", [make_node("n0"), make_pod("p"),
                                       {"apiVersion": "example.com/v1", "kind": "Widget"}]))
     equal(done.code, 0, "exit code")
-    contains(done.err, "scheduling does not look at: 1 Widget\n")
-    done = simulate(file(d, "controllers", [make_node("n0"), *2 * [
-        {"apiVersion": "apps/v1", "kind": "Deployment"}], {"apiVersion": "v2", "kind": "a\x1bb"}]))
+    contains(done.err, "warning: scheduling does not look at: 1 Widget\n")
+    done = simulate(file(d, "more", [make_node("n0"), *2 * [
+        {"apiVersion": "v1", "kind": "ConfigMap"}], {"apiVersion": "v2", "kind": "a\x1bb"}]))
     equal(done.code, 0, "exit code")
-    contains(done.err, "does not look at: 2 Deployment, 1 nameless; no controller makes pods here")
+    contains(done.err, "does not look at: 2 ConfigMap, 1 nameless\n")
 
 
 @test
@@ -269,6 +276,319 @@ def a_configuration_is_used_and_its_mistakes_are_told(d):
         done = simulate("--config", path, file(d, "empty.yaml", ""))
         equal((done.code, done.err.count("\n")), (1, 1), "exit code and lines")
         contains(done.err, path, field)
+
+
+# ---- validation ----------------------------------------------------------------------------------
+
+MISSPELT = """apiVersion: v1
+kind: Node
+metadata: {name: n0}
+status: {capacity: {cpu: 1, pods: 10}}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  labels: {app: a, app: b}
+spec:
+  container:
+  - name: c
+  containers:
+  - name: c
+    image: x
+    imagePullPolcy: Always
+    name: d
+  restartPolicy: 3
+"""
+
+
+@test
+def fields_that_do_not_exist_are_refused(d):
+    path = file(d, "pod.yaml", MISSPELT)
+    for args in ([], ["--validate=strict"], ["--validate=true"], ["--validate"]):
+        done = simulate(*args, path)
+        equal((done.code, done.out), (1, ""), f"{args}: exit code and output")
+        equal(done.err.splitlines()[:5], [
+            f'berth: {path}:10: Pod web: duplicate field "metadata.labels.app"',
+            f'berth: {path}:12: Pod web: unknown field "spec.container"; did you mean "containers"?',
+            f'berth: {path}:17: Pod web: unknown field "spec.containers[0].imagePullPolcy"; '
+            'did you mean "imagePullPolicy"?',
+            f'berth: {path}:18: Pod web: duplicate field "spec.containers[0].name"',
+            f'berth: {path}:19: Pod web: spec.restartPolicy: expected a string'], "lines")
+
+
+@test
+def validation_may_warn_or_be_off(d):
+    path = file(d, "pod.yaml", MISSPELT)
+    done = simulate("--validate=warn", path)
+    equal((done.code, done.err.count("warning: ")), (0, 5), "exit code and warnings")
+    contains(done.out, "1 of 1 pods placed")
+    for mode in ("ignore", "false"):
+        done = simulate(f"--validate={mode}", path)
+        equal((done.code, done.err), (0, ""), f"{mode}: exit code and standard error")
+    equal(simulate("--validate=maybe", path).code, 2, "a mode that does not exist")
+
+
+@test
+def json_is_validated_like_yaml(d):
+    pod = make_pod("p")
+    pod["spec"]["nodeSelecter"] = {}
+    listed = {"apiVersion": "v1", "kind": "List", "items": [make_node("n0"), pod]}
+    path = file(d, "list.json", json.dumps(listed, indent=1))
+    line = 1 + json.dumps(listed, indent=1).split("nodeSelecter")[0].count("\n")
+    contains(simulate(path).err, f'{path}:{line}: items[1]: Pod default/p: unknown field '
+                                 '"spec.nodeSelecter"; did you mean "nodeSelector"?')
+
+
+@test
+def many_problems_are_counted(d):
+    pod = make_pod("p")
+    pod["spec"] |= {f"x{i}": 1 for i in range(100)}
+    done = simulate(file(d, "many.json", [pod]))
+    equal((done.code, done.err.count("unknown field")), (1, 20), "exit code and lines")
+    contains(done.err, "and 80 more")
+
+
+@test
+def apiversion_and_kind_are_required(d):
+    for text, part in (("kind: Pod\nmetadata: {name: x}\n", 'apiVersion not set; did you mean "v1"?'),
+                       ("kind: Deployment\n", 'apiVersion not set; did you mean "apps/v1"?'),
+                       ("apiVersion: v1\nmetadata: {name: x}\n", "kind not set"),
+                       ("metadata: {name: x}\n", "apiVersion and kind not set")):
+        refused(d, "unset.yaml", text, ":1: ", part)
+
+
+@test
+def misspelt_kinds_are_told(d):
+    for text, part in (("apiVersion: v1\nkind: Pdo\n", 'no kind "Pdo" in v1; did you mean "Pod"?'),
+                       ("apiVersion: v1\nkind: pod\n", 'did you mean "Pod"?'),
+                       ("apiVersion: v1\nkind: Deployment\n", 'did you mean apiVersion "apps/v1"?')):
+        done = simulate(file(d, "kind.yaml", text))
+        equal(done.code, 1, f"{text!r}: exit code")
+        contains(done.err, part)
+    done = simulate(file(d, "kind.yaml", "apiVersion: knative.test/v1\nkind: Service\n"))
+    equal(done.code, 0, "a kind of somebody else")
+
+
+# ---- files and exit codes ------------------------------------------------------------------------
+
+@test
+def pending_pods_may_be_a_failure(d):
+    fits = file(d, "fits.json", [make_node("n0"), make_pod("p")])
+    does_not = file(d, "does-not.json", [make_node("n0", cpu="1"), make_pod("p", cpu="2")])
+    for args, code in (([fits], 0), ([does_not], 0), (["--fail-on-pending", fits], 0),
+                       (["--fail-on-pending", does_not], 3),
+                       (["--fail-on-pending", "-o", "json", does_not], 3)):
+        equal(simulate(*args).code, code, f"{args}: exit code")
+
+
+@test
+def directories_are_read_in_order(d):
+    os.makedirs(os.path.join(d, "all", "sub"))
+    file(d, "all/b.yaml", [make_node("n0"), make_pod("b")])
+    file(d, "all/a.yml", [make_pod("a")])
+    file(d, "all/c.txt", "not a manifest")
+    file(d, "all/empty.yaml", "# nothing\n")
+    file(d, "all/sub/z.json", [make_pod("z")])
+    for args, want in ((["-f", d + "/all"], ["a", "b"]), (["-R", "-f", d + "/all"], ["a", "b", "z"]),
+                       (["--recursive", d + "/all/"], ["a", "b", "z"]),
+                       (["-f", d + "/all/b.yaml", "-f", d + "/all/sub"], ["b", "z"])):
+        done = simulate("-o", "json", *args)
+        equal((done.code, done.err), (0, ""), f"{args}: exit code and standard error")
+        equal([p["name"] for p in json.loads(done.out)], want, f"{args}: pods")
+
+
+# ---- controllers and admission -------------------------------------------------------------------
+
+def controller(kind, name, spec=None, template=None, **more):
+    return {"apiVersion": "batch/v1" if kind == "Job" else "v1" if kind.startswith("Replication")
+            else "apps/v1", "kind": kind, "metadata": {"name": name, **more}, "spec": {
+                "template": {"metadata": {"labels": {"app": name}}, "spec": {"containers": [
+                    {"name": "c", "image": "x"}], **(template or {})}}, **(spec or {})}}
+
+
+SELECTOR = {"selector": {"matchLabels": {"app": "web"}}}
+
+
+def names(got):
+    return sorted(got)
+
+
+@test
+def controllers_make_their_pods(d):
+    nodes = [make_node("n0"), make_node("n1")]
+    nodes[1]["spec"] = {"taints": [{"key": "x", "effect": "NoSchedule"}]}
+    got = placements(d, nodes + [
+        controller("Deployment", "web", {"replicas": 3, **SELECTOR}),
+        controller("ReplicaSet", "set", {"replicas": 2, **SELECTOR}),
+        controller("ReplicationController", "old", {"selector": {"app": "old"}}),
+        controller("StatefulSet", "db", {"replicas": 2, "ordinals": {"start": 5}, **SELECTOR}),
+        controller("DaemonSet", "agent", SELECTOR),
+        controller("DaemonSet", "everywhere", SELECTOR, {"tolerations": [{"operator": "Exists"}]}),
+        controller("Job", "run", {"completions": 5, "parallelism": 3, "completionMode": "Indexed"}),
+        controller("Job", "done", {"suspend": True})])
+    count = {}
+    for name in got:
+        key = name.removeprefix("default/").split("-")[0]
+        count[key] = count.get(key, 0) + 1
+    equal(count, {"web": 3, "set": 2, "old": 1, "db": 2, "agent": 1, "everywhere": 2, "run": 3}, "pods")
+    equal([n for n in names(got) if "/db" in n], ["default/db-5", "default/db-6"], "ordinals")
+    equal(sorted(n.rsplit("-", 1)[0] for n in got if "/run" in n),
+          ["default/run-0", "default/run-1", "default/run-2"], "indexes")
+    equal(sorted(p["node"] for n, p in got.items() if "everywhere" in n), ["n0", "n1"], "one a node")
+
+
+def owned(pod, kind, name, uid=None):
+    pod["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": kind, "name": name,
+                                           "controller": True, "uid": uid or f"uid-of-{name}"}]
+    return pod
+
+
+@test
+def pods_that_are_there_are_not_made_again(d):
+    hashed = [owned(make_pod(f"web-abc-{i}", labels={"app": "web", "pod-template-hash": "abc"}),
+                    "ReplicaSet", "web-abc") for i in range(2)]
+    deployment = controller("Deployment", "web", {"replicas": 2, **SELECTOR}, uid="uid-of-web")
+    sets = owned(controller("ReplicaSet", "web-abc", {"replicas": 2, **SELECTOR}, uid="uid-of-web-abc"),
+                 "Deployment", "web")
+    want = ["default/web-abc-0", "default/web-abc-1"]
+    nodes = [make_node("n0"), make_node("n1")]
+    equal(names(placements(d, nodes + [deployment, sets] + hashed)), want, "with ReplicaSet")
+    equal(names(placements(d, nodes + hashed + [deployment])), want, "without ReplicaSet")
+    more = names(placements(d, nodes + [deployment, sets] + hashed[:1]))
+    equal((len(more), more[0]), (2, want[0]), "one is missing")
+    other = owned(make_pod("web-abc-9", labels={"app": "web"}), "ReplicaSet", "web-abc", "another")
+    equal(len(placements(d, nodes + [sets, other])), 3, "pods of another of that name do not count")
+    daemon = owned(make_pod("agent-x", node_name="n0"), "DaemonSet", "agent")
+    got = placements(d, nodes + [controller("DaemonSet", "agent", SELECTOR, uid="uid-of-agent"), daemon])
+    equal([p["node"] for p in got.values()], ["n1"], "the other node")
+    set_pod = owned(make_pod("db-0"), "StatefulSet", "db")
+    equal(names(placements(d, nodes + [set_pod, controller("StatefulSet", "db", {"replicas": 2})])),
+          ["default/db-0", "default/db-1"], "ordinals")
+    finished = controller("Job", "run", {"completions": 2})
+    finished["status"] = {"succeeded": 2, "conditions": [{"type": "Complete", "status": "True"}]}
+    equal(placements(d, nodes + [finished]), {}, "a Job that is done")
+
+
+@test
+def absurd_numbers_of_replicas_are_refused(d):
+    done = simulate(file(d, "many.json", [controller("Deployment", "web", {"replicas": 2**31 - 1})]))
+    equal((done.code, done.out), (1, ""), "exit code and output")
+    contains(done.err, "Deployment default/web" if "Deployment" in done.err else "ReplicaSet", "2147483647")
+
+
+@test
+def replicas_spread_by_default_and_by_label_keys(d):
+    nodes = [make_node(f"n{i}", labels={"zone": "ab"[i % 2]}) for i in range(4)]
+    template = {"topologySpreadConstraints": [
+        {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+         "labelSelector": {"matchLabels": {"app": "web"}}, "matchLabelKeys": ["pod-template-hash"]}]}
+    old = [make_pod(f"old{i}", node_name="n0", labels={"app": "web", "pod-template-hash": "old"})
+           for i in range(3)]
+    got = placements(d, nodes + old + [controller("Deployment", "web", {"replicas": 4, **SELECTOR}, template)])
+    zones = sorted("ab"[int(p["node"][1]) % 2] for p in got.values())
+    equal(zones, ["a", "a", "b", "b"], "the pods of the old template do not count")
+
+
+@test
+def new_pods_get_what_an_api_server_gives_them(d):
+    limited = make_pod("limited")
+    limited["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "3"}}
+    got = placements(d, [make_node("n0", cpu="4"), limited, make_pod("p", cpu="2")])
+    equal((got["default/limited"]["node"], got["default/p"]["node"]), ("n0", ""), "limits are requests")
+    host = [make_pod(f"host{i}", spec={"hostNetwork": True, "containers": [
+        {"name": "c", "image": "x", "ports": [{"containerPort": 80}]}]}) for i in range(2)]
+    got = placements(d, [make_node("n0")] + host)
+    equal(sorted(p["node"] for p in got.values()), ["", "n0"], "host ports")
+    away = make_node("n0")
+    away["spec"] = {"taints": [{"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}]}
+    equal(placements(d, [away, make_pod("p")])["default/p"]["node"], "n0", "default tolerations")
+    limited["metadata"]["uid"] = "an API server has seen it"
+    got = placements(d, [make_node("n0", cpu="4"), limited, make_pod("p", cpu="2")])
+    equal(got["default/p"]["node"], "n0", "what an API server has seen stays as it is")
+
+
+@test
+def classes_are_looked_up(d):
+    classes = [{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name},
+                "value": value, "globalDefault": default}
+               for name, value, default in (("high", 1000, False), ("normal", 10, True), ("low", -5, False))]
+    runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "heavy"},
+               "handler": "x", "overhead": {"podFixed": {"cpu": "2"}},
+               "scheduling": {"nodeSelector": {"heavy": "yes"}}}
+    pods = [make_pod("low", cpu="1", spec={"priorityClassName": "low"}), make_pod("normal", cpu="1"),
+            make_pod("high", cpu="1", spec={"priorityClassName": "high"}),
+            make_pod("system", cpu="1", spec={"priorityClassName": "system-node-critical"})]
+    path = file(d, "classes.json", [make_node("n0", cpu="3")] + pods + classes)
+    done = simulate("-o", "json", path)
+    got = {p["name"]: p["node"] for p in json.loads(done.out)}
+    equal(got, {"low": "", "normal": "n0", "high": "n0", "system": "n0"}, "by priority")
+    heavy = make_pod("p", cpu="1", spec={"runtimeClassName": "heavy"})
+    for cpu, label, node in (("3", "yes", "n0"), ("2", "yes", ""), ("3", "no", "")):
+        scene = [make_node("n0", cpu=cpu, labels={"heavy": label}), heavy, runtime]
+        equal(placements(d, scene)["default/p"]["node"], node, f"{cpu} cpus, heavy={label}")
+    done = simulate(file(d, "unknown.json", [make_node("n0"), make_pod("p", spec={
+        "priorityClassName": "none", "runtimeClassName": "none"})]))
+    equal(done.code, 0, "exit code")
+    contains(done.err, "the PriorityClass of these pods is not in the input",
+             "the RuntimeClass of these pods is not in the input", "(Pod default/p)")
+
+
+# ---- what is not supported -----------------------------------------------------------------------
+
+@test
+def what_is_not_evaluated_is_told(d):
+    claim = make_pod("claim", spec={"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "x"}}]})
+    device = make_pod("device", spec={"resourceClaims": [{"name": "g", "resourceClaimName": "x"}]})
+    csi = make_pod("csi", spec={"volumes": [{"name": "v", "csi": {"driver": "x"}}]})
+    cron = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "c"}, "spec": {}}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}}
+    path = file(d, "scene.json", [make_node("n0"), claim, device, csi, cron, quota])
+    done = simulate("-o", "json", path)
+    equal(done.code, 0, "exit code")
+    contains(done.err, "persistent volume claims and ephemeral volumes are not supported yet",
+             "(Pod default/claim)", "resource claims are not supported yet", "(Pod default/device)",
+             "attach limits of inline CSI volumes are not evaluated (Pod default/csi)",
+             "no pods are made of it (CronJob c)", "a ResourceQuota is not enforced (ResourceQuota q)")
+    got = {p["name"]: (p["node"], p["message"]) for p in json.loads(done.out)}
+    equal(got["csi"][0], "n0", "node of csi")
+    equal((got["claim"][0], got["device"][0]), ("", ""), "nodes")
+    contains(got["claim"][1], 'berth does not support persistent volume claims yet: pod uses claim "x"')
+    contains(got["device"][1], 'berth does not support resource claims yet: pod has resource claim "g"')
+
+
+# ---- large input ---------------------------------------------------------------------------------
+
+@test
+def more_than_a_million_values_are_read(d):
+    pad = {"managedFields": [{"fieldsV1": {f"f:{i}": {} for i in range(600)}}]}
+    pods = [make_pod(f"p{i}", node_name="n0") for i in range(2000)] + [make_pod("last")]
+    for pod in pods:
+        pod["metadata"] |= pad
+    whole = {"apiVersion": "v1", "kind": "List", "items": [make_node("n0", cpu="9000", memory="90Ti", pods=5000)] + pods}
+    for form in ("list.json", "documents.yaml"):
+        content = json.dumps(whole) if form == "list.json" else whole["items"]
+        done = simulate("-o", "json", file(d, form, content))
+        equal((done.code, done.err), (0, ""), f"{form}: exit code and standard error")
+        equal([p["node"] for p in json.loads(done.out)], ["n0"], f"{form}: the last pod")
+
+
+@test
+def typed_lists_and_concatenated_json_are_read(d):
+    def bare(o):
+        return {k: v for k, v in o.items() if k not in ("apiVersion", "kind")}
+    nodes = {"kind": "NodeList", "apiVersion": "v1", "metadata": {}, "items": [bare(make_node("n0"))]}
+    pods = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [bare(make_pod("p"))]}
+    nested = {"kind": "List", "apiVersion": "v1", "items": [nodes, pods]}
+    for text in (json.dumps(nodes) + json.dumps(pods), json.dumps(nested),
+                 json.dumps(nodes) + "\n---\n# pods\n---\n" + json.dumps(pods, indent=2),
+                 "---\nkind: NodeList\napiVersion: v1\nitems:\n- " + json.dumps(bare(make_node("n0")))
+                 + "\n---\n" + json.dumps(pods)):
+        done = simulate("-o", "json", file(d, "lists", text))
+        equal((done.code, done.err), (0, ""), f"{text[:40]!r}: exit code and standard error")
+        equal([p["node"] for p in json.loads(done.out)], ["n0"], f"{text[:40]!r}: node")
+    late = {"items": [bare(make_pod("p"))], "kind": "PodList", "apiVersion": "v1"}
+    refused(d, "late.json", json.dumps(late), "put apiVersion and kind before items")
 
 
 def crowded(**parts):

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# golden.sh [--check] - writes tests/golden anew from upstream's libraries (versions: go.mod).
+# golden.sh [--check] - writes tests/golden and src/api/schema_table.c anew from upstream's libraries
+# (versions: go.mod).
 # With --check nothing is written; it fails when what is there differs from what would be.
 set -eu
 
@@ -21,27 +22,31 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
 cd "$here"
-"$go" build -o "$tmp/" ./cmd/golden ./cmd/protodump
+"$go" build -o "$tmp/" ./cmd/golden ./cmd/protodump ./cmd/schemadump
 "$tmp/golden" "$tmp/golden.new"
 
 api=$("$go" list -m -f '{{.Dir}}' k8s.io/api)
 machinery=$("$go" list -m -f '{{.Dir}}' k8s.io/apimachinery)
 set --
 for p in core/v1 apps/v1 policy/v1 storage/v1 resource/v1 coordination/v1 coordination/v1beta1 \
-    events/v1 scheduling/v1 scheduling/v1alpha2; do
+    events/v1 scheduling/v1 scheduling/v1alpha2 batch/v1 node/v1; do
     set -- "$@" "$api/$p/generated.proto"
 done
 for p in apis/meta/v1 api/resource runtime runtime/schema util/intstr; do
     set -- "$@" "$machinery/pkg/$p/generated.proto"
 done
 "$tmp/protodump" "$@" >"$tmp/golden.new/protofields.txt"
+schema=$here/../../src/api/schema_table.c
+"$tmp/schemadump" >"$tmp/schema_table.c"
 
 if [ -n "$check" ]; then
     for f in cbor.json quantity.json selectors.json podrequests.json protofields.txt objects; do
         diff -rq "$tmp/golden.new/$f" "$dir/$f" || exit 1
     done
+    cmp "$tmp/schema_table.c" "$schema" || exit 1
     exit 0
 fi
 mkdir -p "$dir"
 rm -rf "$dir/objects"
 cp -r "$tmp/golden.new/." "$dir/"
+cp "$tmp/schema_table.c" "$schema"

@@ -98,12 +98,13 @@ func (a *attempt) sortNodes() {
 	sort.Slice(a.Feasible, func(i, j int) bool { return a.Feasible[i].Name < a.Feasible[j].Name })
 }
 
-// comparePreFilter leaves Success out: a plugin that has nothing to prepare need not say so.
+// comparePreFilter leaves Success out: a plugin that has nothing to prepare need not say so. So are
+// plugins that are not compared: berth has VolumeBinding and DynamicResources only to refuse pods.
 func comparePreFilter(pod string, u, b *attempt, list *differences) {
 	said := func(a *attempt) map[string]pluginVerdict {
 		m := map[string]pluginVerdict{}
 		for _, v := range a.PreFilter {
-			if v.Code != "Success" {
+			if v.Code != "Success" && slices.Contains(comparedPlugins, v.Name) {
 				m[v.Name] = v
 			}
 		}

@@ -353,7 +353,9 @@ static void every_plugin_has_words_for_what_it_does(void **state)
         const struct berth_plugin *plugin = in_tree_registry.plugins[i];
         const struct plugin_words *words = plugin_words_find(str_of(plugin->name));
         assert_non_null(words);
-        bool prefers = plugin->score || plugin->score_placement;
+        struct str name = str_of(plugin->name);
+        bool prefers = plugin_extends(&in_tree_registry, name, POINT_SCORE) ||
+                       plugin_extends(&in_tree_registry, name, POINT_PLACEMENT_SCORE);
         assert_true(prefers == (words->prefers != NULL));
         assert_true(words->rules || !plugin->filter);
     }

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pod_controller_internal.h - shared by pod_controller.c and controlled_pod.c.
+ *
+ * Purpose:   the tolerations that every pod of a DaemonSet has.
+ * Ownership: what is added lives in the arena.
+ * Threading: any.
+ */
+#ifndef BERTH_API_POD_CONTROLLER_INTERNAL_H
+#define BERTH_API_POD_CONTROLLER_INTERNAL_H
+
+#include "api/pod_controller.h"
+
+void pod_controller_add_daemon_tolerations(struct pod_spec *spec, struct arena *a);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * schema.h - which fields an API type has, for checking what a user has written.
+ *
+ * Purpose:   berth's own tables (desc.h) have the fields that scheduling reads. A schema has all of
+ *            them, by name and JSON type only, so that a field that does not exist can be told from
+ *            one that is of no interest: `--validate` of commands, fieldValidation of the API.
+ * Ownership: tables are constant data of the program; texts given to a callback hold until it
+ *            returns.
+ * Threading: constant; any.
+ */
+#ifndef BERTH_CODEC_SCHEMA_H
+#define BERTH_CODEC_SCHEMA_H
+
+#include "codec/json.h"
+
+enum schema_value {
+    SCHEMA_STRING,
+    SCHEMA_BOOL,
+    SCHEMA_INT,
+    SCHEMA_NUMBER,
+    SCHEMA_QUANTITY,      /* a string or a number */
+    SCHEMA_INT_OR_STRING, /* a string or a whole number */
+    SCHEMA_ANY,           /* not looked at */
+    SCHEMA_MESSAGE,       /* an object of field.type */
+};
+
+enum schema_shape { SCHEMA_ONE, SCHEMA_LIST, SCHEMA_MAP };
+
+struct schema_field {
+    const char *name;
+    uint8_t name_len;
+    uint8_t value, shape;
+    uint16_t type; /* of SCHEMA_MESSAGE: index of the schema's types */
+};
+
+struct schema_type {
+    const char *name;                  /* upstream's, "k8s.io.api.core.v1.PodSpec" */
+    const struct schema_field *fields; /* sorted by name */
+    size_t n_fields;                   /* at most SCHEMA_MAX_FIELDS */
+};
+#define SCHEMA_MAX_FIELDS 128
+
+enum schema_fault { SCHEMA_UNKNOWN_FIELD, SCHEMA_DUPLICATE_FIELD, SCHEMA_WRONG_TYPE };
+
+struct schema_problem {
+    enum schema_fault fault;
+    size_t offset;         /* in the text */
+    struct str path;       /* "spec.containers[0].image" */
+    struct str suggestion; /* of an unknown field: the name that was probably meant, or empty */
+    const char *expected;  /* of a wrong type: "a string" */
+};
+typedef void schema_problem_fn(void *ctx, const struct schema_problem *problem);
+
+/*
+ * Calls fn for all that is wrong with the object in json. types: the table that SCHEMA_MESSAGE
+ * fields refer to, type: the object's own. Cost: linear in the text. -EBADMSG: it is not JSON.
+ */
+int schema_check(const struct schema_type *types, const struct schema_type *type, struct str json,
+                 schema_problem_fn *fn, void *ctx, struct err *reterr) MUST_CHECK;
+
+/* "unknown field \"spec.container\"; did you mean \"containers\"?" */
+void schema_problem_write(const struct schema_problem *problem, struct buf *out);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* VolumeBinding and DynamicResources: pods that need them wait, and the reason says why. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "engine_fixture.h"
+
+#define CLAIM     "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"data\"}}"
+#define EPHEMERAL "{\"name\":\"scratch\",\"ephemeral\":{\"volumeClaimTemplate\":{}}}"
+#define DISABLE(p)                                                                              \
+    "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: " \
+    "[{plugins: {multiPoint: {disabled: [{name: " p "}]}}}]}"
+
+static struct object *pod(const char *spec)
+{
+    return fixture_object(
+        KIND_POD,
+        "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"schedulerName\":"
+        "\"default-scheduler\"%s%s}}",
+        *spec ? "," : "", spec);
+}
+
+static struct object *node(void)
+{
+    return fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"n\"},\"status\":{\"allocatable\":"
+                                     "{\"cpu\":\"4\",\"memory\":\"4Gi\",\"pods\":\"10\"}}}");
+}
+
+static const struct {
+    const char *plugin, *spec, *message; /* NULL: the pod is placed */
+} cases[] = {
+    {"VolumeBinding", "\"volumes\":[{\"name\":\"e\",\"emptyDir\":{}}," CLAIM "]",
+     "0/1 nodes are available: berth does not support persistent volume claims yet: pod uses claim "
+     "\"data\". preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."},
+    {"VolumeBinding", "\"volumes\":[" EPHEMERAL "]",
+     "0/1 nodes are available: berth does not support ephemeral volumes yet: pod has ephemeral "
+     "volume \"scratch\". preemption: 0/1 nodes are available: 1 Preemption is not helpful for "
+     "scheduling."},
+    {"VolumeBinding",
+     "\"volumes\":[{\"name\":\"e\",\"emptyDir\":{}},{\"name\":\"c\",\"configMap\":{\"name\":"
+     "\"x\"}}]",
+     NULL},
+    {"DynamicResources",
+     "\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimTemplateName\":\"t\"}]",
+     "0/1 nodes are available: berth does not support resource claims yet: pod has resource claim "
+     "\"gpu\". preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."},
+    {"DynamicResources",
+     "\"initContainers\":[{\"name\":\"i\"}],\"containers\":[{\"name\":\"c\",\"resources\":"
+     "{\"requests\":{\"deviceclass.resource.kubernetes.io/gpu\":\"1\"}}}]",
+     "0/1 nodes are available: berth does not support resource claims yet: pod requests "
+     "\"deviceclass.resource.kubernetes.io/gpu\". preemption: 0/1 nodes are available: 1 "
+     "Preemption is not helpful for scheduling."},
+};
+
+static void play(struct fixture *f, const char *config, const char *spec)
+{
+    fixture_init(f, config, NULL);
+    fixture_add(f, node());
+    fixture_add(f, pod(spec));
+    fixture_settle(f);
+}
+
+static void pods_that_need_them_wait(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct fixture f;
+        play(&f, NULL, cases[i].spec);
+        const char *placed = fixture_node_of(&f, "p");
+        assert_string_equal(placed ? placed : "", cases[i].message ? "" : "n");
+        if (cases[i].message) {
+            assert_string_equal(fixture_last(&f, WRITE_EVENT, "p")->message, cases[i].message);
+            assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "p")->message, cases[i].message);
+        }
+        fixture_release(&f);
+    }
+}
+
+/* As upstream: a plugin that is disabled looks at nothing. */
+static void who_disables_the_plugin_gets_these_pods_placed(void **state)
+{
+    (void)state;
+    struct fixture f;
+    play(&f, DISABLE("VolumeBinding"), cases[0].spec);
+    assert_string_equal(fixture_node_of(&f, "p"), "n");
+    fixture_release(&f);
+    play(&f, DISABLE("DynamicResources"), cases[3].spec);
+    assert_string_equal(fixture_node_of(&f, "p"), "n");
+    fixture_release(&f);
+}
+
+/* A configuration may name them wherever 1.36 has them. */
+static void configurations_name_them_at_all_their_points(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f,
+                 "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, "
+                 "profiles: [{plugins: {reserve: {enabled: [{name: VolumeBinding}]}, score: "
+                 "{enabled: [{name: DynamicResources, weight: 3}]}}}]}",
+                 NULL);
+    fixture_add(&f, node());
+    fixture_add(&f, pod(""));
+    fixture_settle(&f);
+    assert_string_equal(fixture_node_of(&f, "p"), "n");
+    fixture_release(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pods_that_need_them_wait),
+        cmocka_unit_test(who_disables_the_plugin_gets_these_pods_placed),
+        cmocka_unit_test(configurations_name_them_at_all_their_points),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of all fields against upstream's .proto files, and what is said about objects. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "api/kind.h"
+#include "api/schema.h"
+#include "base/vec.h"
+
+#define FIELDS_FILE "tests/golden/protofields.txt"
+
+/* --- the tables ------------------------------------------------------------------------------- */
+
+struct proto_field {
+    struct str message, name, type;
+};
+typedef VEC(struct proto_field) proto_fields;
+
+static char *read_fields(proto_fields *ret_fields)
+{
+    struct buf b = BUF_INIT;
+    FILE *f = fopen(FIELDS_FILE, "rb");
+    assert_non_null(f);
+    char chunk[4096];
+    while (!feof(f) && !ferror(f))
+        buf_add(&b, chunk, fread(chunk, 1, sizeof(chunk), f));
+    fclose(f);
+    struct str text = buf_str(&b), line, number;
+    while (str_split(&text, '\n', &line)) {
+        struct proto_field field = {0};
+        if (str_split(&line, '\t', &field.message) && str_split(&line, '\t', &field.name) &&
+            str_split(&line, '\t', &number) && str_split(&line, '\t', &field.type))
+            vec_push(ret_fields, field);
+    }
+    return buf_take(&b);
+}
+
+static const struct schema_field *find(const struct schema_type *type, struct str name)
+{
+    for (size_t i = 0; i < type->n_fields; i++)
+        if (str_is(name, type->fields[i].name))
+            return &type->fields[i];
+    return NULL;
+}
+
+/* Fields of a message that Go has inline stand in its parent. Counts those that are there. */
+static size_t match_message(const proto_fields *all, struct str message,
+                            const struct schema_type *type)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        const struct proto_field *field = &all->v[i];
+        if (!str_eq(field->message, message))
+            continue;
+        if (find(type, field->name)) {
+            n++;
+            continue;
+        }
+        size_t inner = match_message(all, field->type, type);
+        if (inner == 0)
+            fail_msg("%s has no %.*s", type->name, STR_ARG(field->name));
+        n += inner;
+    }
+    return n;
+}
+
+static void the_tables_are_those_of_upstream(void **state)
+{
+    (void)state;
+    proto_fields fields = {0};
+    char *text = read_fields(&fields);
+    assert_true(n_schema_types > 300);
+    for (size_t i = 0; i < n_schema_types; i++) {
+        const struct schema_type *type = &schema_types[i];
+        size_t only_json =
+            (find(type, STR("apiVersion")) ? 1u : 0u) + (find(type, STR("kind")) ? 1u : 0u);
+        size_t n = match_message(&fields, str_of(type->name), type);
+        /* apiVersion and kind of objects stand in the envelope of protobuf. */
+        if (n != type->n_fields && n + only_json != type->n_fields)
+            fail_msg("%s: %zu fields, upstream has %zu", type->name, type->n_fields, n);
+    }
+    vec_release(&fields);
+    free(text);
+}
+
+static void the_tables_are_in_order(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < n_schema_types; i++) {
+        const struct schema_type *type = &schema_types[i];
+        assert_in_range(type->n_fields, 0, SCHEMA_MAX_FIELDS);
+        for (size_t k = 0; k < type->n_fields; k++) {
+            const struct schema_field *f = &type->fields[k];
+            assert_int_equal(f->name_len, strlen(f->name));
+            assert_true(k == 0 || strcmp(type->fields[k - 1].name, f->name) < 0);
+            assert_true(f->type < n_schema_types);
+        }
+    }
+}
+
+/* Every kind that berth reads has its fields listed. */
+static void every_kind_has_a_schema(void **state)
+{
+    (void)state;
+    for (int id = 0; id < KIND_COUNT; id++) {
+        const struct kind *kind = kind_get((enum kind_id)id);
+        const struct schema_kind *schema = schema_kind_find(kind->api_version, kind->kind);
+        if (kind->has_metadata && (!schema || !schema->type))
+            fail_msg("%.*s has none", STR_ARG(kind->kind));
+    }
+    assert_null(schema_kind_find(STR("v1"), STR("Deployment")));
+    assert_string_equal(schema_kind_named(STR("Deployment"))->api_version.p, "apps/v1");
+    assert_string_equal(schema_kind_near(STR("v1"), STR("Pdo"))->kind.p, "Pod");
+    assert_null(schema_kind_near(STR("v1"), STR("Widget")));
+}
+
+/* --- what is said ----------------------------------------------------------------------------- */
+
+static void note(void *ctx, const struct schema_problem *problem)
+{
+    struct buf *out = ctx;
+    buf_add_printf(out, "%zu ", problem->offset);
+    schema_problem_write(problem, out);
+    buf_add_char(out, '\n');
+}
+
+static void problems_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json, *problems;
+    } cases[] = {
+        {"{}", ""},
+        {"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":null,\"spec\":{\"containers\":"
+         "[{\"name\":\"c\",\"ports\":[{\"containerPort\":80}],\"resources\":{\"requests\":"
+         "{\"cpu\":1,\"memory\":\"1Gi\"}},\"livenessProbe\":{\"httpGet\":{\"port\":\"http\"}}}],"
+         "\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}}]},\"status\":{\"startTime\":null}}",
+         ""},
+        {"{\"spec\":{\"container\":[]}}",
+         "9 unknown field \"spec.container\"; did you mean \"containers\"?\n"},
+        {"{\"spec\":{\"somethingElse\":{\"a\":[1]}},\"Spec\":{}}",
+         "9 unknown field \"spec.somethingElse\"\n"
+         "36 unknown field \"Spec\"; did you mean \"spec\"?\n"},
+        {"{\"spec\":{\"nodeName\":\"a\",\"nodeName\":\"b\"}}",
+         "24 duplicate field \"spec.nodeName\"\n"},
+        {"{\"metadata\":{\"labels\":{\"b\":\"1\",\"a\":\"2\",\"b\":\"3\"}}}",
+         "39 duplicate field \"metadata.labels.b\"\n"},
+        {"{\"spec\":{\"containers\":[{},{\"image\":3,\"ports\":[{\"hostPort\":1.5}]}]}}",
+         "35 spec.containers[1].image: expected a string\n"
+         "58 spec.containers[1].ports[0].hostPort: expected a whole number\n"},
+        {"{\"spec\":[],\"metadata\":{\"labels\":[],\"finalizers\":{}}}",
+         "8 spec: expected an object\n32 metadata.labels: expected an object\n"
+         "48 metadata.finalizers: expected an array\n"},
+        {"{\"spec\":{\"hostNetwork\":\"yes\",\"overhead\":{\"cpu\":true}}}",
+         "23 spec.hostNetwork: expected true or false\n47 spec.overhead.cpu: expected a "
+         "quantity\n"},
+    };
+    const struct schema_type *pod = schema_kind_find(STR("v1"), STR("Pod"))->type;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct buf out = BUF_INIT;
+        struct err err;
+        assert_int_equal(schema_check(schema_types, pod, str_of(cases[i].json), note, &out, &err),
+                         0);
+        assert_string_equal(buf_cstr(&out), cases[i].problems);
+        buf_release(&out);
+    }
+}
+
+static void what_is_no_json_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",
+                                      "[]",
+                                      "{",
+                                      "{\"spec\":{\"x\":}}",
+                                      "{\"spec\":{}} x",
+                                      "{\"metadata\":{\"labels\":{\"a\":\"b\",}}}"};
+    const struct schema_type *pod = schema_kind_find(STR("v1"), STR("Pod"))->type;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct buf out = BUF_INIT;
+        struct err err;
+        assert_int_equal(schema_check(schema_types, pod, str_of(bad[i]), note, &out, &err),
+                         -EBADMSG);
+        buf_release(&out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_tables_are_those_of_upstream),
+        cmocka_unit_test(the_tables_are_in_order),
+        cmocka_unit_test(every_kind_has_a_schema),
+        cmocka_unit_test(problems_are_told),
+        cmocka_unit_test(what_is_no_json_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
