@@ -113,6 +113,11 @@ struct loop *rest_client_loop(const struct rest_client *client)
     return client->loop;
 }
 
+int64_t rest_client_next_call(const struct rest_client *client)
+{
+    return ratelimit_peek(&client->limit, loop_now(client->loop));
+}
+
 int64_t rest_client_retry_unit(const struct rest_client *client)
 {
     return client->options.retry_unit;

@@ -57,6 +57,8 @@ struct rest_client *rest_client_free(struct rest_client *client);
  */
 void rest_client_hush(struct rest_client *client);
 struct loop *rest_client_loop(const struct rest_client *client);
+/* How many ns a request sent now would wait for the configured QPS. */
+int64_t rest_client_next_call(const struct rest_client *client);
 /* One second, as options have it: what else waits for the server does so in this unit. */
 int64_t rest_client_retry_unit(const struct rest_client *client);
 

@@ -11,6 +11,7 @@ static void on_event(void *ctx, enum watch_event_type type, struct object *old,
 {
     struct world *w = ctx;
     struct letter letter = {.kind = LETTER_OBJECT, .before = old ? object_ref(old) : NULL};
+    write_queue_saw(w->writes, object, type == WATCH_DELETED);
     if (type == WATCH_DELETED) {
         if (!letter.before)
             letter.before = object_ref(object);
@@ -88,6 +89,9 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
         r = world_make_elector(w, o, reterr);
     if (r < 0)
         return r;
+    /* A limit of all requests is one of statuses as well. */
+    struct write_queue_options writes = {.status_qps = o->kube->qps != 0 ? -1 : 0};
+    w->writes = write_queue_new(w->client, &writes);
     w->recorder = event_recorder_new(w->event_client, NULL);
     w->informers = make_informers(w);
     return 0;
@@ -149,6 +153,7 @@ struct world *world_free(struct world *w)
         rest_cancel(w->open->deletion);
         world_errand_free(w->open);
     }
+    write_queue_free(w->writes);
     world_free_setups(w);
     informers_free(w->informers);
     event_recorder_free(w->recorder);
