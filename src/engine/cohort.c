@@ -37,6 +37,13 @@ static bool ready_less(const struct heap_node *a, const struct heap_node *b, voi
                               next_of(CONTAINER_OF(b, struct cohort, ready)));
 }
 
+static bool held_less(const struct heap_node *a, const struct heap_node *b, void *ctx)
+{
+    (void)ctx;
+    return CONTAINER_OF(a, struct cohort, held)->held_until <
+           CONTAINER_OF(b, struct cohort, held)->held_until;
+}
+
 /* --- cohorts ---------------------------------------------------------------------------------- */
 
 static void init(struct cohort *c, struct queue *q)
@@ -62,12 +69,14 @@ void cohorts_init(struct queue *q)
     init(&all->loose, q);
     all->loose.loose = all->loose.fresh = true;
     heap_init(&all->ready, ready_less, q);
+    heap_init(&all->held, held_less, q);
 }
 
 void cohorts_release(struct queue *q)
 {
     struct cohorts *all = &q->cohorts;
     heap_release(&all->ready);
+    heap_release(&all->held);
     map_each (e, &all->by_key) {
         struct cohort *c = e->value;
         release(c);
@@ -92,7 +101,7 @@ static struct cohort *cohort_at(struct queue *q, uint64_t key)
 
 static void settle(struct queue *q, struct cohort *c)
 {
-    if (c->loose || c->members || c->report)
+    if (c->loose || c->members || heap_contains(&c->held))
         return;
     map_del(&q->cohorts.by_key, key_of(&c->key));
     release(c);
@@ -104,7 +113,7 @@ static void update(struct queue *q, struct cohort *c)
 {
     struct heap *ready = &q->cohorts.ready;
     bool has = c->parked.items.n || (c->fresh && c->early.items.n);
-    if (has && !c->report) {
+    if (has && !heap_contains(&c->held)) {
         if (heap_contains(&c->ready))
             heap_fix(ready, &c->ready);
         else
@@ -217,30 +226,25 @@ static uint64_t alike(struct berth_queued_pod *qp)
 
 /* --- reports ---------------------------------------------------------------------------------- */
 
-static void forget_report(struct queue *q, struct cohort *c)
+static bool is_full(const struct queue *q)
 {
-    struct cohorts *all = &q->cohorts;
-    map_del(&all->by_report, key_of(&c->report));
-    c->report = 0;
-    *(c->prev_held ? &c->prev_held->next_held : &all->first_held) = c->next_held;
-    *(c->next_held ? &c->next_held->prev_held : &all->last_held) = c->prev_held;
-    all->n_held--;
+    return q->cohorts.by_report.n >= COHORT_MAX_REPORTS;
 }
 
-static void hold(struct queue *q, struct cohort *c, uint64_t report, int64_t now)
+static void forget_report(struct queue *q, struct cohort *c)
 {
-    struct cohorts *all = &q->cohorts;
     if (c->report)
-        forget_report(q, c);
-    c->report = report;
-    c->held_until = now + COHORT_PATIENCE;
-    map_put(&all->by_report, key_of(&c->report), c);
-    c->next_held = NULL;
-    c->prev_held = all->last_held;
-    *(all->last_held ? &all->last_held->next_held : &all->first_held) = c;
-    all->last_held = c;
-    all->n_held++;
-    update(q, c);
+        map_del(&q->cohorts.by_report, key_of(&c->report));
+    c->report = 0;
+}
+
+static void hold_until(struct queue *q, struct cohort *c, int64_t until)
+{
+    c->held_until = until;
+    if (heap_contains(&c->held))
+        heap_fix(&q->cohorts.held, &c->held);
+    else
+        heap_push(&q->cohorts.held, &c->held);
 }
 
 void queue_turned_down(struct queue *q, struct berth_queued_pod *qp, uint64_t report, int64_t now)
@@ -251,10 +255,15 @@ void queue_turned_down(struct queue *q, struct berth_queued_pod *qp, uint64_t re
     }
     join(q, qp, cohort_at(q, alike(qp)));
     qp->cohort->fresh = false;
-    if (qp->attempts > 1)
-        hold(q, qp->cohort, report, now);
-    else
-        update(q, qp->cohort);
+    if (qp->attempts > 1) {
+        struct cohort *c = qp->cohort;
+        forget_report(q, c);
+        c->report = report;
+        c->reported = now;
+        map_put(&q->cohorts.by_report, key_of(&c->report), c);
+        hold_until(q, c, now + COHORT_PATIENCE);
+    }
+    update(q, qp->cohort);
 }
 
 static void unpark(struct queue *q, struct berth_queued_pod *qp)
@@ -264,26 +273,47 @@ static void unpark(struct queue *q, struct berth_queued_pod *qp)
     heap_push(&q->active, &qp->node);
 }
 
-/* There is time for one more: by its place in activeQ it does not go behind those that are new. */
-static void let_go(struct queue *q, struct cohort *c)
+/* There is time for one more: in activeQ it does not stand behind those that are new. */
+static void unpark_next(struct queue *q)
 {
-    forget_report(q, c);
-    update(q, c);
-    settle(q, c);
-    const struct heap *ready = &q->cohorts.ready;
-    if (!ready->items.n || q->cohorts.n_held >= COHORT_MAX_REPORTS)
+    struct heap_node *first = heap_peek(&q->cohorts.ready);
+    if (!first || is_full(q))
         return;
-    struct berth_queued_pod *next = next_of(CONTAINER_OF(heap_peek(ready), struct cohort, ready));
+    struct berth_queued_pod *next = next_of(CONTAINER_OF(first, struct cohort, ready));
     if (next->parked)
         unpark(q, next);
 }
 
-bool queue_report_done(struct queue *q, uint64_t report)
+static void let_go(struct queue *q, struct cohort *c)
+{
+    forget_report(q, c);
+    heap_remove(&q->cohorts.held, &c->held);
+    update(q, c);
+    settle(q, c);
+    unpark_next(q);
+}
+
+static void let_go_until(struct queue *q, int64_t now)
+{
+    struct heap_node *node;
+    while ((node = heap_peek(&q->cohorts.held))) {
+        struct cohort *c = CONTAINER_OF(node, struct cohort, held);
+        if (now < c->held_until)
+            break;
+        let_go(q, c);
+    }
+}
+
+bool queue_report_done(struct queue *q, uint64_t report, int64_t now)
 {
     struct cohort *c = map_get(&q->cohorts.by_report, key_of(&report));
     if (!c)
         return false;
-    let_go(q, c);
+    int64_t took = now - c->reported;
+    forget_report(q, c);
+    hold_until(q, c, MIN(c->held_until, took < COHORT_QUICK ? now : now + took));
+    let_go_until(q, now);
+    unpark_next(q); /* of another cohort, where there were too many reports */
     return true;
 }
 
@@ -292,8 +322,7 @@ bool queue_report_done(struct queue *q, uint64_t report)
 bool cohort_holds(const struct queue *q, const struct berth_queued_pod *qp)
 {
     const struct cohort *c = qp->cohort;
-    return !c->loose && !qp->urgent &&
-           (c->report || q->cohorts.n_held >= COHORT_MAX_REPORTS);
+    return !c->loose && !qp->urgent && (heap_contains(&c->held) || is_full(q));
 }
 
 void cohort_park(struct queue *q, struct berth_queued_pod *qp, int64_t now)
@@ -314,12 +343,9 @@ struct berth_queued_pod *cohort_next(const struct queue *q)
 {
     const struct cohorts *all = &q->cohorts;
     struct heap_node *node = heap_peek(&all->ready);
-    if (!node)
-        return NULL;
-    const struct cohort *c = CONTAINER_OF(node, struct cohort, ready);
-    if (all->n_held < COHORT_MAX_REPORTS)
-        return next_of(c);
-    return all->loose.early.items.n ? member_at(&all->loose.early) : NULL;
+    if (node && !is_full(q))
+        return next_of(CONTAINER_OF(node, struct cohort, ready));
+    return member_at(&all->loose.early);
 }
 
 void cohort_succeeded(struct queue *q, struct cohort *c)
@@ -349,20 +375,20 @@ static void unpark_ready(struct queue *q)
 void cohorts_flush(struct queue *q, int64_t now)
 {
     struct cohorts *all = &q->cohorts;
-    while (all->first_held && now >= all->first_held->held_until)
-        let_go(q, all->first_held);
+    let_go_until(q, now);
     if (!all->n_parked || now < all->next_unpark)
         return;
     all->next_unpark = now + COHORT_PATIENCE;
-    if (all->n_held < COHORT_MAX_REPORTS)
+    if (!is_full(q))
         unpark_ready(q);
 }
 
 int64_t cohorts_next_flush(const struct queue *q)
 {
     const struct cohorts *all = &q->cohorts;
+    struct heap_node *node = heap_peek(&all->held);
     int64_t at = all->n_parked ? all->next_unpark : INT64_MAX;
-    return all->first_held ? MIN(at, all->first_held->held_until) : at;
+    return node ? MIN(at, CONTAINER_OF(node, struct cohort, held)->held_until) : at;
 }
 
 void cohorts_unpark_all(struct queue *q)

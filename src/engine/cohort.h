@@ -12,11 +12,12 @@
  *            that the same plugins turned down: while one of them fails, so do the others.
  *
  *              1. After a retry in vain no other member is tried until the API server has been told,
- *                 COHORT_PATIENCE at most. A member whose backoff ends meanwhile is parked.
+ *                 and for as long again as that took: a slow server gets a rest. COHORT_PATIENCE at
+ *                 most. A member whose backoff ends meanwhile is parked.
  *              2. Before its backoff has ended, one member is tried for each event; the others only
  *                 if that one finds a node, or when their own backoff ends.
- *              3. At most COHORT_MAX_REPORTS cohorts are held at a time; while as many are, no retry
- *                 of any cohort begins.
+ *              3. While COHORT_MAX_REPORTS cohorts wait for the API server to be told, no retry of
+ *                 any cohort begins.
  *
  *            So attempts in vain keep the pace of the API server, while pods that are new, pods that
  *            differ from those that fail, and pods that find room are not held up. Not in a cohort,
@@ -36,6 +37,7 @@ struct berth_queued_pod;
 struct queue;
 
 #define COHORT_PATIENCE    ((int64_t)1000000000) /* ns */
+#define COHORT_QUICK       ((int64_t)1000000)    /* ns; who is told so soon needs no rest */
 #define COHORT_MAX_REPORTS 16
 
 struct cohort {
@@ -46,8 +48,8 @@ struct cohort {
     bool fresh;         /* an event has brought one back since one was last turned down */
     bool loose;         /* of those that are in none: rules do not apply */
     uint64_t report;    /* the write that tells of the last one turned down; 0: it has ended */
-    int64_t held_until;
-    struct cohort *next_held, *prev_held;
+    int64_t reported, held_until;
+    struct heap_node held;  /* in cohorts.held */
     struct heap_node ready; /* in cohorts.ready */
 };
 
@@ -55,9 +57,9 @@ struct cohorts {
     struct map by_key;
     struct map by_report;
     struct cohort loose;
-    struct heap ready; /* those that are not held and have one to try */
-    struct cohort *first_held, *last_held;
-    size_t n_held, n_parked;
+    struct heap ready;    /* those that are not held and have one to try */
+    struct heap held;     /* by the time until which they are */
+    size_t n_parked;      /* pods */
     int64_t next_unpark;
 };
 

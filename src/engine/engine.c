@@ -203,7 +203,7 @@ void engine_write_done(struct engine *e, uint64_t id, const struct write_result 
     if (op) {
         op->write_id = 0;
         op_answer(op, NULL, write_ok(result) ? BERTH_SUCCESS : BERTH_ERROR, result->message);
-    } else if (!queue_report_done(&e->queue, id)) {
+    } else if (!queue_report_done(&e->queue, id, engine_now(e))) {
         eviction_write_done(e, id, result);
     }
     group_continue(e);

@@ -160,7 +160,7 @@ void queue_done(struct queue *q, struct berth_queued_pod *qp);
  */
 void queue_turned_down(struct queue *q, struct berth_queued_pod *qp, uint64_t report, int64_t now);
 /* The write has ended, one way or the other. False: it is no report that anybody waits for. */
-bool queue_report_done(struct queue *q, uint64_t report);
+bool queue_report_done(struct queue *q, uint64_t report, int64_t now);
 /*
  * It found no node: back it goes, with `rejectors` and `pending` set. No rejector means that
  * something broke, so it is tried again after a backoff whatever happens.

@@ -53,6 +53,12 @@ int64_t ratelimit_take(struct ratelimit *rl, int64_t now)
     return wait;
 }
 
+void ratelimit_spend(struct ratelimit *rl, int64_t now)
+{
+    if (rl->interval)
+        rl->at = MIN(MAX(rl->at, now - rl->credit) + rl->interval, MAX(rl->at, now));
+}
+
 int64_t ratelimit_peek(const struct ratelimit *rl, int64_t now)
 {
     if (rl->interval == 0)

@@ -7,6 +7,8 @@
 /* Upstream's default limit of all its requests. */
 #define STATUS_QPS   50
 #define STATUS_BURST 100
+/* Of the rate, what they get however many other writes there are. */
+#define STATUS_SHARE 5
 /* More of them at once would not be answered sooner, only delay what else the server has to do. */
 #define MAX_STATUSES 8
 
@@ -30,6 +32,7 @@ struct write_queue {
     struct write_list lists[WRITE_CLASS_COUNT];
     size_t n_unsent, n_sent[WRITE_CLASS_COUNT];
     struct ratelimit status_limit;
+    int64_t next_status; /* at the latest, whatever the limit says */
     size_t max_statuses;
     struct loop_task pump;
     struct loop_timer timer;
@@ -143,7 +146,10 @@ static int64_t wait_of(const struct write_queue *q, enum write_class class)
         return wait;
     if (q->n_sent[class] >= q->max_statuses)
         return INT64_MAX;
-    return MAX(wait, ratelimit_peek(&q->status_limit, loop_now(q->loop)));
+    int64_t now = loop_now(q->loop);
+    int64_t limited = MIN(ratelimit_peek(&q->status_limit, now), MAX(q->next_status - now, 0));
+
+    return MAX(wait, limited);
 }
 
 static void take_unsent(struct write_queue *q, struct queued_write *w)
@@ -168,8 +174,9 @@ static void start(struct write_queue *q, struct queued_write *w)
     take_unsent(q, w);
     w->object->sent = w;
     q->n_sent[w->class]++;
+    ratelimit_spend(&q->status_limit, loop_now(q->loop));
     if (w->class == WRITE_CLASS_STATUS)
-        (void)ratelimit_take(&q->status_limit, loop_now(q->loop));
+        q->next_status = loop_now(q->loop) + STATUS_SHARE * q->status_limit.interval;
     w->type->start(w);
 }
 

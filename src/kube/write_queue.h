@@ -13,8 +13,9 @@
  *            served. A merged write keeps the place of the older one.
  *
  *            Limits: the client's own limit, if it has one, is spent on the first class that has
- *            something to write. Statuses have a rate and a number under way of their own: whoever
- *            tells people why pods wait must not take the server from those that run pods.
+ *            something to write. Statuses have a limit and a number under way of their own. The
+ *            limit is of all writes together, but only statuses wait for it: they get what the
+ *            others leave, and a fifth of it in any case.
  *
  *            The queue also knows objects as the server last answered them, until the watch has
  *            shown them: a write is compared with what the server has, not with what was seen last.
@@ -63,7 +64,7 @@ struct queued_write {
 
 /* Zero means the default. */
 struct write_queue_options {
-    double status_qps; /* negative: no limit but the client's; 50 */
+    double status_qps;    /* negative: no limit but the client's; 50 */
     int64_t status_burst; /* 100 */
     size_t max_statuses;  /* under way at once: 8 */
 };

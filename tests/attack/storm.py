@@ -15,10 +15,12 @@ Progress goes to stderr; the last line of stdout is one JSON object with the fig
 """
 
 import argparse
+import http.client
 import json
 import multiprocessing
 import os
 import re
+import shutil
 import ssl
 import sys
 import threading
@@ -37,6 +39,7 @@ N_NODES = 20
 # A node has 4 CPUs and 8 GiB. A large pod never has the memory, and has the CPUs on empty nodes only.
 LARGE = {"cpu": "3900m", "memory": "16Gi"}
 SMALL = {"cpu": "300m", "memory": "64Mi"}
+N_ROOM = 10              # large pods that fit a node which comes in the end
 SMALL_PER_SECOND = 16
 SMALL_LIVES = 1.0        # seconds, after it is bound
 DEFAULT = PODS.format("default")
@@ -119,11 +122,19 @@ class SmallPods:
     def __init__(self, c):
         self.c = c
         self.made, self.bound, self.deleted = {}, {}, set()
-        self.stopped = False
-        self.threads = [threading.Thread(target=f, daemon=True)
+        self.stopped = self.over = False
+        self.threads = [threading.Thread(target=self.run, args=(f,), daemon=True)
                         for f in (self.make, self.watch, self.remove)]
         for t in self.threads:
             t.start()
+
+    def run(self, function):
+        """Connections break when the cluster ends."""
+        try:
+            function()
+        except (OSError, http.client.HTTPException):
+            if not self.over:
+                raise
 
     def make(self):
         start = time.monotonic()
@@ -139,8 +150,7 @@ class SmallPods:
                 start -= wait
 
     def remove(self):
-        """Once stopped, until all that are bound are gone."""
-        while not self.stopped or len(self.deleted) < len(self.bound):
+        while not self.over:
             for name, since in list(self.bound.items()):
                 if name not in self.deleted and time.monotonic() - since > SMALL_LIVES:
                     self.deleted.add(name)
@@ -168,10 +178,17 @@ class SmallPods:
         """Gives how many were made and bound; those made last get a while to be bound."""
         self.stopped = True
         self.threads[0].join(60)
+
+        def all_are_bound():
+            for pod in self.c.pods("default", "labelSelector=size%3Dsmall"):
+                self.look(pod)
+            return len(self.bound) >= len(self.made)
+
         try:
-            wait_for(lambda: len(self.bound) >= len(self.made), wait)
+            wait_for(all_are_bound, wait, interval=0.5)
         except TimeoutError:
             pass
+        self.over = True
         return len(self.made), len(self.bound)
 
 
@@ -181,7 +198,6 @@ def other_client(url, folder, stop, pipe):
     """A process of its own: GETs of one small object, 25 a second, each timed."""
     context = ssl.create_default_context(cafile=os.path.join(folder, "ca.crt"))
     context.load_cert_chain(os.path.join(folder, "admin.crt"), os.path.join(folder, "admin.key"))
-    import http.client
     conn = http.client.HTTPSConnection("127.0.0.1", int(url.rpartition(":")[2]), context=context,
                                        timeout=60)
     took = []
@@ -211,14 +227,16 @@ def attack(c, options):
     wait_for(lambda: c.pod("first")["spec"].get("nodeName"), limits["wait"], what="a pod is bound")
     wait_for(lambda: scheduler_answers(c, scheduler), limits["wait"], what="metrics are served")
 
+    say(f"{options.subject}: {pods} pods that fit nowhere")
+    c.create_many(DEFAULT, [make_pod(f"large-{i:05}", **shape(options, i)) for i in range(pods)])
+    wait_for(lambda: all_told(c, pods), 2 * limits["wait"], interval=1, what="all pods are told why")
+
     before = counts(c, scheduler)
     stop, (pipe, end) = multiprocessing.Event(), multiprocessing.Pipe(False)
     prober = multiprocessing.Process(target=other_client, args=(c.url, c.dir, stop, end), daemon=True)
     prober.start()
     began = time.monotonic()
-    say(f"{options.subject}: {pods} pods that fit nowhere")
-    c.create_many(DEFAULT, [make_pod(f"large-{i:05}", **shape(options, i)) for i in range(pods)],
-                  threads=2)
+    say("small pods come and go")
     small = SmallPods(c)
     while time.monotonic() - began < seconds:
         time.sleep(0.5)
@@ -228,21 +246,39 @@ def attack(c, options):
     stop.set()
     took = pipe.recv()
     prober.join(10)
+    late = room_is_found(c, limits["wait"])
     made, bound = small.stop(limits["wait"])
     figures = {k: round(after[k] - before[k], 2) for k in after}
     figures.update({
         "attempts per large pod": round(figures["unschedulable attempts"] / pods, 2),
         "small pods made": made, "small pods bound": bound,
+        f"seconds until {N_ROOM} large pods have got new room": late,
         "GET p50 ms": round(percentile(took, 0.5) * 1e3, 1),
         "GET p99 ms": round(percentile(took, 0.99) * 1e3, 1),
-        "seconds": round(time.monotonic() - began, 1),
     })
     if options.log:
-        import shutil
         shutil.copy(scheduler.log, options.log)
     if not scheduler.running():
         raise SystemExit(f"storm: {options.subject} has ended\n{scheduler.text()[-2000:]}")
     return figures
+
+
+def room_is_found(c, wait):
+    """A node comes that has room for some of the large pods: how long are they kept waiting?"""
+    began = time.monotonic()
+    c.create(NODES, make_node("large-node", cpu=4 * N_ROOM, memory=f"{16 * N_ROOM}Gi"))
+    try:
+        wait_for(lambda: len(c.pods("default", "fieldSelector=spec.nodeName%3Dlarge-node")) >= N_ROOM,
+                 wait, interval=0.02)
+    except TimeoutError:
+        say("the room is not used")
+    return round(time.monotonic() - began, 2)
+
+
+def all_told(c, pods):
+    """Every large pod has its condition."""
+    listed = c.request("GET", f"{DEFAULT}?resourceVersion=0").count(b'"Unschedulable"')
+    return listed >= pods
 
 
 def shape(options, i):
