@@ -9,8 +9,8 @@
 #define STATUS_BURST 100
 /* Of the rate, what they get however many other writes there are. */
 #define STATUS_SHARE 5
-/* More of them at once would not be answered sooner, only delay what else the server has to do. */
-#define MAX_STATUSES 8
+/* Under way, with those that take long. */
+#define MAX_SLOW_STATUSES 8
 
 /* An object that is written about, or that the watch has yet to show as the server has it. */
 struct write_object {
@@ -34,6 +34,7 @@ struct write_queue {
     struct ratelimit status_limit;
     int64_t next_status; /* at the latest, whatever the limit says */
     size_t max_statuses;
+    int64_t patience, last_status; /* when it was sent */
     struct loop_task pump;
     struct loop_timer timer;
 };
@@ -144,11 +145,14 @@ static int64_t wait_of(const struct write_queue *q, enum write_class class)
 
     if (class != WRITE_CLASS_STATUS)
         return wait;
-    if (q->n_sent[class] >= q->max_statuses)
-        return INT64_MAX;
+
     int64_t now = loop_now(q->loop);
     int64_t limited = MIN(ratelimit_peek(&q->status_limit, now), MAX(q->next_status - now, 0));
 
+    if (q->n_sent[class] >= MAX(q->max_statuses, (size_t)MAX_SLOW_STATUSES))
+        return INT64_MAX;
+    if (q->n_sent[class] >= q->max_statuses)
+        wait = MAX(wait, q->last_status + q->patience - now);
     return MAX(wait, limited);
 }
 
@@ -175,8 +179,10 @@ static void start(struct write_queue *q, struct queued_write *w)
     w->object->sent = w;
     q->n_sent[w->class]++;
     ratelimit_spend(&q->status_limit, loop_now(q->loop));
-    if (w->class == WRITE_CLASS_STATUS)
-        q->next_status = loop_now(q->loop) + STATUS_SHARE * q->status_limit.interval;
+    if (w->class == WRITE_CLASS_STATUS) {
+        q->last_status = loop_now(q->loop);
+        q->next_status = q->last_status + STATUS_SHARE * q->status_limit.interval;
+    }
     w->type->start(w);
 }
 
@@ -299,7 +305,8 @@ struct write_queue *write_queue_new(struct rest_client *client,
     q->loop = rest_client_loop(client);
     for (int i = 0; i < WRITE_CLASS_COUNT; i++)
         q->lists[i].end = &q->lists[i].first;
-    q->max_statuses = options->max_statuses ? options->max_statuses : MAX_STATUSES;
+    q->max_statuses = options->max_statuses ? options->max_statuses : 1;
+    q->patience = options->patience ? options->patience : NSEC_PER_SEC;
     ratelimit_init(&q->status_limit, options->status_qps != 0 ? options->status_qps : STATUS_QPS,
                    options->status_burst ? options->status_burst : STATUS_BURST, loop_now(q->loop));
     loop_task_init(&q->pump, on_pump);

@@ -13,9 +13,10 @@
  *            served. A merged write keeps the place of the older one.
  *
  *            Limits: the client's own limit, if it has one, is spent on the first class that has
- *            something to write. Statuses have a limit and a number under way of their own. The
- *            limit is of all writes together, but only statuses wait for it: they get what the
- *            others leave, and a fifth of it in any case.
+ *            something to write. Statuses are written one after the other, as upstream does it, so
+ *            that a slow server gets fewer; one that takes longer than a second is not waited for.
+ *            And they have a limit of their own. It is one of all writes together, but only statuses
+ *            wait for it: they get what the others leave, and a fifth of it in any case.
  *
  *            The queue also knows objects as the server last answered them, until the watch has
  *            shown them: a write is compared with what the server has, not with what was seen last.
@@ -66,7 +67,8 @@ struct queued_write {
 struct write_queue_options {
     double status_qps;    /* negative: no limit but the client's; 50 */
     int64_t status_burst; /* 100 */
-    size_t max_statuses;  /* under way at once: 8 */
+    size_t max_statuses;  /* under way at once: 1 */
+    int64_t patience;     /* ns, after which one more may be: 1 s */
 };
 
 struct write_queue;

@@ -203,15 +203,17 @@ static void test_bindings_overtake_statuses(void **state)
     static char uids[40][8];
 
     (void)state;
-    begin(0, 0, &(struct write_queue_options){.status_qps = 1, .status_burst = 5});
+    begin(0, 0,
+          &(struct write_queue_options){.status_qps = 0.01, .status_burst = 5, .max_statuses = 9});
     for (int i = 0; i < 40; i++) {
         snprintf(uids[i], sizeof(uids[i]), "p%d", i);
         add("patch", uids[i], i);
     }
     add("bind", "a", 0);
     add("bind", "b", 0);
-    assert_string_equal(now_started(), "bind a, bind b, patch p0 0, patch p1 1, patch p2 2, "
-                                       "patch p3 3, patch p4 4");
+    /* They do not wait for the limit, but count. */
+    assert_string_equal(now_started(),
+                        "bind a, bind b, patch p0 0, patch p1 1, patch p2 2");
     add("bind", "c", 0);
     assert_string_equal(now_started(), "bind c");
 }
@@ -244,15 +246,26 @@ static void test_statuses_keep_to_their_limits(void **state)
     static char uids[500][8];
 
     (void)state;
-    /* At most so many at once, however fast they could go. */
-    begin(0, 0, &(struct write_queue_options){.status_qps = -1, .max_statuses = 3});
+    /* One after the other, however fast they could go. */
+    begin(0, 0, &(struct write_queue_options){.status_qps = -1, .patience = 3600 * NSEC_PER_SEC});
     for (int i = 0; i < 20; i++) {
         snprintf(uids[i], sizeof(uids[i]), "p%d", i);
         add("patch", uids[i], i);
     }
-    assert_int_equal(n_started(), 3);
+    assert_string_equal(now_started(), "patch p0 0");
     end(&writes[0]);
-    assert_int_equal(n_started(), 1);
+    assert_string_equal(now_started(), "patch p1 1");
+    end(&writes[1]);
+    assert_string_equal(now_started(), "patch p2 2");
+    tear_down(state);
+    /* One that hangs is not waited for, and neither are a few. */
+    begin(0, 0, &(struct write_queue_options){.status_qps = -1, .patience = NSEC_PER_MSEC});
+    for (int i = 0; i < 20; i++)
+        add("patch", uids[i], i);
+    while (write_queue_unsent(queue) > 12)
+        loop_step(kube.loop, NSEC_PER_SEC);
+    loop_step(kube.loop, 5 * NSEC_PER_MSEC);
+    assert_int_equal(write_queue_unsent(queue), 12);
     tear_down(state);
     /* By default a hundred, and then by and by. */
     begin(0, 0, &(struct write_queue_options){.max_statuses = 500});
@@ -262,6 +275,30 @@ static void test_statuses_keep_to_their_limits(void **state)
     }
     assert_in_range(n_started(), 100, 250);
     assert_in_range(write_queue_unsent(queue), 250, 400);
+}
+
+/* Even when bindings never cease. */
+static void test_statuses_get_their_share(void **state)
+{
+    static char uids[10][8];
+    int64_t late = time_mono() + 20 * NSEC_PER_SEC;
+
+    (void)state;
+    begin(0, 0,
+          &(struct write_queue_options){
+              .status_qps = 1000, .status_burst = 1, .max_statuses = 100});
+    for (int i = 0; i < 10; i++) {
+        snprintf(uids[i], sizeof(uids[i]), "p%d", i);
+        add("patch", uids[i], i);
+    }
+    while (write_queue_unsent(queue) && time_mono() < late) {
+        struct fake_write *w = add("bind", "b", 0);
+
+        loop_step(kube.loop, 0);
+        end(w);
+        n_writes--;
+    }
+    assert_int_equal(write_queue_unsent(queue), 0);
 }
 
 static void test_what_is_needless_is_not_sent(void **state)
@@ -320,6 +357,7 @@ int main(void)
         cmocka_unit_test_teardown(test_bindings_overtake_statuses, tear_down),
         cmocka_unit_test_teardown(test_bindings_get_the_next_request_of_a_limited_client, tear_down),
         cmocka_unit_test_teardown(test_statuses_keep_to_their_limits, tear_down),
+        cmocka_unit_test_teardown(test_statuses_get_their_share, tear_down),
         cmocka_unit_test_teardown(test_what_is_needless_is_not_sent, tear_down),
         cmocka_unit_test_teardown(test_the_answer_counts_until_the_watch_has_shown_it, tear_down),
     };
