@@ -299,7 +299,7 @@ static bool is_over(const struct queued_write *queued)
 {
     enum ending ending = errand_of(queued)->world->ending;
     return ending >= ENDING_RELEASES ||
-           (ending != ENDING_NOT && queued->class == WRITE_CLASS_STATUS);
+           (ending != ENDING_NOT && queued->class >= WRITE_CLASS_STATUS);
 }
 
 /* Of a pod that has a node nobody wants to know why it has none. */
@@ -349,22 +349,35 @@ static const struct write_type write_types[] = {
     [WRITE_EVICTION] = {3, is_over, start, drop, keep_newer},
 };
 
-/* A nomination is somebody's room: others decide by it. */
-static enum write_class class_of(const struct write *write)
+/* People know already that the pod has no node, and the sort of reason. */
+static bool is_refresh(const struct errand *e)
 {
+    const struct pod_status *status = &object_pod(newest(e))->status;
+    for (size_t i = 0; i < status->conditions.n; i++)
+        if (str_is(status->conditions.v[i].type, POD_SCHEDULED))
+            return str_is(status->conditions.v[i].status, "False") &&
+                   str_eq(status->conditions.v[i].reason, e->write.reason);
+    return false;
+}
+
+/* A nomination is somebody's room: others decide by it. */
+static enum write_class class_of(const struct errand *e)
+{
+    const struct write *write = &e->write;
     if (write->kind == WRITE_BINDING)
         return WRITE_CLASS_BINDING;
     if (write->kind == WRITE_EVICTION ||
         (write->kind == WRITE_POD_STATUS &&
          (!write->sets_condition || (write->sets_nomination && !str_empty(write->node_name)))))
         return WRITE_CLASS_PROMPT;
-    return WRITE_CLASS_STATUS;
+    return write->kind == WRITE_POD_STATUS && is_refresh(e) ? WRITE_CLASS_REFRESH
+                                                            : WRITE_CLASS_STATUS;
 }
 
 static void add_errand(struct errand *e)
 {
     e->queued = (struct queued_write){.type = &write_types[e->write.kind],
-                                      .class = class_of(&e->write),
+                                      .class = class_of(e),
                                       .uid = object_meta(e->write.pod)->uid};
     write_queue_add(e->world->writes, &e->queued);
 }

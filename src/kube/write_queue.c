@@ -35,6 +35,7 @@ struct write_queue {
     int64_t next_status; /* at the latest, whatever the limit says */
     size_t max_statuses;
     int64_t patience, last_status; /* when it was sent */
+    int64_t rests_until;
     struct loop_task pump;
     struct loop_timer timer;
 };
@@ -138,21 +139,29 @@ void write_queue_saw(struct write_queue *q, const struct object *object, bool go
 
 /* --- what may go ------------------------------------------------------------------------------ */
 
+static bool is_status(enum write_class class)
+{
+    return class == WRITE_CLASS_STATUS || class == WRITE_CLASS_REFRESH;
+}
+
 /* How long the first of the class has to wait; INT64_MAX: for one that is under way. */
 static int64_t wait_of(const struct write_queue *q, enum write_class class)
 {
     int64_t wait = rest_client_next_call(q->client);
+    size_t n = q->n_sent[WRITE_CLASS_STATUS] + q->n_sent[WRITE_CLASS_REFRESH];
 
-    if (class != WRITE_CLASS_STATUS)
+    if (!is_status(class))
         return wait;
 
     int64_t now = loop_now(q->loop);
     int64_t limited = MIN(ratelimit_peek(&q->status_limit, now), MAX(q->next_status - now, 0));
 
-    if (q->n_sent[class] >= MAX(q->max_statuses, (size_t)MAX_SLOW_STATUSES))
+    if (n >= MAX(q->max_statuses, (size_t)MAX_SLOW_STATUSES))
         return INT64_MAX;
-    if (q->n_sent[class] >= q->max_statuses)
+    if (n >= q->max_statuses)
         wait = MAX(wait, q->last_status + q->patience - now);
+    if (class == WRITE_CLASS_REFRESH)
+        wait = MAX(wait, q->rests_until - now);
     return MAX(wait, limited);
 }
 
@@ -179,7 +188,7 @@ static void start(struct write_queue *q, struct queued_write *w)
     w->object->sent = w;
     q->n_sent[w->class]++;
     ratelimit_spend(&q->status_limit, loop_now(q->loop));
-    if (w->class == WRITE_CLASS_STATUS) {
+    if (is_status(w->class)) {
         q->last_status = loop_now(q->loop);
         q->next_status = q->last_status + STATUS_SHARE * q->status_limit.interval;
     }
@@ -281,6 +290,10 @@ void write_queue_done(struct write_queue *q, struct queued_write *w)
 {
     struct write_object *o = w->object;
 
+    int64_t now = loop_now(q->loop);
+
+    if (is_status(w->class))
+        q->rests_until = now + MIN(now - q->last_status, q->patience);
     o->sent = NULL;
     q->n_sent[w->class]--;
     if (o->unsent)

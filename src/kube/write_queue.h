@@ -15,8 +15,9 @@
  *            Limits: the client's own limit, if it has one, is spent on the first class that has
  *            something to write. Statuses are written one after the other, as upstream does it, so
  *            that a slow server gets fewer; one that takes longer than a second is not waited for.
- *            And they have a limit of their own. It is one of all writes together, but only statuses
- *            wait for it: they get what the others leave, and a fifth of it in any case.
+ *            Before a refresh the server gets a rest for as long as the last status took. And they
+ *            have a limit of their own. It is one of all writes together, but only statuses wait for
+ *            it: they get what the others leave, and a fifth of it in any case.
  *
  *            The queue also knows objects as the server last answered them, until the watch has
  *            shown them: a write is compared with what the server has, not with what was seen last.
@@ -33,6 +34,7 @@ enum write_class {
     WRITE_CLASS_BINDING, /* a pod has a node */
     WRITE_CLASS_PROMPT,  /* evictions and nominations: a decision waits for them */
     WRITE_CLASS_STATUS,  /* what people read; limited */
+    WRITE_CLASS_REFRESH, /* the same in other words; limited, with rests */
     WRITE_CLASS_COUNT,
 };
 

@@ -266,7 +266,7 @@ def attack(c, options):
 def room_is_found(c, wait):
     """A node comes that has room for some of the large pods: how long are they kept waiting?"""
     began = time.monotonic()
-    c.create(NODES, make_node("large-node", cpu=4 * N_ROOM, memory=f"{16 * N_ROOM}Gi"))
+    c.create(NODES, make_node("large-node", cpu=4 * N_ROOM, memory=f"{17 * N_ROOM}Gi"))
     try:
         wait_for(lambda: len(c.pods("default", "fieldSelector=spec.nodeName%3Dlarge-node")) >= N_ROOM,
                  wait, interval=0.02)

@@ -61,14 +61,15 @@ static const struct write_type binding = {2, is_needless, start, drop, merge};
 static const struct write_type status = {1, is_needless, start, drop, merge};
 
 /* "bind UID" or "patch UID VALUE" */
-static struct fake_write *add(const char *what, const char *uid, int value)
+static struct fake_write *add_as(enum write_class class, const char *what, const char *uid,
+                                 int value)
 {
     struct fake_write *w = &writes[n_writes++];
     bool binds = strcmp(what, "bind") == 0;
 
     assert_true(n_writes < ARRAY_LEN(writes));
     *w = (struct fake_write){.queued = {.type = binds ? &binding : &status,
-                                        .class = binds ? WRITE_CLASS_BINDING : WRITE_CLASS_STATUS,
+                                        .class = class,
                                         .uid = str_of(uid)}};
     if (binds)
         snprintf(w->text, sizeof(w->text), "bind %s", uid);
@@ -76,6 +77,12 @@ static struct fake_write *add(const char *what, const char *uid, int value)
         snprintf(w->text, sizeof(w->text), "patch %s %d", uid, value);
     write_queue_add(queue, &w->queued);
     return w;
+}
+
+static struct fake_write *add(const char *what, const char *uid, int value)
+{
+    return add_as(strcmp(what, "bind") == 0 ? WRITE_CLASS_BINDING : WRITE_CLASS_STATUS, what, uid,
+                  value);
 }
 
 static void end(struct fake_write *w)
@@ -301,6 +308,26 @@ static void test_statuses_get_their_share(void **state)
     assert_int_equal(write_queue_unsent(queue), 0);
 }
 
+static void test_a_refresh_goes_last_and_after_a_rest(void **state)
+{
+    struct fake_write *first;
+
+    (void)state;
+    begin(0, 0, &(struct write_queue_options){.status_qps = -1});
+    add_as(WRITE_CLASS_REFRESH, "patch", "a", 2);
+    first = add("patch", "b", 1);
+    assert_string_equal(now_started(), "patch b 1");
+    for (int64_t until = time_mono() + 50 * NSEC_PER_MSEC; time_mono() < until;)
+        loop_step(kube.loop, NSEC_PER_MSEC);
+    int64_t ended = time_mono();
+    end(first);
+    assert_string_equal(now_started(), "");
+    while (write_queue_unsent(queue))
+        loop_step(kube.loop, NSEC_PER_SEC);
+    assert_true(time_mono() - ended >= 40 * NSEC_PER_MSEC);
+    assert_string_equal(now_started(), "patch a 2");
+}
+
 static void test_what_is_needless_is_not_sent(void **state)
 {
     struct fake_write *w;
@@ -358,6 +385,7 @@ int main(void)
         cmocka_unit_test_teardown(test_bindings_get_the_next_request_of_a_limited_client, tear_down),
         cmocka_unit_test_teardown(test_statuses_keep_to_their_limits, tear_down),
         cmocka_unit_test_teardown(test_statuses_get_their_share, tear_down),
+        cmocka_unit_test_teardown(test_a_refresh_goes_last_and_after_a_rest, tear_down),
         cmocka_unit_test_teardown(test_what_is_needless_is_not_sent, tear_down),
         cmocka_unit_test_teardown(test_the_answer_counts_until_the_watch_has_shown_it, tear_down),
     };
