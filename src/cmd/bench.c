@@ -41,8 +41,8 @@ struct room {
 };
 
 struct bench_world {
-    int64_t now;     /* moves by a nanosecond when it is looked at */
-    bool real_clock; /* where it counts what looking at it costs */
+    int64_t now;          /* moves by a nanosecond when it is looked at */
+    bool real_clock;      /* where it counts what looking at it costs */
     VEC(uint64_t) writes; /* bindings, and reports of pods turned down */
     VEC(struct room) rooms;
     size_t evicted;

@@ -3,26 +3,27 @@
  * cohort.h - pods that were turned down alike, and how soon they are tried again.
  *
  * Purpose:   hundreds of pods may wait for the same room. Every event that could help brings all of
- *            them back, each attempt in vain is told to the API server, and an engine that is faster
- *            than the server would do nothing else. Upstream is held up by its own writes: it sends
- *            the status of a pod before it tries the next one. Here the writes go on beside the
- *            attempts, so the queue has to be told of their end.
+ *            them back, each attempt in vain is told to the API server, and an engine that is
+ *            faster than the server would do nothing else. Upstream is held up by its own writes:
+ *            it sends the status of a pod before it tries the next one. Here the writes go on
+ *            beside the attempts, so the queue has to be told of their end.
  *
- *            A cohort is the pods of one shape (requests, selectors, affinity, tolerations, priority)
- *            that the same plugins turned down: while one of them fails, so do the others.
+ *            A cohort is the pods of one shape (requests, selectors, affinity, tolerations,
+ *            priority) that the same plugins turned down: while one of them fails, so do the
+ *            others.
  *
- *              1. After a retry in vain no other member is tried until the API server has been told,
- *                 and for as long again as that took: a slow server gets a rest. COHORT_PATIENCE at
- *                 most. A member whose backoff ends meanwhile is parked.
+ *              1. After a retry in vain no other member is tried until the API server has been
+ *                 told, and for as long again as that took: a slow server gets a rest.
+ *                 COHORT_PATIENCE at most. A member whose backoff ends meanwhile is parked.
  *              2. Before its backoff has ended, one member is tried for each event; the others only
  *                 if that one finds a node, or when their own backoff ends.
  *              3. While COHORT_MAX_REPORTS cohorts wait for the API server to be told, no retry of
  *                 any cohort begins.
  *
- *            So attempts in vain keep the pace of the API server, while pods that are new, pods that
- *            differ from those that fail, and pods that find room are not held up. Not in a cohort,
- *            and never held: pods tried for the first time, pods that met an error, that have a
- *            nominated node, that belong to a pod group, or that somebody activated.
+ *            So attempts in vain keep the pace of the API server, while pods that are new, pods
+ *            that differ from those that fail, and pods that find room are not held up. Not in a
+ *            cohort, and never held: pods tried for the first time, pods that met an error, that
+ *            have a nominated node, that belong to a pod group, or that somebody activated.
  * Ownership: the queue's. A cohort lives while a pod is in it or a report of it is under way.
  * Threading: the engine's thread.
  */
@@ -57,9 +58,9 @@ struct cohorts {
     struct map by_key;
     struct map by_report;
     struct cohort loose;
-    struct heap ready;    /* those that are not held and have one to try */
-    struct heap held;     /* by the time until which they are */
-    size_t n_parked;      /* pods */
+    struct heap ready; /* those that are not held and have one to try */
+    struct heap held;  /* by the time until which they are */
+    size_t n_parked;   /* pods */
     int64_t next_unpark;
 };
 

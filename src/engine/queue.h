@@ -47,12 +47,12 @@ struct berth_queued_pod {
     struct profile *profile;   /* while it is out, the one that its cycle keeps */
     struct profile *successor; /* what has taken that one's place meanwhile; NULL: nothing */
     enum queue_place place;
-    struct heap_node node;                                    /* in activeQ or backoffQ */
+    struct heap_node node;        /* in activeQ or backoffQ */
     struct cohort *cohort;        /* of those that were turned down alike; never NULL */
     struct heap_node cohort_node; /* in one of its heaps, while in backoffQ */
     uint64_t shape;               /* 0: not looked at yet */
     int64_t shape_generation;     /* of the pod, when it was */
-    size_t unschedulable_at;                                  /* index among unschedulablePods */
+    size_t unschedulable_at;      /* index among unschedulablePods */
     struct berth_queued_pod *next_in_flight, *prev_in_flight; /* in order of popping */
     uint64_t events_from; /* in flight: number of the first event that came after it */
 

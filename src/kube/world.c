@@ -92,8 +92,8 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
     /* Where all requests have a limit, statuses and warnings need none of their own. */
     double qps = o->kube->qps != 0 ? -1 : 0;
     w->writes = write_queue_new(w->client, &(struct write_queue_options){.status_qps = qps});
-    w->recorder = event_recorder_new(w->event_client,
-                                     &(struct event_recorder_options){.warning_qps = qps});
+    w->recorder =
+        event_recorder_new(w->event_client, &(struct event_recorder_options){.warning_qps = qps});
     w->informers = make_informers(w);
     return 0;
 }

@@ -5,10 +5,10 @@
 #include "kube/backoff.h"
 
 /* Upstream's default limit of all its requests. */
-#define STATUS_QPS   50
-#define STATUS_BURST 100
+#define STATUS_QPS        50
+#define STATUS_BURST      100
 /* Of the rate, what they get however many other writes there are. */
-#define STATUS_SHARE 5
+#define STATUS_SHARE      5
 /* Under way, with those that take long. */
 #define MAX_SLOW_STATUSES 8
 
@@ -128,8 +128,7 @@ struct object *write_queue_newest(const struct write_queue *q, struct object *ob
 
 void write_queue_saw(struct write_queue *q, const struct object *object, bool gone)
 {
-    struct write_object *o =
-        q->objects.n ? map_get(&q->objects, object_meta(object)->uid) : NULL;
+    struct write_object *o = q->objects.n ? map_get(&q->objects, object_meta(object)->uid) : NULL;
 
     if (!o || !o->known || (!gone && is_newer(o->known, object)))
         return;

@@ -4,25 +4,25 @@
  *
  * Purpose:   three rules for whatever is written about objects.
  *
- *            One write per object: at most one is under way and at most one waits behind it. A newer
- *            write of the same type is merged with the one that waits, so the latest value wins. Of
- *            different types the more relevant one stays and the other is dropped: a binding drops a
- *            status that is still unsent, and waits for one that is under way.
+ *            One write per object: at most one is under way and at most one waits behind it. A
+ *            newer write of the same type is merged with the one that waits, so the latest value
+ *            wins. Of different types the more relevant one stays and the other is dropped: a
+ *            binding drops a status that is still unsent, and waits for one that is under way.
  *
- *            Classes: what waits goes by class, bindings first, and within a class first come, first
- *            served. A merged write keeps the place of the older one.
+ *            Classes: what waits goes by class, bindings first, and within a class first come,
+ *            first served. A merged write keeps the place of the older one.
  *
  *            Limits: the client's own limit, if it has one, is spent on the first class that has
  *            something to write. Statuses are written one after the other, as upstream does it, so
  *            that a slow server gets fewer; one that takes longer than a second is not waited for.
  *            Before a refresh the server gets a rest for as long as the last status took. And they
- *            have a limit of their own. It is one of all writes together, but only statuses wait for
- *            it: they get what the others leave, and a fifth of it in any case.
+ *            have a limit of their own. It is one of all writes together, but only statuses wait
+ *            for it: they get what the others leave, and a fifth of it in any case.
  *
  *            The queue also knows objects as the server last answered them, until the watch has
  *            shown them: a write is compared with what the server has, not with what was seen last.
- * Ownership: the maker's. A queued_write is a member of its owner's struct; the owner keeps it until
- *            start has led to write_queue_done, or drop was called.
+ * Ownership: the maker's. A queued_write is a member of its owner's struct; the owner keeps it
+ *            until start has led to write_queue_done, or drop was called.
  * Threading: the loop's thread.
  */
 #ifndef BERTH_KUBE_WRITE_QUEUE_H
@@ -60,9 +60,9 @@ struct write_type {
 struct queued_write {
     const struct write_type *type;
     enum write_class class;
-    struct str uid;                     /* of the object; outlives the write */
-    struct write_object *object;        /* from here on the queue's */
-    struct queued_write *next, **prev;  /* prev NULL: in no list */
+    struct str uid;                    /* of the object; outlives the write */
+    struct write_object *object;       /* from here on the queue's */
+    struct queued_write *next, **prev; /* prev NULL: in no list */
 };
 
 /* Zero means the default. */

@@ -267,8 +267,8 @@ static void answer(struct sim *sim, const struct sim_write *w, int status, const
 static void change_pod(struct sim *sim, const struct sim_write *w, struct object *before)
 {
     bool binds = w->kind == WRITE_BINDING;
-    if (!binds && (!w->sets_node ||
-                   str_is(object_pod(before)->status.nominated_node_name, w->node))) {
+    if (!binds &&
+        (!w->sets_node || str_is(object_pod(before)->status.nominated_node_name, w->node))) {
         answer(sim, w, 200, "");
         return;
     }

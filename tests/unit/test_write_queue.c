@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order, merging and limits of writes. What is started is noted and ends when a test says so. */
+/* The order, merging and limits of writes. A write that was started ends when a test says so. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -68,9 +68,8 @@ static struct fake_write *add_as(enum write_class class, const char *what, const
     bool binds = strcmp(what, "bind") == 0;
 
     assert_true(n_writes < ARRAY_LEN(writes));
-    *w = (struct fake_write){.queued = {.type = binds ? &binding : &status,
-                                        .class = class,
-                                        .uid = str_of(uid)}};
+    *w = (struct fake_write){
+        .queued = {.type = binds ? &binding : &status, .class = class, .uid = str_of(uid)}};
     if (binds)
         snprintf(w->text, sizeof(w->text), "bind %s", uid);
     else
@@ -219,8 +218,7 @@ static void test_bindings_overtake_statuses(void **state)
     add("bind", "a", 0);
     add("bind", "b", 0);
     /* They do not wait for the limit, but count. */
-    assert_string_equal(now_started(),
-                        "bind a, bind b, patch p0 0, patch p1 1, patch p2 2");
+    assert_string_equal(now_started(), "bind a, bind b, patch p0 0, patch p1 1, patch p2 2");
     add("bind", "c", 0);
     assert_string_equal(now_started(), "bind c");
 }
@@ -232,7 +230,7 @@ static void nobody(void *ctx, const struct rest_result *result)
 }
 
 /* Three requests a second, of which others have just taken the first ones. */
-static void test_bindings_get_the_next_request_of_a_limited_client(void **state)
+static void test_bindings_get_the_next_request_of_the_client(void **state)
 {
     struct rest_request request = {.verb = REST_GET, .path = STR_INIT("/x")};
 
@@ -291,9 +289,9 @@ static void test_statuses_get_their_share(void **state)
     int64_t late = time_mono() + 20 * NSEC_PER_SEC;
 
     (void)state;
-    begin(0, 0,
-          &(struct write_queue_options){
-              .status_qps = 1000, .status_burst = 1, .max_statuses = 100});
+    begin(
+        0, 0,
+        &(struct write_queue_options){.status_qps = 1000, .status_burst = 1, .max_statuses = 100});
     for (int i = 0; i < 10; i++) {
         snprintf(uids[i], sizeof(uids[i]), "p%d", i);
         add("patch", uids[i], i);
@@ -382,7 +380,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_binding_drops_an_unsent_status_of_its_pod, tear_down),
         cmocka_unit_test_teardown(test_a_binding_waits_for_a_status_under_way, tear_down),
         cmocka_unit_test_teardown(test_bindings_overtake_statuses, tear_down),
-        cmocka_unit_test_teardown(test_bindings_get_the_next_request_of_a_limited_client, tear_down),
+        cmocka_unit_test_teardown(test_bindings_get_the_next_request_of_the_client, tear_down),
         cmocka_unit_test_teardown(test_statuses_keep_to_their_limits, tear_down),
         cmocka_unit_test_teardown(test_statuses_get_their_share, tear_down),
         cmocka_unit_test_teardown(test_a_refresh_goes_last_and_after_a_rest, tear_down),
