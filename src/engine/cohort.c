@@ -108,12 +108,17 @@ static void settle(struct queue *q, struct cohort *c)
     free(c);
 }
 
+static bool is_held(const struct cohort *c)
+{
+    return heap_contains(&c->held) && !c->overdue;
+}
+
 /* Something about the cohort has changed: is there one to try, and where does it stand? */
 static void update(struct queue *q, struct cohort *c)
 {
     struct heap *ready = &q->cohorts.ready;
     bool has = c->parked.items.n || (c->fresh && c->early.items.n);
-    if (has && !heap_contains(&c->held)) {
+    if (has && !is_held(c)) {
         if (heap_contains(&c->ready))
             heap_fix(ready, &c->ready);
         else
@@ -260,6 +265,7 @@ void queue_turned_down(struct queue *q, struct berth_queued_pod *qp, uint64_t re
         forget_report(q, c);
         c->report = report;
         c->reported = now;
+        c->overdue = false;
         map_put(&q->cohorts.by_report, key_of(&c->report), c);
         hold_until(q, c, now + COHORT_PATIENCE);
     }
@@ -300,7 +306,14 @@ static void let_go_until(struct queue *q, int64_t now)
         struct cohort *c = CONTAINER_OF(node, struct cohort, held);
         if (now < c->held_until)
             break;
-        let_go(q, c);
+        if (c->report && now < c->reported + COHORT_MAX_REPORT) {
+            c->overdue = true;
+            hold_until(q, c, c->reported + COHORT_MAX_REPORT);
+            update(q, c);
+            unpark_next(q);
+        } else {
+            let_go(q, c);
+        }
     }
 }
 
@@ -311,7 +324,7 @@ bool queue_report_done(struct queue *q, uint64_t report, int64_t now)
         return false;
     int64_t took = now - c->reported;
     forget_report(q, c);
-    hold_until(q, c, MIN(c->held_until, took < COHORT_QUICK ? now : now + took));
+    hold_until(q, c, c->overdue || took < COHORT_QUICK ? now : MIN(c->held_until, now + took));
     let_go_until(q, now);
     unpark_next(q); /* of another cohort, where there were too many reports */
     return true;
@@ -322,7 +335,7 @@ bool queue_report_done(struct queue *q, uint64_t report, int64_t now)
 bool cohort_holds(const struct queue *q, const struct berth_queued_pod *qp)
 {
     const struct cohort *c = qp->cohort;
-    return !c->loose && !qp->urgent && (heap_contains(&c->held) || is_full(q));
+    return !c->loose && !qp->urgent && (is_held(c) || is_full(q));
 }
 
 void cohort_park(struct queue *q, struct berth_queued_pod *qp, int64_t now)
@@ -332,7 +345,7 @@ void cohort_park(struct queue *q, struct berth_queued_pod *qp, int64_t now)
     qp->place = QUEUE_BACKOFF;
     qp->parked = true;
     if (!q->cohorts.n_parked++)
-        q->cohorts.next_unpark = now + COHORT_PATIENCE;
+        q->cohorts.next_unpark = now + COHORT_MAX_REPORT;
     if (heap_contains(&c->ready))
         heap_remove(&q->cohorts.ready, &c->ready);
     heap_push(&c->parked, &qp->cohort_node);
@@ -378,7 +391,7 @@ void cohorts_flush(struct queue *q, int64_t now)
     let_go_until(q, now);
     if (!all->n_parked || now < all->next_unpark)
         return;
-    all->next_unpark = now + COHORT_PATIENCE;
+    all->next_unpark = now + COHORT_MAX_REPORT;
     if (!is_full(q))
         unpark_ready(q);
 }

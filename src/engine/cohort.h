@@ -17,8 +17,8 @@
  *                 COHORT_PATIENCE at most. A member whose backoff ends meanwhile is parked.
  *              2. Before its backoff has ended, one member is tried for each event; the others only
  *                 if that one finds a node, or when their own backoff ends.
- *              3. While COHORT_MAX_REPORTS cohorts wait for the API server to be told, no retry of
- *                 any cohort begins.
+ *              3. While COHORT_MAX_REPORTS reports are under way, and for less than
+ *                 COHORT_MAX_REPORT, no retry of any cohort begins.
  *
  *            So attempts in vain keep the pace of the API server, while pods that are new, pods
  *            that differ from those that fail, and pods that find room are not held up. Not in a
@@ -37,7 +37,9 @@
 struct berth_queued_pod;
 struct queue;
 
-#define COHORT_PATIENCE    ((int64_t)1000000000) /* ns */
+#define COHORT_PATIENCE    ((int64_t)200000000)  /* ns */
+#define COHORT_MAX_REPORT  ((int64_t)1000000000) /* ns; a report that takes longer counts no more \
+                                                  */
 #define COHORT_QUICK       ((int64_t)1000000)    /* ns; who is told so soon needs no rest */
 #define COHORT_MAX_REPORTS 16
 
@@ -50,6 +52,7 @@ struct cohort {
     bool loose;         /* of those that are in none: rules do not apply */
     uint64_t report;    /* the write that tells of the last one turned down; 0: it has ended */
     int64_t reported, held_until;
+    bool overdue;           /* held no longer, though the report is under way, and counts */
     struct heap_node held;  /* in cohorts.held */
     struct heap_node ready; /* in cohorts.ready */
 };
