@@ -41,9 +41,9 @@ struct room {
 };
 
 struct bench_world {
-    int64_t now;     /* moves by a nanosecond when it is looked at */
-    bool real_clock; /* where it counts what looking at it costs */
-    VEC(uint64_t) bindings;
+    int64_t now;          /* moves by a nanosecond when it is looked at */
+    bool real_clock;      /* where it counts what looking at it costs */
+    VEC(uint64_t) writes; /* bindings, and reports of pods turned down */
     VEC(struct room) rooms;
     size_t evicted;
     int64_t idle; /* ns of CPU time that went into what an API server does */
@@ -59,19 +59,21 @@ static void port_submit(void *ctx, const struct write *write)
 {
     struct bench_world *w = ctx;
     if (write->kind == WRITE_BINDING)
-        vec_push(&w->bindings, write->id);
+        vec_push(&w->writes, write->id);
     else if (write->kind == WRITE_EVICTION ||
              (write->kind == WRITE_POD_STATUS && write->node_name.n))
         vec_push(&w->rooms, (struct room){write->kind, write->id, object_ref(write->pod),
                                           str_dup(write->node_name)});
+    else if (write->id)
+        vec_push(&w->writes, write->id);
 }
 
-static void answer_bindings(struct bench_world *w, struct engine *engine)
+static void answer_writes(struct bench_world *w, struct engine *engine)
 {
     static const struct write_result created = {.status = 201};
-    for (size_t i = 0; i < w->bindings.n; i++)
-        engine_write_done(engine, w->bindings.v[i], &created);
-    vec_clear(&w->bindings);
+    for (size_t i = 0; i < w->writes.n; i++)
+        engine_write_done(engine, w->writes.v[i], &created);
+    vec_clear(&w->writes);
 }
 
 static int64_t cpu_time(void)
@@ -147,7 +149,7 @@ static int64_t run_once(const struct bench *b, const struct bench_objects *o, bo
         engine_object_changed(engine, NULL, o->pods.v[i]);
     int64_t start = cpu_time();
     while (engine_schedule_one(engine)) {
-        answer_bindings(&w, engine);
+        answer_writes(&w, engine);
         make_room(&w, engine);
         engine_publish_metrics(engine);
     }
@@ -155,7 +157,7 @@ static int64_t run_once(const struct bench *b, const struct bench_objects *o, bo
     size_t placed = engine_get_stats(engine).pods + w.evicted - o->n_residents;
     engine_free(engine);
     metrics_free(metrics);
-    vec_release(&w.bindings);
+    vec_release(&w.writes);
     vec_release(&w.rooms);
     if (placed != o->pods.n)
         return err_set(reterr, -ENOSPC, "only %zu of %zu pods fit", placed, o->pods.n);

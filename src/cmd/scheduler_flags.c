@@ -128,8 +128,8 @@ static const struct row rows[] = {
     {NULL, "kube-api-content-type", 0, FLAG_STR, AT(deprecated.content_type), NULL,
      FILE_WINS "encoding of requests to the API server.", NULL},
     {NULL, "kube-api-qps", 0, FLAG_FLOAT, AT(deprecated.qps), NULL,
-     FILE_WINS "requests a second to the API server. Where it is not given, berth sets itself no "
-               "limit.",
+     FILE_WINS "requests a second to the API server. Where it is not given, only pod statuses and "
+               "Warning events are limited.",
      NULL},
     {NULL, "kubeconfig", 0, FLAG_STR, AT(deprecated.kubeconfig), NULL,
      FILE_WINS "who and where the API server is.", NULL},

@@ -60,7 +60,7 @@ struct leader_election_config {
 
 struct client_connection_config {
     struct str kubeconfig, accept_content_types, content_type;
-    double qps; /* 0: not set, no limit on our side */
+    double qps; /* 0: not set; then only statuses and Warning events are limited */
     int32_t burst;
 };
 
@@ -140,7 +140,7 @@ uint32_t config_line(const struct scheduler_config *config, struct str complaint
 /*
  * The configuration as kube-scheduler prints it with --write-config-to: v1, all defaults filled
  * in, the default plugins and the arguments of every plugin written out. Where qps and burst are
- * not set, upstream's 50 and 100 are written, though berth sets itself no limit then.
+ * not set, upstream's 50 and 100 are written, though berth limits only some of its writes then.
  */
 void config_write(const struct scheduler_config *config, const struct registry *registry,
                   const struct features *features, struct buf *out);

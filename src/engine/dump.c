@@ -97,11 +97,21 @@ static void each_in_heap(const struct heap *heap, queued_fn *fn, void *ctx)
         fn(ctx, CONTAINER_OF(heap->items.v[i], struct berth_queued_pod, node));
 }
 
+static void each_parked(const struct queue *q, queued_fn *fn, void *ctx)
+{
+    map_each (entry, &q->cohorts.by_key) {
+        const struct cohort *c = entry->value;
+        for (size_t i = 0; i < c->parked.items.n; i++)
+            fn(ctx, CONTAINER_OF(c->parked.items.v[i], struct berth_queued_pod, cohort_node));
+    }
+}
+
 static void each_waiting(const struct engine *e, queued_fn *fn, void *ctx)
 {
     each_in_heap(&e->queue.active, fn, ctx);
     each_in_heap(&e->queue.backoff, fn, ctx);
     each_in_heap(&e->queue.error_backoff, fn, ctx);
+    each_parked(&e->queue, fn, ctx);
     for (size_t i = 0; i < e->queue.unschedulable.n; i++)
         fn(ctx, e->queue.unschedulable.v[i]);
 }
@@ -131,7 +141,8 @@ void dump_queue_summary(const struct engine *e, struct buf *out)
 {
     const struct queue *q = &e->queue;
     buf_add_printf(out, "activeQ:%zu; backoffQ:%zu; unschedulablePods:%zu", q->active.items.n,
-                   q->backoff.items.n + q->error_backoff.items.n, q->unschedulable.n);
+                   q->backoff.items.n + q->error_backoff.items.n + q->cohorts.n_parked,
+                   q->unschedulable.n);
 }
 
 void dump_queue(const struct engine *e, struct buf *out)

@@ -203,7 +203,7 @@ void engine_write_done(struct engine *e, uint64_t id, const struct write_result 
     if (op) {
         op->write_id = 0;
         op_answer(op, NULL, write_ok(result) ? BERTH_SUCCESS : BERTH_ERROR, result->message);
-    } else {
+    } else if (!queue_report_done(&e->queue, id, engine_now(e))) {
         eviction_write_done(e, id, result);
     }
     group_continue(e);
@@ -316,9 +316,10 @@ static void say_status(const struct engine *e, const struct berth_queued_pod *qu
 }
 
 static void submit_status(struct engine *e, const struct berth_queued_pod *queued,
-                          const struct cycle_failure *failure)
+                          const struct cycle_failure *failure, uint64_t id)
 {
     struct write write = {.kind = WRITE_POD_STATUS,
+                          .id = id,
                           .pod = queued->pod->object,
                           .scheduler_name = queued->profile->scheduler_name,
                           .sets_condition = true,
@@ -327,6 +328,15 @@ static void submit_status(struct engine *e, const struct berth_queued_pod *queue
                           .sets_nomination = !failure->keep_nomination,
                           .node_name = failure->nominated_node};
     e->ports.submit(e->ports.ctx, &write);
+}
+
+/* Others like it need not be tried until the API server has been told; see cohort.h for who may. */
+static bool is_report(const struct engine *e, const struct berth_queued_pod *queued,
+                      const struct cycle_failure *failure)
+{
+    return !failure->error && !queue_broke(queued) && str_empty(failure->nominated_node) &&
+           str_empty(nominator_node_of(&e->queue.nominator, pod_info_key(queued->pod))) &&
+           !(e->groups && !str_empty(pod_group_of(queued->pod->pod)));
 }
 
 void engine_attempt_failed(struct engine *e, struct berth_queued_pod *queued,
@@ -341,10 +351,12 @@ void engine_attempt_failed(struct engine *e, struct berth_queued_pod *queued,
     engine_tell_decision(e, queued, cycle, started, failure, STR(""));
     say_failed(e, queued, failure, cycle);
     if (!gone) {
-        submit_failed_event(e, queued, buf_str(&failure->text));
-        submit_status(e, queued, failure);
         if (!failure->keep_nomination)
             nominator_set(&e->queue.nominator, queued->pod, failure->nominated_node);
+        uint64_t id = is_report(e, queued, failure) ? ++e->next_write_id : 0;
+        queue_turned_down(&e->queue, queued, id, engine_now(e));
+        submit_failed_event(e, queued, buf_str(&failure->text));
+        submit_status(e, queued, failure, id);
     }
     queue_requeue(&e->queue, queued, engine_now(e));
     if (gone || leaving)
@@ -446,7 +458,7 @@ struct engine_stats engine_get_stats(const struct engine *e)
         .pods = e->cache.pods.n,
         .assumed_pods = e->cache.n_assumed,
         .active = q->active.items.n,
-        .backoff = q->backoff.items.n + q->error_backoff.items.n,
+        .backoff = q->backoff.items.n + q->error_backoff.items.n + q->cohorts.n_parked,
         .unschedulable = q->unschedulable.n - q->n_gated,
         .gated = q->n_gated,
         .binding = e->ops.n,

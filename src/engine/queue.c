@@ -28,16 +28,27 @@ static struct berth_queued_pod *of_node(const struct heap_node *node)
     return CONTAINER_OF(node, struct berth_queued_pod, node);
 }
 
+bool queue_active_less(const struct queue *q, const struct berth_queued_pod *a,
+                       const struct berth_queued_pod *b)
+{
+    return q->sort->plugin->less(q->sort->self, a, b);
+}
+
+bool queue_backoff_less(const struct queue *q, const struct berth_queued_pod *a,
+                        const struct berth_queued_pod *b)
+{
+    int64_t x = a->backoff_until, y = b->backoff_until;
+    return x != y ? x < y : queue_active_less(q, a, b);
+}
+
 static bool active_less(const struct heap_node *a, const struct heap_node *b, void *ctx)
 {
-    const struct queue *q = ctx;
-    return q->sort->plugin->less(q->sort->self, of_node(a), of_node(b));
+    return queue_active_less(ctx, of_node(a), of_node(b));
 }
 
 static bool backoff_less(const struct heap_node *a, const struct heap_node *b, void *ctx)
 {
-    int64_t x = of_node(a)->backoff_until, y = of_node(b)->backoff_until;
-    return x != y ? x < y : active_less(a, b, ctx);
+    return queue_backoff_less(ctx, of_node(a), of_node(b));
 }
 
 void queue_init(struct queue *q, const struct queue_options *options, struct berth_status *scratch)
@@ -47,6 +58,7 @@ void queue_init(struct queue *q, const struct queue_options *options, struct ber
     heap_init(&q->active, active_less, q);
     heap_init(&q->backoff, backoff_less, q);
     heap_init(&q->error_backoff, backoff_less, q);
+    cohorts_init(q);
     nominator_init(&q->nominator);
 }
 
@@ -56,8 +68,9 @@ void queue_set_backoff(struct queue *q, int64_t initial, int64_t max)
     q->options.max_backoff = MIN(max, MAX_BACKOFF);
 }
 
-static void free_queued(struct berth_queued_pod *qp)
+static void free_queued(struct queue *q, struct berth_queued_pod *qp)
 {
+    cohort_forget(q, qp);
     pod_info_unref(qp->pod);
     free(qp);
 }
@@ -75,8 +88,12 @@ void queue_release(struct queue *q)
     vec_release(&q->events);
     vec_release(&q->hints);
     nominator_release(&q->nominator);
-    map_each (e, &q->by_key)
-        free_queued(e->value);
+    cohorts_release(q);
+    map_each (e, &q->by_key) {
+        struct berth_queued_pod *qp = e->value;
+        pod_info_unref(qp->pod);
+        free(qp);
+    }
     map_release(&q->by_key);
 }
 
@@ -95,7 +112,9 @@ static void leave_place(struct queue *q, struct berth_queued_pod *qp)
         heap_remove(&q->active, &qp->node);
         break;
     case QUEUE_BACKOFF:
-        heap_remove(&q->backoff, &qp->node);
+        if (!qp->parked)
+            heap_remove(&q->backoff, &qp->node);
+        cohort_leave(q, qp);
         break;
     case QUEUE_ERROR_BACKOFF:
         heap_remove(&q->error_backoff, &qp->node);
@@ -133,6 +152,7 @@ static void move_to(struct queue *q, struct berth_queued_pod *qp, enum queue_pla
         break;
     case QUEUE_BACKOFF:
         heap_push(&q->backoff, &qp->node);
+        cohort_enter(q, qp);
         break;
     case QUEUE_ERROR_BACKOFF:
         heap_push(&q->error_backoff, &qp->node);
@@ -181,6 +201,7 @@ void queue_place(struct queue *q, struct berth_queued_pod *qp, enum queue_strate
         if (strategy == QUEUE_AFTER_BACKOFF && backing_off(qp, now))
             to = keeps ? QUEUE_ERROR_BACKOFF : QUEUE_BACKOFF;
     }
+    qp->urgent = strategy == QUEUE_AT_ONCE;
     qp->moved_by = (struct cluster_event){
         .resource = event->resource, .action = event->action, .label = event->label};
     bool was_unschedulable = qp->place == QUEUE_UNSCHEDULABLE;
@@ -207,6 +228,8 @@ void queue_add(struct queue *q, struct berth_pod *pod, struct profile *profile, 
     qp->pod = pod_info_ref(pod);
     qp->profile = profile;
     qp->timestamp = now;
+    qp->cohort = &q->cohorts.loose;
+    qp->cohort->members++;
     map_put(&q->by_key, pod_info_key(pod), qp);
     queue_place(q, qp, QUEUE_AT_ONCE, &pod_added, now);
     /* What a gate holds reserves nothing. */
@@ -239,10 +262,12 @@ void queue_update(struct queue *q, struct berth_pod *pod, struct object *before,
     replace_pod(q, qp, pod);
     if (qp->place == QUEUE_ACTIVE)
         heap_fix(&q->active, &qp->node);
-    else if (qp->place == QUEUE_BACKOFF)
+    else if (qp->place == QUEUE_BACKOFF && !qp->parked)
         heap_fix(&q->backoff, &qp->node);
     else if (qp->place == QUEUE_ERROR_BACKOFF)
         heap_fix(&q->error_backoff, &qp->node);
+    if (qp->place == QUEUE_BACKOFF)
+        cohort_fix(q, qp);
 
     struct cluster_event event = {
         .resource = BERTH_RESOURCE_UNSCHEDULED_POD, .before = before, .after = pod->object};
@@ -276,7 +301,7 @@ void queue_delete(struct queue *q, struct str key)
     if (q->metrics)
         queue_count_rejectors(q, qp, -1);
     leave_place(q, qp);
-    free_queued(qp);
+    free_queued(q, qp);
 }
 
 /* --- attempts --------------------------------------------------------------------------------- */
@@ -288,6 +313,7 @@ static struct berth_queued_pod *take_out(struct queue *q, struct berth_queued_po
     move_to(q, qp, QUEUE_IN_FLIGHT, now);
     if (q->metrics)
         queue_count_rejectors(q, qp, -1);
+    qp->urgent = false;
     qp->attempts++;
     q->cycles++;
     return qp;
@@ -295,15 +321,19 @@ static struct berth_queued_pod *take_out(struct queue *q, struct berth_queued_po
 
 struct berth_queued_pod *queue_pop(struct queue *q, int64_t now)
 {
-    struct heap_node *node = heap_peek(&q->active);
+    struct heap_node *node;
+    struct berth_queued_pod *qp;
+    while ((node = heap_peek(&q->active))) {
+        qp = of_node(node);
+        if (!cohort_holds(q, qp))
+            return take_out(q, qp, now);
+        cohort_park(q, qp, now);
+    }
     /* Rather than idle, try a pod before its backoff has ended. Errors keep theirs. */
-    bool early = !node;
-    if (early)
-        node = heap_peek(&q->backoff);
-    if (!node)
+    qp = cohort_next(q);
+    if (!qp)
         return NULL;
-    struct berth_queued_pod *qp = of_node(node);
-    if (early)
+    if (!qp->parked)
         qp->moved_by = labelled(EVENT_POP_FROM_BACKOFF);
     return take_out(q, qp, now);
 }
@@ -317,6 +347,7 @@ struct berth_queued_pod *queue_pop_pod(struct queue *q, struct str key, int64_t 
 
 void queue_begin_binding(struct queue *q, struct berth_queued_pod *qp)
 {
+    cohort_succeeded(q, qp->cohort);
     if (qp->place == QUEUE_IN_FLIGHT)
         move_to(q, qp, QUEUE_BINDING, 0);
 }
@@ -326,7 +357,7 @@ void queue_done(struct queue *q, struct berth_queued_pod *qp)
     leave_place(q, qp);
     if (!qp->deleted)
         map_del(&q->by_key, pod_info_key(qp->pod));
-    free_queued(qp);
+    free_queued(q, qp);
 }
 
 void queue_requeue(struct queue *q, struct berth_queued_pod *qp, int64_t now)
@@ -368,6 +399,7 @@ void queue_activate(struct queue *q, struct str key, int64_t now)
     case QUEUE_ERROR_BACKOFF:
         /* It passed its gates when it went there. */
         qp->moved_by = labelled(EVENT_FORCE_ACTIVATE);
+        qp->urgent = true;
         move_to(q, qp, QUEUE_ACTIVE, now);
         if (queue_says(q, 5))
             queue_say_moved(q, qp, &qp->moved_by, false, true);
@@ -453,6 +485,7 @@ void queue_flush(struct queue *q, int64_t now)
 {
     flush_backoff(q, &q->backoff, now);
     flush_backoff(q, &q->error_backoff, now);
+    cohorts_flush(q, now);
     if (now >= q->next_unschedulable_flush) {
         flush_unschedulable(q, now);
         q->next_unschedulable_flush = now + UNSCHEDULABLE_FLUSH;
@@ -468,5 +501,5 @@ int64_t queue_next_flush(const struct queue *q)
         if (node)
             at = MIN(at, of_node(node)->backoff_until + BACKOFF_WINDOW);
     }
-    return at;
+    return MIN(at, cohorts_next_flush(q));
 }

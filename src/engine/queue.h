@@ -6,7 +6,8 @@
  *
  *              activeQ            ready to be tried, in the order of the QueueSort plugin
  *              backoffQ           tried in vain a moment ago; waits out its backoff (two heaps, by
- *                                 expiry: rejected pods, and pods that met an error)
+ *                                 expiry: rejected pods, and pods that met an error), or for the
+ *                                 API server, which is told of others like it (cohort.h)
  *              unschedulablePods  waits for an event that a plugin which rejected it cares for;
  *                                 gated pods (PreEnqueue said no) wait here as well
  *              in flight          popped and being scheduled, or waiting in Permit
@@ -22,6 +23,7 @@
 
 #include "base/heap.h"
 #include "base/map.h"
+#include "engine/cohort.h"
 #include "engine/event.h"
 #include "engine/framework.h"
 #include "engine/nominator.h"
@@ -45,8 +47,12 @@ struct berth_queued_pod {
     struct profile *profile;   /* while it is out, the one that its cycle keeps */
     struct profile *successor; /* what has taken that one's place meanwhile; NULL: nothing */
     enum queue_place place;
-    struct heap_node node;                                    /* in activeQ or backoffQ */
-    size_t unschedulable_at;                                  /* index among unschedulablePods */
+    struct heap_node node;        /* in activeQ or backoffQ */
+    struct cohort *cohort;        /* of those that were turned down alike; never NULL */
+    struct heap_node cohort_node; /* in one of its heaps, while in backoffQ */
+    uint64_t shape;               /* 0: not looked at yet */
+    int64_t shape_generation;     /* of the pod, when it was */
+    size_t unschedulable_at;      /* index among unschedulablePods */
     struct berth_queued_pod *next_in_flight, *prev_in_flight; /* in order of popping */
     uint64_t events_from; /* in flight: number of the first event that came after it */
 
@@ -59,6 +65,8 @@ struct berth_queued_pod {
     bool deleted;         /* gone from the API while in flight or binding */
     bool was_flushed;     /* the longest stay, and no event, brought it back */
     bool leaving;         /* its profile is no more: it does not come back from where it is */
+    bool parked;          /* its backoff is over; it is in backoffQ to wait for the API server */
+    bool urgent;          /* brought to activeQ without regard to its backoff: nothing holds it */
 
     const struct berth_handle *gate; /* the plugin whose PreEnqueue holds it; NULL: none */
     bool counted_gated;              /* in queue.n_gated */
@@ -85,6 +93,7 @@ struct queue_options {
 struct queue {
     struct queue_options options;
     struct heap active, backoff, error_backoff;
+    struct cohorts cohorts; /* of all pods */
     VEC(struct berth_queued_pod *) unschedulable;
     size_t n_gated;    /* of these */
     struct map by_key; /* UID to queued pod, wherever it is */
@@ -146,6 +155,13 @@ void queue_begin_binding(struct queue *q, struct berth_queued_pod *qp);
 /* It is bound: the queue forgets it. */
 void queue_done(struct queue *q, struct berth_queued_pod *qp);
 /*
+ * Before it goes back: it was turned down, with `rejectors` and `pending` set, and the write
+ * `report` tells of it; 0: others like it need not wait for that (cohort.h).
+ */
+void queue_turned_down(struct queue *q, struct berth_queued_pod *qp, uint64_t report, int64_t now);
+/* The write has ended, one way or the other. False: it is no report that anybody waits for. */
+bool queue_report_done(struct queue *q, uint64_t report, int64_t now);
+/*
  * It found no node: back it goes, with `rejectors` and `pending` set. No rejector means that
  * something broke, so it is tried again after a backoff whatever happens.
  */
@@ -190,7 +206,13 @@ void queue_say_unwanted(const struct queue *q, const struct cluster_event *event
 void queue_say_worth(const struct queue *q, const struct berth_queued_pod *qp,
                      const struct cluster_event *event, enum queue_strategy strategy);
 
-/* --- for the files of the queue (queue*.c) and eviction.c ------------------------------------- */
+/* --- for the files of the queue (queue*.c, cohort.c) and eviction.c --------------------------- */
+
+/* The orders of activeQ and backoffQ. */
+bool queue_active_less(const struct queue *q, const struct berth_queued_pod *a,
+                       const struct berth_queued_pod *b);
+bool queue_backoff_less(const struct queue *q, const struct berth_queued_pod *a,
+                        const struct berth_queued_pod *b);
 
 /* The attempt came to no verdict, or there was none: no plugin is known to have been against it. */
 static inline bool queue_broke(const struct berth_queued_pod *qp)

@@ -149,8 +149,10 @@ struct queue_followed queue_follow_profiles(struct queue *q, queue_successor_fn 
 {
     struct following f = {.q = q, .fn = fn, .ctx = ctx, .now = now};
     struct heap *heaps[] = {&q->active, &q->backoff, &q->error_backoff};
+    cohorts_unpark_all(q);
     for (size_t i = 0; i < ARRAY_LEN(heaps); i++)
         heap_reorder(heaps[i]);
+    cohorts_reorder(q);
     follow_others(&f);
     /* Backwards: a pod that leaves is replaced by the last one, which has been looked at. */
     for (size_t i = q->unschedulable.n; i-- > 0;)

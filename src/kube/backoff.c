@@ -53,8 +53,22 @@ int64_t ratelimit_wait(const struct ratelimit *rl, int64_t now)
 
 int64_t ratelimit_take(struct ratelimit *rl, int64_t now)
 {
+    int64_t wait = ratelimit_peek(rl, now);
+
+    if (rl->interval)
+        rl->at = MAX(rl->at, now - rl->credit) + rl->interval;
+    return wait;
+}
+
+void ratelimit_spend(struct ratelimit *rl, int64_t now)
+{
+    if (rl->interval)
+        rl->at = MIN(MAX(rl->at, now - rl->credit) + rl->interval, MAX(rl->at, now));
+}
+
+int64_t ratelimit_peek(const struct ratelimit *rl, int64_t now)
+{
     if (rl->interval == 0)
         return 0;
-    rl->at = MAX(rl->at, now - rl->credit) + rl->interval;
-    return MAX(rl->at - now, 0);
+    return MAX(MAX(rl->at, now - rl->credit) + rl->interval - now, 0);
 }

@@ -48,5 +48,9 @@ void ratelimit_init(struct ratelimit *rl, double qps, int64_t burst, int64_t now
 int64_t ratelimit_wait(const struct ratelimit *rl, int64_t now);
 /* Takes one token and tells how many ns to wait before using it. */
 int64_t ratelimit_take(struct ratelimit *rl, int64_t now);
+/* Takes one token where there is one; who calls it does not wait. */
+void ratelimit_spend(struct ratelimit *rl, int64_t now);
+/* How many ns a token taken now would have to wait. */
+int64_t ratelimit_peek(const struct ratelimit *rl, int64_t now);
 
 #endif

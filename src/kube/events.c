@@ -25,7 +25,7 @@ struct record {
     int32_t tries;
     int64_t touched; /* last occurrence, on the loop's clock */
 
-    bool cached, queued;
+    bool cached, queued, warning;
     bool dirty;                   /* changed while it was under way: to be written again */
     bool create;                  /* the next write makes it: it never was there, or is no more */
     struct record *older, *newer; /* cache, in order of first occurrence */
@@ -36,6 +36,12 @@ struct record {
     char text[];
 };
 
+/* What waits to be written: warnings, or all else. */
+struct lane {
+    struct record *first, **end;
+    size_t n, max;
+};
+
 struct event_recorder {
     struct rest_client *client;
     struct loop *loop;
@@ -43,9 +49,11 @@ struct event_recorder {
     char hostname[256];
     struct map cache;
     struct record *oldest, *newest;
-    struct record *queue, **queue_end;
+    struct lane lanes[2]; /* index: is it a warning? */
+    struct ratelimit warnings;
     struct record *busy;
     struct loop_timer finish, refresh;
+    struct loop_timer pump; /* when the next warning may go */
     struct rand rand;
     struct event_recorder_stats stats;
 };
@@ -144,6 +152,7 @@ static struct record *record_new(struct event_recorder *rec, const struct event_
     r->note = (struct str){r->text + name, text->n - name};
     r->event_time = time_wall();
     r->create = true;
+    r->warning = str_is(info->type, "Warning");
     text->n = key;
     return r;
 }
@@ -163,14 +172,17 @@ static bool enqueue(struct event_recorder *rec, struct record *r)
         r->dirty = true;
         return true;
     }
+    struct lane *lane = &rec->lanes[r->warning];
+
     if (r->queued)
         return true;
-    if (rec->stats.queued >= rec->options.max_queue)
+    if (lane->n >= lane->max)
         return false;
     r->queued = true;
     r->next = NULL;
-    *rec->queue_end = r;
-    rec->queue_end = &r->next;
+    *lane->end = r;
+    lane->end = &r->next;
+    lane->n++;
     rec->stats.queued++;
     pump(rec);
     return true;
@@ -305,21 +317,44 @@ static void on_timer(struct loop_timer *timer)
     submit(CONTAINER_OF(timer, struct record, timer));
 }
 
+static void send_first(struct event_recorder *rec, struct lane *lane)
+{
+    struct record *r = lane->first;
+
+    lane->first = r->next;
+    if (!lane->first)
+        lane->end = &lane->first;
+    lane->n--;
+    rec->stats.queued--;
+    r->queued = false;
+    busy_add(rec, r);
+    loop_timer_init(&r->timer, rec->loop, on_timer);
+    submit(r);
+}
+
 /* Those that wait for their next try do not count as under way: one bad event stops no other. */
 static void pump(struct event_recorder *rec)
 {
-    while (rec->queue && rec->stats.in_flight < rec->options.max_in_flight) {
-        struct record *r = rec->queue;
+    struct lane *normal = &rec->lanes[false], *warnings = &rec->lanes[true];
+    int64_t now = loop_now(rec->loop);
 
-        rec->queue = r->next;
-        if (!rec->queue)
-            rec->queue_end = &rec->queue;
-        rec->stats.queued--;
-        r->queued = false;
-        busy_add(rec, r);
-        loop_timer_init(&r->timer, rec->loop, on_timer);
-        submit(r);
+    while (normal->first && rec->stats.in_flight < rec->options.max_in_flight)
+        send_first(rec, normal);
+    while (warnings->first && rec->stats.in_flight < rec->options.max_in_flight) {
+        int64_t wait = ratelimit_peek(&rec->warnings, now);
+
+        if (wait > 0) {
+            loop_timer_set(&rec->pump, wait);
+            break;
+        }
+        (void)ratelimit_take(&rec->warnings, now);
+        send_first(rec, warnings);
     }
+}
+
+static void on_pump(struct loop_timer *timer)
+{
+    pump(CONTAINER_OF(timer, struct event_recorder, pump));
 }
 
 /* --- series ----------------------------------------------------------------------------------- */
@@ -337,6 +372,13 @@ static void again(struct event_recorder *rec, struct record *r)
         rec->stats.dropped++;
 }
 
+static bool is_full(const struct event_recorder *rec, const struct event_info *info)
+{
+    const struct lane *lane = &rec->lanes[str_is(info->type, "Warning")];
+
+    return lane->n >= lane->max;
+}
+
 void event_emit(struct event_recorder *rec, const struct event_info *info)
 {
     struct buf key = BUF_INIT;
@@ -347,7 +389,7 @@ void event_emit(struct event_recorder *rec, const struct event_info *info)
     r = map_get(&rec->cache, buf_str(&key));
     if (r) {
         again(rec, r);
-    } else if (rec->stats.queued >= rec->options.max_queue) {
+    } else if (is_full(rec, info)) {
         rec->stats.dropped++;
     } else {
         r = record_new(rec, info, &key);
@@ -392,6 +434,9 @@ static void on_refresh(struct loop_timer *timer)
 static void set_defaults(struct event_recorder_options *o)
 {
     o->max_queue = o->max_queue ? o->max_queue : 10000;
+    o->max_warnings = o->max_warnings ? o->max_warnings : MIN(o->max_queue, (size_t)1000);
+    o->warning_qps = o->warning_qps != 0 ? o->warning_qps : 50;
+    o->warning_burst = o->warning_burst ? o->warning_burst : 100;
     o->max_cache = o->max_cache ? o->max_cache : 20000;
     o->max_in_flight = o->max_in_flight ? o->max_in_flight : 16;
     o->max_tries = o->max_tries ? o->max_tries : 12;
@@ -414,7 +459,13 @@ struct event_recorder *event_recorder_new(struct rest_client *client,
         snprintf(rec->hostname, sizeof(rec->hostname), "%s", rec->options.hostname);
     else if (gethostname(rec->hostname, sizeof(rec->hostname) - 1) < 0)
         rec->hostname[0] = '\0';
-    rec->queue_end = &rec->queue;
+    for (int i = 0; i < 2; i++)
+        rec->lanes[i].end = &rec->lanes[i].first;
+    rec->lanes[false].max = rec->options.max_queue;
+    rec->lanes[true].max = rec->options.max_warnings;
+    ratelimit_init(&rec->warnings, rec->options.warning_qps, rec->options.warning_burst,
+                   loop_now(rec->loop));
+    loop_timer_init(&rec->pump, rec->loop, on_pump);
     rand_seed(&rec->rand, rand_entropy());
     loop_timer_init(&rec->finish, rec->loop, on_finish);
     loop_timer_init(&rec->refresh, rec->loop, on_refresh);
@@ -429,11 +480,13 @@ struct event_recorder *event_recorder_free(struct event_recorder *rec)
         return NULL;
     loop_timer_stop(&rec->finish);
     loop_timer_stop(&rec->refresh);
-    for (struct record *r = rec->queue, *next; r; r = next) {
-        next = r->next;
-        r->queued = false;
-        settle(r);
-    }
+    loop_timer_stop(&rec->pump);
+    for (int i = 0; i < 2; i++)
+        for (struct record *r = rec->lanes[i].first, *next; r; r = next) {
+            next = r->next;
+            r->queued = false;
+            settle(r);
+        }
     while (rec->busy) {
         struct record *r = rec->busy;
 

@@ -136,14 +136,33 @@ static void add_order(struct buf *out, const struct pod *pod, struct str added)
     buf_add_char(out, ']');
 }
 
+static bool changes_condition(const struct pod_status_change *change)
+{
+    const struct pod_condition *new = change->condition;
+
+    return new && condition_changes(find_condition(change->pod, new->type), new);
+}
+
+static bool changes_nomination(const struct pod_status_change *change)
+{
+    const struct str *node = change->nominated_node_name;
+
+    return node && !str_eq(*node, change->pod->status.nominated_node_name);
+}
+
+bool pod_status_changes(const struct pod_status_change *change)
+{
+    return changes_condition(change) || changes_nomination(change);
+}
+
 bool pod_status_patch(const struct pod_status_change *change, struct timestamp now, struct buf *out)
 {
     const struct pod *pod = change->pod;
     const struct pod_condition *new = change->condition;
     const struct pod_condition *old = new ? find_condition(pod, new->type) : NULL;
     const struct str *node = change->nominated_node_name;
-    bool condition = new && condition_changes(old, new);
-    bool nominated = node && !str_eq(*node, pod->status.nominated_node_name);
+    bool condition = changes_condition(change);
+    bool nominated = changes_nomination(change);
 
     if (!condition && !nominated)
         return false;

@@ -29,6 +29,9 @@ struct pod_status_change {
     const struct str *nominated_node_name; /* NULL: leave it; empty: clear it */
 };
 
+/* False: the pod as last known is as the change wants it. */
+bool pod_status_changes(const struct pod_status_change *change);
+
 /*
  * Appends the strategic merge patch, in the form that upstream's diff gives it. False where
  * nothing changes. now: for last_transition_time.

@@ -119,6 +119,11 @@ uint64_t rest_client_max_list(const struct rest_client *client)
     return client->options.max_list;
 }
 
+int64_t rest_client_next_call(const struct rest_client *client)
+{
+    return ratelimit_peek(&client->limit, loop_now(client->loop));
+}
+
 int64_t rest_client_retry_unit(const struct rest_client *client)
 {
     return client->options.retry_unit;

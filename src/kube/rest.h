@@ -69,6 +69,8 @@ void rest_client_resume_writes(struct rest_client *client);
 struct loop *rest_client_loop(const struct rest_client *client);
 /* The largest answer to a list that is read, in bytes: a longer one fails with -EMSGSIZE. */
 uint64_t rest_client_max_list(const struct rest_client *client);
+/* How many ns a request sent now would wait for the configured QPS. */
+int64_t rest_client_next_call(const struct rest_client *client);
 /* One second, as options have it: what else waits for the server does so in this unit. */
 int64_t rest_client_retry_unit(const struct rest_client *client);
 

@@ -11,6 +11,7 @@ static void on_event(void *ctx, enum watch_event_type type, struct object *old,
 {
     struct world *w = ctx;
     struct letter letter = {.kind = LETTER_OBJECT, .before = old ? object_ref(old) : NULL};
+    write_queue_saw(w->writes, object, type == WATCH_DELETED);
     if (type == WATCH_DELETED) {
         if (!letter.before)
             letter.before = object_ref(object);
@@ -90,7 +91,11 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
         return r;
     rest_client_guard_writes(w->client, world_may_write, w);
     rest_client_guard_writes(w->event_client, world_may_tell, w);
-    w->recorder = event_recorder_new(w->event_client, NULL);
+    /* Where all requests have a limit, statuses and warnings need none of their own. */
+    double qps = o->kube->qps != 0 ? -1 : 0;
+    w->writes = write_queue_new(w->client, &(struct write_queue_options){.status_qps = qps});
+    w->recorder =
+        event_recorder_new(w->event_client, &(struct event_recorder_options){.warning_qps = qps});
     w->informers = make_informers(w);
     return 0;
 }
@@ -151,6 +156,7 @@ struct world *world_free(struct world *w)
         rest_cancel(w->open->deletion);
         world_errand_free(w->open);
     }
+    write_queue_free(w->writes);
     world_free_setups(w);
     informers_free(w->informers);
     event_recorder_free(w->recorder);

@@ -24,6 +24,7 @@
 #include "kube/pod_writes.h"
 #include "kube/world.h"
 #include "kube/write_metrics.h"
+#include "kube/write_queue.h"
 
 /* Somebody wants to know why; goes to the engine's thread and comes back with the answer. */
 struct question {
@@ -76,7 +77,8 @@ struct world_setup {
 struct errand {
     struct errand *next;
     struct world *world;
-    struct write write; /* its texts are in text; the pod's reference is owned */
+    struct write write;         /* its texts are in text; the pod's reference is owned */
+    struct queued_write queued; /* in world.writes; not of an event */
     struct pod_binding *binding;
     struct pod_status_write *status_write;
     struct rest_call *deletion; /* of a victim whose condition has been written */
@@ -116,6 +118,7 @@ struct world {
     struct world_setup *waiting;               /* for objects; NULL: none. Not among setups yet */
     struct lease_elector *elector;             /* NULL: no election */
     struct lease_candidature *candidature;     /* NULL: the election is not coordinated */
+    struct write_queue *writes;                /* all but events */
     struct errand *open;                       /* writes under way */
     struct letter *letters_out, **letters_end; /* of this round, not posted yet */
     struct loop_task post_letters;

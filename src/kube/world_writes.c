@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop's thread carries out what the engine wants written. */
+/* The loop's thread carries out what the engine wants written, in the order of write_queue.h. */
 #include "base/log.h"
 #include "kube/world_internal.h"
 
@@ -65,6 +65,13 @@ static void count(const struct errand *e, const struct rest_result *result)
                            time_mono() - e->began);
 }
 
+/* It was sent and has ended. */
+static void end_errand(struct errand *e)
+{
+    write_queue_done(e->world->writes, &e->queued);
+    world_errand_free(e);
+}
+
 /* Tells the engine what came of it, and is done. */
 static void tell_outcome(struct errand *e, const struct rest_result *result)
 {
@@ -80,7 +87,7 @@ static void tell_outcome(struct errand *e, const struct rest_result *result)
     if (refused)
         letter.message = xstrdup(result->err.msg);
     world_post_letter(e->world, &letter);
-    world_errand_free(e);
+    end_errand(e);
 }
 
 static void binding_done(void *ctx, const struct rest_result *result)
@@ -89,10 +96,22 @@ static void binding_done(void *ctx, const struct rest_result *result)
     tell_outcome(ctx, result);
 }
 
+/* What the server has now is what the next status of this pod is compared with. */
+static void know(const struct errand *e, const struct rest_result *result)
+{
+    struct object *pod;
+
+    if (result->code == 0 && result->body.n && rest_result_object(result, &pod, NULL) == 0) {
+        write_queue_know(e->world->writes, pod);
+        object_unref(pod);
+    }
+}
+
 static void status_done(void *ctx, const struct rest_result *result)
 {
     struct errand *e = ctx;
     count(e, result);
+    know(e, result);
     if (result->code && result->status != 404) {
         struct buf name = BUF_INIT;
         log_error("Error updating pod", KV_STR("pod", name_of(e->write.pod, &name)),
@@ -102,7 +121,7 @@ static void status_done(void *ctx, const struct rest_result *result)
     if (e->write.id)
         tell_outcome(e, result);
     else
-        world_errand_free(e);
+        end_errand(e);
 }
 
 /* Who asks for the deletion of a pod that is another's by now finds it gone. */
@@ -134,26 +153,43 @@ static void group_status_done(void *ctx, const struct rest_result *result)
                   KV_STR("podGroup", name_of(e->write.pod, &name)), KV_ERR(&result->err));
         buf_release(&name);
     }
-    world_errand_free(e);
+    end_errand(e);
 }
 
 /* --- carrying them out ------------------------------------------------------------------------ */
 
-static void write_status(struct world *w, struct errand *e)
+/* The pod as far as is known: never older than what the engine has seen. */
+static struct object *newest(const struct errand *e)
 {
-    const struct pod *pod = object_pod(e->write.pod);
-    struct pod_condition condition = {
+    const struct object_meta *meta = object_meta(e->write.pod);
+    struct object *seen =
+        reflector_get(informers_get(e->world->informers, KIND_POD), meta->namespace, meta->name);
+    bool same = seen && str_eq(object_meta(seen)->uid, meta->uid);
+    return write_queue_newest(e->world->writes, same ? seen : e->write.pod);
+}
+
+/* What the errand changes of the pod as it is now; condition is where to put that. */
+static struct pod_status_change change_of(const struct errand *e, struct pod_condition *condition)
+{
+    const struct pod *pod = object_pod(newest(e));
+    *condition = (struct pod_condition){
         .type = STR(POD_SCHEDULED),
         .observed_generation = pod->metadata.generation,
         .status = STR("False"),
         .reason = e->write.reason,
         .message = e->write.message,
     };
-    struct pod_status_change change = {
+    return (struct pod_status_change){
         .pod = pod,
-        .condition = e->write.sets_condition ? &condition : NULL,
+        .condition = e->write.sets_condition ? condition : NULL,
         .nominated_node_name = e->write.sets_nomination ? &e->write.node_name : NULL,
     };
+}
+
+static void write_status(struct world *w, struct errand *e)
+{
+    struct pod_condition condition;
+    struct pod_status_change change = change_of(e, &condition);
     e->status_write = pod_status_write(w->client, &change, status_done, e);
 }
 
@@ -211,13 +247,18 @@ static void write_event(struct world *w, struct errand *e)
     event_emit(w->recorder, &info);
 }
 
-static void run_errand(struct world *w, struct errand *e)
+/* --- the queue -------------------------------------------------------------------------------- */
+
+static struct errand *errand_of(const struct queued_write *queued)
 {
-    if (e->write.kind == WRITE_EVENT) {
-        write_event(w, e);
-        world_errand_free(e);
-        return;
-    }
+    return CONTAINER_OF(queued, struct errand, queued);
+}
+
+static void start(struct queued_write *queued)
+{
+    struct errand *e = errand_of(queued);
+    struct world *w = e->world;
+    write_metrics_pending(&w->write_metrics, e->write.kind, -1);
     e->next_open = w->open;
     e->prev_open = &w->open;
     if (w->open)
@@ -235,6 +276,112 @@ static void run_errand(struct world *w, struct errand *e)
         write_status(w, e);
 }
 
+/* Whoever waits for it hears that it is over; only a binding that is not sent has failed. */
+static void drop(struct queued_write *queued)
+{
+    struct errand *e = errand_of(queued);
+    struct world *w = e->world;
+    bool binds = e->write.kind == WRITE_BINDING;
+    write_metrics_pending(&w->write_metrics, e->write.kind, -1);
+    if (e->write.id && w->ending < ENDING_RELEASES) {
+        struct letter letter = {.kind = LETTER_WRITE_DONE,
+                                .id = e->write.id,
+                                .of_binding = binds,
+                                .status = binds ? 409 : 200,
+                                .message = binds ? xstrdup("the pod is being evicted") : NULL};
+        world_post_letter(w, &letter);
+    }
+    world_errand_free(e);
+}
+
+/* A leader that is no more writes nothing; one that ends leaves statuses to the next. */
+static bool is_over(const struct queued_write *queued)
+{
+    enum ending ending = errand_of(queued)->world->ending;
+    return ending >= ENDING_RELEASES ||
+           (ending != ENDING_NOT && queued->class >= WRITE_CLASS_STATUS);
+}
+
+/* Of a pod that has a node nobody wants to know why it has none. */
+static bool is_needless_status(const struct queued_write *queued)
+{
+    struct pod_condition condition;
+    struct pod_status_change change = change_of(errand_of(queued), &condition);
+    return is_over(queued) || !str_empty(change.pod->spec.node_name) ||
+           !pod_status_changes(&change);
+}
+
+/* What the newer status leaves as it is, the older one may have changed. */
+static struct queued_write *merge_status(struct queued_write *newer, struct queued_write *older)
+{
+    const struct write *n = &errand_of(newer)->write, *o = &errand_of(older)->write;
+    struct write both = *n;
+    if (!n->sets_condition && o->sets_condition) {
+        both.sets_condition = true;
+        both.reason = o->reason;
+        both.message = o->message;
+    }
+    if (!n->sets_nomination && o->sets_nomination) {
+        both.sets_nomination = true;
+        both.node_name = o->node_name;
+    }
+    struct errand *e = world_errand_new(errand_of(newer)->world, &both);
+    e->queued = *newer;
+    e->queued.uid = object_meta(e->write.pod)->uid;
+    e->queued.class = MIN(newer->class, older->class);
+    errand_of(newer)->write.id = 0; /* the new one answers */
+    drop(newer);
+    drop(older);
+    return &e->queued;
+}
+
+static struct queued_write *keep_newer(struct queued_write *newer, struct queued_write *older)
+{
+    (void)newer;
+    drop(older);
+    return NULL;
+}
+
+static const struct write_type write_types[] = {
+    [WRITE_POD_STATUS] = {1, is_needless_status, start, drop, merge_status},
+    [WRITE_POD_GROUP_STATUS] = {1, is_over, start, drop, keep_newer},
+    [WRITE_BINDING] = {2, is_over, start, drop, keep_newer},
+    [WRITE_EVICTION] = {3, is_over, start, drop, keep_newer},
+};
+
+/* People know already that the pod has no node, and the sort of reason. */
+static bool is_refresh(const struct errand *e)
+{
+    const struct pod_status *status = &object_pod(newest(e))->status;
+    for (size_t i = 0; i < status->conditions.n; i++)
+        if (str_is(status->conditions.v[i].type, POD_SCHEDULED))
+            return str_is(status->conditions.v[i].status, "False") &&
+                   str_eq(status->conditions.v[i].reason, e->write.reason);
+    return false;
+}
+
+/* A nomination is somebody's room: others decide by it. */
+static enum write_class class_of(const struct errand *e)
+{
+    const struct write *write = &e->write;
+    if (write->kind == WRITE_BINDING)
+        return WRITE_CLASS_BINDING;
+    if (write->kind == WRITE_EVICTION ||
+        (write->kind == WRITE_POD_STATUS &&
+         (!write->sets_condition || (write->sets_nomination && !str_empty(write->node_name)))))
+        return WRITE_CLASS_PROMPT;
+    return write->kind == WRITE_POD_STATUS && is_refresh(e) ? WRITE_CLASS_REFRESH
+                                                            : WRITE_CLASS_STATUS;
+}
+
+static void add_errand(struct errand *e)
+{
+    e->queued = (struct queued_write){.type = &write_types[e->write.kind],
+                                      .class = class_of(e),
+                                      .uid = object_meta(e->write.pod)->uid};
+    write_queue_add(e->world->writes, &e->queued);
+}
+
 void world_run_errands(void *ctx)
 {
     struct errand_batch *batch = ctx;
@@ -243,12 +390,15 @@ void world_run_errands(void *ctx)
     free(batch);
     while (e) {
         struct errand *next = e->next;
-        write_metrics_pending(&w->write_metrics, e->write.kind, -1);
-        /* A leader that is no more writes nothing. */
-        if (w->ending >= ENDING_RELEASES)
+        if (w->ending >= ENDING_RELEASES) {
+            write_metrics_pending(&w->write_metrics, e->write.kind, -1);
             world_errand_free(e);
-        else
-            run_errand(w, e);
+        } else if (e->write.kind == WRITE_EVENT) {
+            write_event(w, e);
+            world_errand_free(e);
+        } else {
+            add_errand(e);
+        }
         e = next;
     }
 }

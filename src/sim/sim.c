@@ -11,6 +11,7 @@ struct sim_write {
     enum write_kind kind;
     uint64_t id;
     struct object *pod;
+    bool sets_node;
     char *node; /* to bind it to, or promised to it */
 };
 
@@ -48,6 +49,7 @@ static void port_submit(void *ctx, const struct write *write)
     w->kind = write->kind;
     w->id = write->id;
     w->pod = object_ref(write->pod);
+    w->sets_node = write->kind == WRITE_BINDING || write->sets_nomination;
     w->node = str_dup(write->node_name);
     vec_push(&sim->writes, w);
 }
@@ -265,7 +267,8 @@ static void answer(struct sim *sim, const struct sim_write *w, int status, const
 static void change_pod(struct sim *sim, const struct sim_write *w, struct object *before)
 {
     bool binds = w->kind == WRITE_BINDING;
-    if (!binds && str_is(object_pod(before)->status.nominated_node_name, w->node)) {
+    if (!binds &&
+        (!w->sets_node || str_is(object_pod(before)->status.nominated_node_name, w->node))) {
         answer(sim, w, 200, "");
         return;
     }

@@ -439,6 +439,22 @@ def a_pod_that_another_scheduler_binds_while_it_is_queued_is_forgotten(c):
 
 
 @test
+def a_nomination_never_meets_the_binding(c):
+    """A plugin that has work at PreBind makes berth nominate the node; the work is done at once."""
+    p = start(c)
+    open(go_file(c), "w").close()
+    add_nodes(c, *[make_node(f"n{i}") for i in range(3)])
+    names = [f"p{i}" for i in range(10)]
+    for name in names:
+        add_pods(c, make_pod(name, labels={"pause": "yes"}))
+    add_pods(c, *[make_pod(f"q{i}", labels={"pause": "yes"}) for i in range(10)])
+    for name in names + [f"q{i}" for i in range(10)]:
+        wait_bound(c, name)
+    equal(count_log(p, " goes on"), 20, "pods that were worked on")
+    equal(re.findall(r".*Error updating pod.*", p.text()), [], "errors")
+
+
+@test
 def a_pod_deleted_right_before_it_is_bound_is_let_go(c):
     add_nodes(c, make_node("n0", cpu="4"))
     p = start(c)

@@ -44,6 +44,8 @@ struct fixture {
     int64_t now;
     int64_t step; /* by which the clock moves when it is looked at; mostly it stands still */
     VEC(struct fixture_write) writes;
+    bool slow_status; /* statuses are answered by the test; else right after the attempt */
+    size_t n_looked;  /* of writes: those that need no answer, or have got it */
     VEC(struct fixture_call) calls;
     VEC(char *) logs;      /* "3 Message key=value", "E Message key=value" */
     VEC(char *) decisions; /* "ns/pod -> node" or "ns/pod: message" */
@@ -92,6 +94,8 @@ void fixture_add(struct fixture *f, struct object *o);
 void fixture_update(struct fixture *f, struct object *before, struct object *after);
 void fixture_delete(struct fixture *f, struct object *o);
 
+/* Answers the statuses for whose end the engine waits. */
+void fixture_answer_statuses(struct fixture *f);
 /* Tries pods until none is ready. */
 void fixture_schedule(struct fixture *f);
 /* Moves the clock and ticks. */

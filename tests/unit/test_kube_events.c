@@ -38,7 +38,7 @@ static void start(struct event_recorder_options options)
     recorder = event_recorder_new(k.client, &options);
 }
 
-static void emit(const char *pod, const char *note)
+static void emit_as(const char *type, const char *pod, const char *note)
 {
     struct object_reference node = {.kind = STR_INIT("Node"), .name = STR_INIT("n1")};
     struct event_info info = {
@@ -48,7 +48,7 @@ static void emit(const char *pod, const char *note)
                       .uid = str_of(pod),
                       .api_version = STR_INIT("v1")},
         .related = &node,
-        .type = STR_INIT("Normal"),
+        .type = str_of(type),
         .reason = STR_INIT("Scheduled"),
         .action = STR_INIT("Binding"),
         .note = str_of(note),
@@ -56,6 +56,11 @@ static void emit(const char *pod, const char *note)
     };
 
     event_emit(recorder, &info);
+}
+
+static void emit(const char *pod, const char *note)
+{
+    emit_as("Normal", pod, note);
 }
 
 static size_t wanted;
@@ -284,6 +289,33 @@ static void test_overflow_is_dropped_and_counted(void **state)
     assert_int_equal(stats.cached, 4);
 }
 
+static void test_warnings_keep_to_their_limit_and_hold_up_nobody(void **state)
+{
+    char name[32];
+
+    (void)state;
+    fake_api_answer(k.api,
+                    &(struct fake_answer){.path = EVENTS, .manner = FAKE_HANG, .forever = true});
+    start((struct event_recorder_options){
+        .warning_qps = 0.01, .warning_burst = 3, .max_in_flight = 100, .max_warnings = 10});
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof(name), "w%d", i);
+        emit_as("Warning", name, "x");
+    }
+    event_recorder_get_stats(recorder, &stats);
+    assert_int_equal(stats.in_flight, 3);
+    assert_int_equal(stats.queued, 10);
+    assert_int_equal(stats.dropped, 7);
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof(name), "p%d", i);
+        emit(name, "x");
+    }
+    event_recorder_get_stats(recorder, &stats);
+    assert_int_equal(stats.in_flight, 23);
+    assert_int_equal(stats.queued, 10);
+    assert_int_equal(stats.dropped, 7);
+}
+
 static void test_cluster_objects_go_to_default(void **state)
 {
     struct event_info info = {.regarding = {.kind = STR_INIT("Node"), .name = STR_INIT("n")},
@@ -313,6 +345,7 @@ int main(void)
         TEST(test_lost_connections_are_retried_and_refusals_are_not),
         TEST(test_giving_up),
         TEST(test_overflow_is_dropped_and_counted),
+        TEST(test_warnings_keep_to_their_limit_and_hold_up_nobody),
         TEST(test_cluster_objects_go_to_default),
     };
 

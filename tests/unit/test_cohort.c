@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pods that were turned down alike: how often they are tried, and that none is forgotten. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "base/rand.h"
+#include "base/time.h"
+#include "engine/cohort.h"
+#include "engine_fixture.h"
+#include "prop.h"
+
+#define N 50
+
+static const char *numbered(const char *what, int i)
+{
+    static char names[4][32];
+    static int at;
+    at = (at + 1) % 4;
+    snprintf(names[at], sizeof(names[at]), "%s-%d", what, i);
+    return names[at];
+}
+
+/* N pods that fit nowhere, each tried once; statuses are not answered from now on. */
+static void begin(struct fixture *f)
+{
+    fixture_init(f, NULL, NULL);
+    f->now = 100 * NSEC_PER_SEC;
+    fixture_add(f, fixture_node("n", "4", "8Gi"));
+    for (int i = 0; i < N; i++)
+        fixture_add(f, fixture_pod(numbered("large", i), "3900m", "16Gi"));
+    fixture_schedule(f);
+    f->slow_status = true;
+}
+
+/* Attempts that have ended. */
+static size_t attempts(const struct fixture *f)
+{
+    return f->decisions.n;
+}
+
+/* A pod goes: an event after which all who lack room are tried again. */
+static void somebody_leaves(struct fixture *f, const char *name)
+{
+    fixture_add(f, fixture_pod_on(name, "100m", "64Mi", "n"));
+    fixture_schedule(f);
+    fixture_delete(f, fixture_pod_on(name, "100m", "64Mi", "n"));
+    fixture_schedule(f);
+}
+
+static void one_of_many_is_tried_for_each_event(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    assert_int_equal(attempts(&f), N);
+    f.slow_status = false;
+    for (int i = 0; i < 5; i++) {
+        somebody_leaves(&f, "x");
+        assert_int_equal(attempts(&f), N + i + 1);
+    }
+    fixture_release(&f);
+}
+
+static void none_is_tried_until_the_server_has_been_told(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    somebody_leaves(&f, "x");
+    assert_int_equal(attempts(&f), N + 1);
+    for (int i = 0; i < 10; i++)
+        somebody_leaves(&f, "x");
+    assert_int_equal(attempts(&f), N + 1);
+    /* It took 20 ms: for as long again the server is left alone. */
+    fixture_pass(&f, 20 * NSEC_PER_MSEC);
+    fixture_answer_statuses(&f);
+    fixture_schedule(&f);
+    assert_int_equal(attempts(&f), N + 1);
+    fixture_pass(&f, 21 * NSEC_PER_MSEC);
+    fixture_schedule(&f);
+    assert_int_equal(attempts(&f), N + 2);
+    fixture_release(&f);
+}
+
+/* Thirty seconds in which nothing is ever answered, with ten events in each. */
+static void slow_writes_slow_retries_down(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    for (int i = 0; i < 300; i++) {
+        somebody_leaves(&f, "x");
+        fixture_pass(&f, 100 * NSEC_PER_MSEC);
+        fixture_schedule(&f);
+    }
+    assert_in_range(attempts(&f), N + 50, N + 160);
+    fixture_release(&f);
+}
+
+/* The same with answers at once: everybody is tried when his backoff has ended, if not before. */
+static void backoff_still_ends(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    f.slow_status = false;
+    for (int i = 0; i < 300; i++) {
+        somebody_leaves(&f, "x");
+        fixture_pass(&f, 100 * NSEC_PER_MSEC);
+        fixture_schedule(&f);
+    }
+    for (int i = 0; i < N; i++) {
+        size_t n = 0;
+        for (size_t k = 0; k < f.writes.n; k++)
+            n += f.writes.v[k].kind == WRITE_POD_STATUS &&
+                 str_is(object_meta(f.writes.v[k].pod)->name, numbered("large", i));
+        /* At 0, 1, 3, 7, 15 and 25 s, give or take a window, and now and then before. */
+        assert_in_range(n, 4, 20);
+    }
+    fixture_release(&f);
+}
+
+static void a_pod_of_another_shape_finds_room_while_many_are_held(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    fixture_add(&f, fixture_pod_on("old", "3", "1Gi", "n"));
+    somebody_leaves(&f, "x");
+    size_t before = attempts(&f);
+    somebody_leaves(&f, "x");
+    assert_int_equal(attempts(&f), before); /* they are held */
+    fixture_add(&f, fixture_pod("medium", "2", "1Gi"));
+    fixture_schedule(&f);
+    assert_null(fixture_binding(&f, "medium"));
+    fixture_delete(&f, fixture_pod_on("old", "3", "1Gi", "n"));
+    fixture_schedule(&f);
+    assert_non_null(fixture_binding(&f, "medium"));
+    fixture_release(&f);
+}
+
+static void a_new_pod_is_tried_at_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    somebody_leaves(&f, "x");
+    size_t before = attempts(&f);
+    fixture_add(&f, fixture_pod("large-new", "3900m", "16Gi"));
+    fixture_schedule(&f);
+    assert_int_equal(attempts(&f), before + 1);
+    fixture_release(&f);
+}
+
+static size_t bound(struct fixture *f)
+{
+    size_t n = 0;
+    for (int i = 0; i < N; i++)
+        n += fixture_node_of(f, numbered("large", i)) != NULL;
+    return n;
+}
+
+static void room_for_all_is_used_by_all(void **state)
+{
+    (void)state;
+    for (int slow = 0; slow < 2; slow++) {
+        struct fixture f;
+        begin(&f);
+        f.slow_status = slow;
+        somebody_leaves(&f, "x");
+        fixture_add(&f, fixture_node("big", "400", "1000Gi"));
+        if (slow)
+            fixture_pass(&f, COHORT_PATIENCE);
+        fixture_settle(&f);
+        assert_int_equal(bound(&f), N);
+        fixture_release(&f);
+    }
+}
+
+static void few_reports_are_under_way(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    f.now = 100 * NSEC_PER_SEC;
+    fixture_add(&f, fixture_node("n", "4", "8Gi"));
+    for (int i = 0; i < N; i++) {
+        char memory[32];
+        snprintf(memory, sizeof(memory), "%dGi", 20 + i);
+        fixture_add(&f, fixture_pod(numbered("own", i), "1", memory));
+    }
+    fixture_schedule(&f);
+    f.slow_status = true;
+    size_t before = attempts(&f);
+    fixture_pass(&f, 20 * NSEC_PER_SEC); /* no backoff holds them */
+    somebody_leaves(&f, "x");
+    assert_int_equal(attempts(&f), before + COHORT_MAX_REPORTS);
+    somebody_leaves(&f, "x");
+    assert_int_equal(attempts(&f), before + COHORT_MAX_REPORTS);
+    /* As their reports end, others get their turn. */
+    fixture_answer_statuses(&f);
+    fixture_schedule(&f);
+    assert_int_equal(attempts(&f), before + 2 * COHORT_MAX_REPORTS);
+    fixture_release(&f);
+}
+
+/* Whatever is answered when: in the end there is room, and nobody has been forgotten. */
+static bool nobody_is_forgotten(struct rand *r, size_t size, void *ctx)
+{
+    (void)ctx;
+    struct fixture f;
+    begin(&f);
+    for (size_t i = 0; i < 2 * size; i++) {
+        switch (rand_below(r, 6)) {
+        case 0:
+            fixture_answer_statuses(&f);
+            break;
+        case 1:
+            fixture_pass(&f, (int64_t)rand_below(r, 1500) * NSEC_PER_MSEC);
+            break;
+        case 2:
+            fixture_schedule(&f);
+            break;
+        case 3: {
+            int one = (int)rand_below(r, N);
+            struct object *pod = fixture_pod(numbered("large", one), "3900m", "16Gi");
+            fixture_delete(&f, pod);
+            fixture_add(&f, fixture_pod(numbered("large", one), "3900m", "16Gi"));
+            break;
+        }
+        default:
+            somebody_leaves(&f, "x");
+        }
+    }
+    fixture_add(&f, fixture_node("big", "400", "1000Gi"));
+    f.slow_status = rand_below(r, 2);
+    for (int i = 0; i < 30; i++) {
+        fixture_settle(&f);
+        fixture_pass(&f, NSEC_PER_SEC);
+    }
+    bool all = bound(&f) == N;
+    fixture_release(&f);
+    return all;
+}
+
+static void whatever_is_answered_nobody_is_forgotten(void **state)
+{
+    (void)state;
+    assert_true(prop_run("nobody is forgotten", 60, nobody_is_forgotten, NULL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_of_many_is_tried_for_each_event),
+        cmocka_unit_test(none_is_tried_until_the_server_has_been_told),
+        cmocka_unit_test(slow_writes_slow_retries_down),
+        cmocka_unit_test(backoff_still_ends),
+        cmocka_unit_test(a_pod_of_another_shape_finds_room_while_many_are_held),
+        cmocka_unit_test(a_new_pod_is_tried_at_once),
+        cmocka_unit_test(room_for_all_is_used_by_all),
+        cmocka_unit_test(few_reports_are_under_way),
+        cmocka_unit_test(whatever_is_answered_nobody_is_forgotten),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
