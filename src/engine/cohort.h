@@ -37,10 +37,11 @@
 struct berth_queued_pod;
 struct queue;
 
-#define COHORT_PATIENCE    ((int64_t)200000000)  /* ns */
-#define COHORT_MAX_REPORT  ((int64_t)1000000000) /* ns; a report that takes longer counts no more \
-                                                  */
-#define COHORT_QUICK       ((int64_t)1000000)    /* ns; who is told so soon needs no rest */
+#define COHORT_PATIENCE ((int64_t)200000000) /* ns */
+#define COHORT_MAX_REPORT                                                                      \
+    ((int64_t)1000000000)                     /* ns; a report that takes longer counts no more \
+                                               */
+#define COHORT_QUICK       ((int64_t)1000000) /* ns; who is told so soon needs no rest */
 #define COHORT_MAX_REPORTS 16
 
 struct cohort {
