@@ -37,11 +37,10 @@
 struct berth_queued_pod;
 struct queue;
 
-#define COHORT_PATIENCE ((int64_t)200000000) /* ns */
-#define COHORT_MAX_REPORT                                                                      \
-    ((int64_t)1000000000)                     /* ns; a report that takes longer counts no more \
-                                               */
-#define COHORT_QUICK       ((int64_t)1000000) /* ns; who is told so soon needs no rest */
+/* Durations in ns. */
+#define COHORT_PATIENCE    ((int64_t)200000000)  /* a cohort is held no longer */
+#define COHORT_MAX_REPORT  ((int64_t)1000000000) /* a report is waited for no longer */
+#define COHORT_QUICK       ((int64_t)1000000)    /* a report this quick calls for no rest */
 #define COHORT_MAX_REPORTS 16
 
 struct cohort {
