@@ -43,7 +43,7 @@ def rows(berth):
     """The kinds of pods that `berth bench engine` knows, except the one that is not per pod."""
     out = subprocess.run([berth, "bench", "engine", "--runs=1", "--pods=1", "--nodes=10", "-o", "json"],
                          check=True, text=True, stdout=subprocess.PIPE).stdout
-    return [row["row"] for row in json.loads(out)["rows"]]
+    return [row["name"] for row in json.loads(out)["rows"]]
 
 
 def count(berth, row):
