@@ -259,11 +259,9 @@ static void add_rest(const struct table *t)
     if (t->same.n)
         explain_add_note(t->page, arena_printf(a, "The same on all nodes: %.*s", STR_ARG(t->same)));
     if (t->n_best > 1 && t->page->x->node.n)
-        explain_add_note(t->page,
-                         arena_printf(a,
-                                      "%zu nodes have the highest total; one of them was chosen "
-                                      "at random.",
-                                      t->n_best));
+        explain_add_note(
+            t->page,
+            arena_printf(a, "%zu nodes share the highest total; the choice is a tie.", t->n_best));
 }
 
 void explain_scores(const struct explain_page *p)
