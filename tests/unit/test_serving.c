@@ -284,7 +284,7 @@ static void test_pprof(void **state)
     serve(options_of());
     get("/debug/pprof/heap", 404, "Unknown profile\n");
     get_part((struct wish){.target = "/debug/pprof/"}, 200, "profile?seconds=30");
-    get_part((struct wish){.target = "/debug/pprof/cmdline"}, 200, "test_serving");
+    get_part((struct wish){.target = "/debug/pprof/cmdline"}, 200, "berth-unit");
     get("/debug/pprof", 302, "<a href=\"/debug/pprof/\">Found</a>.\n\n");
     char body[64];
     snprintf(body, sizeof(body), "%#llx+zz", (unsigned long long)(uintptr_t)test_pprof + 4);
