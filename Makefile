@@ -62,7 +62,7 @@ FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.
 FORCE:
 .PHONY: FORCE all help deps deps-test run test check unit unit-bins e2e-bins fuzz-bins fuzz lint format \
 	clean kube oracle man install install-kube-scheduler bench bench-decode bench-plugins bench-preemption \
-	compile_commands.json dist deb instructions
+	compile_commands.json dist deb instructions attack
 
 all: $(BUILD)/berth
 
@@ -81,6 +81,7 @@ help:
 	@echo 'make kube    build the real etcd, kube-apiserver, kubectl, kube-scheduler for tests'
 	@echo 'make bench   kube-scheduler, berth and reference clients in turn on a real cluster'
 	@echo 'make oracle  compare with kube-scheduler on CASES random clusters from SEED on'
+	@echo 'make attack  attack berth and kube-scheduler in turn and print the figures of docs/reliability.md'
 	@echo 'make bench-plugins what each plugin costs per pod and node'
 	@echo 'make bench-preemption   what a preemption costs, beside kube-scheduler'
 	@echo 'make bench-decode  decode 5,000 pods from JSON and protobuf, beside Go'
@@ -238,6 +239,11 @@ SEED  ?= 0
 oracle: $(BUILD)/berth
 	@oracle=$$(tests/oracle/build.sh) && \
 		"$$oracle" -berth $(BUILD)/berth -cases $(CASES) -seed $(SEED) -coverage $(ORACLE_FLAGS)
+
+# make attack ATTACKS="storm large_list"; the table of docs/reliability.md.
+attack: $(BUILD)/berth
+	@tests/kube/build.sh >/dev/null
+	@tests/attack/table.py --berth $(abspath $<) $(ATTACKS)
 
 bench-decode: $(BUILD)/berth-bench
 	@tests/bench/decode.sh

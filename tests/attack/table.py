@@ -19,6 +19,9 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SUBJECTS = ("kube-scheduler", "berth")
+BERTH_ONLY = ("large_dump",)  # kube-scheduler has no such command
+# What is run beside the plain form.
+VARIANTS = {"storm": [["--qps=50", "--burst=100"]], "silent_connections": [["--hard=1024"]]}
 TIMEOUT = 1800  # seconds for one attack on one subject
 
 
@@ -27,9 +30,10 @@ def attacks():
     return sorted(n for n in names if n != "table" and os.access(os.path.join(HERE, n + ".py"), os.X_OK))
 
 
-def run(name, subject, options):
-    """The figures of one run, or None where the attack has no such subject."""
-    argv = [os.path.join(HERE, name + ".py"), "--subject", subject, *(["--short"] if options.short else [])]
+def run(name, variant, subject, options):
+    """The figures of one run."""
+    argv = [os.path.join(HERE, name + ".py"), "--subject", subject, *variant,
+            *(["--short"] if options.short else [])]
     if options.berth:
         argv += ["--berth", options.berth]
     done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, timeout=TIMEOUT)
@@ -50,8 +54,8 @@ def spread(values):
     return text[0] if text[0] == text[-1] else f"{text[0]} to {text[-1]}"
 
 
-def print_table(name, runs):
-    command = f"tests/attack/{name}.py --subject SUBJECT"
+def print_table(name, variant, runs):
+    command = " ".join([f"tests/attack/{name}.py --subject SUBJECT", *variant])
     print(f"\n### {name}\n\n`{command}`\n\n| | " + " | ".join(runs) + " |\n|---" + "|---" * len(runs) + "|")
     labels = {label: None for figures in runs.values() for run_ in figures for label in run_}
     for label in labels:
@@ -69,11 +73,12 @@ def main():
     for unknown in set(options.attack) - set(attacks()):
         p.error(f"no attack {unknown}")
     for name in options.attack or attacks():
-        runs = {subject: [] for subject in SUBJECTS}
-        for _ in range(options.repeat):
-            for subject in SUBJECTS:
-                runs[subject].append(run(name, subject, options))
-        print_table(name, runs)
+        for variant in [[], *VARIANTS.get(name, [])]:
+            runs = {s: [] for s in SUBJECTS if s == "berth" or name not in BERTH_ONLY}
+            for _ in range(options.repeat):
+                for subject in runs:
+                    runs[subject].append(run(name, variant, subject, options))
+            print_table(name, variant, runs)
 
 
 if __name__ == "__main__":
