@@ -357,7 +357,8 @@ def every_configuration_is_valid(c):
         found = objects(c, text)
         (config,) = [o["data"] for (kind, _), o in found.items() if kind == "ConfigMap"]
         done = berth.run("config", "validate", "-", input=config["config.yaml"])
-        equal((done.code, done.out), (0, ""), what)
+        equal(done.code, 0, f"{what}: {done.err}")
+        contains(done.out, "valid KubeSchedulerConfiguration kubescheduler.config.k8s.io/v1")
 
 
 # ---- Helm ----------------------------------------------------------------------------------------
