@@ -60,15 +60,15 @@ def passed_failed_and_skipped_tests_are_counted_apart():
 
 @test
 def the_last_line_names_all_three_counts():
-    """Of the phase `unit`, which takes any folder of programs."""
+    """Of the phase `unit`, which takes any folder with a berth-unit."""
     with tempfile.TemporaryDirectory() as at:
-        os.mkdir(os.path.join(at, "unit"))
-        program = os.path.join(at, "unit", "test_x")
+        program = os.path.join(at, "berth-unit")
         with open(program, "w") as f:
             f.write("#!/bin/sh\necho 1..2\necho ok 1 - a\necho 'ok 2 - b # SKIP none here'\n")
         os.chmod(program, 0o755)
-        done = subprocess.run([sys.executable, os.path.join(berth.ROOT, "tests", "run.py"), "--unit", at],
-                              stdout=subprocess.PIPE, text=True, timeout=berth.TIMEOUT)
+        done = subprocess.run(
+            [sys.executable, os.path.join(berth.ROOT, "tests", "run.py"), "--unit", at, "heap"],
+            stdout=subprocess.PIPE, text=True, timeout=berth.TIMEOUT)
     equal(done.returncode, 0, "exit code")
     equal(done.stdout.splitlines()[-1], "1 passed, 0 failed, 1 skipped", "last line")
 
