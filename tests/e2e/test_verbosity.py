@@ -35,6 +35,8 @@ ONLY_THEIRS = {
     "Unable to record event (will not retry!)": "upstream loses its last event, berth does not",
     "Could not construct reference": "upstream fails to name the preemptor in an event",
     "Pod doesn't exist in podLister": "a race of upstream with its own cache",
+    "No authentication-kubeconfig provided": "berth uses the scheduler's own kubeconfig then",
+    "No authorization-kubeconfig provided": "the same",
 }
 
 # Messages that only berth logs.
@@ -43,6 +45,7 @@ ONLY_OURS = {
     "Scheduling begins": "that it leads and knows the cluster",
     "Shutting down": "the signal",
     "The server does not serve this resource": "kinds of gates that are off here are looked for",
+    "Unable to authenticate the request": "berth can ask about tokens, by the scheduler's kubeconfig",
 }
 
 
