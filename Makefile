@@ -202,7 +202,7 @@ build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libberth.a
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -pthread $^ $(LIBS) -o $@
 
 .SECONDARY:
--include $(shell find $(BUILD) build/fuzz build/counting -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) build/fuzz build/counting -type f -name '*.d' 2>/dev/null)
 
 # --- running and testing ----------------------------------------------------------------------
 
