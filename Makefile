@@ -187,8 +187,9 @@ build/berth-counting: $(patsubst %.c,build/counting/%.o,$(SRC) tests/counting/co
 
 # Fuzz targets: everything again by clang, with coverage and the sanitizers.
 FUZZ_CC     := clang-19
-FUZZ_CFLAGS := -std=c17 -O1 -g $(CPPFLAGS) -fsanitize=fuzzer-no-link,address,undefined \
+FUZZ_CFLAGS := -std=c17 -O1 -g $(CPPFLAGS) -DBERTH_INVARIANTS -fsanitize=fuzzer-no-link,address,undefined \
 	-fno-sanitize-recover=all -fno-omit-frame-pointer
+build/fuzz/obj/tests/%: private FUZZ_CFLAGS += -Itests/lib
 build/fuzz/obj/%.o: %.c
 	$(call step,CC)
 	@mkdir -p $(@D)
