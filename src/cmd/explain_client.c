@@ -230,7 +230,7 @@ static int find_holder(const struct finding *f, struct str namespace, struct str
     struct str holder = lease.spec.holder_identity;
     *ret_host = str_slice(holder, 0, str_find(holder, '_'));
     if (!ret_host->n)
-        return err_set(reterr, -ENOENT, "nobody holds the lease %.*s/%.*s: no scheduler is running",
+        return err_set(reterr, -ENOENT, "no holder of the lease %.*s/%.*s: no scheduler is running",
                        STR_ARG(namespace), STR_ARG(name));
     return 0;
 }
