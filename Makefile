@@ -49,7 +49,7 @@ ALL_LDFLAGS := $(LDFLAGS) -pie -Wl,-z,relro,-z,now,-z,noexecstack $(CF_LDFLAGS) 
 LIBS := -lssl -lcrypto -lnghttp2 -lyaml -lm -ldl
 
 SRC      := $(wildcard src/*/*.c src/*/*/*.c)
-CMD_SRC  := $(wildcard src/cmd/*.c)
+CMD_SRC  := $(wildcard src/cmd/*.c src/cmd/*/*.c)
 LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(CMD_SRC),$(SRC)))
 CMD_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(CMD_SRC))
 TESTLIB_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/lib/*.c))
@@ -164,7 +164,7 @@ $(BUILD)/berth-bench: $(BUILD)/tests/bench/bench.o $(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
-$(BUILD)/berth-plugins-bench: $(BUILD)/tests/bench/plugins_bench.o $(BUILD)/src/cmd/bench_rows.o \
+$(BUILD)/berth-plugins-bench: $(BUILD)/tests/bench/plugins_bench.o $(BUILD)/src/cmd/bench/bench_rows.o \
 		$(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@

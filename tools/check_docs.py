@@ -29,7 +29,7 @@ def faults(path):
                     yield f"{path}:{number}: there is no {os.path.normpath(target)}"
 
 
-COUNTERPARTS = "src/cmd/scheduler_logging.c"
+COUNTERPARTS = "src/cmd/scheduler/scheduler_logging.c"
 ROW = re.compile(r'\{"\w+", "([\w*]+)"\}')
 SPEAKS = re.compile(r"\b(?:log_(?:info|warning|error|plain\w*|write)|say\w*)\(")
 

@@ -62,10 +62,10 @@ struct berth_pod;    /* a pod and what scheduling derived from it (PodInfo) */
 struct berth_node;   /* a node, its pods and their sums (NodeInfo) */
 struct berth_object; /* any API object, in queueing hints */
 struct berth_queued_pod;
-struct berth_cycle;  /* one attempt to schedule one pod (CycleState) */
-struct berth_status; /* takes the reasons of a verdict */
-struct berth_op;     /* a pre_bind or bind under way */
-struct berth_handle; /* this plugin's instance in its profile */
+struct berth_cycle;      /* one attempt to schedule one pod (CycleState) */
+struct berth_status;     /* takes the reasons of a verdict */
+struct berth_binding_op; /* a pre_bind or bind under way */
+struct berth_handle;     /* this plugin's instance in its profile */
 struct berth_registrar;
 struct berth_signature;
 struct berth_waiting_pod;
@@ -227,9 +227,9 @@ struct berth_host {
 
     /* The binding of pod to node_name is written to the API; op ends with the outcome. */
     void (*write_binding)(struct berth_handle *h, const struct berth_pod *pod,
-                          struct berth_str node_name, struct berth_op *op);
+                          struct berth_str node_name, struct berth_binding_op *op);
     /* Ends an operation that returned BERTH_ASYNC. Any thread, exactly once. */
-    void (*op_done)(struct berth_op *op, enum berth_code code, struct berth_str reason);
+    void (*op_done)(struct berth_binding_op *op, enum berth_code code, struct berth_str reason);
 
     /* Pods held in permit. Each returns false where the pod no longer waits. */
     void (*waiting_pods)(struct berth_handle *h, void (*fn)(void *ctx, struct berth_waiting_pod *w),
@@ -365,10 +365,10 @@ struct berth_plugin {
                                           const struct berth_pod *pod, struct berth_str node_name,
                                           struct berth_status *status);
     enum berth_code (*pre_bind)(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
-                                struct berth_str node_name, struct berth_op *op,
+                                struct berth_str node_name, struct berth_binding_op *op,
                                 struct berth_status *status);
     enum berth_code (*bind)(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
-                            struct berth_str node_name, struct berth_op *op,
+                            struct berth_str node_name, struct berth_binding_op *op,
                             struct berth_status *status);
     void (*post_bind)(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
                       struct berth_str node_name);

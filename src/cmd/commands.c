@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one table of berth's commands. */
-#include "cmd/cmd.h"
+#include "cmd/cli/cmd.h"
 
 const struct command commands[] = {
     {"scheduler", cmd_scheduler, cmd_scheduler_flags, "",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/cmd.h"
-#include "cmd/kube_version.h"
+#include "cmd/cli/cmd.h"
+#include "serve/kube_version.h"
 
 static void help(FILE *out)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/attempt.h"
 
-#include "engine/cycle_timing.h"
-#include "engine/eviction.h"
-#include "engine/extender_answer.h"
-#include "engine/post_filter.h"
-#include "engine/preemption.h"
-#include "engine/survey.h"
+#include "engine/cycle/cycle_timing.h"
+#include "engine/cycle/extender_answer.h"
+#include "engine/cycle/post_filter.h"
+#include "engine/explain/survey.h"
+#include "engine/preempt/eviction.h"
+#include "engine/preempt/preemption.h"
 
 #define VANISHED "node(s) went away while extenders were asked"
 
@@ -112,31 +112,31 @@ static int64_t weighted_score(const struct plugin_scores *row, size_t i)
 }
 
 /* A line for every node and plugin: only who wants to know exactly asks for this. */
-static void say_scores(const struct engine *e, const struct berth_cycle *cycle)
+static void log_scores(const struct engine *e, const struct berth_cycle *cycle)
 {
     const struct berth_pod *pod = e->attempt.pod;
     for (size_t i = 0; i < cycle->n_slots; i++)
         for (size_t k = 0; k < cycle->plugin_scores.n; k++)
-            say(&e->voice, 10, "Plugin scored node for pod", KV_POD(pod),
-                KV_CSTR("plugin", cycle->plugin_scores.v[k].handle->plugin->name),
-                KV_STR("node", cycle_feasible_name(cycle, i)),
-                KV_INT("score", weighted_score(&cycle->plugin_scores.v[k], i)));
+            engine_log(&e->log, 10, "Plugin scored node for pod", KV_POD(pod),
+                       KV_CSTR("plugin", cycle->plugin_scores.v[k].handle->plugin->name),
+                       KV_STR("node", cycle_feasible_name(cycle, i)),
+                       KV_INT("score", weighted_score(&cycle->plugin_scores.v[k], i)));
     for (size_t i = 0; i < cycle->n_slots; i++) {
         int64_t total = cycle->scores[i];
         /* What a plugin gives to all alike is in no total. */
         for (size_t k = 0; k < cycle->plugin_scores.n; k++)
             if (!cycle->plugin_scores.v[k].normalized)
                 total += weighted_score(&cycle->plugin_scores.v[k], i);
-        say(&e->voice, 10, "Calculated node's final score for pod", KV_POD(pod),
-            KV_STR("node", cycle_feasible_name(cycle, i)), KV_INT("score", total));
+        engine_log(&e->log, 10, "Calculated node's final score for pod", KV_POD(pod),
+                   KV_STR("node", cycle_feasible_name(cycle, i)), KV_INT("score", total));
     }
 }
 
 static void choose(struct engine *e)
 {
     struct attempt *a = &e->attempt;
-    if (voice_on(&e->voice, 10) && a->cycle->n_slots > 1)
-        say_scores(e, a->cycle);
+    if (engine_log_on(&e->log, 10) && a->cycle->n_slots > 1)
+        log_scores(e, a->cycle);
     struct berth_node *node = cycle_choose(a->cycle);
     decided(a);
     cycle_end_attempt(a->cycle);
@@ -281,10 +281,10 @@ static void take_scores(struct engine *e, size_t extender, const struct extender
 {
     struct attempt *a = &e->attempt;
     if (!str_empty(result->error))
-        say(&e->voice, 5,
-            "Failed to run extender's priority function. No score given by this extender.",
-            KV_STR("error", result->error), KV_POD(a->pod),
-            KV_STR("extender", setup_of(a)->extenders.v[extender].spec.name));
+        engine_log(&e->log, 5,
+                   "Failed to run extender's priority function. No score given by this extender.",
+                   KV_STR("error", result->error), KV_POD(a->pod),
+                   KV_STR("extender", setup_of(a)->extenders.v[extender].spec.name));
     else
         extender_answer_scores(a->cycle, extender, result);
     if (!a->asks.n)
@@ -324,9 +324,9 @@ static void filter(struct engine *e)
     }
     if (e->surveys)
         survey_filters(a->cycle, a->pod);
-    a->on_promised = !a->promise_failed && cycle_try_promised(a->cycle, a->pod, &a->failure);
+    a->nominated_only = !a->nominated_refused && cycle_try_nominated(a->cycle, a->pod, &a->failure);
     a->next_extender = 0;
-    if (a->on_promised || cycle_filter(a->cycle, a->pod, &a->failure))
+    if (a->nominated_only || cycle_filter(a->cycle, a->pod, &a->failure))
         ask_filters(e);
     else
         failed(e);
@@ -344,7 +344,7 @@ static void filter_all(struct engine *e)
     cycle_free(a->cycle);
     cycle_failure_clear(&a->failure);
     a->cycle = new_cycle(e, profile);
-    a->promise_failed = true;
+    a->nominated_refused = true;
     filter(e);
 }
 
@@ -356,19 +356,19 @@ static void take_filter(struct engine *e, size_t extender, const struct extender
     struct buf error = BUF_INIT;
     bool ok = extender_answer_verdicts(a->cycle, x, result, verdicts, &error);
     if (!ok && x->spec.ignorable)
-        say(&e->voice, 0, "Skipping extender as it returned error and has ignorable flag set",
-            KV_STR("extender", x->spec.name), KV_STR("err", buf_str(&error)));
+        engine_log(&e->log, 0, "Skipping extender as it returned error and has ignorable flag set",
+                   KV_STR("extender", x->spec.name), KV_STR("err", buf_str(&error)));
     a->cycle->bare |= ok && result->kept_objects;
     if (ok || x->spec.ignorable) {
         narrow(e, verdicts);
-        if (a->on_promised && !a->cycle->n_slots)
+        if (a->nominated_only && !a->cycle->n_slots)
             filter_all(e);
         else
             ask_filters(e);
-    } else if (a->on_promised) {
-        say_error(&e->voice, "Evaluation failed on nominated node", KV_STR("err", buf_str(&error)),
-                  KV_CSTR("logger", "UnhandledError"), KV_POD(a->pod),
-                  KV_STR("node", a->pod->pod->status.nominated_node_name));
+    } else if (a->nominated_only) {
+        engine_log_error(&e->log, "Evaluation failed on nominated node",
+                         KV_STR("err", buf_str(&error)), KV_CSTR("logger", "UnhandledError"),
+                         KV_POD(a->pod), KV_STR("node", a->pod->pod->status.nominated_node_name));
         filter_all(e);
     } else {
         cycle_failure_error(&a->failure, "%s", buf_cstr(&error));
@@ -387,7 +387,7 @@ void attempt_start(struct engine *e, struct berth_queued_pod *queued, int64_t st
     a->cycle = new_cycle(e, queued->profile);
     a->failure = (struct cycle_failure){0};
     a->started = started;
-    a->promise_failed = false;
+    a->nominated_refused = false;
     filter(e);
 }
 

@@ -20,8 +20,8 @@
 #ifndef BERTH_ENGINE_ATTEMPT_H
 #define BERTH_ENGINE_ATTEMPT_H
 
-#include "engine/cycle.h"
-#include "engine/extender.h"
+#include "engine/cycle/cycle.h"
+#include "engine/ports/extender.h"
 
 /* A question that an extender has not answered yet. */
 struct extender_ask {
@@ -36,9 +36,9 @@ struct attempt {
     struct berth_cycle *cycle;
     struct cycle_failure failure;
     int64_t started;
-    bool on_promised;     /* it is about the promised node alone */
-    bool promise_failed;  /* extenders turned that node down: it is not tried again */
-    size_t next_extender; /* the next to ask whether it filters */
+    bool nominated_only;    /* it is about the promised node alone */
+    bool nominated_refused; /* extenders turned that node down: it is not tried again */
+    size_t next_extender;   /* the next to ask whether it filters */
     VEC(struct extender_ask) asks;
 };
 

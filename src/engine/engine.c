@@ -2,8 +2,8 @@
 #include "engine/engine.h"
 
 #include "base/time.h"
-#include "engine/eviction.h"
 #include "engine/internal.h"
+#include "engine/preempt/eviction.h"
 
 /* Upstream cuts the note of an event here; the condition keeps the whole text. */
 #define EVENT_NOTE_MAX 1024
@@ -44,7 +44,7 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
 {
     struct engine *e = xnew(struct engine);
     e->ports = options->ports;
-    e->voice = (struct voice){.fn = options->ports.log, .ctx = options->ports.ctx};
+    e->log = (struct engine_log){.fn = options->ports.log, .ctx = options->ports.ctx};
     engine_set_verbosity(e, 0);
     rand_seed(&e->rand, options->seed);
     heap_init(&e->held, permit_less, NULL);
@@ -61,7 +61,7 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
         .max_in_unschedulable = options->max_in_unschedulable ? options->max_in_unschedulable
                                                               : DEFAULT_MAX_IN_UNSCHEDULABLE,
         .groups = features_group_pods(&e->features),
-        .voice = &e->voice,
+        .log = &e->log,
         .reasons = &e->reasons,
     };
     e->metrics = make_metrics(e, options);
@@ -92,7 +92,7 @@ struct engine *engine_free(struct engine *e)
     group_drop(e);
     eviction_abandon_all(e);
     while (e->ops.n)
-        op_abandon(vec_last(&e->ops));
+        binding_op_abandon(vec_last(&e->ops));
     vec_release(&e->ops);
     vec_release(&e->ready_ops);
     vec_release(&e->newly_held);
@@ -102,7 +102,7 @@ struct engine *engine_free(struct engine *e)
     explain_release(&e->explain);
     workers_release(&e->workers);
     cycle_free_spare(e);
-    scratchpad_release(&e->scratch);
+    attempt_buffers_release(&e->buffers);
     queue_release(&e->queue);
     cluster_release(&e->cluster);
     cache_release(&e->cache);
@@ -141,26 +141,27 @@ void engine_call_extender(const struct setup *s, const struct engine_extender *x
 
 void engine_set_verbosity(struct engine *e, int verbosity)
 {
-    e->voice.verbosity = e->voice.fn ? verbosity : -1;
+    e->log.verbosity = e->log.fn ? verbosity : -1;
 }
 
-static void say_failed(const struct engine *e, const struct berth_queued_pod *queued,
+static void log_failed(const struct engine *e, const struct berth_queued_pod *queued,
                        const struct cycle_failure *failure, const struct berth_cycle *cycle)
 {
     bool nobody = plugin_set_empty(&failure->rejectors) && plugin_set_empty(&failure->pending);
     struct str why = buf_str(&failure->text);
     if (!failure->error && cycle->n_all == 0)
-        say(&e->voice, 2, "Unable to schedule pod; no nodes are registered to the cluster; waiting",
-            KV_POD(queued->pod));
+        engine_log(&e->log, 2,
+                   "Unable to schedule pod; no nodes are registered to the cluster; waiting",
+                   KV_POD(queued->pod));
     else if (failure->of_group && !failure->error)
-        say(&e->voice, 2, "Unable to schedule pod belonging to a pod group; waiting",
-            KV_POD(queued->pod), KV_STR("err", why));
+        engine_log(&e->log, 2, "Unable to schedule pod belonging to a pod group; waiting",
+                   KV_POD(queued->pod), KV_STR("err", why));
     else if (failure->error || nobody)
-        say_error(&e->voice, "Error scheduling pod; retrying", KV_STR("err", why),
-                  KV_CSTR("logger", "UnhandledError"), KV_POD(queued->pod));
+        engine_log_error(&e->log, "Error scheduling pod; retrying", KV_STR("err", why),
+                         KV_CSTR("logger", "UnhandledError"), KV_POD(queued->pod));
     else
-        say(&e->voice, 2, "Unable to schedule pod; no fit; waiting", KV_POD(queued->pod),
-            KV_STR("err", why));
+        engine_log(&e->log, 2, "Unable to schedule pod; no fit; waiting", KV_POD(queued->pod),
+                   KV_STR("err", why));
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -199,10 +200,11 @@ struct profile *engine_profile(const struct engine *e, struct str scheduler_name
 
 void engine_write_done(struct engine *e, uint64_t id, const struct write_result *result)
 {
-    struct berth_op *op = map_del(&e->ops_by_write, write_key(&id));
+    struct berth_binding_op *op = map_del(&e->ops_by_write, write_key(&id));
     if (op) {
         op->write_id = 0;
-        op_answer(op, NULL, write_ok(result) ? BERTH_SUCCESS : BERTH_ERROR, result->message);
+        binding_op_answer(op, NULL, write_ok(result) ? BERTH_SUCCESS : BERTH_ERROR,
+                          result->message);
     } else if (!queue_report_done(&e->queue, id, engine_now(e))) {
         eviction_write_done(e, id, result);
     }
@@ -276,7 +278,7 @@ void engine_submit_event(struct engine *e, const struct berth_pod *pod,
                          const char *action, struct str note)
 {
     struct write write = {.kind = WRITE_EVENT,
-                          .pod = pod->object,
+                          .object = pod->object,
                           .scheduler_name = profile->scheduler_name,
                           .reason = str_of(reason),
                           .action = str_of(action),
@@ -305,14 +307,14 @@ static struct str reason_of(const struct cycle_failure *failure)
     return str_of(failure->error ? POD_REASON_SCHEDULER_ERROR : POD_REASON_UNSCHEDULABLE);
 }
 
-static void say_status(const struct engine *e, const struct berth_queued_pod *queued,
+static void log_status(const struct engine *e, const struct berth_queued_pod *queued,
                        const struct cycle_failure *failure)
 {
-    say(&e->voice, 3, "Updating pod condition and nominated node name", KV_POD(queued->pod),
-        KV_CSTR("conditionType", POD_SCHEDULED), KV_CSTR("conditionStatus", "False"),
-        KV_STR("conditionReason", reason_of(failure)),
-        KV_STR("nominatedNodeName", failure->nominated_node),
-        KV_INT("nominatingMode", !failure->keep_nomination));
+    engine_log(&e->log, 3, "Updating pod condition and nominated node name", KV_POD(queued->pod),
+               KV_CSTR("conditionType", POD_SCHEDULED), KV_CSTR("conditionStatus", "False"),
+               KV_STR("conditionReason", reason_of(failure)),
+               KV_STR("nominatedNodeName", failure->nominated_node),
+               KV_INT("nominatingMode", !failure->keep_nomination));
 }
 
 static void submit_status(struct engine *e, const struct berth_queued_pod *queued,
@@ -320,7 +322,7 @@ static void submit_status(struct engine *e, const struct berth_queued_pod *queue
 {
     struct write write = {.kind = WRITE_POD_STATUS,
                           .id = id,
-                          .pod = queued->pod->object,
+                          .object = queued->pod->object,
                           .scheduler_name = queued->profile->scheduler_name,
                           .sets_condition = true,
                           .reason = reason_of(failure),
@@ -349,7 +351,7 @@ void engine_attempt_failed(struct engine *e, struct berth_queued_pod *queued,
     queued->rejectors = failure->rejectors;
     queued->pending = failure->pending;
     engine_tell_decision(e, queued, cycle, started, failure, STR(""));
-    say_failed(e, queued, failure, cycle);
+    log_failed(e, queued, failure, cycle);
     if (!gone) {
         if (!failure->keep_nomination)
             nominator_set(&e->queue.nominator, queued->pod, failure->nominated_node);
@@ -361,7 +363,7 @@ void engine_attempt_failed(struct engine *e, struct berth_queued_pod *queued,
     queue_requeue(&e->queue, queued, engine_now(e));
     if (gone || leaving)
         return;
-    say_status(e, queued, failure);
+    log_status(e, queued, failure);
     if (record)
         record->went_to = queued->place;
 }
@@ -371,7 +373,7 @@ static void tell_deleting(struct engine *e, const struct berth_queued_pod *queue
 {
     const struct object_meta *meta = &queued->pod->pod->metadata;
     struct buf note = BUF_INIT;
-    say(&e->voice, 3, "Skip schedule deleting pod", KV_POD(queued->pod));
+    engine_log(&e->log, 3, "Skip schedule deleting pod", KV_POD(queued->pod));
     buf_add_printf(&note, "skip schedule deleting pod: %.*s/%.*s", STR_ARG(meta->namespace),
                    STR_ARG(meta->name));
     engine_submit_event(e, queued->pod, queued->profile, true, "FailedScheduling", "Scheduling",
@@ -401,11 +403,11 @@ bool engine_schedule_one(struct engine *e)
     struct berth_queued_pod *queued = queue_pop(&e->queue, started);
     if (!queued)
         return false;
-    say(&e->voice, 4, "About to try and schedule pod", KV_POD(queued->pod));
+    engine_log(&e->log, 4, "About to try and schedule pod", KV_POD(queued->pod));
     if (e->groups && !str_empty(pod_group_of(queued->pod->pod))) {
         group_start(e, queued, started);
     } else if (!engine_skips(e, queued)) {
-        say(&e->voice, 3, "Attempting to schedule pod", KV_POD(queued->pod));
+        engine_log(&e->log, 3, "Attempting to schedule pod", KV_POD(queued->pod));
         attempt_start(e, queued, started);
     }
     binding_run_ready(e);

@@ -12,11 +12,11 @@
 #define BERTH_ENGINE_ENGINE_H
 
 #include "base/metrics.h"
-#include "engine/config.h"
-#include "engine/explanation.h"
-#include "engine/features.h"
-#include "engine/framework.h"
-#include "engine/ports.h"
+#include "engine/config/config.h"
+#include "engine/config/features.h"
+#include "engine/explain/explanation.h"
+#include "engine/framework/framework.h"
+#include "engine/ports/ports.h"
 
 struct engine_options {
     const struct scheduler_config *config;
@@ -78,7 +78,7 @@ int64_t engine_publish_metrics(struct engine *engine);
 /* Lines of at most this level go to ports.log; 0 at first. */
 void engine_set_verbosity(struct engine *engine, int verbosity);
 /* Says which plugins the profiles work with. */
-void engine_say_plugins(const struct engine *engine);
+void engine_log_plugins(const struct engine *engine);
 
 /* Numbers for health checks, metrics and tests. */
 struct engine_stats {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/event_handling.h"
 
-#include "engine/changes.h"
 #include "engine/internal.h"
+#include "engine/node_changes.h"
 
 int64_t event_handling_begin(const struct engine *e)
 {

@@ -2,25 +2,25 @@
 /*
  * host.c - the services that plugins are given (struct berth_host), over the engine's own structs.
  */
+#include "engine/cycle/post_filter.h"
+#include "engine/framework/signature.h"
+#include "engine/group/placement.h"
 #include "engine/internal.h"
-#include "engine/placement.h"
-#include "engine/post_filter.h"
-#include "engine/signature.h"
 
 /* --- log, reasons ----------------------------------------------------------------------------- */
 
 static void host_log(struct berth_handle *h, int level, struct berth_str message)
 {
-    if (!voice_on(&h->engine->voice, level))
+    if (!engine_log_on(&h->engine->log, level))
         return;
     char *text = str_dup(str_abi(message));
-    say(&h->engine->voice, level, text, KV_CSTR("plugin", h->plugin->name));
+    engine_log(&h->engine->log, level, text, KV_CSTR("plugin", h->plugin->name));
     free(text);
 }
 
-const struct voice *handle_voice(const struct berth_handle *h)
+const struct engine_log *handle_log(const struct berth_handle *h)
 {
-    return &h->engine->voice;
+    return &h->engine->log;
 }
 
 static berth_reason host_reason(struct berth_handle *h, struct berth_str text)
@@ -115,15 +115,15 @@ static void host_register_event(struct berth_registrar *r, enum berth_resource r
 }
 
 static void host_write_binding(struct berth_handle *h, const struct berth_pod *pod,
-                               struct berth_str node_name, struct berth_op *op)
+                               struct berth_str node_name, struct berth_binding_op *op)
 {
     (void)h;
     binding_write(op, pod, str_abi(node_name));
 }
 
-static void host_op_done(struct berth_op *op, enum berth_code code, struct berth_str reason)
+static void host_op_done(struct berth_binding_op *op, enum berth_code code, struct berth_str reason)
 {
-    op_answer(op, NULL, code, str_abi(reason));
+    binding_op_answer(op, NULL, code, str_abi(reason));
 }
 
 /* --- pods held in permit ---------------------------------------------------------------------- */

@@ -11,24 +11,24 @@
 
 #include "base/rand.h"
 #include "engine/attempt.h"
-#include "engine/binding.h"
-#include "engine/cache.h"
-#include "engine/cluster.h"
-#include "engine/cycle.h"
+#include "engine/bind/binding.h"
+#include "engine/bind/permit.h"
+#include "engine/cache/cache.h"
+#include "engine/cycle/attempt_buffers.h"
+#include "engine/cycle/cycle.h"
+#include "engine/cycle/workers.h"
 #include "engine/engine.h"
-#include "engine/explain.h"
-#include "engine/group_cycle.h"
-#include "engine/permit.h"
-#include "engine/queue.h"
-#include "engine/scheduler_metrics.h"
-#include "engine/scratchpad.h"
-#include "engine/setup.h"
-#include "engine/status.h"
-#include "engine/workers.h"
+#include "engine/explain/explain.h"
+#include "engine/framework/setup.h"
+#include "engine/framework/status.h"
+#include "engine/group/group_cycle.h"
+#include "engine/index/cluster.h"
+#include "engine/metrics/scheduler_metrics.h"
+#include "engine/queue/queue.h"
 
 struct engine {
     struct ports ports;
-    struct voice voice;
+    struct engine_log log;
     struct rand rand;
     struct intern names;
     struct reasons reasons;
@@ -43,19 +43,19 @@ struct engine {
     VEC(struct str) state_keys;   /* index: key - 1; texts owned */
     struct attempt attempt;
     struct group_cycle group;
-    bool groups;                       /* pods that name a PodGroup are scheduled together */
-    VEC(struct berth_op *) ops;        /* bindings under way */
-    struct map ops_by_write;           /* those that wait for a write or an extender, by its id */
-    struct map ops_by_pod;             /* by UID */
-    VEC(struct berth_op *) ready_ops;  /* answered, to go on; NULL: ended meanwhile */
-    struct map evictions;              /* victims leave for a pod, by its UID: eviction.h */
-    struct map eviction_writes;        /* of these, by id */
-    struct heap held;                  /* by Permit, the first to run out of time on top */
-    VEC(struct berth_op *) newly_held; /* since ready_ops were last run; NULL: ended */
-    uint64_t next_write_id;            /* of extender calls, too */
-    size_t next_start_node;            /* where the next cycle begins to look */
+    bool groups;                        /* pods that name a PodGroup are scheduled together */
+    VEC(struct berth_binding_op *) ops; /* bindings under way */
+    struct map ops_by_write;            /* those that wait for a write or an extender, by its id */
+    struct map ops_by_pod;              /* by UID */
+    VEC(struct berth_binding_op *) ready_ops;  /* answered, to go on; NULL: ended meanwhile */
+    struct map evictions;                      /* victims leave for a pod, by its UID: eviction.h */
+    struct map eviction_writes;                /* of these, by id */
+    struct heap held;                          /* by Permit, the first to run out of time on top */
+    VEC(struct berth_binding_op *) newly_held; /* since ready_ops were last run; NULL: ended */
+    uint64_t next_write_id;                    /* of extender calls, too */
+    size_t next_start_node;                    /* where the next cycle begins to look */
 
-    struct scratchpad scratch; /* of the attempt under way */
+    struct attempt_buffers buffers; /* of the attempt under way */
     VEC(struct berth_cycle *) spare_cycles;
     struct workers workers;
     struct explain explain;

@@ -4,9 +4,9 @@
  * not enter the queue before there are that many, and wait in Permit until that many have a node.
  */
 #include "api/scheduling.h"
-#include "engine/cycle.h"
-#include "engine/gang.h"
-#include "plugins/plugin_base.h"
+#include "engine/cycle/cycle.h"
+#include "engine/group/gang.h"
+#include "plugins/common/plugin_base.h"
 #include "plugins/registry.h"
 
 #define PERMIT_TIMEOUT (5 * 60 * (int64_t)1000000000)
@@ -74,15 +74,16 @@ static struct str write_group(const struct pod *pod, struct buf *out)
     return buf_str(out);
 }
 
-static void say_quorum(const struct plain_plugin *self, const struct berth_pod *pod, bool met,
+static void log_quorum(const struct plain_plugin *self, const struct berth_pod *pod, bool met,
                        size_t n)
 {
     struct buf group = BUF_INIT;
-    say_as(self->voice, 4, "Permit.GangScheduling",
-           met ? "Quorum is met for a gang. Allowing other pods from a gang waiting on permit"
-               : "Quorum is not met for a gang. Waiting for another pod to allow",
-           KV_POD(pod), KV_JSON("schedulingGroup", write_group(pod->pod, &group)),
-           KV_INT(met ? "allowedPods" : "activatedPods", n));
+    engine_log_as(
+        self->log, 4, "Permit.GangScheduling",
+        met ? "Quorum is met for a gang. Allowing other pods from a gang waiting on permit"
+            : "Quorum is not met for a gang. Waiting for another pod to allow",
+        KV_POD(pod), KV_JSON("schedulingGroup", write_group(pod->pod, &group)),
+        KV_INT(met ? "allowedPods" : "activatedPods", n));
     buf_release(&group);
 }
 
@@ -109,14 +110,14 @@ static enum berth_code permit(void *ctx, struct berth_cycle *cycle, const struct
         return BERTH_SUCCESS;
     if ((int64_t)pod_group_scheduled(state) < gang->min_count) {
         wake_others(self, state);
-        if (voice_on(self->voice, 4))
-            say_quorum(self, pod, false, state->count[MEMBER_UNSCHEDULED]);
+        if (engine_log_on(self->log, 4))
+            log_quorum(self, pod, false, state->count[MEMBER_UNSCHEDULED]);
         status_printf(self->host, status, "waiting for minCount pods from a gang to be scheduled");
         *ret_timeout_ns = PERMIT_TIMEOUT;
         return BERTH_WAIT;
     }
-    if (voice_on(self->voice, 4))
-        say_quorum(self, pod, true, state->count[MEMBER_ASSUMED]);
+    if (engine_log_on(self->log, 4))
+        log_quorum(self, pod, true, state->count[MEMBER_ASSUMED]);
     /*
      * Only when it is in earnest. Upstream lets the others go while the group is merely tried: if
      * this member has to wait for victims after all, they run without it.
@@ -126,11 +127,12 @@ static enum berth_code permit(void *ctx, struct berth_cycle *cycle, const struct
     return BERTH_SUCCESS;
 }
 
-static void say_member_added(const struct plain_plugin *self, const struct berth_pod *pod,
+static void log_member_added(const struct plain_plugin *self, const struct berth_pod *pod,
                              const struct pod *added, bool same)
 {
     struct buf own = BUF_INIT, other = BUF_INIT;
-    say(self->voice, 5,
+    engine_log(
+        self->log, 5,
         same ? "another pod was added and it matches the target pod's scheduling group, which may "
                "make the pod schedulable"
              : "another pod was added but it doesn't match the target pod's scheduling group",
@@ -141,11 +143,12 @@ static void say_member_added(const struct plain_plugin *self, const struct berth
     buf_release(&other);
 }
 
-static void say_group_added(const struct plain_plugin *self, const struct berth_pod *pod,
+static void log_group_added(const struct plain_plugin *self, const struct berth_pod *pod,
                             const struct object_meta *added, bool same)
 {
     struct buf own = BUF_INIT;
-    say(self->voice, 5,
+    engine_log(
+        self->log, 5,
         same ? "pod group was added and it matches the target pod's scheduling group, which may "
                "make "
                "the pod schedulable"
@@ -165,8 +168,8 @@ static enum berth_hint hint_member_added(void *ctx, const struct berth_pod *pod,
     struct str name = pod_group_of(pod->pod);
     bool same = !str_empty(name) && str_eq(name, pod_group_of(added)) &&
                 str_eq(pod->pod->metadata.namespace, added->metadata.namespace);
-    if (voice_on(self->voice, 5))
-        say_member_added(self, pod, added, same);
+    if (engine_log_on(self->log, 5))
+        log_member_added(self, pod, added, same);
     return hint_if(same);
 }
 
@@ -179,8 +182,8 @@ static enum berth_hint hint_group_added(void *ctx, const struct berth_pod *pod,
     const struct object_meta *added = object_meta(object_of_abi(after));
     bool same = str_eq(pod_group_of(pod->pod), added->name) &&
                 str_eq(pod->pod->metadata.namespace, added->namespace);
-    if (voice_on(self->voice, 5))
-        say_group_added(self, pod, added, same);
+    if (engine_log_on(self->log, 5))
+        log_group_added(self, pod, added, same);
     return hint_if(same);
 }
 

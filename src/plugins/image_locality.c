@@ -3,10 +3,10 @@
  * ImageLocality: nodes that have the pod's images already are better, the larger the images and the
  * more nodes have them: that many nodes may share the load.
  */
-#include "engine/cluster.h"
-#include "engine/signature.h"
-#include "plugins/go_math.h"
-#include "plugins/plugin_base.h"
+#include "engine/framework/signature.h"
+#include "engine/index/cluster.h"
+#include "plugins/common/go_math.h"
+#include "plugins/common/plugin_base.h"
 #include "plugins/registry.h"
 
 #define MB                 ((int64_t)1024 * 1024)

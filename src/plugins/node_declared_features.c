@@ -3,14 +3,14 @@
  * NodeDeclaredFeatures: a pod that needs a feature of the kubelet goes to nodes that declare it.
  * With the feature gate off the plugin does nothing, even where a profile enables it.
  */
-#include "engine/cluster.h"
-#include "engine/signature.h"
-#include "plugins/plugin_base.h"
+#include "engine/framework/signature.h"
+#include "engine/index/cluster.h"
+#include "plugins/common/plugin_base.h"
 #include "plugins/registry.h"
 
 struct declared_features {
     const struct berth_host *host;
-    const struct voice *voice;
+    const struct engine_log *log;
     struct node_memos *memos;
     bool enabled;
     berth_reason mismatch;
@@ -25,7 +25,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     (void)error;
     struct declared_features *self = xnew(struct declared_features);
     self->host = host;
-    self->voice = handle_voice(h);
+    self->log = handle_log(h);
     self->memos = &handle_cluster(h)->memos;
     self->enabled = handle_feature(h, FEATURE_NODE_DECLARED_FEATURES);
     self->mismatch = host->reason(h, BERTH_STR("node(s) didn't match Pod's required features"));
@@ -131,11 +131,11 @@ static enum berth_hint after_node_change(void *ctx, const struct berth_pod *pod,
     if (!new)
         return BERTH_QUEUE;
     if (old && same_declared(old, new)) {
-        say(self->voice, 5, "node's declared features didn't change, skipping queueing",
-            KV_POD(pod), KV_NODE(new));
+        engine_log(self->log, 5, "node's declared features didn't change, skipping queueing",
+                   KV_POD(pod), KV_NODE(new));
         return BERTH_QUEUE_SKIP;
     }
-    say(self->voice, 4, "Node declared features updated, queueing", KV_POD(pod), KV_NODE(new));
+    engine_log(self->log, 4, "Node declared features updated, queueing", KV_POD(pod), KV_NODE(new));
     return BERTH_QUEUE;
 }
 
@@ -149,13 +149,13 @@ static enum berth_hint after_pod_change(void *ctx, const struct berth_pod *pod,
         return BERTH_QUEUE_SKIP;
     bool own = hint_about(pod, new);
     if (own && needed_by(old) != needed_by(new)) {
-        say(self->voice, 4, "pod feature requirements changed, queueing", KV_POD(pod));
+        engine_log(self->log, 4, "pod feature requirements changed, queueing", KV_POD(pod));
         return BERTH_QUEUE;
     }
-    say(self->voice, 5,
-        own ? "pod feature requirements didn't change, skipping queueing"
-            : "the update event is not for targetPod, skipping queueing",
-        KV_HINT_POD("pod", new));
+    engine_log(self->log, 5,
+               own ? "pod feature requirements didn't change, skipping queueing"
+                   : "the update event is not for targetPod, skipping queueing",
+               KV_HINT_POD("pod", new));
     return BERTH_QUEUE_SKIP;
 }
 

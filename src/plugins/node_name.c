@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NodeName: a pod that names its node goes there or nowhere. */
-#include "engine/signature.h"
-#include "plugins/plugin_base.h"
+#include "engine/framework/signature.h"
+#include "plugins/common/plugin_base.h"
 #include "plugins/registry.h"
 
 struct node_name {

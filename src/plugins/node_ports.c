@@ -3,16 +3,16 @@
  * NodePorts: a pod goes where the ports of the host that it wants are free. A port is taken for an
  * address and a protocol; 0.0.0.0 stands for every address.
  */
-#include "engine/cluster.h"
-#include "engine/signature.h"
-#include "plugins/plugin_base.h"
+#include "engine/framework/signature.h"
+#include "engine/index/cluster.h"
+#include "plugins/common/plugin_base.h"
 #include "plugins/registry.h"
 
 #define EVERY_ADDRESS STR("0.0.0.0")
 
 struct node_ports {
     const struct berth_host *host;
-    const struct voice *voice;
+    const struct engine_log *log;
     struct node_memos *memos;
     berth_reason taken;
     berth_state_key wanted; /* PreFilter has run */
@@ -26,7 +26,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     (void)error;
     struct node_ports *self = xnew(struct node_ports);
     self->host = host;
-    self->voice = handle_voice(h);
+    self->log = handle_log(h);
     self->memos = &handle_cluster(h)->memos;
     self->taken =
         host->reason(h, BERTH_STR("node(s) didn't have free ports for the requested pod ports"));
@@ -159,17 +159,18 @@ static enum berth_hint after_pod_deleted(void *ctx, const struct berth_pod *pod,
     bool unscheduled =
         str_empty(gone->spec.node_name) && str_empty(gone->status.nominated_node_name);
     bool helps = !unscheduled && held_any(gone, pod);
-    if (voice_on(self->voice, 4) && !unscheduled && !helps && !has_host_ports(gone))
+    if (engine_log_on(self->log, 4) && !unscheduled && !helps && !has_host_ports(gone))
         return BERTH_QUEUE_SKIP;
-    say(self->voice, 4,
-        helps ? "the deleted pod and the target pod have any common port(s), returning Queue "
-                "as deleting this Pod may make the Pod schedulable"
-        : unscheduled
-            ? "the deleted pod is unscheduled and it doesn't make the target pod "
-              "schedulable"
-            : "the deleted pod and the target pod don't have any common port(s), returning "
-              "QueueSkip as deleting this Pod won't make the Pod schedulable",
-        KV_POD(pod), KV_HINT_POD("deletedPod", gone));
+    engine_log(self->log, 4,
+               helps
+                   ? "the deleted pod and the target pod have any common port(s), returning Queue "
+                     "as deleting this Pod may make the Pod schedulable"
+               : unscheduled
+                   ? "the deleted pod is unscheduled and it doesn't make the target pod "
+                     "schedulable"
+                   : "the deleted pod and the target pod don't have any common port(s), returning "
+                     "QueueSkip as deleting this Pod won't make the Pod schedulable",
+               KV_POD(pod), KV_HINT_POD("deletedPod", gone));
     return hint_if(helps);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NodeUnschedulable: a cordoned node takes only pods that tolerate it. */
-#include "engine/signature.h"
-#include "plugins/plugin_base.h"
+#include "engine/framework/signature.h"
+#include "plugins/common/plugin_base.h"
 #include "plugins/registry.h"
 
 struct node_unschedulable {
     const struct berth_host *host;
-    const struct voice *voice;
+    const struct engine_log *log;
     berth_reason unschedulable;
 };
 
@@ -17,7 +17,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     (void)error;
     struct node_unschedulable *self = xnew(struct node_unschedulable);
     self->host = host;
-    self->voice = handle_voice(h);
+    self->log = handle_log(h);
     self->unschedulable = host->reason(h, BERTH_STR("node(s) were unschedulable"));
     *ret_self = self;
     return 0;
@@ -53,10 +53,10 @@ static enum berth_hint after_node_change(void *ctx, const struct berth_pod *pod,
         return BERTH_QUEUE_SKIP;
     bool was_closed = !old || old->spec.unschedulable;
     bool helps = was_closed && !new->spec.unschedulable;
-    say(self->voice, 5,
-        helps ? "node was created or updated, pod may be schedulable now"
-              : "node was created or updated, but it doesn't make this pod schedulable",
-        KV_POD(pod), KV_NODE(new));
+    engine_log(self->log, 5,
+               helps ? "node was created or updated, pod may be schedulable now"
+                     : "node was created or updated, but it doesn't make this pod schedulable",
+               KV_POD(pod), KV_NODE(new));
     return hint_if(helps);
 }
 
@@ -70,7 +70,8 @@ static enum berth_hint after_pod_change(void *ctx, const struct berth_pod *pod,
     if (!changed)
         return BERTH_QUEUE_SKIP;
     bool own = hint_about(pod, changed), helps = own && tolerates(changed);
-    say(self->voice, 5,
+    engine_log(
+        self->log, 5,
         helps
             ? "a new toleration is added for the unschedulable Pod, and it may make it schedulable"
         : own

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PodGroupPodsCount: the more pods of the group a placement takes, the better. */
-#include "engine/placement.h"
-#include "engine/pod_groups.h"
-#include "plugins/plugin_base.h"
+#include "engine/group/placement.h"
+#include "engine/index/pod_groups.h"
+#include "plugins/common/plugin_base.h"
 #include "plugins/registry.h"
 
 /* Those that have a node already count on every placement, so that one more weighs less. */

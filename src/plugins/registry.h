@@ -9,7 +9,7 @@
 #ifndef BERTH_PLUGINS_REGISTRY_H
 #define BERTH_PLUGINS_REGISTRY_H
 
-#include "engine/framework.h"
+#include "engine/framework/framework.h"
 
 extern const struct registry in_tree_registry;
 

@@ -4,16 +4,16 @@
  * to (PreferNoSchedule) cost the node points.
  */
 #include "codec/json.h"
-#include "engine/cluster.h"
-#include "engine/signature.h"
-#include "plugins/plugin_base.h"
+#include "engine/framework/signature.h"
+#include "engine/index/cluster.h"
+#include "plugins/common/plugin_base.h"
 #include "plugins/registry.h"
 
 #define LOGGER LOGGER_FILTER("TaintToleration")
 
 struct taint_toleration {
     const struct berth_host *host;
-    const struct voice *voice;
+    const struct engine_log *log;
     struct node_memos *memos;
     bool comparison; /* Lt and Gt are on */
     berth_reason untolerated;
@@ -34,7 +34,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     (void)error;
     struct taint_toleration *self = xnew(struct taint_toleration);
     self->host = host;
-    self->voice = handle_voice(h);
+    self->log = handle_log(h);
     self->memos = &handle_cluster(h)->memos;
     self->comparison = handle_feature(h, FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS);
     self->untolerated = host->reason(h, BERTH_STR("node(s) had untolerated taint(s)"));
@@ -91,7 +91,8 @@ static enum berth_hint after_node_change(void *ctx, const struct berth_pod *pod,
     if (!new)
         return BERTH_QUEUE_SKIP;
     bool helps = (!old || bars(&view, old)) && !bars(&view, new);
-    say(self->voice, 5,
+    engine_log(
+        self->log, 5,
         helps
             ? "node was created or updated, and this may make the Pod rejected by TaintToleration "
               "plugin in the previous scheduling cycle schedulable"
@@ -111,7 +112,8 @@ static enum berth_hint after_pod_change(void *ctx, const struct berth_pod *pod,
     if (!changed)
         return BERTH_QUEUE_SKIP;
     bool helps = hint_about(pod, changed);
-    say(self->voice, 5,
+    engine_log(
+        self->log, 5,
         helps
             ? "a new toleration is added for the unschedulable Pod, and it may make it schedulable"
             : "a new toleration is added for a Pod, but it's an unrelated Pod and wouldn't change "
@@ -131,18 +133,18 @@ static void events(void *ctx, struct berth_registrar *r)
 
 /* --- filter ----------------------------------------------------------------------------------- */
 
-static void say_untolerated(const struct taint_toleration *self, const struct berth_pod *pod,
+static void log_untolerated(const struct taint_toleration *self, const struct berth_pod *pod,
                             const struct node *node, const struct taint *taint)
 {
     struct buf json = BUF_INIT;
     json_encode(&taint_type, taint, &json);
-    say_as(self->voice, 4, LOGGER, "node had untolerated taints", KV_POD(pod), KV_NODE(node),
-           KV_JSON("untoleratedTaint", buf_str(&json)));
+    engine_log_as(self->log, 4, LOGGER, "node had untolerated taints", KV_POD(pod), KV_NODE(node),
+                  KV_JSON("untoleratedTaint", buf_str(&json)));
     buf_release(&json);
 }
 
 /* The nodes of a batch that are about to be refused. */
-static void say_refused(const struct taint_toleration *self, const struct berth_pod *pod,
+static void log_refused(const struct taint_toleration *self, const struct berth_pod *pod,
                         const struct view *view, const struct berth_filter_batch *batch,
                         const uint64_t *barred)
 {
@@ -150,7 +152,7 @@ static void say_refused(const struct taint_toleration *self, const struct berth_
         for (uint64_t bits = batch->feasible[w] & barred[w]; bits; bits &= bits - 1) {
             size_t slot = w * 64 + (size_t)__builtin_ctzll(bits);
             const struct node *node = batch->columns->nodes[slot]->node;
-            say_untolerated(self, pod, node, untolerated(view, node));
+            log_untolerated(self, pod, node, untolerated(view, node));
         }
 }
 
@@ -164,8 +166,8 @@ static enum berth_code filter(void *ctx, const struct berth_cycle *cycle,
     const struct taint *taint = untolerated(&view, node->node);
     if (!taint)
         return BERTH_SUCCESS;
-    if (voice_on(self->voice, 4))
-        say_untolerated(self, pod, node->node, taint);
+    if (engine_log_on(self->log, 4))
+        log_untolerated(self, pod, node->node, taint);
     self->host->status_reason(status, self->untolerated);
     return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
 }
@@ -193,8 +195,8 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
         key_add_tolerations(&self->key, pod->pod, TAINT_BARS);
         barred = node_memo_set(self->memos, buf_str(&self->key), ask_bars, &view);
     }
-    if (voice_on(self->voice, 4))
-        say_refused(self, pod, &view, batch, barred);
+    if (engine_log_on(self->log, 4))
+        log_refused(self, pod, &view, batch, barred);
     batch_refuse_set(batch, barred, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, self->untolerated);
     return BERTH_SUCCESS;
 }

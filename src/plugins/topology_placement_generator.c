@@ -4,9 +4,9 @@
  * domain at a time, and where some of it runs already only on theirs.
  */
 #include "api/scheduling.h"
-#include "engine/cluster.h"
-#include "engine/placement.h"
-#include "plugins/plugin_base.h"
+#include "engine/group/placement.h"
+#include "engine/index/cluster.h"
+#include "plugins/common/plugin_base.h"
 #include "plugins/registry.h"
 
 /* Where the members that have a node are: one domain, or none yet (*ret_domain.p NULL). */

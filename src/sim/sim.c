@@ -30,9 +30,9 @@ static int64_t port_now(void *ctx)
 
 static void note_eviction(struct sim *sim, const struct write *write)
 {
-    struct sim_pod *pod = map_get(&sim->by_uid, object_meta(write->pod)->uid);
+    struct sim_pod *pod = map_get(&sim->by_uid, object_meta(write->object)->uid);
     vec_push(&sim->evictions,
-             (struct sim_eviction){object_ref(write->pod), object_ref(write->related)});
+             (struct sim_eviction){object_ref(write->object), object_ref(write->related)});
     if (pod)
         pod->preempted = true;
 }
@@ -48,7 +48,7 @@ static void port_submit(void *ctx, const struct write *write)
     struct sim_write *w = xnew(struct sim_write);
     w->kind = write->kind;
     w->id = write->id;
-    w->pod = object_ref(write->pod);
+    w->pod = object_ref(write->object);
     w->sets_node = write->kind == WRITE_BINDING || write->sets_nomination;
     w->node = str_dup(write->node_name);
     vec_push(&sim->writes, w);

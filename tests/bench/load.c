@@ -21,8 +21,8 @@
 #include "api/pod.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "kube/pod_writes.h"
-#include "kube/reflector.h"
+#include "kube/watch/reflector.h"
+#include "live/pod_writes.h"
 
 struct load {
     struct loop *loop;
@@ -146,7 +146,7 @@ struct watcher {
     int64_t until;
 };
 
-static void say(const char *name, size_t n)
+static void engine_log(const char *name, size_t n)
 {
     printf("{\"%s\": %zu}\n", name, n);
     fflush(stdout);
@@ -183,13 +183,13 @@ static void on_watch_synced(void *ctx, const struct kind *kind)
 {
     const struct watcher *w = ctx;
     (void)kind;
-    say("ready", w->pods.n);
+    engine_log("ready", w->pods.n);
 }
 
 static void on_second(struct loop_timer *timer)
 {
     struct watcher *w = CONTAINER_OF(timer, struct watcher, second);
-    say("bound", w->bound);
+    engine_log("bound", w->bound);
     if (time_mono() >= w->until)
         loop_stop(w->load->loop);
     loop_timer_set(timer, NSEC_PER_SEC);

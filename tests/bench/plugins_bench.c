@@ -7,7 +7,7 @@
  */
 #include <time.h>
 
-#include "cmd/bench_rows.h"
+#include "cmd/bench/bench_rows.h"
 #include "engine/internal.h"
 #include "plugins/registry.h"
 
@@ -189,7 +189,7 @@ static size_t filter_single(struct stage *s, const struct berth_handle *h)
 
 static size_t filter_batch(struct stage *s, const struct berth_handle *h)
 {
-    struct scratchpad *pad = &s->engine->scratch;
+    struct attempt_buffers *pad = &s->engine->scratch;
     size_t n = s->cycle->columns.n;
     memcpy(pad->feasible, s->cycle->columns.present, BITSET_WORDS(n) * sizeof(uint64_t));
     struct berth_filter_batch batch = {.columns = &s->cycle->columns,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A configuration of any version, through conversion, validation and writing. */
-#include "engine/complaints.h"
-#include "engine/config.h"
+#include "engine/config/config.h"
+#include "engine/config/error_list.h"
 #include "plugins/registry.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str text = {(const char *)data, size};
     struct scheduler_config config;
-    struct complaints complaints = {0};
+    struct error_list errors = {0};
     struct features features;
     struct arena arena;
     struct err err = {0};
@@ -36,15 +36,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     arena_init(&arena, 0);
     features_default(&features);
     if (config_load("file", text, &arena, &config, &err) == 0) {
-        config_complain(&config, &in_tree_registry, &features, &complaints);
-        for (size_t i = 0; i < complaints.v.n; i++)
-            (void)config_line(&config, str_of(complaints.v.v[i].text));
-        if (complaints.n == 0)
+        config_complain(&config, &in_tree_registry, &features, &errors);
+        for (size_t i = 0; i < errors.v.n; i++)
+            (void)config_line(&config, str_of(errors.v.v[i].text));
+        if (errors.n == 0)
             write_and_read(&config, &features);
     } else {
         assert(err.code < 0 && err.msg[0]);
     }
-    complaints_release(&complaints);
+    error_list_release(&errors);
     arena_release(&arena);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as an extender's answer to each verb; and as an object that is kept to be sent on. */
 #include "codec/json_value.h"
-#include "kube/extender_json.h"
+#include "live/extender_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,8 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kube/client.h"
-#include "kube/exec.h"
+#include "kube/auth/client.h"
+#include "kube/auth/exec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

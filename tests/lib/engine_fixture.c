@@ -24,7 +24,7 @@ static void port_submit(void *ctx, const struct write *write)
     vec_push(&f->writes,
              (struct fixture_write){.kind = write->kind,
                                     .id = write->id,
-                                    .pod = object_ref(write->pod),
+                                    .pod = object_ref(write->object),
                                     .related = write->related ? object_ref(write->related) : NULL,
                                     .action = str_dup(write->action),
                                     .node = str_dup(write->node_name),

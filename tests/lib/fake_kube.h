@@ -13,7 +13,7 @@
 #include "api/object.h"
 #include "codec/proto.h"
 #include "fake_api.h"
-#include "kube/rest.h"
+#include "kube/rest/rest.h"
 
 struct fake_kube {
     struct loop *loop;

@@ -12,7 +12,7 @@
 #define BERTH_TESTS_POD_STREAM_H
 
 #include "base/rand.h"
-#include "engine/cluster.h"
+#include "engine/index/cluster.h"
 
 #define STREAM_KEYS 4 /* topology keys that nodes have: key0 … */
 

@@ -271,7 +271,7 @@ static enum berth_code pre_flight(void *self, struct berth_cycle *cycle,
 }
 
 static enum berth_code pre_bind(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
-                                struct berth_str node_name, struct berth_op *op,
+                                struct berth_str node_name, struct berth_binding_op *op,
                                 struct berth_status *status)
 {
     (void)node_name;
@@ -285,7 +285,7 @@ static enum berth_code pre_bind(void *self, struct berth_cycle *cycle, const str
 }
 
 static enum berth_code bind(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
-                            struct berth_str node_name, struct berth_op *op,
+                            struct berth_str node_name, struct berth_binding_op *op,
                             struct berth_status *status)
 {
     (void)node_name;

@@ -223,7 +223,7 @@ void model_add(struct queue_model *m, const struct model_pod *pod, int64_t now)
         m->promised[p->number] = p->nominated;
 }
 
-static void update_promise(struct queue_model *m, struct model_pod *p, int nominated)
+static void update_nomination(struct queue_model *m, struct model_pod *p, int nominated)
 {
     /* Whoever is out has its promise renewed when it comes back. */
     if (!is_out(p) && (p->nominated || nominated))
@@ -238,7 +238,7 @@ void model_update(struct queue_model *m, const struct model_pod *pod, unsigned a
     if (!p)
         return;
     p->priority = pod->priority;
-    update_promise(m, p, pod->nominated);
+    update_nomination(m, p, pod->nominated);
     unsigned kinds = BERTH_ACTION_UPDATE;
     if (actions & BERTH_ACTION_UPDATE_OTHER)
         kinds = 1; /* one event, of all kinds */

@@ -14,7 +14,7 @@
 #define BERTH_TESTS_QUEUE_MODEL_H
 
 #include "base/vec.h"
-#include "engine/queue.h"
+#include "engine/queue/queue.h"
 
 #define WORLD_PLUGINS  12
 #define WORLD_PODS     24

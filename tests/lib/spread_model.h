@@ -10,7 +10,7 @@
 #define BERTH_TESTS_SPREAD_MODEL_H
 
 #include "api/node_selector.h"
-#include "engine/cache.h"
+#include "engine/cache/cache.h"
 
 #define SPREAD_MODEL_MAX 8 /* constraints */
 

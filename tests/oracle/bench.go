@@ -32,7 +32,7 @@ import (
 
 const benchFewer = 20 // berth's row places one of so many pods
 
-// benchCluster is the cluster of src/cmd/bench_rows.c, row preemption.
+// benchCluster is the cluster of src/cmd/bench/bench_rows.c, row preemption.
 func benchCluster(nodes, pods int) []any {
 	var items []any
 	requests := func(cpu string) []any {

@@ -14,7 +14,7 @@
 
 #define BEST 100
 
-static void say_node(const struct test_plugin *self, const char *who, const struct berth_pod *pod,
+static void log_node(const struct test_plugin *self, const char *who, const struct berth_pod *pod,
                      const struct berth_node *node)
 {
     const struct berth_host *host = self->host;
@@ -31,7 +31,7 @@ static enum berth_code look(void *ctx, const struct berth_cycle *cycle, const st
 {
     (void)cycle;
     (void)status;
-    say_node(ctx, "TestLook", pod, node);
+    log_node(ctx, "TestLook", pod, node);
     return BERTH_SUCCESS;
 }
 
@@ -51,13 +51,13 @@ static enum berth_code through_filter(void *ctx, const struct berth_cycle *cycle
 {
     (void)cycle;
     (void)status;
-    say_node(ctx, "TestThrough", pod, node);
+    log_node(ctx, "TestThrough", pod, node);
     return BERTH_SUCCESS;
 }
 
 static enum berth_code through_pre_bind(void *ctx, struct berth_cycle *cycle,
                                         const struct berth_pod *pod, struct berth_str node_name,
-                                        struct berth_op *op, struct berth_status *status)
+                                        struct berth_binding_op *op, struct berth_status *status)
 {
     (void)cycle;
     (void)op;

@@ -22,7 +22,7 @@ static enum berth_code preflight(void *ctx, struct berth_cycle *cycle, const str
 }
 
 static enum berth_code pre_bind(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
-                                struct berth_str node_name, struct berth_op *op,
+                                struct berth_str node_name, struct berth_binding_op *op,
                                 struct berth_status *status)
 {
     (void)cycle;

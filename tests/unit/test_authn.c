@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "fake_kube.h"
-#include "kube/authn.h"
-#include "kube/reviews.h"
+#include "serve/authn.h"
+#include "serve/reviews.h"
 
 #define CONFIG_MAP "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 

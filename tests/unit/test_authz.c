@@ -10,8 +10,8 @@
 #include "api/authorization.h"
 #include "codec/json_value.h"
 #include "fake_kube.h"
-#include "kube/authz.h"
-#include "kube/reviews.h"
+#include "serve/authz.h"
+#include "serve/reviews.h"
 
 static struct fake_kube k;
 static struct authz *authz;

@@ -160,7 +160,7 @@ static void batches_that_lie(void **state)
 
 /* --- plugins that answer badly, or never ------------------------------------------------------ */
 
-static struct berth_op *last_op;
+static struct berth_binding_op *last_op;
 
 static void never_answer(struct puppet_call *call)
 {
@@ -287,7 +287,7 @@ static void a_write_that_nobody_waits_for_any_more(void **state)
 
 /* --- too much of everything ------------------------------------------------------------------- */
 
-static void say_too_much(struct puppet_call *call)
+static void log_too_much(struct puppet_call *call)
 {
     static char text[100000];
     if (call->point != PUPPET_FILTER)
@@ -306,7 +306,7 @@ static void reasons_without_end_are_cut(void **state)
     (void)state;
     struct fixture f;
     puppet_clear();
-    puppet_add("A", AT(FILTER))->hook = say_too_much;
+    puppet_add("A", AT(FILTER))->hook = log_too_much;
     puppet_scene(&f, 300);
     fixture_add(&f, puppet_pod("p", 0, ""));
     fixture_schedule(&f);

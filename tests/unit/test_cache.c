@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "cache_model.h"
-#include "engine/cache.h"
+#include "engine/cache/cache.h"
 #include "engine_fixture.h"
 #include "prop.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/rand.h"
 #include "base/time.h"
-#include "engine/cohort.h"
+#include "engine/queue/cohort.h"
 #include "engine_fixture.h"
 #include "prop.h"
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/time.h"
-#include "engine/config.h"
+#include "engine/config/config.h"
 #include "plugins/registry.h"
 
 #define HEAD "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"

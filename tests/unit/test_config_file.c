@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "cmd/config_file.h"
-#include "cmd/config_hint.h"
-#include "cmd/plugin_words.h"
-#include "engine/known_plugins.h"
+#include "cmd/scheduler/config_file.h"
+#include "cmd/scheduler/config_hint.h"
+#include "cmd/scheduler/plugin_summary.h"
+#include "engine/config/known_plugins.h"
 #include "plugins/registry.h"
 
 #define HEAD "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -308,7 +308,7 @@ static void hints_say_what_would_be_right(void **state)
 {
     (void)state;
     static const struct {
-        const char *complaint, *hint;
+        const char *entry, *hint;
     } cases[] = {
         {"x: ScorePlugin \"Nodeports\" does not exist", " (did you mean NodePorts?)"},
         {"x: ScorePlugin \"DefualtBinder\" does not exist", " (did you mean DefaultBinder?)"},
@@ -323,7 +323,7 @@ static void hints_say_what_would_be_right(void **state)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct buf out = BUF_INIT;
-        config_hint(&in_tree_registry, str_of(cases[i].complaint), &out);
+        config_hint(&in_tree_registry, str_of(cases[i].entry), &out);
         assert_string_equal(buf_cstr(&out), cases[i].hint);
         buf_release(&out);
     }
@@ -351,7 +351,7 @@ static void every_plugin_has_words_for_what_it_does(void **state)
     (void)state;
     for (size_t i = 0; in_tree_registry.plugins[i]; i++) {
         const struct berth_plugin *plugin = in_tree_registry.plugins[i];
-        const struct plugin_words *words = plugin_words_find(str_of(plugin->name));
+        const struct plugin_summary *words = plugin_summary_find(str_of(plugin->name));
         assert_non_null(words);
         struct str name = str_of(plugin->name);
         bool prefers = plugin_extends(&in_tree_registry, name, POINT_SCORE) ||
@@ -360,8 +360,8 @@ static void every_plugin_has_words_for_what_it_does(void **state)
         assert_true(words->rules || !plugin->filter);
     }
     for (size_t i = 0; known_plugin_at(i); i++)
-        assert_non_null(plugin_words_find(str_of(known_plugin_at(i)->name)));
-    assert_null(plugin_words_find(STR("Nobody")));
+        assert_non_null(plugin_summary_find(str_of(known_plugin_at(i)->name)));
+    assert_null(plugin_summary_find(STR("Nobody")));
 }
 
 int main(void)

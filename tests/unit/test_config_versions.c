@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "engine/config.h"
+#include "engine/config/config.h"
 #include "plugins/registry.h"
 
 #define KIND   "\nkind: KubeSchedulerConfiguration\n"

@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "engine/complaints.h"
-#include "engine/config.h"
-#include "engine/known_plugins.h"
-#include "engine/profile_plan.h"
+#include "engine/config/config.h"
+#include "engine/config/error_list.h"
+#include "engine/config/known_plugins.h"
+#include "engine/config/profile_plan.h"
 #include "plugins/registry.h"
 #include "prop.h"
 
@@ -211,7 +211,7 @@ static void converted_files_say_no_more_than_they_did(void **state)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-static void complaints_have_lines(void **state)
+static void error_list_have_lines(void **state)
 {
     (void)state;
     struct scheduler_config config;
@@ -234,23 +234,23 @@ static void complaints_have_lines(void **state)
     arena_release(&arena);
 }
 
-static void complaints_are_told_once(void **state)
+static void error_list_are_told_once(void **state)
 {
     (void)state;
-    struct complaints c = {.prefix = "x."};
+    struct error_list c = {.prefix = "x."};
     struct buf out = BUF_INIT;
-    complaints_write(&c, &out);
+    error_list_write(&c, &out);
     assert_string_equal(buf_cstr(&out), "");
-    complaints_add(&c, "a%d", 1);
-    complaints_add(&c, "a%d", 1);
-    complaints_write(&c, &out);
+    error_list_add(&c, "a%d", 1);
+    error_list_add(&c, "a%d", 1);
+    error_list_write(&c, &out);
     assert_string_equal(buf_cstr(&out), "x.a1");
     buf_clear(&out);
-    complaints_add_all(&c, STR("b, c"), 2);
-    complaints_write(&c, &out);
+    error_list_add_all(&c, STR("b, c"), 2);
+    error_list_write(&c, &out);
     assert_string_equal(buf_cstr(&out), "[x.a1, b, c]");
     buf_release(&out);
-    complaints_release(&c);
+    error_list_release(&c);
 }
 
 /* --- what is not in berth --------------------------------------------------------------------- */
@@ -301,8 +301,8 @@ int main(void)
         cmocka_unit_test(gates_steer_defaults_and_rules),
         cmocka_unit_test(limits_are_written_as_upstream_has_them),
         cmocka_unit_test(converted_files_say_no_more_than_they_did),
-        cmocka_unit_test(complaints_have_lines),
-        cmocka_unit_test(complaints_are_told_once),
+        cmocka_unit_test(error_list_have_lines),
+        cmocka_unit_test(error_list_are_told_once),
         cmocka_unit_test(what_berth_lacks_is_told_once),
     };
     return cmocka_run_group_tests_name("config_write", tests, NULL, NULL);

@@ -597,7 +597,7 @@ static void extenders_may_be_wrong(void **state)
 
 /* --- victims that are not bound yet ----------------------------------------------------------- */
 
-static struct berth_op *held_op;
+static struct berth_binding_op *held_op;
 
 static void keep_op(struct puppet_call *call)
 {

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/pool.h"
+#include "engine/cycle/what_if.h"
 #include "engine/internal.h"
-#include "engine/what_if.h"
 #include "engine_fixture.h"
 #include "prop.h"
 

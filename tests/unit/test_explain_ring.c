@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/vec.h"
-#include "engine/explain_ring.h"
+#include "engine/explain/explain_ring.h"
 #include "prop.h"
 
 /* The pieces that should be there, oldest first; byte k of number n is n + k. */

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "cmd/explain_output.h"
-#include "cmd/explain_table.h"
-#include "cmd/term_text.h"
+#include "cmd/cli/term_text.h"
+#include "cmd/explain/explain_output.h"
+#include "cmd/explain/explain_table.h"
 
 static const struct explain_table_options narrow = {.width = 80, .max_nodes = 10};
 

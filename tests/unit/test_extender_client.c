@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "fake_kube.h"
-#include "kube/extender.h"
+#include "live/extender.h"
 
 static struct loop *loop;
 static struct fake_api *api;

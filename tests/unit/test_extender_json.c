@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "codec/json_value.h"
-#include "engine/extender_config.h"
-#include "kube/extender_body.h"
-#include "kube/extender_json.h"
+#include "engine/config/extender_config.h"
+#include "live/extender_body.h"
+#include "live/extender_json.h"
 #include "prop.h"
 
 static struct object *object(enum kind_id kind, unsigned flags, const char *json)

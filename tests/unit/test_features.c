@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "engine/features.h"
+#include "engine/config/features.h"
 
 static void assert_refused(struct kube_version v, const char *text, const char *why)
 {

@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-#include "cmd/kube_version.h"
-#include "cmd/scheduler_flags.h"
-#include "engine/complaints.h"
+#include "cmd/scheduler/scheduler_flags.h"
+#include "engine/config/error_list.h"
 #include "prop.h"
+#include "serve/kube_version.h"
 
 #define ARGS_MAX 16
 
@@ -266,19 +266,19 @@ static void test_versions(void **state)
 static void assert_complaint(const char *line, const char *want)
 {
     struct scheduler_options o;
-    struct complaints complaints = {0};
+    struct error_list errors = {0};
     struct features features;
     struct buf text = BUF_INIT;
     struct err err;
     int n;
     assert_int_equal(parse(&o, line, &n, &err), 0);
     assert_int_equal(scheduler_options_features(&o, &features, &err), 0);
-    scheduler_options_check_logs(&o, &features, &complaints);
-    scheduler_options_check(&o, &features, &complaints);
-    complaints_write(&complaints, &text);
+    scheduler_options_check_logs(&o, &features, &errors);
+    scheduler_options_check(&o, &features, &errors);
+    error_list_write(&errors, &text);
     assert_string_equal(buf_cstr(&text), want);
     buf_release(&text);
-    complaints_release(&complaints);
+    error_list_release(&errors);
     scheduler_options_release(&o);
 }
 

@@ -36,7 +36,7 @@ static enum berth_code zero(void *self, const struct berth_cycle *cycle,
 }
 
 static enum berth_code skip_bind(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
-                                 struct berth_str node, struct berth_op *op,
+                                 struct berth_str node, struct berth_binding_op *op,
                                  struct berth_status *status)
 {
     (void)self, (void)cycle, (void)pod, (void)node, (void)op, (void)status;

@@ -383,7 +383,7 @@ static void a_gang_without_its_group_lets_go(void **state)
     }
 }
 
-static const char *last_promise(struct fixture *f, const char *pod)
+static const char *last_nomination(struct fixture *f, const char *pod)
 {
     const char *last = "nothing";
     for (size_t i = 0; i < f->writes.n; i++)
@@ -408,7 +408,7 @@ static void a_gang_that_is_short_gives_its_promises_back(void **state)
         assert_int_equal(promises(&f, 2), 2);
         fixture_delete(&f, member("g-1", 4));
         assert_int_equal(promises(&f, 1), gate ? 0 : 1);
-        assert_int_equal(strlen(last_promise(&f, "g-0")), gate ? 0 : 2);
+        assert_int_equal(strlen(last_nomination(&f, "g-0")), gate ? 0 : 2);
         assert_int_equal(strlen(fixture_evict(&f)), 5);
         fixture_add(&f, fixture_pod("alone", "4", "1Gi"));
         fixture_add(&f, fixture_pod("other", "4", "1Gi"));

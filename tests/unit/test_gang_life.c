@@ -387,7 +387,7 @@ static bool answer_extender(struct world *w)
 /* --- what must hold when all has come to rest ------------------------------------------------- */
 
 /* A gang that does not come may hold a promised node, as upstream has it; not with the gate. */
-static bool is_promised(const struct world *w, size_t pod, const char *node)
+static bool is_nominated(const struct world *w, size_t pod, const char *node)
 {
     const struct queue *q = &w->f.engine->queue;
     char uid[NAME_MAX_LEN];
@@ -408,7 +408,7 @@ static int room(const struct world *w, size_t i, int group, int priority, int be
             continue;
         if (strcmp(p->node, node) == 0
                 ? p->priority >= below
-                : p->priority >= priority && p->group != group && is_promised(w, k, node))
+                : p->priority >= priority && p->group != group && is_nominated(w, k, node))
             cpu -= p->cpu;
     }
     return cpu;

@@ -324,7 +324,7 @@ static void a_topology_key_keeps_the_group_in_one_domain(void **state)
 
 #define BY_TOPOLOGY "GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true"
 
-static struct object *promised_member(const char *name, const char *cpu, const char *node)
+static struct object *nominated_member(const char *name, const char *cpu, const char *node)
 {
     struct object *o = member(name, "g", cpu);
     ((struct pod *)object_body_mut(o))->status.nominated_node_name =
@@ -352,7 +352,7 @@ static void a_promise_does_not_lead_out_of_the_placement(void **state)
     fixture_add(&f, node_in("b", "r1", "2"));
     add_group_in_a_rack(&f, 2);
     fixture_add(&f, member("g-0", "g", "1"));
-    fixture_add(&f, promised_member("g-1", "1", "a"));
+    fixture_add(&f, nominated_member("g-1", "1", "a"));
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "g-0"), "b");
     assert_string_equal(fixture_node_of(&f, "g-1"), "b");
@@ -401,7 +401,7 @@ static void members_do_not_keep_nodes_from_each_other(void **state)
     fixture_add(&f, group("g", "\"gang\":{\"minCount\":2}"));
     fixture_add(&f, member("g-0", "g", "1"));
     fixture_add(&f, member("g-1", "g", "1"));
-    fixture_add(&f, promised_member("g-2", "3", "a"));
+    fixture_add(&f, nominated_member("g-2", "3", "a"));
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 2);
     fixture_release(&f);

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "kube/http_log.h"
+#include "kube/rest/http_log.h"
 
 static FILE *file;
 

@@ -121,7 +121,7 @@ static int connect_to(struct world *w)
     return fd;
 }
 
-static void say(int fd, const char *text)
+static void engine_log(int fd, const char *text)
 {
     size_t n = strlen(text);
     assert_int_equal(send(fd, text, n, MSG_NOSIGNAL), n);
@@ -157,7 +157,7 @@ static void get(struct world *w, int fd, const char *path)
     char text[200];
     struct buf answer = BUF_INIT;
     snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", path);
-    say(fd, text);
+    engine_log(fd, text);
     UNTIL(w, !hear(fd, &answer) || has(&answer, "\r\n\r\nno"));
     assert_true(has(&answer, "HTTP/1.1 403"));
     buf_release(&answer);
@@ -285,7 +285,7 @@ static void test_chunked_body_too_large(void **state)
     struct buf answer = BUF_INIT;
     start(&w, (struct http_server_options){0});
     int fd = connect_to(&w);
-    say(fd, "POST /read HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+    engine_log(fd, "POST /read HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
     size_t sent = 0;
     fcntl(fd, F_SETFL, O_NONBLOCK);
     static const char chunk[] = "10\r\n0123456789abcdef\r\n";
@@ -310,11 +310,11 @@ static void test_continue_when_asked_for(void **state)
         snprintf(head, sizeof(head),
                  "POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n",
                  paths[i]);
-        say(fd, head);
+        engine_log(fd, head);
         UNTIL(&w, (hear(fd, &answer), answer.n > 0));
         assert_int_equal(has(&answer, "100 Continue"), i == 0);
         if (i == 0)
-            say(fd, "hello");
+            engine_log(fd, "hello");
         UNTIL(&w, (hear(fd, &answer), has(&answer, i ? "403 Forbidden" : "200 OK")));
         /* A client that did not get to send its body is not waited for. */
         assert_int_equal(has(&answer, "Connection: close"), i == 1);
@@ -332,13 +332,13 @@ static void test_unread_body_and_the_next_request(void **state)
     start(&w, (struct http_server_options){0});
     struct buf answer = BUF_INIT;
     int fd = connect_to(&w);
-    say(fd, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n01234");
+    engine_log(fd, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n01234");
     UNTIL(&w, (hear(fd, &answer), has(&answer, "\r\n\r\nno")));
     assert_false(has(&answer, "Connection: close"));
-    say(fd, "56789");
+    engine_log(fd, "56789");
     get(&w, fd, "/b");
     buf_clear(&answer);
-    say(fd, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n01234");
+    engine_log(fd, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n01234");
     UNTIL(&w, (hear(fd, &answer), has(&answer, "\r\n\r\nno")));
     assert_true(has(&answer, "Connection: close"));
     close(fd);
@@ -357,7 +357,7 @@ static void test_who_goes_first(void **state)
     int known = connect_to(&w), idle = connect_to(&w), busy = connect_to(&w);
     get(&w, known, "/known");
     get(&w, idle, "/idle");
-    say(busy, "GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
+    engine_log(busy, "GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
     UNTIL(&w, w.held.n == 1);
     int silent[10];
     for (size_t i = 0; i < ARRAY_LEN(silent); i++)
@@ -374,7 +374,7 @@ static void test_who_goes_first(void **state)
     int more[4];
     for (size_t i = 0; i < ARRAY_LEN(more); i++) {
         more[i] = connect_to(&w);
-        say(more[i], "GET /known/hold HTTP/1.1\r\nHost: a\r\n\r\n");
+        engine_log(more[i], "GET /known/hold HTTP/1.1\r\nHost: a\r\n\r\n");
         UNTIL(&w, w.held.n + w.gone == i + 2);
     }
     assert_false(is_open(&w, idle));
@@ -382,7 +382,7 @@ static void test_who_goes_first(void **state)
     assert_int_equal(w.gone, 1);
     assert_true(is_open(&w, known));
     int last = connect_to(&w);
-    say(last, "GET /known/hold HTTP/1.1\r\nHost: a\r\n\r\n");
+    engine_log(last, "GET /known/hold HTTP/1.1\r\nHost: a\r\n\r\n");
     UNTIL(&w, w.held.n == 5);
     assert_false(is_open(&w, known));
     int none = connect_v(&w, "127.0.0.1");
@@ -471,11 +471,11 @@ static void test_memory_of_all(void **state)
     memcpy(head, "GET /hold HTTP/1.1\r\nHost: a\r\nX-Long: ", 37);
     memcpy(head + sizeof(head) - 5, "\r\n\r\n", 5);
     int known = connect_to(&w);
-    say(known, "GET /known/hold HTTP/1.1\r\nHost: a\r\n\r\n");
+    engine_log(known, "GET /known/hold HTTP/1.1\r\nHost: a\r\n\r\n");
     UNTIL(&w, w.held.n == 1);
     for (size_t i = 0; i < MANY; i++) {
         fds[i] = connect_to(&w);
-        say(fds[i], head);
+        engine_log(fds[i], head);
         UNTIL(&w, w.held.n + w.gone == i + 2);
         assert_in_range(stats_of(&w).memory, 1, 500 * 1024);
     }

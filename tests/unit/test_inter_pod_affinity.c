@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "affinity_model.h"
-#include "engine/what_if.h"
+#include "engine/cycle/what_if.h"
 #include "plugin_trial.h"
 #include "prop.h"
 

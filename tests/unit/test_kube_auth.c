@@ -13,8 +13,8 @@
 
 #include "base/descriptors.h"
 #include "fake_api.h"
-#include "kube/auth.h"
-#include "kube/exec.h"
+#include "kube/auth/auth.h"
+#include "kube/auth/exec.h"
 
 #define V1      "client.authentication.k8s.io/v1"
 #define V1BETA1 "client.authentication.k8s.io/v1beta1"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "fake_kube.h"
-#include "kube/events.h"
+#include "live/events.h"
 
 #define EVENTS "/apis/events.k8s.io/v1/namespaces/ns/events"
 

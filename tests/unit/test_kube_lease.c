@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "fake_kube.h"
-#include "kube/lease.h"
-#include "kube/pod_writes.h"
+#include "kube/lease/lease.h"
+#include "live/pod_writes.h"
 
 #define LEASES "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 #define LEASE  LEASES "/kube-scheduler"

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "fake_kube.h"
-#include "kube/lease_candidate.h"
+#include "kube/lease/lease_candidate.h"
 
 #define CANDIDATES "/apis/coordination.k8s.io/v1beta1/namespaces/kube-system/leasecandidates"
 #define MINE       CANDIDATES "/me"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "fake_kube.h"
-#include "kube/pod_writes.h"
+#include "live/pod_writes.h"
 
 static struct pod_condition conditions[2];
 static struct pod pod;

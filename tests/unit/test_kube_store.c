@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/rand.h"
-#include "kube/store.h"
+#include "kube/watch/store.h"
 #include "prop.h"
 
 static struct object *make(const char *namespace, const char *name, const char *version)

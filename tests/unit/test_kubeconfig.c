@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "codec/base64.h"
-#include "kube/client.h"
+#include "kube/auth/client.h"
 #include "net/tls.h"
 
 /* --- files of a test -------------------------------------------------------------------------- */

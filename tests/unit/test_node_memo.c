@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/node_memo.h"
+#include "engine/index/node_memo.h"
 #include "engine_fixture.h"
 #include "prop.h"
 

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "engine/signature.h"
+#include "engine/framework/signature.h"
 #include "plugin_trial.h"
-#include "plugins/go_math.h"
+#include "plugins/common/go_math.h"
 #include "prop.h"
 #include "resource_random.h"
 

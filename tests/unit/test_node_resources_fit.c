@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "engine/placement.h"
-#include "engine/signature.h"
+#include "engine/framework/signature.h"
+#include "engine/group/placement.h"
 #include "plugin_trial.h"
-#include "plugins/resource_args.h"
+#include "plugins/node_resources/resource_args.h"
 #include "prop.h"
 #include "resource_random.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/nominator.h"
+#include "engine/queue/nominator.h"
 #include "engine_fixture.h"
 #include "prop.h"
 
@@ -86,7 +86,7 @@ static void drop(struct bench *b, int pod)
 }
 
 /* The pods promised a node, "p00 p02", in order. */
-static void assert_promised(struct bench *b, const char *node, const char *expected)
+static void assert_nominated(struct bench *b, const char *node, const char *expected)
 {
     struct buf text = BUF_INIT;
     const struct nominated_node *n = nominator_node(&b->n, str_of(node));
@@ -105,11 +105,11 @@ static void pods_are_listed_in_order_of_nomination(void **state)
     BENCH(b);
     for (int i = 2; i >= 0; i--)
         set(&b, i, 1);
-    assert_promised(&b, "n1", "p02 p01 p00");
+    assert_nominated(&b, "n1", "p02 p01 p00");
     drop(&b, 1);
-    assert_promised(&b, "n1", "p02 p00");
+    assert_nominated(&b, "n1", "p02 p00");
     set(&b, 2, 1); /* anew */
-    assert_promised(&b, "n1", "p00 p02");
+    assert_nominated(&b, "n1", "p00 p02");
     bench_release(&b);
 }
 
@@ -118,8 +118,8 @@ static void a_pod_is_promised_one_node(void **state)
     BENCH(b);
     set(&b, 0, 1);
     set(&b, 0, 2);
-    assert_promised(&b, "n1", "");
-    assert_promised(&b, "n2", "p00");
+    assert_nominated(&b, "n1", "");
+    assert_nominated(&b, "n2", "p00");
     assert_true(str_is(nominator_node_of(&b.n, STR("p00")), "n2"));
     bench_release(&b);
 }
@@ -129,7 +129,7 @@ static void an_empty_name_takes_the_promise_back(void **state)
     BENCH(b);
     set(&b, 0, 1);
     set(&b, 0, 0);
-    assert_promised(&b, "n1", "");
+    assert_nominated(&b, "n1", "");
     assert_true(str_empty(nominator_node_of(&b.n, STR("p00"))));
     drop(&b, 0);
     bench_release(&b);
@@ -176,7 +176,7 @@ static void texts_may_live_in_what_is_replaced(void **state)
     set(&b, 0, 1);
     /* The name is the nominator's own, and goes while it is read. */
     nominator_set(&b.n, b.pods[0], nominator_node_of(&b.n, STR("p00")));
-    assert_promised(&b, "n1", "p00");
+    assert_nominated(&b, "n1", "p00");
     bench_release(&b);
 }
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/objects.h"
+#include "engine/index/objects.h"
 #include "engine_fixture.h"
 #include "prop.h"
 

@@ -12,7 +12,7 @@
 #include "net/offload.h"
 
 /* What happened, and where. */
-struct errand {
+struct api_write {
     sem_t go, over;
     pthread_t worked_by, ended_by;
     bool worked, done, gone;
@@ -20,7 +20,7 @@ struct errand {
 
 static void work(void *ctx)
 {
-    struct errand *e = ctx;
+    struct api_write *e = ctx;
     while (sem_wait(&e->go) < 0)
         ;
     e->worked = true;
@@ -29,14 +29,14 @@ static void work(void *ctx)
 
 static void done(void *ctx)
 {
-    struct errand *e = ctx;
+    struct api_write *e = ctx;
     e->done = e->worked;
     e->ended_by = pthread_self();
 }
 
 static void gone(void *ctx)
 {
-    struct errand *e = ctx;
+    struct api_write *e = ctx;
     e->gone = e->worked;
     e->ended_by = pthread_self();
     sem_post(&e->over);
@@ -46,7 +46,7 @@ static const struct offload job = {.work = work, .done = done, .gone = gone};
 
 static void test_work_is_done_elsewhere_and_told_here(void **state)
 {
-    struct errand errands[8] = {0};
+    struct api_write errands[8] = {0};
     struct loop *loop;
     (void)state;
     assert_int_equal(loop_new(&loop), 0);
@@ -71,7 +71,7 @@ static void test_work_is_done_elsewhere_and_told_here(void **state)
 
 static void test_a_loop_that_is_gone_is_not_told(void **state)
 {
-    struct errand e = {0};
+    struct api_write e = {0};
     struct loop *loop;
     (void)state;
     assert_int_equal(loop_new(&loop), 0);

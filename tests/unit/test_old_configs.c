@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "engine/config.h"
-#include "engine/profile_plan.h"
+#include "engine/config/config.h"
+#include "engine/config/profile_plan.h"
 #include "plugins/registry.h"
 
 #define DIR "tests/golden/old-configs/"

@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-#include "cmd/cmd.h"
-#include "cmd/completion.h"
-#include "cmd/flags.h"
-#include "engine/features.h"
+#include "cmd/cli/cmd.h"
+#include "cmd/cli/flags.h"
+#include "cmd/completion/completion.h"
+#include "engine/config/features.h"
 
 static const struct outline_flag *find(const struct outline *o, const char *command,
                                        const char *name)

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
+#include "engine/framework/signature.h"
+#include "engine/group/placement.h"
 #include "engine/internal.h"
-#include "engine/placement.h"
-#include "engine/signature.h"
 #include "engine_fixture.h"
 #include "plugins/registry.h"
 

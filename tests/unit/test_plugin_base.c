@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "plugins/go_math.h"
-#include "plugins/plugin_base.h"
+#include "plugins/common/go_math.h"
+#include "plugins/common/plugin_base.h"
 #include "prop.h"
 
 /* --- normalising ------------------------------------------------------------------------------ */

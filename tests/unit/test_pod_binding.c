@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "fake_kube.h"
-#include "kube/pod_binding.h"
+#include "live/pod_binding.h"
 
 #define POD     "/api/v1/namespaces/ns/pods/p"
 #define BINDING POD "/binding"

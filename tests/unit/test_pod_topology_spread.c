@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/what_if.h"
+#include "engine/cycle/what_if.h"
 #include "plugin_trial.h"
 #include "prop.h"
 #include "spread_model.h"

@@ -494,7 +494,7 @@ static void the_node_is_told_where_there_is_work_or_waiting(void **state)
 
 /* --- PreBind and Bind that take their time ---------------------------------------------------- */
 
-static struct berth_op *kept_op;
+static struct berth_binding_op *kept_op;
 static bool answers_at_once;
 
 static void take_time(struct puppet_call *call)

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "cmd/metrics_flags.h"
-#include "cmd/process_metrics.h"
-#include "cmd/serving_metrics.h"
+#include "cmd/scheduler/metrics_flags.h"
+#include "serve/process_metrics.h"
+#include "serve/serving_metrics.h"
 
 /* The number behind `what` at the beginning of a line; NaN: there is none. */
 static double number(struct metrics *m, const char *what)

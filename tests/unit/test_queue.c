@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/time.h"
-#include "engine/queue.h"
-#include "engine/status.h"
+#include "engine/framework/status.h"
+#include "engine/queue/queue.h"
 #include "engine_fixture.h"
 #include "prop.h"
 #include "queue_model.h"
@@ -1187,7 +1187,7 @@ static void a_gate_holds_an_activated_pod(void **state)
 #define ON_N1      2 /* versions whose status names that node */
 #define ON_N2      4
 
-static void assert_promised(struct bench *b, int pod, const char *node)
+static void assert_nominated(struct bench *b, int pod, const char *node)
 {
     assert_true(str_is(nominator_node_of(&b->q.nominator, uid_of(pod)), node));
 }
@@ -1196,10 +1196,10 @@ static void a_new_pods_nomination_is_taken_over(void **state)
 {
     BENCH(b);
     add_to(&b, 0, 0, ON_N1);
-    assert_promised(&b, 0, "n1");
+    assert_nominated(&b, 0, "n1");
     b.world.closed[GATE][1] = true;
     add_to(&b, 0, 1, ON_N1); /* a pod that a gate holds reserves nothing */
-    assert_promised(&b, 1, "");
+    assert_nominated(&b, 1, "");
     bench_release(&b);
 }
 
@@ -1210,11 +1210,11 @@ static void a_changed_nomination_is_taken_over_unless_the_pod_is_out(void **stat
         bool out = all_places[i] == QUEUE_IN_FLIGHT || all_places[i] == QUEUE_BINDING;
         bring_to(&b, all_places[i]);
         update(&b, 0, ON_N1, 0);
-        assert_promised(&b, 0, out ? "" : "n1");
+        assert_nominated(&b, 0, out ? "" : "n1");
         update(&b, 0, ON_N2, 0);
-        assert_promised(&b, 0, out ? "" : "n2");
+        assert_nominated(&b, 0, out ? "" : "n2");
         update(&b, 0, UNPROMISED, 0);
-        assert_promised(&b, 0, "");
+        assert_nominated(&b, 0, "");
         bench_release(&b);
     }
 }
@@ -1225,10 +1225,10 @@ static void a_nomination_the_api_has_not_heard_of_is_kept(void **state)
     add(&b, 0);
     nominator_set(&b.q.nominator, queued(&b, 0)->pod, STR("n1"));
     update(&b, 0, UNPROMISED, BERTH_ACTION_UPDATE_POD_LABEL);
-    assert_promised(&b, 0, "n1");
+    assert_nominated(&b, 0, "n1");
     assert_ptr_equal(nominator_node(&b.q.nominator, STR("n1"))->pods.v[0], queued(&b, 0)->pod);
     update(&b, 0, ON_N2, 0);
-    assert_promised(&b, 0, "n2");
+    assert_nominated(&b, 0, "n2");
     bench_release(&b);
 }
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/reason.h"
+#include "engine/framework/reason.h"
 
 static void assert_text(const struct reasons *r, berth_reason reason, const char *expected)
 {

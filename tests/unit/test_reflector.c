@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "fake_kube.h"
-#include "kube/informers.h"
+#include "kube/watch/informers.h"
 
 #define PODS   "/api/v1/pods"
 #define NODES  "/api/v1/nodes"

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "engine/known_plugins.h"
-#include "engine/registry.h"
+#include "engine/config/known_plugins.h"
+#include "engine/config/registry.h"
 #include "plugins/registry.h"
 
 #define HEAD(n) .abi = BERTH_ABI, .struct_size = sizeof(struct berth_plugin), .name = (n)

@@ -12,7 +12,7 @@
 #include "api/coordination.h"
 #include "api/pod.h"
 #include "fake_kube.h"
-#include "kube/pod_writes.h"
+#include "live/pod_writes.h"
 
 #define POD  "/api/v1/namespaces/ns/pods/a"
 #define PODS "/api/v1/pods"
@@ -611,7 +611,7 @@ static void test_a_hushed_client_sends_nothing(void **state)
     assert_true(fake_run_until(k.loop, is_told, &many[0]));
     for (size_t i = 1; i < 4; i++)
         rest_send(k.client, &request, on_done, &many[i]);
-    rest_client_hush(k.client);
+    rest_client_shutdown(k.client);
     for (size_t i = 4; i < ARRAY_LEN(many); i++)
         last = rest_send(k.client, &request, on_done, &many[i]);
     end = loop_now(k.loop) + 50 * NSEC_PER_MSEC;

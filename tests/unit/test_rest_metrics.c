@@ -10,9 +10,9 @@
 
 #include "api/authorization.h"
 #include "fake_kube.h"
-#include "kube/authn.h"
-#include "kube/authz.h"
-#include "kube/review_metrics.h"
+#include "serve/authn.h"
+#include "serve/authz.h"
+#include "serve/review_metrics.h"
 
 #define POD "/api/v1/namespaces/ns/pods/a"
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "plugin_trial.h"
-#include "plugins/default_selector.h"
+#include "plugins/common/default_selector.h"
 #include "prop.h"
 
 #define PLUGIN "SelectorSpread"

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "api/authorization.h"
-#include "cmd/serving.h"
 #include "fake_kube.h"
 #include "kube/file.h"
 #include "net/http_client.h"
+#include "serve/serving.h"
 
 static struct fake_kube k;
 static struct serving *serving;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/signature.h"
+#include "engine/framework/signature.h"
 #include "node_random.h"
 #include "plugin_trial.h"
 #include "prop.h"

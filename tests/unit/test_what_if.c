@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "engine/cycle/what_if.h"
 #include "engine/internal.h"
-#include "engine/what_if.h"
 #include "engine_fixture.h"
 #include "puppet.h"
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/time.h"
-#include "kube/write_metrics.h"
+#include "live/write_metrics.h"
 
 static struct features features_with(const char *gates)
 {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "fake_kube.h"
-#include "kube/write_queue.h"
+#include "live/write_queue.h"
 
 struct fake_write {
     struct queued_write queued;

@@ -9,8 +9,8 @@
 #ifndef BERTH_PLUGINS_DEFAULT_PREEMPTION_BUDGETS_H
 #define BERTH_PLUGINS_DEFAULT_PREEMPTION_BUDGETS_H
 
-#include "engine/cluster.h"
-#include "engine/group_preemption.h"
+#include "engine/group/group_preemption.h"
+#include "engine/index/cluster.h"
 
 struct budgets {
     struct arena arena;

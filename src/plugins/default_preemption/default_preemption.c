@@ -5,11 +5,11 @@
  * are looked at and, in victims.c, who is spared.
  */
 #include "api/scheduling.h"
-#include "engine/preemption.h"
-#include "engine/scheduler_metrics.h"
+#include "engine/metrics/scheduler_metrics.h"
+#include "engine/preempt/preemption.h"
+#include "plugins/common/plugin_base.h"
 #include "plugins/default_preemption/args.h"
-#include "plugins/default_preemption/wide.h"
-#include "plugins/plugin_base.h"
+#include "plugins/default_preemption/cross_node_preemption.h"
 #include "plugins/registry.h"
 
 struct default_preemption {
@@ -140,7 +140,7 @@ static void events(void *ctx, struct berth_registrar *r)
 static bool waits_for_victims(const struct default_preemption *self, struct berth_cycle *cycle,
                               const struct berth_pod *pod)
 {
-    struct str name = preemption_promise(cycle, pod);
+    struct str name = preemption_nominated_node(cycle, pod);
     const struct berth_node *node = str_empty(name) ? NULL : preemption_node(cycle, name);
     /* Where the victims' leaving would not help any more, others may have to go. */
     if (!node || self->host->node_verdict(cycle, node) == BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE)
@@ -148,9 +148,9 @@ static bool waits_for_victims(const struct default_preemption *self, struct bert
     for (size_t i = 0; i < node->pods.n; i++)
         if (node->pods.v[i]->priority < pod->priority && pod_leaves_by_preemption(node->pods.v[i]))
             return true;
-    if (self->wide && wide_waits(self->cluster, pod, node))
+    if (self->wide && cross_node_preemption_waits(self->cluster, pod, node))
         return true;
-    return preemption_has_come_true(cycle, pod, node);
+    return preemption_node_has_room(cycle, pod, node);
 }
 
 /* Members of a group: not here, where they would be seen one by one. NULL: it may. */
@@ -193,17 +193,17 @@ static enum berth_code post_filter(void *ctx, struct berth_cycle *cycle,
     const char *refusal = why_not(self, cycle, newest);
     scheduler_metrics_preemption_attempt(handle_metrics(self->handle));
     if (refusal) {
-        say_as(handle_voice(self->handle), 5, "PostFilter.DefaultPreemption",
-               "Pod is not eligible for preemption", KV_POD(newest),
-               KV_CSTR("reason", refusal + strlen("preemption: ")));
+        engine_log_as(handle_log(self->handle), 5, "PostFilter.DefaultPreemption",
+                      "Pod is not eligible for preemption", KV_POD(newest),
+                      KV_CSTR("reason", refusal + strlen("preemption: ")));
         self->host->status_text(status, abi_str(str_of(refusal)));
         return BERTH_UNSCHEDULABLE;
     }
     budgets_refresh(&self->budgets, &self->cluster->objects);
     struct victim_rules rules = {newest, &self->budgets, self->no_victims, self->cluster,
-                                 handle_voice(self->handle)};
+                                 handle_log(self->handle)};
     struct preemption_policy policy = {&rules, self->percentage, self->absolute, victims_select,
-                                       self->wide ? wide_find : NULL};
+                                       self->wide ? cross_node_preemption_find : NULL};
     return preemption_run(cycle, self->handle, &policy, status);
 }
 

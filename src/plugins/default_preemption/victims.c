@@ -26,7 +26,7 @@ static bool remove_all(struct what_if *w, const pod_list *pods)
 static bool fits(struct what_if *w)
 {
     const struct berth_handle *plugin;
-    return what_if_filter_promised(w, &plugin) == BERTH_SUCCESS;
+    return what_if_filter_nominated(w, &plugin) == BERTH_SUCCESS;
 }
 
 /* Those that may come back do; the others are victims. False: a plugin broke. */
@@ -42,8 +42,9 @@ static bool reprieve(const struct victim_rules *rules, struct what_if *w, const 
         if (!what_if_remove(w, pod))
             return false;
         vec_push(&ret->pods, pod);
-        say(rules->voice, 5, "Pod is a potential preemption victim on node",
-            KV_CSTR("logger", "PostFilter.DefaultPreemption"), KV_POD(pod), KV_NODE(w->node.node));
+        engine_log(rules->log, 5, "Pod is a potential preemption victim on node",
+                   KV_CSTR("logger", "PostFilter.DefaultPreemption"), KV_POD(pod),
+                   KV_NODE(w->node.node));
         ret->pdb_violations += i < n_violating;
     }
     return true;
@@ -78,7 +79,7 @@ static enum berth_code pick(const struct victim_rules *rules, struct what_if *w,
     const struct berth_handle *plugin;
     if (!remove_all(w, potential))
         return BERTH_ERROR;
-    enum berth_code code = what_if_filter_promised(w, &plugin);
+    enum berth_code code = what_if_filter_nominated(w, &plugin);
     if (code != BERTH_SUCCESS)
         return code;
     sort(potential);

@@ -10,8 +10,8 @@
 #ifndef BERTH_PLUGINS_DEFAULT_PREEMPTION_VICTIMS_H
 #define BERTH_PLUGINS_DEFAULT_PREEMPTION_VICTIMS_H
 
-#include "engine/preemption.h"
-#include "engine/voice.h"
+#include "engine/ports/engine_log.h"
+#include "engine/preempt/preemption.h"
 #include "plugins/default_preemption/budgets.h"
 
 struct victim_rules {
@@ -19,7 +19,7 @@ struct victim_rules {
     const struct budgets *budgets;
     berth_reason none; /* nobody is below it */
     struct cluster *cluster;
-    const struct voice *voice;
+    const struct engine_log *log;
 };
 
 /* Has the scheduler asked it to leave, and it is on its way? */

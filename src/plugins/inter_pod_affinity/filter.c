@@ -3,7 +3,7 @@
  * Where a pod may go. PreFilter paints three sets of nodes, those that each rule refuses, from the
  * pods that matter and the domains they run in; filtering is a look at the sets.
  */
-#include "engine/domain_slots.h"
+#include "engine/index/domain_slots.h"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
 static const enum berth_code codes[REFUSALS] = {

@@ -93,12 +93,13 @@ enum berth_hint ipa_after_pod_change(void *ctx, const struct berth_pod *pod,
     bool helps;
     /* Its own labels are others now: those who hated it may not do so any more. */
     if (old && new && hint_about(pod, new)) {
-        say(self->voice, 5, "the target pod labels have changed and it may be schedulable now",
-            KV_POD(pod));
+        engine_log(self->log, 5, "the target pod labels have changed and it may be schedulable now",
+                   KV_POD(pod));
         return BERTH_QUEUE;
     }
     if (is_nowhere(new) || is_nowhere(old)) {
-        say(self->voice, 5,
+        engine_log(
+            self->log, 5,
             "the added/updated/deleted pod is unscheduled, so it doesn't make the target pod "
             "schedulable",
             KV_POD(pod), KV_HINT_POD("originalPod", old), KV_HINT_POD("modifiedPod", new));
@@ -113,8 +114,8 @@ enum berth_hint ipa_after_pod_change(void *ctx, const struct berth_pod *pod,
     else
         helps = old && freed_by(self, pod, old, &why);
     if (why)
-        say(self->voice, 5, why, KV_POD(pod),
-            new ? KV_HINT_POD("modifiedPod", new) : KV_HINT_POD("originalPod", old));
+        engine_log(self->log, 5, why, KV_POD(pod),
+                   new ? KV_HINT_POD("modifiedPod", new) : KV_HINT_POD("originalPod", old));
     return hint_if(helps);
 }
 
@@ -183,10 +184,10 @@ enum berth_hint ipa_after_node_change(void *ctx, const struct berth_pod *pod,
         return BERTH_QUEUE;
     for (size_t i = 0; !why && set && i < set->of[AFFINITY_REQUIRED_ANTI].n; i++)
         why = helps_anti_affinity(&set->of[AFFINITY_REQUIRED_ANTI].v[i], old, new);
-    say(self->voice, 5,
-        why ? why
-            : "a node is added/updated but doesn't have any topologyKey which matches pod "
-              "affinity/anti-affinity",
-        KV_POD(pod), KV_NODE(new));
+    engine_log(self->log, 5,
+               why ? why
+                   : "a node is added/updated but doesn't have any topologyKey which matches pod "
+                     "affinity/anti-affinity",
+               KV_POD(pod), KV_NODE(new));
     return hint_if(why);
 }

@@ -9,13 +9,13 @@
  *            cycle state says whose attempt they are about.
  * Threading: plans are made on the engine's thread and read by the pool's.
  */
-#ifndef BERTH_PLUGINS_INTER_POD_AFFINITY_H
-#define BERTH_PLUGINS_INTER_POD_AFFINITY_H
+#ifndef BERTH_PLUGINS_INTER_POD_AFFINITY_INTER_POD_AFFINITY_H
+#define BERTH_PLUGINS_INTER_POD_AFFINITY_INTER_POD_AFFINITY_H
 
-#include "engine/cluster.h"
-#include "plugins/args_table.h"
+#include "engine/index/cluster.h"
+#include "plugins/common/args_table.h"
+#include "plugins/common/plugin_base.h"
 #include "plugins/inter_pod_affinity/topology_places.h"
-#include "plugins/plugin_base.h"
 
 /* Why a node is refused, in the order in which it is looked at. */
 enum refusal {
@@ -72,7 +72,7 @@ struct inter_pod_affinity_args {
 struct inter_pod_affinity {
     const struct berth_host *host;
     struct berth_handle *handle;
-    const struct voice *voice;
+    const struct engine_log *log;
     struct cluster *cluster;
     int32_t hard_weight;
     bool ignore_preferred; /* of pods that run, where the waiting pod prefers nothing */

@@ -31,11 +31,11 @@ static void fill_args(void *ctx, struct arena *a)
     }
 }
 
-static void check_args(const void *ctx, struct complaints *c)
+static void check_args(const void *ctx, struct error_list *c)
 {
     int32_t weight = *((const struct inter_pod_affinity_args *)ctx)->hard_pod_affinity_weight;
     if (weight < 0 || weight > MAX_HARD_WEIGHT)
-        complaints_add(c, "hardPodAffinityWeight: Invalid value: %d: not in valid range [0, %d]",
+        error_list_add(c, "hardPodAffinityWeight: Invalid value: %d: not in valid range [0, %d]",
                        (int)weight, MAX_HARD_WEIGHT);
 }
 
@@ -90,7 +90,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     struct inter_pod_affinity *self = xnew(struct inter_pod_affinity);
     self->host = host;
     self->handle = h;
-    self->voice = handle_voice(h);
+    self->log = handle_log(h);
     arena_init(&self->filter.arena, 0);
     arena_init(&self->score.arena, 0);
     int r = read_args(self, args, error);

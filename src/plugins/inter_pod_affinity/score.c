@@ -3,7 +3,7 @@
  * Where a pod is liked best: the weights of all terms that are satisfied there, its own and those
  * of the pods that run, summed up by topology key and value. Sums wrap around, as upstream's do.
  */
-#include "plugins/go_math.h"
+#include "plugins/common/go_math.h"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
 /* --- PreScore --------------------------------------------------------------------------------- */

@@ -8,10 +8,10 @@
  * Ownership: borrows the topologies; owns the list.
  * Threading: one thread adds; any may look up meanwhile nobody does.
  */
-#ifndef BERTH_PLUGINS_TOPOLOGY_PLACES_H
-#define BERTH_PLUGINS_TOPOLOGY_PLACES_H
+#ifndef BERTH_PLUGINS_INTER_POD_AFFINITY_TOPOLOGY_PLACES_H
+#define BERTH_PLUGINS_INTER_POD_AFFINITY_TOPOLOGY_PLACES_H
 
-#include "engine/topology.h"
+#include "engine/index/topology.h"
 
 struct topology_places {
     VEC(const struct topology *) all;

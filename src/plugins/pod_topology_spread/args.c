@@ -11,35 +11,35 @@ static const struct field spread_args_fields[] = {
 static const struct type spread_args_type =
     TYPE("PodTopologySpreadArgs", struct spread_args, spread_args_fields);
 
-static void check_defaulting_type(const struct spread_args *args, struct complaints *c)
+static void check_defaulting_type(const struct spread_args *args, struct error_list *c)
 {
     bool system = str_is(args->defaulting_type, "System");
     if (!system && !str_is(args->defaulting_type, "List"))
-        complaints_add(c,
+        error_list_add(c,
                        "defaultingType: Unsupported value: \"%.*s\": supported values: "
                        "\"System\", \"List\"",
                        STR_ARG(args->defaulting_type));
     else if (system && args->default_constraints.n)
-        complaints_add(c, "defaultingType: Invalid value: \"System\": when .defaultConstraints "
+        error_list_add(c, "defaultingType: Invalid value: \"System\": when .defaultConstraints "
                           "are not empty");
 }
 
-static void check_topology_key(size_t i, struct str key, struct complaints *c)
+static void check_topology_key(size_t i, struct str key, struct error_list *c)
 {
     if (str_empty(key))
-        complaints_add(c, "defaultConstraints[%zu].topologyKey: Required value: can not be empty",
+        error_list_add(c, "defaultConstraints[%zu].topologyKey: Required value: can not be empty",
                        i);
     else
-        complaints_check_name(c, key, "defaultConstraints[%zu].topologyKey", i);
+        error_list_check_name(c, key, "defaultConstraints[%zu].topologyKey", i);
 }
 
-static void check_action(size_t i, struct str action, struct complaints *c)
+static void check_action(size_t i, struct str action, struct error_list *c)
 {
     if (str_empty(action))
-        complaints_add(
+        error_list_add(
             c, "defaultConstraints[%zu].whenUnsatisfiable: Required value: can not be empty", i);
     else if (!str_is(action, "DoNotSchedule") && !str_is(action, "ScheduleAnyway"))
-        complaints_add(c,
+        error_list_add(c,
                        "defaultConstraints[%zu].whenUnsatisfiable: Unsupported value: \"%.*s\": "
                        "supported values: \"DoNotSchedule\", \"ScheduleAnyway\"",
                        i, STR_ARG(action));
@@ -52,26 +52,26 @@ struct seen {
 };
 
 static void check_repeated(const struct topology_spread_constraint *t, size_t i, struct seen *seen,
-                           struct complaints *c)
+                           struct error_list *c)
 {
     struct str both = arena_printf(&seen->arena, "%.*s, %.*s", STR_ARG(t->topology_key),
                                    STR_ARG(t->when_unsatisfiable));
     if (map_put(&seen->map, both, seen))
-        complaints_add(c, "defaultConstraints[%zu]: Duplicate value: \"{%.*s}\"", i, STR_ARG(both));
+        error_list_add(c, "defaultConstraints[%zu]: Duplicate value: \"{%.*s}\"", i, STR_ARG(both));
 }
 
 static void check_constraint(const struct topology_spread_constraint *t, size_t i,
-                             struct seen *seen, struct complaints *c)
+                             struct seen *seen, struct error_list *c)
 {
     if (t->max_skew <= 0)
-        complaints_add(c,
+        error_list_add(c,
                        "defaultConstraints[%zu].maxSkew: Invalid value: %d: not in valid range "
                        "(0, inf)",
                        i, t->max_skew);
     check_topology_key(i, t->topology_key, c);
     check_action(i, t->when_unsatisfiable, c);
     if (t->label_selector)
-        complaints_add(c,
+        error_list_add(c,
                        "defaultConstraints[%zu].labelSelector: Forbidden: constraint must not "
                        "define a selector, as they deduced for each pod",
                        i);
@@ -85,7 +85,7 @@ static void fill(void *ctx, struct arena *a UNUSED)
         args->defaulting_type = STR("System");
 }
 
-static void check(const void *ctx, struct complaints *c)
+static void check(const void *ctx, struct error_list *c)
 {
     const struct spread_args *args = ctx;
     struct seen seen = {.map = MAP_INIT};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugins/default_selector.h"
+#include "plugins/common/default_selector.h"
 #include "plugins/pod_topology_spread/spread.h"
 
 static const char *const actions[] = {

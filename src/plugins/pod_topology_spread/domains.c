@@ -3,7 +3,7 @@
  * Pods and nodes by topology domain. The numbers are there already, since the cluster keeps them:
  * for all nodes, and for those that count where a constraint leaves some out.
  */
-#include "plugins/node_demands.h"
+#include "plugins/common/required_nodes.h"
 #include "plugins/pod_topology_spread/spread.h"
 
 /* --- which nodes a pod can use ---------------------------------------------------------------- */
@@ -26,7 +26,7 @@ static bool demands_met(const struct pod *pod, const struct node *node)
     struct arena scratch;
     struct required_node_affinity affinity;
     arena_init(&scratch, 0);
-    node_demands_compile(pod, &scratch, &affinity);
+    required_nodes_compile(pod, &scratch, &affinity);
     bool matches = affinity_matches(&affinity, node);
     arena_release(&scratch);
     return matches;
@@ -58,7 +58,7 @@ static int64_t ask_affinity(const void *ask, const struct berth_node *node)
     struct affinity_question *q = *(struct affinity_question *const *)ask;
     if (!q->affinity) {
         q->affinity = arena_new(q->arena, struct required_node_affinity);
-        node_demands_compile(q->pod, q->arena, q->affinity);
+        required_nodes_compile(q->pod, q->arena, q->affinity);
     }
     return affinity_matches(q->affinity, node->node);
 }
@@ -67,7 +67,7 @@ static const uint64_t *affinity_set(struct spread *self, const struct pod *pod, 
 {
     struct affinity_question question = {.pod = pod, .arena = a}, *ask = &question;
     key_begin(&self->key, STR("PodTopologySpread affinity"));
-    key_add_node_demands(&self->key, pod);
+    key_add_required_nodes(&self->key, pod);
     return node_memo_set(&self->cluster->memos, buf_str(&self->key), ask_affinity, &ask);
 }
 
@@ -168,7 +168,7 @@ static struct str name_usable(struct buf *key, const struct spread_scope *scope,
     key_begin(key, STR("PodTopologySpread"));
     key_add_number(key, reasons);
     if (reasons & BY_AFFINITY)
-        key_add_node_demands(key, scope->pod->pod);
+        key_add_required_nodes(key, scope->pod->pod);
     if (reasons & BY_TAINTS)
         key_add_tolerations(key, scope->pod->pod, TAINT_BARS);
     key_add_number(key, -1);

@@ -258,22 +258,22 @@ static enum berth_code unprepared(const struct spread *self, struct berth_status
 }
 
 /* Logs why the node is refused, by constraint i. domain 0: it has none. */
-static void say_refused(const struct spread *self, const struct state *s, size_t i,
+static void log_refused(const struct spread *self, const struct state *s, size_t i,
                         const struct berth_pod *pod, const struct berth_node *node, uint32_t domain)
 {
     const struct spread_constraint *c = &s->base->constraints.list.v[i];
     if (!domain) {
-        say_as(self->voice, 5, LOGGER,
-               "Node doesn't have required topology label for spread constraint", KV_POD(pod),
-               KV_NODE(node->node), KV_STR("topologyKey", c->topology_key));
+        engine_log_as(self->log, 5, LOGGER,
+                      "Node doesn't have required topology label for spread constraint",
+                      KV_POD(pod), KV_NODE(node->node), KV_STR("topologyKey", c->topology_key));
         return;
     }
-    say_as(self->voice, 5, LOGGER,
-           "Node failed spreadConstraint: matchNum + selfMatchNum - minMatchNum > maxSkew",
-           KV_POD(pod), KV_NODE(node->node), KV_STR("topologyKey", c->topology_key),
-           KV_INT("matchNum", pods_in(&s->axes[i], &s->base->domains[i], domain)),
-           KV_INT("selfMatchNum", s->base->self_match[i]),
-           KV_INT("minMatchNum", lowest(&s->axes[i], c)), KV_INT("maxSkew", c->max_skew));
+    engine_log_as(self->log, 5, LOGGER,
+                  "Node failed spreadConstraint: matchNum + selfMatchNum - minMatchNum > maxSkew",
+                  KV_POD(pod), KV_NODE(node->node), KV_STR("topologyKey", c->topology_key),
+                  KV_INT("matchNum", pods_in(&s->axes[i], &s->base->domains[i], domain)),
+                  KV_INT("selfMatchNum", s->base->self_match[i]),
+                  KV_INT("minMatchNum", lowest(&s->axes[i], c)), KV_INT("maxSkew", c->max_skew));
 }
 
 enum berth_code spread_filter(void *ctx, const struct berth_cycle *cycle,
@@ -289,8 +289,8 @@ enum berth_code spread_filter(void *ctx, const struct berth_cycle *cycle,
         uint32_t domain = topology_domain(d->topology, node->slot);
         if (domain && pods_in(&s->axes[i], d, domain) <= most(s, i))
             continue;
-        if (voice_on(self->voice, 5))
-            say_refused(self, s, i, pod, node, domain);
+        if (engine_log_on(self->log, 5))
+            log_refused(self, s, i, pod, node, domain);
         self->host->status_reason(status, domain ? self->mismatch : self->missing_label);
         return domain ? BERTH_UNSCHEDULABLE : BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
     }
@@ -313,10 +313,10 @@ static void filter_axis(const struct spread *self, const struct state *s, size_t
             missing |= domain ? 0 : bit;
             mismatch |= domain && pods_in(axis, d, domain) > limit ? bit : 0;
         }
-        uint64_t told = UNLIKELY(voice_on(self->voice, 5)) ? missing | mismatch : 0;
+        uint64_t told = UNLIKELY(engine_log_on(self->log, 5)) ? missing | mismatch : 0;
         for (; told; told &= told - 1) {
             uint32_t slot = (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(told);
-            say_refused(self, s, i, pod, batch->columns->nodes[slot],
+            log_refused(self, s, i, pod, batch->columns->nodes[slot],
                         topology_domain(d->topology, slot));
         }
         if (missing)

@@ -112,7 +112,8 @@ static enum berth_hint after_pod_change(void *ctx, const struct berth_pod *pod,
     struct arena scratch;
     const char *why = NULL;
     if ((new && !is_involved(new, pod)) || (old && !is_involved(old, pod))) {
-        say(self->voice, 5,
+        engine_log(
+            self->log, 5,
             "the added/updated/deleted pod is unscheduled or has different namespace with target "
             "pod, so it doesn't make the target pod schedulable",
             KV_POD(pod), KV_HINT_POD("originalPod", old));
@@ -123,10 +124,10 @@ static enum berth_hint after_pod_change(void *ctx, const struct berth_pod *pod,
         !constraints_of(self, pod, &scratch, &cs) || pod_change_helps(&cs, pod, old, new, &why);
     arena_release(&scratch);
     if (why)
-        say(self->voice, 5, why, KV_POD(pod),
-            old && new ? KV_HINT_POD("modifiedPod", new)
-            : new      ? KV_HINT_POD("createdPod", new)
-                       : KV_HINT_POD("deletedPod", old));
+        engine_log(self->log, 5, why, KV_POD(pod),
+                   old && new ? KV_HINT_POD("modifiedPod", new)
+                   : new      ? KV_HINT_POD("createdPod", new)
+                              : KV_HINT_POD("deletedPod", old));
     return hint_if(helps);
 }
 
@@ -171,7 +172,8 @@ static bool node_change_helps(const struct spread *self, const struct spread_con
 {
     bool was_in = old && has_all_keys(cs, old), is_in = new && has_all_keys(cs, new);
     if (!old || !new) {
-        say(self->voice, 5,
+        engine_log(
+            self->log, 5,
             is_in    ? "the created node matches topology spread constraints, and the pod may be "
                        "schedulable now"
             : new    ? "the created node doesn't match pod topology spread constraints"
@@ -182,7 +184,8 @@ static bool node_change_helps(const struct spread *self, const struct spread_con
         return was_in || is_in;
     }
     if (was_in != is_in) {
-        say(self->voice, 5,
+        engine_log(
+            self->log, 5,
             "the node is updated and now pod topology spread constraints has changed, and the pod "
             "may be schedulable now",
             KV_POD(pod), KV_NODE(new), KV_BOOL("originalMatching", was_in),
@@ -191,10 +194,10 @@ static bool node_change_helps(const struct spread *self, const struct spread_con
     }
     bool helps = is_in && (!same_domains(cs, old, new) || !same_taints(old, new));
     if (helps)
-        say(self->voice, 5,
-            "the node is updated and now has different taints or labels, and the pod may be "
-            "schedulable now",
-            KV_POD(pod), KV_NODE(new));
+        engine_log(self->log, 5,
+                   "the node is updated and now has different taints or labels, and the pod may be "
+                   "schedulable now",
+                   KV_POD(pod), KV_NODE(new));
     return helps;
 }
 

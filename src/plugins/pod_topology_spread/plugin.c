@@ -39,7 +39,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
         return r;
     }
     self->host = host;
-    self->voice = handle_voice(h);
+    self->log = handle_log(h);
     self->cluster = handle_cluster(h);
     self->system_defaults = str_is(args.defaulting_type, "System");
     self->defaults = args.default_constraints;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "plugins/go_math.h"
+#include "plugins/common/go_math.h"
 #include "plugins/pod_topology_spread/spread.h"
 
 #define INVALID_SCORE (-1)

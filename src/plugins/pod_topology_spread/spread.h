@@ -12,9 +12,9 @@
 #define BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_SPREAD_H
 
 #include "api/node_selector.h"
-#include "engine/cluster.h"
-#include "plugins/args_table.h"
-#include "plugins/plugin_base.h"
+#include "engine/index/cluster.h"
+#include "plugins/common/args_table.h"
+#include "plugins/common/plugin_base.h"
 
 typedef LIST(struct topology_spread_constraint) spread_constraint_list;
 
@@ -27,7 +27,7 @@ struct spread_args {
 
 struct spread {
     const struct berth_host *host;
-    const struct voice *voice;
+    const struct engine_log *log;
     struct cluster *cluster;
     struct arena arena; /* of the arguments */
     spread_constraint_list defaults;

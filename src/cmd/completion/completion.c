@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth completion: scripts for shells. */
+#include "cmd/completion/completion.h"
+
+#include "cmd/cli/cmd.h"
+#include "cmd/cli/flags.h"
+
+static const char usage[] =
+    "Prints a script that teaches a shell to complete the command lines of berth,\n"
+    "and of kube-scheduler where that is a link to it.\n"
+    "\nUsage: berth completion bash|zsh|fish\n"
+    "\nFor the shell that runs now:\n"
+    "  source <(berth completion bash)\n"
+    "  source <(berth completion zsh)\n"
+    "  berth completion fish | source\n"
+    "\nFor all to come:\n"
+    "  berth completion bash > /etc/bash_completion.d/berth\n"
+    "  berth completion zsh > /usr/local/share/zsh/site-functions/_berth\n"
+    "  berth completion fish > ~/.config/fish/completions/berth.fish\n";
+
+static const struct {
+    const char *name;
+    void (*write)(const struct outline *o, struct buf *out);
+} shells[] = {{"bash", completion_bash}, {"zsh", completion_zsh}, {"fish", completion_fish}};
+
+static struct flag help_flag(bool *help)
+{
+    return (struct flag){.group = "Completion",
+                         .name = "help",
+                         .letter = 'h',
+                         .kind = FLAG_BOOL,
+                         .value = help,
+                         .help = "this text"};
+}
+
+static int print_for(const char *shell)
+{
+    for (size_t i = 0; i < ARRAY_LEN(shells); i++) {
+        if (strcmp(shell, shells[i].name) != 0)
+            continue;
+        struct outline outline;
+        struct buf out = BUF_INIT;
+        outline_init(&outline);
+        shells[i].write(&outline, &out);
+        fwrite(out.p, 1, out.n, stdout);
+        buf_release(&out);
+        outline_release(&outline);
+        return EXIT_DONE;
+    }
+    return cmd_fail(EXIT_USAGE, "there is no completion for \"%s\"; see `berth completion --help`",
+                    shell);
+}
+
+int cmd_completion(int argc, char **argv)
+{
+    bool help = false;
+    struct flag flag = help_flag(&help);
+    struct err err;
+    int n;
+    if (flags_parse(&flag, 1, argc, argv, &n, &err) < 0)
+        return cmd_fail(EXIT_USAGE, "%s; see `berth completion --help`", err.msg);
+    if (help)
+        return cmd_help(usage, &flag, 1);
+    if (n != 1)
+        return cmd_fail(EXIT_USAGE, "for which shell? bash, zsh or fish");
+    return print_for(argv[1]);
+}
+
+void cmd_completion_flags(cmd_flags_fn *fn, void *ctx)
+{
+    bool help = false;
+    struct flag flag = help_flag(&help);
+    fn(ctx, &flag, 1);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/cache/pod_info.h"
+
+#include "engine/cache/affinity_term.h"
+
+static struct str or_default(struct str s, const char *fallback)
+{
+    return str_empty(s) ? str_of(fallback) : s;
+}
+
+static void add_ports(struct berth_pod *p, const struct container *c)
+{
+    for (size_t i = 0; i < c->ports.n; i++) {
+        const struct container_port *port = &c->ports.v[i];
+        if (port->host_port <= 0)
+            continue;
+        vec_push(&p->ports, (struct host_port){
+                                .ip = intern_get(p->names, or_default(port->host_ip, "0.0.0.0")),
+                                .protocol = intern_get(p->names, or_default(port->protocol, "TCP")),
+                                .port = port->host_port,
+                            });
+    }
+}
+
+static int by_port(const void *a, const void *b)
+{
+    return host_port_cmp(a, b);
+}
+
+static int by_atom(const void *a, const void *b)
+{
+    atom_t x = *(const atom_t *)a, y = *(const atom_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void derive_ports(struct berth_pod *p)
+{
+    const struct pod_spec *spec = &p->pod->spec;
+    for (size_t i = 0; i < spec->containers.n; i++)
+        add_ports(p, &spec->containers.v[i]);
+    /* Of the init containers only sidecars go on running. */
+    for (size_t i = 0; i < spec->init_containers.n; i++)
+        if (str_is(spec->init_containers.v[i].restart_policy, "Always"))
+            add_ports(p, &spec->init_containers.v[i]);
+    if (p->ports.n > 1)
+        qsort(p->ports.v, p->ports.n, sizeof(*p->ports.v), by_port);
+}
+
+static void derive_claims(struct berth_pod *p)
+{
+    const struct object_meta *meta = &p->pod->metadata;
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    for (size_t i = 0; i < p->pod->spec.volumes.n; i++) {
+        const struct volume *v = &p->pod->spec.volumes.v[i];
+        struct str key;
+        if (v->source.persistent_volume_claim)
+            key = arena_printf(&scratch, "%.*s/%.*s", STR_ARG(meta->namespace),
+                               STR_ARG(v->source.persistent_volume_claim->claim_name));
+        else if (v->source.ephemeral)
+            key = arena_printf(&scratch, "%.*s/%.*s-%.*s", STR_ARG(meta->namespace),
+                               STR_ARG(meta->name), STR_ARG(v->name));
+        else
+            continue;
+        vec_push(&p->claims, intern_get(p->names, key));
+    }
+    if (p->claims.n > 1)
+        qsort(p->claims.v, p->claims.n, sizeof(*p->claims.v), by_atom);
+    arena_release(&scratch);
+}
+
+static void derive_affinity(struct berth_pod *p)
+{
+    const struct affinity *a = p->pod->spec.affinity;
+    p->affinity = affinity_set_new(p->pod);
+    if (!p->affinity)
+        return;
+    p->has_required_anti_affinity = a->pod_anti_affinity && a->pod_anti_affinity->required.n;
+    p->has_affinity =
+        (a->pod_affinity && (a->pod_affinity->required.n || a->pod_affinity->preferred.n)) ||
+        (a->pod_anti_affinity &&
+         (a->pod_anti_affinity->required.n || a->pod_anti_affinity->preferred.n));
+}
+
+static void derive_requests(struct berth_pod *p)
+{
+    struct arena scratch;
+    struct pod_resource resource;
+    arena_init(&scratch, 0);
+    pod_resource_calculate(p->pod, &RESOURCE_GATES_DEFAULT, &scratch, &resource);
+    resource_set(&p->requests, p->names, &resource.requests);
+    p->nonzero_milli_cpu = resource.non_zero_milli_cpu;
+    p->nonzero_memory = resource.non_zero_memory;
+    arena_release(&scratch);
+}
+
+struct berth_pod *pod_info_new(struct object *object, struct intern *names)
+{
+    struct berth_pod *p = xnew(struct berth_pod);
+    p->refs = 1;
+    p->object = object_ref(object);
+    p->pod = object_pod(object);
+    p->names = names;
+    p->node_name = p->pod->spec.node_name;
+    p->priority = p->pod->spec.priority ? *p->pod->spec.priority : 0;
+    derive_requests(p);
+    derive_ports(p);
+    derive_claims(p);
+    derive_affinity(p);
+    return p;
+}
+
+struct berth_pod *pod_info_assume(struct berth_pod *pod, struct str node_name)
+{
+    struct berth_pod *p = xnew(struct berth_pod);
+    *p = *pod;
+    p->refs = 1;
+    p->base = pod_info_ref(pod);
+    p->assumed_node = str_dup(node_name);
+    p->node_name = str_of(p->assumed_node);
+    return p;
+}
+
+struct berth_pod *pod_info_ref(struct berth_pod *pod)
+{
+    pod->refs++;
+    return pod;
+}
+
+static void release_derived(struct berth_pod *p)
+{
+    resource_release(&p->requests, p->names);
+    for (size_t i = 0; i < p->ports.n; i++) {
+        intern_put(p->names, p->ports.v[i].ip);
+        intern_put(p->names, p->ports.v[i].protocol);
+    }
+    vec_release(&p->ports);
+    for (size_t i = 0; i < p->claims.n; i++)
+        intern_put(p->names, p->claims.v[i]);
+    vec_release(&p->claims);
+    affinity_set_free(p->affinity);
+    object_unref(p->object);
+}
+
+void pod_info_unref(struct berth_pod *pod)
+{
+    if (--pod->refs)
+        return;
+    if (pod->base)
+        pod_info_unref(pod->base);
+    else
+        release_derived(pod);
+    free(pod->assumed_node);
+    free(pod);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pod_info.h - a pod and what scheduling derives from it (upstream: PodInfo).
+ *
+ * Purpose:   computed once when the pod arrives, read by every plugin of every cycle. The ABI's
+ *            struct berth_pod.
+ * Ownership: refcounted, immutable; holds a ref on the API object.
+ * Threading: refs are counted on the engine's thread; reading is safe from the pool's threads
+ *            during a cycle.
+ */
+#ifndef BERTH_ENGINE_CACHE_POD_INFO_H
+#define BERTH_ENGINE_CACHE_POD_INFO_H
+
+#include "api/object.h"
+#include "api/pod.h"
+#include "engine/cache/resource.h"
+#include "engine/ports/abi.h"
+
+/* A port on the host that the pod takes; address and protocol with their defaults filled in. */
+struct host_port {
+    atom_t ip, protocol;
+    int32_t port;
+};
+
+/* By port, protocol and address: the order of lists of ports. */
+static inline int host_port_cmp(const struct host_port *a, const struct host_port *b)
+{
+    if (a->port != b->port)
+        return a->port < b->port ? -1 : 1;
+    if (a->protocol != b->protocol)
+        return a->protocol < b->protocol ? -1 : 1;
+    return (a->ip > b->ip) - (a->ip < b->ip);
+}
+
+struct berth_pod {
+    uint32_t refs;
+    int32_t priority;
+    struct object *object;
+    const struct pod *pod; /* its body */
+    struct str node_name;  /* spec.nodeName, or the node it is assumed on */
+    struct resource requests;
+    /* With the defaults for containers that ask for none: what scoring looks at. */
+    int64_t nonzero_milli_cpu, nonzero_memory;
+    VEC(struct host_port) ports;   /* sorted */
+    VEC(atom_t) claims;            /* "namespace/name" of PersistentVolumeClaims; sorted by atom */
+    struct affinity_set *affinity; /* to other pods, or against them; NULL: none */
+    bool has_affinity;             /* there is at least one term */
+    bool has_required_anti_affinity;
+
+    struct intern *names;   /* where the atoms above live */
+    struct berth_pod *base; /* of an assumed pod: whose derived data it shares; else NULL */
+    char *assumed_node;     /* of an assumed pod: the text behind node_name; else NULL */
+};
+
+struct berth_pod *pod_info_new(struct object *pod, struct intern *names);
+/* The same pod on a node: what is assumed between the decision and its confirmation. */
+struct berth_pod *pod_info_assume(struct berth_pod *pod, struct str node_name);
+struct berth_pod *pod_info_ref(struct berth_pod *pod);
+void pod_info_unref(struct berth_pod *pod);
+
+/* What a pod is known by inside the engine: its UID. */
+static inline struct str pod_info_key(const struct berth_pod *pod)
+{
+    return pod->pod->metadata.uid;
+}
+
+static inline const struct berth_object *object_abi(const struct object *o)
+{
+    return (const struct berth_object *)o;
+}
+static inline const struct object *object_of_abi(const struct berth_object *o)
+{
+    return (const struct object *)o;
+}
+
+#endif

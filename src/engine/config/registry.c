@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/config/registry.h"
+
+/* The number of plugins, the NULL at the end not counted. */
+static size_t count(const struct berth_plugin *const *plugins)
+{
+    size_t n = 0;
+    while (plugins[n])
+        n++;
+    return n;
+}
+
+/* The list as its owner may change it, with room for n plugins and the NULL. */
+static const struct berth_plugin **make_room(struct registry *r, size_t n)
+{
+    const struct berth_plugin **list =
+        xreallocarray((void *)(uintptr_t)r->plugins, n + 1, sizeof(*list));
+    r->plugins = list;
+    return list;
+}
+
+void registry_init(struct registry *r, const struct registry *base)
+{
+    size_t n = count(base->plugins);
+    *r = *base;
+    r->plugins = NULL;
+    memcpy(make_room(r, n), base->plugins, (n + 1) * sizeof(*base->plugins));
+}
+
+void registry_release(struct registry *r)
+{
+    free((void *)(uintptr_t)r->plugins);
+    *r = (struct registry){0};
+}
+
+/* The index of the final NULL where there is none of this name. */
+static size_t index_of(const struct registry *r, struct str name)
+{
+    size_t i = 0;
+    while (r->plugins[i] && !str_is(name, r->plugins[i]->name))
+        i++;
+    return i;
+}
+
+const struct berth_plugin *registry_find(const struct registry *r, struct str name)
+{
+    return r->plugins[index_of(r, name)];
+}
+
+static bool is_shut(const struct registry *r, const struct features *features, struct str name)
+{
+    for (size_t i = 0; i < r->n_gated; i++)
+        if (str_eq(r->gated[i].name, name))
+            return !features->on[r->gated[i].gate];
+    return false;
+}
+
+size_t registry_defaults(const struct registry *r, const struct features *features,
+                         struct plugin_ref *ret_defaults)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_defaults; i++)
+        if (!is_shut(r, features, r->defaults[i].name))
+            ret_defaults[n++] = r->defaults[i];
+    return n;
+}
+
+int registry_register(struct registry *r, const struct berth_plugin *plugin, struct err *reterr)
+{
+    if (!plugin->name || !*plugin->name)
+        return err_set(reterr, -EINVAL, "a plugin needs a name");
+    size_t i = index_of(r, str_of(plugin->name));
+    if (r->plugins[i])
+        return err_set(reterr, -EEXIST, "a plugin named %s already exists", plugin->name);
+    const struct berth_plugin **list = make_room(r, i + 1);
+    list[i] = plugin;
+    list[i + 1] = NULL;
+    return 0;
+}
+
+int registry_unregister(struct registry *r, struct str name, struct err *reterr)
+{
+    size_t n = count(r->plugins), i = index_of(r, name);
+    if (i == n)
+        return err_set(reterr, -ENOENT, "no plugin named %.*s exists", STR_ARG(name));
+    const struct berth_plugin **list = make_room(r, n);
+    memmove(list + i, list + i + 1, (n - i) * sizeof(*list));
+    return 0;
+}
+
+int registry_merge(struct registry *r, const struct berth_plugin *const *plugins,
+                   struct err *reterr)
+{
+    size_t n = count(r->plugins);
+    for (size_t i = 0; plugins[i]; i++) {
+        int error = registry_register(r, plugins[i], reterr);
+        if (error < 0) {
+            make_room(r, n)[n] = NULL;
+            return error;
+        }
+    }
+    return 0;
+}

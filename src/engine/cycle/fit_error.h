@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fit_error.h - "0/5 nodes are available: 3 Insufficient cpu, 2 node(s) were unschedulable."
+ *
+ * Purpose:   upstream's FitError text to the letter, from the verdicts of a cycle.
+ * Ownership: appends to the caller's buffer.
+ * Threading: the engine's thread.
+ */
+#ifndef BERTH_ENGINE_CYCLE_FIT_ERROR_H
+#define BERTH_ENGINE_CYCLE_FIT_ERROR_H
+
+#include "engine/cycle/cycle.h"
+
+/* No node passed the filters. */
+void fit_error_write(const struct berth_cycle *cycle, struct buf *out);
+/* A PreFilter plugin turned the pod down before any node was looked at. */
+void fit_error_pre_filter(const struct berth_cycle *cycle, const struct berth_status *status,
+                          struct buf *out);
+/* The node that had been chosen was refused by Reserve or Permit. */
+void fit_error_one_node(const struct berth_status *status, struct reasons *reasons,
+                        struct buf *out);
+/* No node is helped by preemption: why those were not that were looked at, one reason each. */
+void fit_error_preemption(const struct berth_cycle *cycle, const berth_reason *reasons, size_t n,
+                          struct buf *out);
+/* PreFilter plugins allow no node in common. */
+void fit_error_limits(const struct berth_cycle *cycle, struct buf *out);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/cycle/post_filter.h"
+
+#include "codec/json.h"
+#include "engine/cycle/cycle_timing.h"
+
+static void take_reasons(struct berth_cycle *cycle)
+{
+    const struct engine *e = cycle->engine;
+    struct str *texts;
+    size_t n = status_texts(&e->status, &e->reasons, &cycle->arena, &texts);
+    for (size_t i = 0; i < n; i++)
+        vec_push(&cycle->post_filter.reasons, texts[i]);
+}
+
+/* What the plugin asked last said, reasons in engine.status. True: that was the last word. */
+static bool take(struct berth_cycle *cycle, enum berth_code code)
+{
+    struct post_filter *p = &cycle->post_filter;
+    bool last = code == BERTH_SUCCESS || code == BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE ||
+                !code_rejects(code);
+    /* A last word counts alone; the others' reasons add up. */
+    if (last) {
+        vec_clear(&p->reasons);
+        cycle->nominated &= code == BERTH_SUCCESS || code_rejects(code);
+    } else {
+        cycle->nominated |= p->nominated_before;
+    }
+    p->code = last ? code : BERTH_UNSCHEDULABLE;
+    take_reasons(cycle);
+    return last;
+}
+
+static void log_status(const struct berth_cycle *cycle)
+{
+    const struct engine_log *log = &cycle->engine->log;
+    const struct post_filter *p = &cycle->post_filter;
+    const struct berth_pod *pod = cycle->engine->attempt.pod;
+    bool broke = p->last && !code_rejects(p->code) && p->code != BERTH_SUCCESS;
+    if (!engine_log_on(log, broke ? 0 : 3))
+        return;
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < p->reasons.n; i++) {
+        buf_add_cstr(&text, i ? ", " : "");
+        buf_add_str(&text, p->reasons.v[i]);
+    }
+    if (!p->last)
+        engine_log(log, 3,
+                   "No PostFilter plugins are registered, so no preemption will be performed",
+                   KV_POD(pod));
+    else if (broke)
+        engine_log_error(log, "Status after running PostFilter plugins for pod",
+                         KV_CSTR("logger", "UnhandledError"), KV_POD(pod),
+                         KV_STR("status", buf_str(&text)));
+    else
+        engine_log(log, 5, "Status after running PostFilter plugins for pod", KV_POD(pod),
+                   KV_STR("status", buf_str(&text)));
+    buf_release(&text);
+}
+
+static void end(struct berth_cycle *cycle, struct cycle_failure *failure)
+{
+    const struct post_filter *p = &cycle->post_filter;
+    if (p->last)
+        cycle_timed(cycle, METRIC_POST_FILTER, stage_code(p->code), true);
+    log_status(cycle);
+    for (size_t i = 0; i < p->reasons.n; i++) {
+        buf_add_cstr(&failure->text, i ? ", " : " ");
+        buf_add_str(&failure->text, p->reasons.v[i]);
+    }
+    if (cycle->nominated) {
+        failure->keep_nomination = false;
+        failure->nominated_node = cycle->nominated_node;
+    }
+}
+
+static bool go_on(struct berth_cycle *cycle, const struct berth_pod *pod,
+                  struct cycle_failure *failure)
+{
+    struct engine *e = cycle->engine;
+    struct post_filter *p = &cycle->post_filter;
+    const handle_list *list = &cycle->profile->at[POINT_POST_FILTER];
+    while (p->asked < list->n) {
+        p->last = list->v[p->asked++];
+        p->nominated_before = cycle->nominated;
+        cycle->nominated = false;
+        status_clear(&e->status);
+        int64_t began = plugin_begin(cycle);
+        enum berth_code code = p->last->plugin->post_filter(p->last->self, cycle, pod, &e->status);
+        if (code == BERTH_ASYNC)
+            return false;
+        plugin_end(cycle, p->last, METRIC_POST_FILTER, code, began);
+        if (take(cycle, code))
+            break;
+    }
+    end(cycle, failure);
+    return true;
+}
+
+bool post_filter_run(struct berth_cycle *cycle, const struct berth_pod *pod,
+                     struct cycle_failure *failure)
+{
+    failure->keep_nomination = cycle->profile->at[POINT_POST_FILTER].n > 0;
+    cycle_mark(cycle);
+    return go_on(cycle, pod, failure);
+}
+
+bool post_filter_answer(struct berth_cycle *cycle, const struct berth_pod *pod,
+                        struct cycle_failure *failure, enum berth_code code)
+{
+    if (!take(cycle, code))
+        return go_on(cycle, pod, failure);
+    end(cycle, failure);
+    return true;
+}
+
+enum berth_code post_filter_verdict(const struct berth_cycle *cycle, const struct berth_node *node)
+{
+    if (cycle->pre_filter_code != BERTH_SUCCESS)
+        return cycle->pre_filter_code;
+    /* The promised node was looked at even if PreFilter does not allow it. */
+    if (cycle->on_nominated.refused && node->slot == cycle->on_nominated.slot &&
+        !node_limit_allows(&cycle->limit, node->slot))
+        return (enum berth_code)cycle->on_nominated.verdict.code;
+    if (!node->object || !node_limit_allows(&cycle->limit, node->slot))
+        return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+    /* The attempt under way: verdicts are those of its filters. */
+    return (enum berth_code)cycle->engine->buffers.verdicts[node->slot].code;
+}
+
+/* --- telling ---------------------------------------------------------------------------------- */
+
+static void write_texts(const char *key, const struct str *v, size_t n, struct buf *out)
+{
+    buf_add_printf(out, ",\"%s\":[", key);
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            buf_add_char(out, ',');
+        json_write_str(out, v[i]);
+    }
+    buf_add_char(out, ']');
+}
+
+void post_filter_write(const struct berth_cycle *cycle, struct buf *out)
+{
+    const struct post_filter *p = &cycle->post_filter;
+    if (!p->last)
+        return;
+    buf_add_printf(out, ",\"postFilter\":{\"plugin\":\"%s\",\"code\":\"%s\"", p->last->plugin->name,
+                   code_name(p->code));
+    write_texts("reasons", p->reasons.v, p->reasons.n, out);
+    buf_add_cstr(out, ",\"nominatedNode\":");
+    json_write_str(out, cycle->nominated ? cycle->nominated_node : STR(""));
+    write_texts("victims", p->victims, p->n_victims, out);
+    buf_add_printf(out, ",\"pdbViolations\":%lld,\"candidates\":%zu,\"offset\":%zu}",
+                   (long long)p->pdb_violations, p->n_candidates, p->offset);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * event_handlers.c - what happened in the cluster: objects find their way to cache and queue, and
+ * waiting pods learn of changes that may help them (upstream: event handlers).
+ */
+#include "engine/event_handling.h"
+#include "engine/group/gang.h"
+#include "engine/internal.h"
+#include "engine/node_changes.h"
+
+static void tell_changes(struct engine *e, enum berth_resource resource, unsigned actions,
+                         struct object *before, struct object *after)
+{
+    struct cluster_event event = {.resource = resource, .before = before, .after = after};
+    while (event_next_action(&actions, &event.action))
+        queue_event(&e->queue, &event, engine_now(e));
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+/* Upstream's key of a zone: region and zone, with a NUL between colons. */
+static void log_tree(const struct engine *e, const char *message, const struct object *node)
+{
+    struct buf key = BUF_INIT, zone = BUF_INIT;
+    struct str both = node_zone_key(object_node(node), &key);
+    size_t region = str_find(both, '\0');
+    buf_add_str(&zone, str_slice(both, 0, region));
+    if (region < both.n) {
+        buf_add(&zone, ":\0:", 3);
+        buf_add_str(&zone, str_slice(both, region + 1, both.n));
+    }
+    engine_log(&e->log, 2, message, KV_META("node", object_meta(node)),
+               KV_STR("zone", buf_str(&zone)));
+    buf_release(&key);
+    buf_release(&zone);
+}
+
+static void log_node(const struct engine *e, const struct object *before,
+                     const struct object *after)
+{
+    if (!after)
+        engine_log(&e->log, 3, "Delete event for node", KV_META("node", object_meta(before)));
+    else if (before)
+        engine_log(&e->log, 4, "Update event for node", KV_META("node", object_meta(after)));
+    else
+        engine_log(&e->log, 3, "Add event for node", KV_META("node", object_meta(after)));
+    bool moves = !before || !after || !node_tree_same_zone(object_node(before), object_node(after));
+    if (moves && before && engine_log_on(&e->log, 2))
+        log_tree(e, "Removed node from NodeTree", before);
+    if (moves && after && engine_log_on(&e->log, 2))
+        log_tree(e, "Added node to NodeTree", after);
+}
+
+static void node_changed(struct engine *e, struct object *before, struct object *after)
+{
+    unsigned actions = BERTH_ACTION_ADD;
+    log_node(e, before, after);
+    if (!after) {
+        tell_changes(e, BERTH_RESOURCE_NODE, BERTH_ACTION_DELETE, before, NULL);
+        cache_remove_node(&e->cache, object_meta(before)->name);
+        return;
+    }
+    cache_set_node(&e->cache, after);
+    if (before)
+        actions = node_changes(object_node(before), object_node(after));
+    tell_changes(e, BERTH_RESOURCE_NODE, actions, before, after);
+}
+
+/* --- pods ------------------------------------------------------------------------------------- */
+
+static bool is_terminal(const struct pod *pod)
+{
+    return str_is(pod->status.phase, POD_PHASE_SUCCEEDED) ||
+           str_is(pod->status.phase, POD_PHASE_FAILED);
+}
+
+/* Room that was promised is free again, for pods that may not take it from somebody higher up. */
+static void tell_freed(struct engine *e, struct object *pod, const int32_t *max_priority)
+{
+    struct cluster_event event = {.resource = BERTH_RESOURCE_ASSIGNED_POD,
+                                  .action = BERTH_ACTION_DELETE,
+                                  .before = pod,
+                                  .max_priority = max_priority};
+    queue_event(&e->queue, &event, engine_now(e));
+}
+
+static int32_t priority_of(const struct pod *pod)
+{
+    return pod->spec.priority ? *pod->spec.priority : 0;
+}
+
+/*
+ * A pod that is to go while it is on its way to a node. Permit ends here; a write under way cannot
+ * be called back, but what the pod would have taken is free for others at once.
+ */
+static bool end_binding(struct engine *e, struct str uid)
+{
+    struct berth_binding_op *op = binding_op_of(e, uid);
+    if (!op)
+        return false;
+    if (!permit_reject(op, NULL, STR("removed")))
+        cache_forget(&e->cache, uid);
+    tell_freed(e, op->pod->object, NULL);
+    return true;
+}
+
+/* Whose pods are they? Those of other schedulers are nothing to speak of. */
+static void log_unscheduled(const struct engine *e, int level, const char *message,
+                            const struct object *pod)
+{
+    if (engine_log_on(&e->log, level) && engine_profile(e, object_pod(pod)->spec.scheduler_name))
+        engine_log(&e->log, level, message, KV_META("pod", object_meta(pod)));
+}
+
+static void forget_pod(struct engine *e, struct object *before)
+{
+    const struct pod *pod = object_pod(before);
+    struct str uid = pod->metadata.uid;
+    int32_t priority = priority_of(pod);
+    bool promised = !str_empty(pod->status.nominated_node_name);
+    if (str_empty(pod->spec.node_name))
+        log_unscheduled(e, 3, "Delete event for unscheduled pod", before);
+    else
+        engine_log(&e->log, 3, "Delete event for scheduled pod", KV_META("pod", &pod->metadata));
+    queue_delete(&e->queue, uid);
+    pod_groups_remove(&e->cluster.pod_groups, uid);
+    const struct cache_pod *cp = cache_pod(&e->cache, uid);
+    if (cp && cp->assumed && end_binding(e, uid))
+        return;
+    if (cp) {
+        cache_remove_pod(&e->cache, uid);
+        tell_freed(e, before, NULL);
+    } else if (promised) {
+        tell_freed(e, before, &priority);
+    }
+}
+
+static void pod_gone(struct engine *e, struct object *before)
+{
+    forget_pod(e, before);
+    gang_lost_member(e, object_pod(before));
+}
+
+static bool same_version(const struct object *a, const struct object *b)
+{
+    struct str version = object_meta(a)->resource_version;
+    return !str_empty(version) && str_eq(version, object_meta(b)->resource_version);
+}
+
+static void pod_assigned(struct engine *e, struct object *before, struct object *after)
+{
+    struct berth_pod *pod = pod_info_new(after, &e->names);
+    const struct cache_pod *known = cache_pod(&e->cache, pod_info_key(pod));
+    bool is_new = !known || known->assumed;
+    bool was_assigned = before && !str_empty(object_pod(before)->spec.node_name);
+    if (was_assigned)
+        engine_log(&e->log, 4, "Update event for scheduled pod", KV_POD(pod));
+    else
+        engine_log(&e->log, 3, "Add event for scheduled pod", KV_POD(pod));
+    queue_delete(&e->queue, pod_info_key(pod));
+    pod_groups_set(&e->cluster.pod_groups, pod);
+    cache_set_pod(&e->cache, pod);
+    pod_info_unref(pod);
+    if (!is_new && before && same_version(before, after))
+        return; /* only in another form */
+    if (is_new || !before)
+        tell_changes(e, BERTH_RESOURCE_ASSIGNED_POD, BERTH_ACTION_ADD, NULL, after);
+    else
+        tell_changes(e, BERTH_RESOURCE_ASSIGNED_POD,
+                     pod_changes(object_pod(before), object_pod(after)), before, after);
+    if (before && !was_assigned)
+        log_unscheduled(e, 3, "Delete event for unscheduled pod", before);
+}
+
+static void queued_pod_changed(struct engine *e, struct object *before, struct object *after)
+{
+    const struct pod *old = object_pod(before), *new = object_pod(after);
+    struct str promised = old->status.nominated_node_name;
+    int32_t priority = priority_of(old);
+    struct berth_pod *pod = pod_info_new(after, &e->names);
+    pod_groups_set(&e->cluster.pod_groups, pod);
+    queue_update(&e->queue, pod, before, pod_changes(old, new), engine_now(e));
+    pod_info_unref(pod);
+    if (!str_empty(promised) && !str_eq(promised, new->status.nominated_node_name))
+        tell_freed(e, before, &priority);
+    gang_nominated(e, new);
+}
+
+/* The rest of its group may have been waiting for it. */
+static void queue_new_pod(struct engine *e, struct berth_pod *pod, struct profile *profile)
+{
+    queue_add(&e->queue, pod, profile, engine_now(e));
+    if (e->groups && pod->pod->spec.scheduling_group)
+        tell_changes(e, BERTH_RESOURCE_UNSCHEDULED_POD, BERTH_ACTION_ADD, NULL, pod->object);
+}
+
+/* The same pod once more, perhaps in another form (OBJECT_KEEP_JSON): no news for anybody. */
+static void take_form(struct engine *e, struct object *object)
+{
+    struct berth_pod *pod = pod_info_new(object, &e->names);
+    pod_groups_set(&e->cluster.pod_groups, pod);
+    queue_update(&e->queue, pod, NULL, 0, engine_now(e));
+    pod_info_unref(pod);
+}
+
+static void pod_unassigned(struct engine *e, struct object *before, struct object *after)
+{
+    const struct pod *body = object_pod(after);
+    struct str uid = body->metadata.uid;
+    struct profile *profile = engine_profile(e, body->spec.scheduler_name);
+    /* Of a profile that is no more, it may still be under way. */
+    if (!profile && !queue_get(&e->queue, uid))
+        return;
+    if (before && same_version(before, after)) {
+        take_form(e, after);
+        return;
+    }
+    if (cache_pod(&e->cache, uid)) {
+        /* While it is assumed on a node, the binding under way decides; unless it is to go. */
+        bool leaves = body->metadata.deletion_timestamp.set &&
+                      !(before && object_meta(before)->deletion_timestamp.set);
+        if (leaves)
+            end_binding(e, uid);
+        struct berth_pod *pod = pod_info_new(after, &e->names);
+        pod_groups_set(&e->cluster.pod_groups, pod);
+        queue_update(&e->queue, pod, before, 0, engine_now(e));
+        /* Its room is counted on the node; a promise would count it once more. */
+        nominator_remove(&e->queue.nominator, uid);
+        pod_info_unref(pod);
+        return;
+    }
+    log_unscheduled(e, before ? 4 : 3,
+                    before ? "Update event for unscheduled pod" : "Add event for unscheduled pod",
+                    after);
+    if (before && queue_get(&e->queue, uid)) {
+        queued_pod_changed(e, before, after);
+        return;
+    }
+    struct berth_pod *pod = pod_info_new(after, &e->names);
+    pod_groups_set(&e->cluster.pod_groups, pod);
+    if (!queue_get(&e->queue, uid))
+        queue_new_pod(e, pod, profile);
+    else
+        queue_update(&e->queue, pod, NULL, BERTH_ACTION_UPDATE_OTHER, engine_now(e));
+    pod_info_unref(pod);
+}
+
+static void pod_changed(struct engine *e, struct object *before, struct object *after)
+{
+    /* Deleted and created anew under the same name, seen as one change. */
+    if (before && after && !str_eq(object_meta(before)->uid, object_meta(after)->uid)) {
+        pod_gone(e, before);
+        before = NULL;
+    }
+    if (!after || is_terminal(object_pod(after)))
+        pod_gone(e, after ? after : before);
+    else if (!str_empty(object_pod(after)->spec.node_name))
+        pod_assigned(e, before, after);
+    else
+        pod_unassigned(e, before, after);
+}
+
+void engine_object_changed(struct engine *e, struct object *before, struct object *after)
+{
+    int64_t began = event_handling_begin(e);
+    switch (object_kind(after ? after : before)->id) {
+    case KIND_NODE:
+        node_changed(e, before, after);
+        break;
+    case KIND_POD:
+        pod_changed(e, before, after);
+        break;
+    case KIND_POD_GROUP:
+        objects_changed(&e->cluster.objects, before, after);
+        tell_changes(e, BERTH_RESOURCE_POD_GROUP,
+                     !before  ? BERTH_ACTION_ADD
+                     : !after ? BERTH_ACTION_DELETE
+                              : BERTH_ACTION_UPDATE_OTHER,
+                     before, after);
+        if (!after)
+            gang_lost_group(e, object_meta(before));
+        break;
+    default:
+        objects_changed(&e->cluster.objects, before, after);
+        break;
+    }
+    event_handling_end(e, before, after, began);
+    binding_run_ready(e);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * objects.h - objects of the cluster that plugins look up (upstream: listers).
+ *
+ * Purpose:   namespaces, services, owners of pods: everything but nodes and pods, which the cache
+ *            keeps, by kind, namespace and name.
+ * Ownership: holds a reference on each object; what it gives is borrowed.
+ * Threading: changed by the engine's thread between cycles.
+ */
+#ifndef BERTH_ENGINE_INDEX_OBJECTS_H
+#define BERTH_ENGINE_INDEX_OBJECTS_H
+
+#include "api/object.h"
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+typedef VEC(struct object *) object_list;
+
+struct objects {
+    struct map by_name[KIND_COUNT];      /* "namespace/name" → struct objects_entry */
+    struct map by_namespace[KIND_COUNT]; /* → struct objects_bucket */
+    struct buf key;                      /* scratch */
+    uint64_t changes;                    /* grows with every change */
+    uint64_t kind_changes[KIND_COUNT];   /* the same, of each kind */
+};
+
+void objects_init(struct objects *o);
+void objects_release(struct objects *o);
+/* before NULL: an addition; after NULL: a deletion. */
+void objects_changed(struct objects *o, struct object *before, struct object *after);
+
+/* NULL where there is none. Objects of the cluster are in the empty namespace. */
+struct object *objects_get(struct objects *o, enum kind_id kind, struct str namespace,
+                           struct str name);
+/* All of a namespace, in the order in which they came; NULL where there is none. */
+const object_list *objects_in(const struct objects *o, enum kind_id kind, struct str namespace);
+
+#endif

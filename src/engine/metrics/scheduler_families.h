@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scheduler_families.h - the table of the scheduler_* metric families.
+ *
+ * Purpose:   name, type, labels, buckets and stability of each, as kube-scheduler v1.36 has them,
+ *            and the feature gate that brings it. Help texts are our own.
+ * Ownership: constant.
+ * Threading: any.
+ */
+#ifndef BERTH_ENGINE_METRICS_SCHEDULER_FAMILIES_H
+#define BERTH_ENGINE_METRICS_SCHEDULER_FAMILIES_H
+
+#include "base/metrics.h"
+
+enum scheduler_family {
+    FAMILY_ASYNC_API_CALL_DURATION,
+    FAMILY_ASYNC_API_CALLS,
+    FAMILY_BATCH_ATTEMPTS,
+    FAMILY_BATCH_CACHE_FLUSHED,
+    FAMILY_CACHE_SIZE,
+    FAMILY_DRA_BINDING_CONDITIONS_ALLOCATIONS,
+    FAMILY_DRA_BINDING_CONDITIONS_WAIT,
+    FAMILY_EVENT_HANDLING,
+    FAMILY_EXTENSION_POINT,
+    FAMILY_GET_NODE_HINT,
+    FAMILY_GOROUTINES,
+    FAMILY_INFLIGHT_EVENTS,
+    FAMILY_PENDING_ASYNC_API_CALLS,
+    FAMILY_PENDING_PODS,
+    FAMILY_PERMIT_WAIT,
+    FAMILY_PLUGIN_EVALUATION,
+    FAMILY_PLUGIN_EXECUTION,
+    FAMILY_POD_SCHEDULED_AFTER_FLUSH,
+    FAMILY_POD_SCHEDULING_ATTEMPTS,
+    FAMILY_POD_SCHEDULING_SLI,
+    FAMILY_POD_GROUP_ALGORITHM,
+    FAMILY_POD_GROUP_ATTEMPT_DURATION,
+    FAMILY_POD_GROUP_ATTEMPTS,
+    FAMILY_PREEMPTION_ATTEMPTS,
+    FAMILY_PREEMPTION_GOROUTINES_DURATION,
+    FAMILY_PREEMPTION_GOROUTINES,
+    FAMILY_PREEMPTION_VICTIMS,
+    FAMILY_QUEUE_INCOMING_PODS,
+    FAMILY_QUEUEING_HINT,
+    FAMILY_RESOURCE_CLAIM_CREATES,
+    FAMILY_SCHEDULE_ATTEMPTS,
+    FAMILY_ALGORITHM,
+    FAMILY_ATTEMPT_DURATION,
+    FAMILY_STORE_SCHEDULE_RESULTS,
+    FAMILY_UNSCHEDULABLE_PODS,
+    FAMILY_VOLUME_BINDER_CACHE,
+    FAMILY_VOLUME_STAGE_ERRORS,
+    FAMILY_COUNT,
+};
+
+struct scheduler_family_desc {
+    struct metric_desc metric;
+    const char *gate; /* NULL: always there */
+};
+extern const struct scheduler_family_desc scheduler_families[FAMILY_COUNT];
+
+#endif

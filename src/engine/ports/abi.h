@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * abi.h - the engine's side of include/berth/plugin.h.
+ *
+ * Purpose:   conversions between the ABI's strings and ours, and names of its codes. The opaque
+ *            structs of the ABI are completed here in the engine (struct berth_pod is PodInfo,
+ *            struct berth_node is NodeInfo, struct berth_cycle is CycleState …), so that no pointer
+ *            is ever cast on its way through the ABI.
+ * Ownership: values.
+ * Threading: any.
+ */
+#ifndef BERTH_ENGINE_PORTS_ABI_H
+#define BERTH_ENGINE_PORTS_ABI_H
+
+#include "base/str.h"
+#include "berth/plugin.h"
+
+static inline struct berth_str abi_str(struct str s)
+{
+    return (struct berth_str){s.p, s.n};
+}
+
+static inline struct str str_abi(struct berth_str s)
+{
+    return (struct str){s.p, s.n};
+}
+
+#define BERTH_STR(lit) ((struct berth_str){(lit), sizeof(lit) - 1})
+
+/* Upstream's "rejected": the pod cannot be placed, as against something having broken. */
+static inline bool code_rejects(enum berth_code code)
+{
+    return code == BERTH_UNSCHEDULABLE || code == BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE ||
+           code == BERTH_PENDING;
+}
+
+/* "Success", "Unschedulable", … as metrics and messages show them. */
+const char *code_name(enum berth_code code);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * queue_hints.c - which events concern which pods, and the events that pods in flight missed.
+ */
+#include "engine/metrics/scheduler_metrics.h"
+#include "engine/queue/queue.h"
+
+bool queue_cares(const struct queue *q, const struct cluster_event *event)
+{
+    if (event_is_wildcard(event))
+        return true;
+    for (size_t i = 0; i < q->registrar.events.n; i++) {
+        const struct event_registration *r = &q->registrar.events.v[i];
+        if (event_matches(r->resource, r->actions, event))
+            return true;
+    }
+    return false;
+}
+
+static bool rejected_by(const struct berth_queued_pod *qp, const struct berth_handle *h)
+{
+    return h->profile == qp->profile &&
+           (plugin_set_has(&qp->rejectors, h->id) || plugin_set_has(&qp->pending, h->id));
+}
+
+enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth_queued_pod *qp,
+                                       const struct cluster_event *event)
+{
+    enum queue_strategy strategy = QUEUE_AFTER_BACKOFF;
+    if (queue_broke(qp) || event_is_wildcard(event)) {
+        /* With an object it is about that very pod. */
+        if (!queue_broke(qp) && event->after &&
+            !str_eq(object_meta(event->after)->uid, pod_info_key(qp->pod)))
+            strategy = QUEUE_SKIP;
+        if (queue_says(q, 6))
+            queue_log_worth(q, qp, event, strategy);
+        return strategy;
+    }
+    strategy = QUEUE_SKIP;
+    for (size_t i = 0; i < q->registrar.events.n; i++) {
+        const struct event_registration *r = &q->registrar.events.v[i];
+        if (!event_matches(r->resource, r->actions, event) || !rejected_by(qp, r->handle))
+            continue;
+        enum berth_hint hint = r->hint
+                                   ? r->hint(r->handle->self, qp->pod, object_abi(event->before),
+                                             object_abi(event->after))
+                                   : BERTH_QUEUE;
+        if (q->metrics)
+            q->hints.v[i].n[hint != BERTH_QUEUE_SKIP]++;
+        if (hint == BERTH_QUEUE_SKIP)
+            continue;
+        if (plugin_set_has(&qp->pending, r->handle->id))
+            return QUEUE_AT_ONCE;
+        strategy = QUEUE_AFTER_BACKOFF;
+        if (plugin_set_empty(&qp->pending))
+            break;
+    }
+    return strategy;
+}
+
+enum queue_strategy queue_strategy_in_flight(struct queue *q, const struct berth_queued_pod *qp)
+{
+    /* No longer in flight: what happened since then is not known, so it is tried again. */
+    if (queue_broke(qp) || qp->place != QUEUE_IN_FLIGHT)
+        return QUEUE_AFTER_BACKOFF;
+    if (q->options.groups && qp->pod->pod->spec.scheduling_group)
+        return QUEUE_AFTER_BACKOFF;
+    enum queue_strategy strategy = QUEUE_SKIP;
+    if (queue_says(q, 5))
+        queue_log_in_flight(q, qp, NULL);
+    for (size_t i = (size_t)(qp->events_from - q->events_base); i < q->events.n; i++) {
+        if (queue_says(q, 5))
+            queue_log_in_flight(q, qp, &q->events.v[i]);
+        int64_t began = q->metrics ? queue_begin_hints(q) : 0;
+        enum queue_strategy s = queue_strategy_for(q, qp, &q->events.v[i]);
+        if (q->metrics)
+            queue_end_hints(q, &q->events.v[i], began);
+        if (s == QUEUE_AT_ONCE)
+            return s;
+        strategy = MAX(strategy, s);
+        if (strategy == QUEUE_AFTER_BACKOFF && plugin_set_empty(&qp->pending))
+            break;
+    }
+    return strategy;
+}
+
+/* --- events kept for pods in flight ----------------------------------------------------------- */
+
+void queue_keep_event(struct queue *q, const struct cluster_event *event)
+{
+    if (!q->n_in_flight)
+        return;
+    vec_push(&q->events, event_keep(event));
+    if (q->metrics)
+        scheduler_metrics_in_flight(q->metrics, event, 1);
+}
+
+void queue_enter_flight(struct queue *q, struct berth_queued_pod *qp)
+{
+    qp->events_from = q->events_base + q->events.n;
+    qp->prev_in_flight = q->last_in_flight;
+    qp->next_in_flight = NULL;
+    if (q->last_in_flight)
+        q->last_in_flight->next_in_flight = qp;
+    else
+        q->first_in_flight = qp;
+    q->last_in_flight = qp;
+    q->n_in_flight++;
+    if (q->metrics)
+        scheduler_metrics_in_flight(q->metrics, NULL, 1);
+}
+
+/* Events older than the first pod in flight concern nobody any more. */
+static void drop_old_events(struct queue *q)
+{
+    uint64_t from =
+        q->first_in_flight ? q->first_in_flight->events_from : q->events_base + q->events.n;
+    size_t n = (size_t)(from - q->events_base);
+    for (size_t i = 0; i < n; i++) {
+        if (q->metrics)
+            scheduler_metrics_in_flight(q->metrics, &q->events.v[i], -1);
+        event_drop(&q->events.v[i]);
+    }
+    if (n && n < q->events.n)
+        memmove(q->events.v, q->events.v + n, (q->events.n - n) * sizeof(*q->events.v));
+    q->events.n -= n;
+    q->events_base = from;
+}
+
+void queue_leave_flight(struct queue *q, struct berth_queued_pod *qp)
+{
+    if (qp->prev_in_flight)
+        qp->prev_in_flight->next_in_flight = qp->next_in_flight;
+    else
+        q->first_in_flight = qp->next_in_flight;
+    if (qp->next_in_flight)
+        qp->next_in_flight->prev_in_flight = qp->prev_in_flight;
+    else
+        q->last_in_flight = qp->prev_in_flight;
+    q->n_in_flight--;
+    if (q->metrics)
+        scheduler_metrics_in_flight(q->metrics, NULL, -1);
+    drop_old_events(q);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kube/watch/informers.h"
+
+#define TELL_INTERVAL (5 * NSEC_PER_SEC)
+
+struct informers {
+    const struct informers_sink *sink;
+    void *ctx;
+    size_t n, n_synced;
+    struct loop *loop;
+    int trouble; /* why the server cannot be reached, as told last; 0: it can */
+    int64_t told_at;
+    struct reflector **reflectors;
+};
+
+static void on_event(void *ctx, enum watch_event_type type, struct object *old,
+                     struct object *object)
+{
+    struct informers *in = ctx;
+
+    in->sink->on_event(in->ctx, type, old, object);
+}
+
+static void on_synced(void *ctx, const struct kind *kind)
+{
+    struct informers *in = ctx;
+
+    in->n_synced++;
+    if (in->sink->on_kind_synced)
+        in->sink->on_kind_synced(in->ctx, kind);
+    if (in->n_synced == in->n && in->sink->on_synced)
+        in->sink->on_synced(in->ctx);
+}
+
+/* What all reflectors meet alike is told by one of them, now and then. */
+static bool is_known(void *ctx, const struct rest_result *result)
+{
+    struct informers *in = ctx;
+
+    if (in->trouble == result->code && loop_now(in->loop) - in->told_at < TELL_INTERVAL)
+        return true;
+    in->trouble = result->code;
+    in->told_at = loop_now(in->loop);
+    return false;
+}
+
+static void on_contact(void *ctx, struct reflector *reflector)
+{
+    struct informers *in = ctx;
+
+    in->trouble = 0;
+    for (size_t i = 0; i < in->n; i++) {
+        if (in->reflectors[i] != reflector)
+            reflector_kick(in->reflectors[i]);
+    }
+}
+
+static void on_refetched(void *ctx, struct reflector *reflector)
+{
+    struct informers *in = ctx;
+
+    (void)reflector;
+    if (!informers_are_refetching(in) && in->sink->on_refetched)
+        in->sink->on_refetched(in->ctx);
+}
+
+static const struct reflector_sink reflector_sink = {on_event, on_synced, on_contact, is_known,
+                                                     on_refetched};
+
+struct informers *informers_new(struct rest_client *client, const struct informer_row *rows,
+                                size_t n, const struct reflector_options *defaults,
+                                const struct informers_sink *sink, void *ctx)
+{
+    struct informers *in = xnew(struct informers);
+
+    in->sink = sink;
+    in->ctx = ctx;
+    in->n = n;
+    in->loop = rest_client_loop(client);
+    in->reflectors = xcalloc(MAX(n, 1), sizeof(struct reflector *));
+    for (size_t i = 0; i < n; i++) {
+        struct reflector_options options = defaults ? *defaults : (struct reflector_options){0};
+
+        options.kind = kind_get(rows[i].kind);
+        options.field_selector = str_of(rows[i].field_selector);
+        options.optional = rows[i].optional;
+        options.object_flags = rows[i].object_flags;
+        in->reflectors[i] = reflector_new(client, &options, &reflector_sink, in);
+    }
+    return in;
+}
+
+void informers_start(struct informers *in)
+{
+    for (size_t i = 0; i < in->n; i++)
+        reflector_start(in->reflectors[i]);
+}
+
+struct informers *informers_free(struct informers *in)
+{
+    if (!in)
+        return NULL;
+    for (size_t i = 0; i < in->n; i++)
+        reflector_free(in->reflectors[i]);
+    free(in->reflectors);
+    free(in);
+    return NULL;
+}
+
+bool informers_have_synced(const struct informers *in)
+{
+    return in->n_synced == in->n;
+}
+
+bool informers_are_refetching(const struct informers *in)
+{
+    for (size_t i = 0; i < in->n; i++) {
+        if (reflector_is_refetching(in->reflectors[i]))
+            return true;
+    }
+    return false;
+}
+
+struct reflector *informers_get(const struct informers *in, enum kind_id kind)
+{
+    for (size_t i = 0; i < in->n; i++) {
+        if (reflector_kind(in->reflectors[i])->id == kind)
+            return in->reflectors[i];
+    }
+    return NULL;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The API server asks whether one may before it looks whether there is anything: a resource whose
+ * group is off is answered 403 to everybody whose role does not name it, and stands in the audit
+ * log as refused. So what is optional is asked for after discovery has named it.
+ */
+#include "codec/json_value.h"
+#include "kube/watch/reflector_internal.h"
+
+static bool names(const struct json_value *list, struct str resource)
+{
+    const struct json_value *resources = json_get(list, STR("resources"));
+
+    for (size_t i = 0; resources && resources->kind == JSON_ARRAY && i < resources->n; i++) {
+        const struct json_value *name = json_get(&resources->items[i], STR("name"));
+
+        if (name && name->kind == JSON_STRING && str_eq(name->text, resource))
+            return true;
+    }
+    return false;
+}
+
+/* A group that is there, with the resource in it. What makes no sense proves nothing. */
+static bool is_named(const struct reflector *r, struct str body)
+{
+    struct json_value list;
+    struct arena arena;
+    bool named = true;
+
+    arena_init(&arena, 0);
+    if (json_parse(body, 0, &arena, &list, NULL) == 0)
+        named = names(&list, r->options.kind->resource);
+    arena_release(&arena);
+    return named;
+}
+
+static void on_discovered(void *ctx, const struct rest_result *result)
+{
+    struct reflector *r = ctx;
+    /* Who may not discover may still list. */
+    bool unknown = result->code < 0 && result->status == 403;
+
+    r->call = NULL;
+    if (unknown || (result->code == 0 && is_named(r, result->body)))
+        reflector_fetch(r);
+    else if (result->code == 0 || result->status == 404)
+        reflector_not_served(r, result);
+    else
+        reflector_refused(r, result, false);
+}
+
+void reflector_discover(struct reflector *r)
+{
+    const struct kind *kind = r->options.kind;
+    struct buf path = BUF_INIT;
+    struct rest_request request = {.verb = REST_GET, .kind = kind};
+
+    r->state = REFLECTOR_DISCOVERING;
+    buf_add_cstr(&path, str_empty(kind->group) ? "/api/" : "/apis/");
+    buf_add_str(&path, kind->api_version);
+    request.path = buf_str(&path);
+    r->call = rest_send(r->client, &request, on_discovered, r);
+    buf_release(&path);
+}

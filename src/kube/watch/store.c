@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kube/watch/store.h"
+
+#include "base/vec.h"
+
+struct entry {
+    struct object *object;
+    uint64_t round; /* in which it was listed last */
+    struct str key;
+    char text[]; /* "namespace/name" */
+};
+
+void store_init(struct store *store)
+{
+    *store = (struct store){0};
+}
+
+static void entry_free(struct entry *e)
+{
+    object_unref(e->object);
+    free(e);
+}
+
+void store_release(struct store *store)
+{
+    map_each (slot, &store->entries) {
+        entry_free(slot->value);
+    }
+    map_release(&store->entries);
+    buf_release(&store->key);
+}
+
+/* Neither part can hold a slash, so the key is unique. It lives until the next call. */
+static struct str key_of(struct store *store, struct str namespace, struct str name)
+{
+    buf_clear(&store->key);
+    buf_add_str(&store->key, namespace);
+    buf_add_char(&store->key, '/');
+    buf_add_str(&store->key, name);
+    return buf_str(&store->key);
+}
+
+static struct entry *find(struct store *store, const struct object_meta *meta)
+{
+    return map_get(&store->entries, key_of(store, meta->namespace, meta->name));
+}
+
+struct object *store_get(struct store *store, struct str namespace, struct str name)
+{
+    struct entry *e = map_get(&store->entries, key_of(store, namespace, name));
+
+    return e ? e->object : NULL;
+}
+
+struct object *store_put(struct store *store, struct object *object)
+{
+    const struct object_meta *meta = object_meta(object);
+    struct entry *e = find(store, meta);
+    struct object *old = NULL;
+
+    if (e) {
+        old = e->object;
+    } else {
+        struct str key = key_of(store, meta->namespace, meta->name);
+
+        e = xmalloc(sizeof(*e) + key.n);
+        memcpy(e->text, key.p, key.n);
+        e->key = (struct str){e->text, key.n};
+        map_put(&store->entries, e->key, e);
+    }
+    e->object = object_ref(object);
+    e->round = store->round;
+    return old;
+}
+
+static struct object *take(struct store *store, struct entry *e)
+{
+    struct object *object = e->object;
+
+    map_del(&store->entries, e->key);
+    free(e);
+    return object;
+}
+
+struct object *store_take(struct store *store, const struct object_meta *meta)
+{
+    struct entry *e = find(store, meta);
+
+    return e ? take(store, e) : NULL;
+}
+
+void store_begin(struct store *store)
+{
+    store->round++;
+}
+
+bool store_keep(struct store *store, const struct object_meta *meta)
+{
+    struct entry *e = find(store, meta);
+    const struct object_meta *known;
+
+    if (!e)
+        return false;
+    known = object_meta(e->object);
+    if (!str_eq(known->resource_version, meta->resource_version) || !str_eq(known->uid, meta->uid))
+        return false;
+    e->round = store->round;
+    return true;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return str_cmp((*(struct entry *const *)a)->key, (*(struct entry *const *)b)->key);
+}
+
+void store_sweep(struct store *store, store_fn *fn, void *ctx)
+{
+    VEC(struct entry *) gone = {0};
+
+    map_each (slot, &store->entries) {
+        struct entry *e = slot->value;
+
+        if (e->round != store->round)
+            vec_push(&gone, e);
+    }
+    if (gone.n > 0)
+        qsort(gone.v, gone.n, sizeof(*gone.v), by_key);
+    for (size_t i = 0; i < gone.n; i++) {
+        struct object *object = take(store, gone.v[i]);
+
+        fn(ctx, object);
+        object_unref(object);
+    }
+    vec_release(&gone);
+}
+
+void store_each(const struct store *store, store_fn *fn, void *ctx)
+{
+    map_each (slot, &store->entries) {
+        fn(ctx, ((struct entry *)slot->value)->object);
+    }
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "live/world.h"
+
+#include "base/log.h"
+#include "live/world_internal.h"
+
+/* --- the loop's thread: what is seen ---------------------------------------------------------- */
+
+static void on_event(void *ctx, enum watch_event_type type, struct object *old,
+                     struct object *object)
+{
+    struct world *w = ctx;
+    struct engine_msg msg = {.kind = ENGINE_MSG_OBJECT, .before = old ? object_ref(old) : NULL};
+    write_queue_saw(w->writes, object, type == WATCH_DELETED);
+    if (type == WATCH_DELETED) {
+        if (!msg.before)
+            msg.before = object_ref(object);
+    } else {
+        msg.after = object_ref(object);
+    }
+    world_post_msg(w, &msg);
+}
+
+static const struct informers_sink informers_sink = {
+    .on_event = on_event, .on_synced = world_on_synced, .on_refetched = world_on_refetched};
+
+/*
+ * What the engine looks at. Pods that have ended hold nothing any more. Behind nodes and pods:
+ * whose labels a namespace selector reads, and which selectors a pod's default spreading goes by.
+ */
+static const struct informer_row informer_rows[] = {
+    {.kind = KIND_NODE},
+    {.kind = KIND_POD, .field_selector = "status.phase!=Succeeded,status.phase!=Failed"},
+    {.kind = KIND_NAMESPACE},
+    {.kind = KIND_SERVICE},
+    {.kind = KIND_REPLICATION_CONTROLLER},
+    {.kind = KIND_REPLICA_SET},
+    {.kind = KIND_STATEFUL_SET},
+    {.kind = KIND_POD_DISRUPTION_BUDGET},
+    {.kind = KIND_POD_GROUP, .optional = true},
+};
+
+/* --- making and ending ------------------------------------------------------------------------ */
+
+/* Objects that extenders are sent are kept as they came. */
+static struct informers *make_informers(struct world *w)
+{
+    struct informer_row rows[ARRAY_LEN(informer_rows)];
+    memcpy(rows, informer_rows, sizeof(rows));
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        rows[i].object_flags = world_object_flags(w, rows[i].kind);
+    return informers_new(w->client, rows, ARRAY_LEN(rows), NULL, &informers_sink, w);
+}
+
+static int make_parts(struct world *w, const struct world_options *o, struct err *reterr)
+{
+    w->pool = pool_new(world_parallelism(o->config));
+    struct engine_options engine = {
+        .registry = o->registry,
+        .features = o->features,
+        .metrics = o->metrics,
+        .seed = o->seed,
+        .max_in_unschedulable = o->max_in_unschedulable,
+        .ports = world_ports(w),
+    };
+    struct rest_options rest = {.metrics = o->metrics};
+    int r = mailbox_init(&w->msgs, false);
+    if (r < 0)
+        return err_set(reterr, r, "mailbox: %s", strerror(-r));
+    r = world_setup_new(w, o->config, o->owner, &w->setup, reterr);
+    if (r == 0) {
+        w->setups = w->setup;
+        world_setup_options(w->setup, &engine);
+        r = engine_new(&engine, &w->engine, reterr);
+    }
+    if (r == 0) {
+        engine_set_verbosity(w->engine, log_threshold());
+        engine_log_plugins(w->engine);
+    }
+    if (r == 0)
+        r = rest_client_new(w->loop, o->kube, &rest, &w->client, reterr);
+    /* Events have a client, and so a rate limit, of their own: they never delay a binding. */
+    if (r == 0)
+        r = rest_client_new(w->loop, o->kube, &rest, &w->event_client, reterr);
+    /* And so has the lease: it is renewed in time however many bindings wait. */
+    if (r == 0 && *o->config->leader_election.leader_elect)
+        r = rest_client_new(w->loop, o->kube, &rest, &w->lease_client, reterr);
+    if (r == 0)
+        r = world_make_elector(w, o, reterr);
+    if (r < 0)
+        return r;
+    rest_client_guard_writes(w->client, world_may_write, w);
+    rest_client_guard_writes(w->event_client, world_may_tell, w);
+    /* Where all requests have a limit, statuses and warnings need none of their own. */
+    double qps = o->kube->qps != 0 ? -1 : 0;
+    w->writes = write_queue_new(w->client, &(struct write_queue_options){.status_qps = qps});
+    w->recorder =
+        event_recorder_new(w->event_client, &(struct event_recorder_options){.warning_qps = qps});
+    w->informers = make_informers(w);
+    return 0;
+}
+
+int world_new(const struct world_options *options, const struct world_callbacks *callbacks,
+              void *ctx, struct world **ret_world, struct err *reterr)
+{
+    struct world *w = xnew(struct world);
+    w->loop = options->loop;
+    w->config = options->config;
+    w->metrics = options->metrics;
+    write_metrics_init(&w->write_metrics, options->metrics, options->features);
+    w->registry = options->registry;
+    w->callbacks = callbacks;
+    w->ctx = ctx;
+    w->outbox_end = &w->outbox;
+    w->msgs_end = &w->msgs_out;
+    loop_task_init(&w->post_msgs, world_on_post_msgs);
+    loop_timer_init(&w->end_timer, w->loop, world_on_end_timer);
+    int r = make_parts(w, options, reterr);
+    if (r < 0) {
+        world_free(w);
+        return r;
+    }
+    *ret_world = w;
+    return 0;
+}
+
+void world_explain(struct world *w, world_explain_fn *fn, void *ctx)
+{
+    struct question *q = xnew(struct question);
+    *q = (struct question){.world = w, .fn = fn, .ctx = ctx};
+    world_post_msg(w, &(struct engine_msg){.kind = ENGINE_MSG_EXPLAIN, .question = q});
+}
+
+void world_explain_pod(struct world *w, struct str namespace, struct str name, world_explain_fn *fn,
+                       void *ctx)
+{
+    struct question *q = xnew(struct question);
+    *q = (struct question){
+        .world = w, .namespace = str_dup(namespace), .name = str_dup(name), .fn = fn, .ctx = ctx};
+    world_post_msg(w, &(struct engine_msg){.kind = ENGINE_MSG_EXPLAIN, .question = q});
+}
+
+struct world *world_free(struct world *w)
+{
+    if (!w)
+        return NULL;
+    w->ending = ENDING_OVER;
+    loop_timer_stop(&w->end_timer);
+    world_end_thread(w);
+    /* What the engine's thread posted last is still addressed to us. */
+    if (w->started)
+        loop_step(w->loop, 0);
+    while (w->open) {
+        pod_binding_cancel(w->open->binding);
+        pod_status_write_cancel(w->open->status_write);
+        rest_cancel(w->open->deletion);
+        world_api_write_free(w->open);
+    }
+    write_queue_free(w->writes);
+    world_free_setups(w);
+    informers_free(w->informers);
+    event_recorder_free(w->recorder);
+    lease_candidature_free(w->candidature);
+    lease_elector_free(w->elector);
+    rest_client_free(w->lease_client);
+    rest_client_free(w->event_client);
+    rest_client_free(w->client);
+    loop_task_cancel(w->loop, &w->post_msgs);
+    world_free_msgs(w->msgs_out);
+    for (struct mail *mail = mailbox_take(&w->msgs); mail;) {
+        struct engine_msg *l = CONTAINER_OF(mail, struct engine_msg, mail);
+        mail = mail->next;
+        world_free_msgs(l);
+    }
+    for (struct api_write *e = w->outbox; e;) {
+        struct api_write *next = e->next;
+        world_api_write_free(e);
+        e = next;
+    }
+    engine_free(w->engine);
+    pool_free(w->pool);
+    mailbox_release(&w->msgs);
+    free(w);
+    return NULL;
+}
+
+void world_each_pod(const struct world *w, world_pod_fn *fn, void *ctx)
+{
+    reflector_each(informers_get(w->informers, KIND_POD), fn, ctx);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The world gets another configuration. On the loop's thread its extenders are made and, where
+ * these want whole objects, the objects fetched; then the engine's thread switches; then, here
+ * again, pods that nobody has cared for so far are told of. What is replaced goes when the engine
+ * has said that nothing of it is in use.
+ */
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "live/world_internal.h"
+
+/* --- setups ----------------------------------------------------------------------------------- */
+
+static void extender_done(void *ctx, struct extender_answer *answer)
+{
+    world_post_msg(ctx, &(struct engine_msg){.kind = ENGINE_MSG_EXTENDER_DONE, .answer = answer});
+}
+
+int world_setup_new(struct world *w, const struct scheduler_config *config, void *owner,
+                    struct world_setup **ret_setup, struct err *reterr)
+{
+    struct extenders_options options = {
+        .configs = config->extenders.v, .n = config->extenders.n, .may_bind = world_may_write};
+    struct world_setup *s = xnew(struct world_setup);
+    *s = (struct world_setup){.world = w, .config = config, .owner = owner};
+    if (options.n) {
+        int r = extenders_new(w->loop, &options, extender_done, w, &s->extenders, reterr);
+        if (r < 0) {
+            free(s);
+            return r;
+        }
+    }
+    *ret_setup = s;
+    return 0;
+}
+
+static void setup_free(struct world_setup *s)
+{
+    extenders_free(s->extenders);
+    free(s);
+}
+
+void world_setup_options(const struct world_setup *s, struct engine_options *options)
+{
+    options->config = s->config;
+    options->owner = (void *)(uintptr_t)s;
+    options->extenders = s->extenders ? extenders_specs(s->extenders) : NULL;
+    options->n_extenders = s->extenders ? s->config->extenders.n : 0;
+}
+
+/* Out of the list, if it is in it. */
+static void unlink_setup(struct world *w, const struct world_setup *s)
+{
+    for (struct world_setup **at = &w->setups; *at; at = &(*at)->next)
+        if (*at == s) {
+            *at = s->next;
+            return;
+        }
+}
+
+void world_free_setups(struct world *w)
+{
+    while (w->setups) {
+        struct world_setup *s = w->setups;
+        w->setups = s->next;
+        setup_free(s);
+    }
+    if (w->waiting)
+        setup_free(TAKE(w->waiting));
+}
+
+size_t world_parallelism(const struct scheduler_config *config)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return (size_t)MAX(1, MIN((long)*config->parallelism, cores));
+}
+
+/* --- the form of objects ---------------------------------------------------------------------- */
+
+static unsigned flags_for(const struct world_setup *s, enum kind_id kind)
+{
+    return s->extenders ? extenders_object_flags(s->extenders, kind) : 0;
+}
+
+unsigned world_object_flags(const struct world *w, enum kind_id kind)
+{
+    unsigned flags = 0;
+    for (const struct world_setup *s = w->setups; s; s = s->next)
+        flags |= flags_for(s, kind);
+    return flags;
+}
+
+static const enum kind_id kinds_sent[] = {KIND_NODE, KIND_POD};
+
+/* Nodes and pods are kept as extenders are sent them. True: all are, already. */
+static bool has_form(struct world *w, const struct world_setup *s)
+{
+    for (size_t i = 0; i < ARRAY_LEN(kinds_sent); i++) {
+        struct reflector *r = informers_get(w->informers, kinds_sent[i]);
+        unsigned wanted = flags_for(s, kinds_sent[i]), has = reflector_object_flags(r);
+        if (wanted & ~has)
+            reflector_refetch(r, has | wanted);
+    }
+    return !informers_are_refetching(w->informers);
+}
+
+/* What nobody wants any more is not kept of objects that come from now on. */
+static void forget_form(struct world *w)
+{
+    for (size_t i = 0; !w->waiting && i < ARRAY_LEN(kinds_sent); i++)
+        reflector_set_object_flags(informers_get(w->informers, kinds_sent[i]),
+                                   world_object_flags(w, kinds_sent[i]));
+}
+
+/* --- the loop's thread: before ---------------------------------------------------------------- */
+
+static void post_setup(struct world *w, struct world_setup *s)
+{
+    s->next = w->setups;
+    w->setups = s;
+    world_post_msg(w, &(struct engine_msg){.kind = ENGINE_MSG_RELOAD, .setup = s});
+}
+
+void world_on_refetched(void *ctx)
+{
+    struct world *w = ctx;
+    if (w->waiting && w->ending == ENDING_NOT)
+        post_setup(w, TAKE(w->waiting));
+}
+
+/* The one that waits has been overtaken. */
+static void drop_waiting(struct world *w)
+{
+    struct world_setup *s = TAKE(w->waiting);
+    void *owner = s->owner;
+    setup_free(s);
+    w->callbacks->on_retired(w->ctx, owner);
+}
+
+int world_reload(struct world *w, const struct scheduler_config *config, void *owner,
+                 struct err *reterr)
+{
+    struct world_setup *s;
+    if (w->ending != ENDING_NOT)
+        return err_set(reterr, -ECANCELED, "shutting down");
+    int r = world_setup_new(w, config, owner, &s, reterr);
+    if (r < 0)
+        return r;
+    if (w->waiting)
+        drop_waiting(w);
+    if (has_form(w, s)) {
+        post_setup(w, s);
+        return 0;
+    }
+    log_info(0, "Objects are fetched as the new extenders want them");
+    w->waiting = s;
+    return 0;
+}
+
+/* --- pods of profiles that are new ------------------------------------------------------------ */
+
+static bool has_profile(const struct scheduler_config *config, struct str name)
+{
+    for (size_t i = 0; i < config->profiles.n; i++)
+        if (str_eq(*config->profiles.v[i].scheduler_name, name))
+            return true;
+    return false;
+}
+
+struct newcomers {
+    const struct scheduler_config *before, *now;
+    VEC(struct object *) pods;
+};
+
+static void add_newcomer(void *ctx, struct object *object)
+{
+    struct newcomers *n = ctx;
+    const struct pod *pod = object_pod(object);
+    if (str_empty(pod->spec.node_name) && has_profile(n->now, pod->spec.scheduler_name) &&
+        !has_profile(n->before, pod->spec.scheduler_name))
+        vec_push(&n->pods, object);
+}
+
+/* The oldest first, then by name. */
+static int by_age(const void *a, const void *b)
+{
+    const struct object_meta *x = object_meta(*(struct object *const *)a),
+                             *y = object_meta(*(struct object *const *)b);
+    int64_t s = x->creation_timestamp.sec, t = y->creation_timestamp.sec;
+    if (s != t)
+        return s < t ? -1 : 1;
+    int order = str_cmp(x->namespace, y->namespace);
+    return order ? order : str_cmp(x->name, y->name);
+}
+
+/* The engine passed over them when it was told of them first. */
+static size_t tell_newcomers(struct world *w, const struct scheduler_config *before,
+                             const struct scheduler_config *now)
+{
+    struct newcomers n = {.before = before, .now = now};
+    reflector_each(informers_get(w->informers, KIND_POD), add_newcomer, &n);
+    if (n.pods.n)
+        qsort(n.pods.v, n.pods.n, sizeof(*n.pods.v), by_age);
+    for (size_t i = 0; i < n.pods.n; i++)
+        world_post_msg(
+            w, &(struct engine_msg){.kind = ENGINE_MSG_OBJECT, .after = object_ref(n.pods.v[i])});
+    size_t told = n.pods.n;
+    vec_release(&n.pods);
+    return told;
+}
+
+/* --- the engine's thread ---------------------------------------------------------------------- */
+
+struct outcome {
+    struct world_setup *setup;
+    struct reload_result result;
+    int code;
+    struct err err;
+};
+
+static void on_switched(void *outcome);
+static void on_unused(void *setup);
+
+void world_switch(struct world *w, struct world_setup *s)
+{
+    struct outcome *o = xnew(struct outcome);
+    size_t threads = world_parallelism(s->config);
+    struct pool *pool = pool_size(w->pool) == threads ? w->pool : pool_new(threads);
+    struct engine_options options = {.registry = w->registry, .ports = world_ports(w)};
+    world_setup_options(s, &options);
+    options.ports.pool = pool;
+    o->setup = s;
+    o->code = engine_reload(w->engine, &options, &o->result, &o->err);
+    if (o->code == 0)
+        engine_log_plugins(w->engine);
+    if (pool != w->pool) {
+        struct pool *unused = o->code < 0 ? pool : w->pool;
+        w->pool = o->code < 0 ? w->pool : pool;
+        pool_free(unused);
+    }
+    loop_post(w->loop, on_switched, o);
+}
+
+void world_retire(void *ctx, void *setup)
+{
+    struct world *w = ctx;
+    loop_post(w->loop, on_unused, setup);
+}
+
+/* --- the loop's thread: afterwards ------------------------------------------------------------ */
+
+/* Nobody needs it, and no call of its extenders is wanted any more. */
+static void drop_setup(struct world_setup *s)
+{
+    struct world *w = s->world;
+    unlink_setup(w, s);
+    setup_free(s);
+    if (w->ending == ENDING_NOT)
+        forget_form(w);
+}
+
+static void end_setup(struct world_setup *s)
+{
+    struct world *w = s->world;
+    void *owner = s->owner;
+    drop_setup(s);
+    w->callbacks->on_retired(w->ctx, owner);
+}
+
+static void on_unused(void *ctx)
+{
+    struct world_setup *s = ctx;
+    s->unused = true;
+    if (s != s->world->setup)
+        end_setup(s);
+}
+
+static void on_switched(void *ctx)
+{
+    struct outcome *o = ctx;
+    struct world_setup *s = o->setup;
+    struct world *w = s->world;
+    struct world_setup *old = w->setup;
+    void *owner = s->owner;
+    bool refused = o->code < 0;
+    if (refused) {
+        drop_setup(s);
+    } else {
+        w->setup = s;
+        w->config = s->config;
+        if (w->ending == ENDING_NOT)
+            o->result.come = tell_newcomers(w, old->config, s->config);
+    }
+    w->callbacks->on_reloaded(w->ctx, owner, &o->result, refused ? &o->err : NULL);
+    if (!refused && old->unused)
+        end_setup(old);
+    free(o);
+}

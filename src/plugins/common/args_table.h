@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * args_table.h - every kind of plugin arguments.
+ *
+ * Purpose:   the kinds of 1.36 and of older releases: those of plugins inside berth are defined
+ *            beside the plugin, the others in args_table.c.
+ * Ownership: constant.
+ * Threading: any.
+ */
+#ifndef BERTH_PLUGINS_COMMON_ARGS_TABLE_H
+#define BERTH_PLUGINS_COMMON_ARGS_TABLE_H
+
+#include "plugins/common/plugin_args.h"
+
+extern const struct args_kind default_preemption_args_kind;
+extern const struct args_kind inter_pod_affinity_args_kind;
+extern const struct args_kind node_affinity_args_kind;
+extern const struct args_kind node_label_args_kind;
+extern const struct args_kind service_affinity_args_kind;
+extern const struct args_kind spread_args_kind;
+
+#endif

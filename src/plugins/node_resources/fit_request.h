@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fit_request.h - what a pod to be placed asks for, ready to be compared with what nodes have.
+ *
+ * Purpose:   the requests of its spec, also the pod's own ones, but not what a resize makes of them
+ *            (upstream: computePodResourceRequest). Made once before nodes are filtered.
+ * Ownership: on the heap; holds a use of each name.
+ * Threading: made and freed on the engine's thread, read by any.
+ */
+#ifndef BERTH_PLUGINS_NODE_RESOURCES_FIT_REQUEST_H
+#define BERTH_PLUGINS_NODE_RESOURCES_FIT_REQUEST_H
+
+#include "engine/cache/node_info.h"
+#include "plugins/common/go_math.h"
+
+/* Asked for nothing: less than anything that is free. */
+#define FIT_NOTHING INT64_MIN
+
+struct fit_scalar {
+    atom_t name;
+    int64_t amount;      /* > 0 */
+    berth_reason reason; /* filled in by who filters */
+};
+
+struct fit_request {
+    int64_t milli_cpu, memory, ephemeral_storage; /* > 0, or FIT_NOTHING */
+    struct intern *names;
+    size_t n;
+    struct fit_scalar scalars[];
+};
+
+/* keep: whether a scalar resource of this name counts; NULL: all do. */
+struct fit_request *fit_request_new(const struct berth_pod *pod,
+                                    bool (*keep)(const void *ctx, struct str name),
+                                    const void *ctx);
+struct fit_request *fit_request_free(struct fit_request *r);
+
+void fit_request_sign(const struct fit_request *r, const struct berth_host *host,
+                      struct berth_signature *s);
+
+/* --- what a node lacks ------------------------------------------------------------------------ */
+
+/* Bits in the order in which reasons are told. */
+enum fit_lack {
+    LACKS_PODS = 1 << 0,
+    LACKS_CPU = 1 << 1,
+    LACKS_MEMORY = 1 << 2,
+    LACKS_EPHEMERAL_STORAGE = 1 << 3,
+    FIT_LACKS = 4, /* their number */
+};
+
+/* What is there and what is used of it; amounts may be absurd, differences wrap as upstream's do.
+ */
+struct fit_amounts {
+    int64_t allocatable_cpu, requested_cpu;
+    int64_t allocatable_memory, requested_memory;
+    int64_t allocatable_ephemeral_storage, requested_ephemeral_storage;
+    int64_t allowed_pods, pods;
+};
+
+/* The set of enum fit_lack. */
+static inline unsigned fit_lacks(const struct fit_request *r, const struct fit_amounts *a)
+{
+    bool pods = a->pods >= a->allowed_pods;
+    bool cpu = r->milli_cpu > go_sub(a->allocatable_cpu, a->requested_cpu);
+    bool memory = r->memory > go_sub(a->allocatable_memory, a->requested_memory);
+    bool storage = r->ephemeral_storage >
+                   go_sub(a->allocatable_ephemeral_storage, a->requested_ephemeral_storage);
+    return (unsigned)pods | (unsigned)cpu << 1 | (unsigned)memory << 2 | (unsigned)storage << 3;
+}
+
+/* Whether one of what it lacks is more than the node has at all: emptying it would not help. */
+static inline bool fit_is_hopeless(const struct fit_request *r, const struct fit_amounts *a,
+                                   unsigned lacks)
+{
+    return (lacks & LACKS_CPU && r->milli_cpu > a->allocatable_cpu) ||
+           (lacks & LACKS_MEMORY && r->memory > a->allocatable_memory) ||
+           (lacks & LACKS_EPHEMERAL_STORAGE &&
+            r->ephemeral_storage > a->allocatable_ephemeral_storage);
+}
+
+#endif

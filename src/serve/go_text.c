@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/go_text.h"
+
+#include <math.h>
+
+#include "base/log.h"
+#include "base/time.h"
+
+static int fail(struct err *reterr, const char *function, struct str text, const char *why)
+{
+    struct buf quoted = BUF_INIT;
+    log_quote(&quoted, text);
+    int r =
+        err_set(reterr, -EINVAL, "strconv.%s: parsing %s: %s", function, buf_cstr(&quoted), why);
+    buf_release(&quoted);
+    return r;
+}
+
+#define SYNTAX "invalid syntax"
+#define RANGE  "value out of range"
+
+int go_parse_bool(struct str text, bool *ret_value, struct err *reterr)
+{
+    static const char *const yes[] = {"1", "t", "T", "true", "TRUE", "True"};
+    static const char *const no[] = {"0", "f", "F", "false", "FALSE", "False"};
+    for (size_t i = 0; i < ARRAY_LEN(yes); i++) {
+        if (str_is(text, yes[i]) || str_is(text, no[i])) {
+            *ret_value = str_is(text, yes[i]);
+            return 0;
+        }
+    }
+    return fail(reterr, "ParseBool", text, SYNTAX);
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+/* Takes "0x", "0o", "0b" or "0" off, what they say about the base. */
+static unsigned take_base(struct str *digits)
+{
+    if (digits->n < 2 || digits->p[0] != '0')
+        return 10;
+    char letter = (char)(digits->p[1] | 0x20);
+    unsigned base = letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 0;
+    *digits = str_slice(*digits, base ? 2 : 1, digits->n);
+    return base ? base : 8;
+}
+
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    char letter = (char)(c | 0x20);
+    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : 99;
+}
+
+enum outcome { GOOD, BAD_SYNTAX, TOO_LARGE };
+
+/* Underscores may stand between digits, and after the base's prefix. */
+static enum outcome read_digits(struct str digits, unsigned base, bool underscores, uint64_t *ret)
+{
+    uint64_t value = 0;
+    bool large = false, after_digit = base != 10;
+    if (!digits.n)
+        return BAD_SYNTAX;
+    for (size_t i = 0; i < digits.n; i++) {
+        if (digits.p[i] == '_' && underscores && after_digit && i + 1 < digits.n) {
+            after_digit = false;
+            continue;
+        }
+        int digit = digit_of(digits.p[i]);
+        if (digit >= (int)base)
+            return BAD_SYNTAX;
+        after_digit = true;
+        large |= __builtin_mul_overflow(value, (uint64_t)base, &value);
+        large |= __builtin_add_overflow(value, (uint64_t)digit, &value);
+    }
+    *ret = value;
+    return large ? TOO_LARGE : GOOD;
+}
+
+int go_parse_int(struct str text, unsigned bits, int64_t *ret_value, struct err *reterr)
+{
+    bool negative = text.n && text.p[0] == '-';
+    struct str digits = str_slice(text, negative || (text.n && text.p[0] == '+'), text.n);
+    /* An underscore is allowed only where the base was given by a prefix. */
+    bool zero = digits.n == 1 && digits.p[0] == '0';
+    unsigned base = zero ? 10 : take_base(&digits);
+    uint64_t value = 0, limit = (UINT64_C(1) << (bits - 1)) - (negative ? 0 : 1);
+    enum outcome outcome = read_digits(digits, base, true, &value);
+    if (outcome == BAD_SYNTAX)
+        return fail(reterr, "ParseInt", text, SYNTAX);
+    if (outcome == TOO_LARGE || value > limit)
+        return fail(reterr, "ParseInt", text, RANGE);
+    *ret_value = negative ? (int64_t)(0 - value) : (int64_t)value;
+    return 0;
+}
+
+int go_parse_uint(struct str text, unsigned bits, uint64_t *ret_value, struct err *reterr)
+{
+    uint64_t value = 0;
+    enum outcome outcome = read_digits(text, 10, false, &value);
+    if (outcome == BAD_SYNTAX)
+        return fail(reterr, "ParseUint", text, SYNTAX);
+    if (outcome == TOO_LARGE || (bits < 64 && value >> bits))
+        return fail(reterr, "ParseUint", text, RANGE);
+    *ret_value = value;
+    return 0;
+}
+
+int go_parse_float32(struct str text, float *ret_value, struct err *reterr)
+{
+    char *copy = str_dup(text), *end = copy;
+    float value = 0;
+    /* strtof skips white space and knows "nan(…)"; Go does neither. */
+    bool plain = text.n && strchr(" \t\n\v\f\r", text.p[0]) == NULL && !strchr(copy, '(');
+    if (plain)
+        value = strtof(copy, &end);
+    bool whole = plain && end == copy + text.n;
+    bool infinite = whole && isinf(value) && !strpbrk(copy, "iI");
+    free(copy);
+    if (!whole)
+        return fail(reterr, "ParseFloat", text, SYNTAX);
+    if (infinite)
+        return fail(reterr, "ParseFloat", text, RANGE);
+    *ret_value = value;
+    return 0;
+}
+
+void go_format_float32(float value, struct buf *out)
+{
+    char text[32];
+    if (isnan(value) || isinf(value)) {
+        buf_add_cstr(out, isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
+        return;
+    }
+    /* The fewest digits that read back as the same number. */
+    int digits = 0;
+    do
+        snprintf(text, sizeof(text), "%.*e", digits, (double)value);
+    while (strtof(text, NULL) != value && ++digits < 9);
+    /* As 'g' with the shortest precision: exponents below -4 and from 6 on are written out. */
+    int exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
+    if (exponent >= -4 && exponent < 6)
+        snprintf(text, sizeof(text), "%.*f", MAX(digits - exponent, 0), (double)value);
+    buf_add_cstr(out, text);
+}
+
+/* --- durations -------------------------------------------------------------------------------- */
+
+static size_t count_number(struct str text)
+{
+    size_t n = 0;
+    while (n < text.n && ((text.p[n] >= '0' && text.p[n] <= '9') || text.p[n] == '.'))
+        n++;
+    return n;
+}
+
+static bool is_unit(struct str text)
+{
+    static const char *const units[] = {"ns", "us", "\u00b5s", "\u03bcs", "ms", "s", "m", "h"};
+    for (size_t i = 0; i < ARRAY_LEN(units); i++)
+        if (str_is(text, units[i]))
+            return true;
+    return false;
+}
+
+static int fail_duration(struct str text, struct err *reterr)
+{
+    struct str rest = str_slice(text, text.n && strchr("+-", text.p[0]) != NULL, text.n);
+    struct buf quoted = BUF_INIT, unit_text = BUF_INIT;
+    int r = 0;
+    log_quote(&quoted, text);
+    while (r == 0 && rest.n) {
+        size_t n = count_number(rest), end = n;
+        while (end < rest.n && count_number(str_slice(rest, end, rest.n)) == 0)
+            end++;
+        struct str unit = str_slice(rest, n, end);
+        buf_clear(&unit_text);
+        log_quote(&unit_text, unit);
+        if (n == 0)
+            break;
+        if (!unit.n)
+            r = err_set(reterr, -EINVAL, "time: missing unit in duration %s", buf_cstr(&quoted));
+        else if (!is_unit(unit))
+            r = err_set(reterr, -EINVAL, "time: unknown unit %s in duration %s",
+                        buf_cstr(&unit_text), buf_cstr(&quoted));
+        rest = str_slice(rest, end, rest.n);
+    }
+    if (r == 0)
+        r = err_set(reterr, -EINVAL, "time: invalid duration %s", buf_cstr(&quoted));
+    buf_release(&quoted);
+    buf_release(&unit_text);
+    return r;
+}
+
+int go_parse_duration(struct str text, int64_t *ret_ns, struct err *reterr)
+{
+    return duration_parse(text, ret_ns) ? 0 : fail_duration(text, reterr);
+}
+
+/* --- comma-separated values ------------------------------------------------------------------- */
+
+void go_strings_push(struct go_strings *list, struct arena *a, struct str text)
+{
+    struct str *v = arena_array(a, struct str, list->n + 1);
+    if (list->n)
+        memcpy(v, list->v, list->n * sizeof(*v));
+    v[list->n++] = arena_dup(a, text);
+    list->v = v;
+}
+
+/* A field that begins with a quote; *at moves to the comma behind it or the end. */
+static int read_quoted(struct str text, size_t *at, struct buf *field, struct err *reterr)
+{
+    size_t i = *at + 1;
+    while (i < text.n) {
+        if (text.p[i] != '"') {
+            buf_add_char(field, text.p[i++]);
+        } else if (i + 1 < text.n && text.p[i + 1] == '"') {
+            buf_add_char(field, '"');
+            i += 2;
+        } else if (i + 1 == text.n || text.p[i + 1] == ',') {
+            *at = i + 1;
+            return 0;
+        } else {
+            break;
+        }
+    }
+    return err_set(reterr, -EINVAL,
+                   "parse error on line 1, column %zu: extraneous or missing \" in quoted-field",
+                   i + 1);
+}
+
+static int read_plain(struct str text, size_t *at, struct buf *field, struct err *reterr)
+{
+    for (; *at < text.n && text.p[*at] != ','; ++*at) {
+        if (text.p[*at] == '"')
+            return err_set(reterr, -EINVAL,
+                           "parse error on line 1, column %zu: bare \" in non-quoted-field",
+                           *at + 1);
+        buf_add_char(field, text.p[*at]);
+    }
+    return 0;
+}
+
+int go_parse_csv(struct str text, struct arena *a, struct go_strings *list, struct err *reterr)
+{
+    struct buf field = BUF_INIT;
+    int r = 0;
+    size_t at = 0;
+    text = str_slice(text, 0, str_find(text, '\n'));
+    while (r == 0 && text.n) {
+        buf_clear(&field);
+        r = at < text.n && text.p[at] == '"' ? read_quoted(text, &at, &field, reterr)
+                                             : read_plain(text, &at, &field, reterr);
+        if (r == 0)
+            go_strings_push(list, a, buf_str(&field));
+        if (at++ >= text.n)
+            break;
+    }
+    buf_release(&field);
+    return r;
+}
+
+static bool needs_quotes(struct str s)
+{
+    return str_is(s, "\\.") || (s.n && strchr(" \t", s.p[0])) || str_find(s, ',') < s.n ||
+           str_find(s, '"') < s.n || str_find(s, '\n') < s.n || str_find(s, '\r') < s.n;
+}
+
+void go_format_csv(const struct go_strings *list, struct buf *out)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        struct str s = list->v[i];
+        if (i)
+            buf_add_char(out, ',');
+        if (!needs_quotes(s)) {
+            buf_add_str(out, s);
+            continue;
+        }
+        buf_add_char(out, '"');
+        for (size_t j = 0; j < s.n; j++)
+            buf_add_printf(out, s.p[j] == '"' ? "\"\"" : "%c", s.p[j]);
+        buf_add_char(out, '"');
+    }
+}
