@@ -5,7 +5,7 @@
  * everything that the loop's thread counts.
  */
 #include "base/log.h"
-#include "engine/explain/dump.h"
+#include "engine/dump.h"
 #include "live/world_internal.h"
 
 /* What the reflectors have: names of nodes, UIDs of pods. */
