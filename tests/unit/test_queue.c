@@ -10,7 +10,7 @@
 
 #include "base/time.h"
 #include "engine/framework/status.h"
-#include "engine/queue/queue.h"
+#include "engine/rooms.h"
 #include "engine_fixture.h"
 #include "prop.h"
 #include "queue_model.h"
