@@ -26,7 +26,7 @@ static int unescape(struct str term, size_t at, struct arena *a, struct str *ret
             to[n++] = c;
     }
     if (escaped)
-        return err_set(reterr, -EINVAL, "invalid field selector: it ends in a backslash");
+        return err_set(reterr, -EINVAL, "invalid field selector: it ends with a backslash");
     *ret_value = (struct str){to, n};
     return 0;
 }

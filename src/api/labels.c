@@ -43,7 +43,7 @@ const char *label_key_fault(struct str key)
     struct str name = key;
     if (slash < key.n) {
         if (!dns_subdomain_valid(str_slice(key, 0, slash)))
-            return "what stands before the '/' must be a DNS subdomain in lower case";
+            return "the prefix before '/' must be a lowercase DNS subdomain";
         name = str_slice(key, slash + 1, key.n);
     }
     return name_valid(name) ? NULL

@@ -20,7 +20,7 @@ static int compile_field(const struct node_selector_requirement *from, struct fi
         return err_set(reterr, -EINVAL, "field \"%.*s\": unsupported operator \"%.*s\"",
                        STR_ARG(from->key), STR_ARG(from->operator));
     if (from->values.n != 1)
-        return err_set(reterr, -EINVAL, "field \"%.*s\": exactly one value is needed",
+        return err_set(reterr, -EINVAL, "field \"%.*s\": exactly one value is required",
                        STR_ARG(from->key));
     *r = (struct field_requirement){from->key, from->values.v[0], op == SELECTOR_NOT_IN};
     return 0;

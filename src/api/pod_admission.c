@@ -268,7 +268,7 @@ int pod_set_runtime_class(struct pod *pod, const struct runtime_class *class, st
         const struct str *own = str_map_get(&spec->node_selector, selector->v[i].key);
         if (own && !str_eq(*own, selector->v[i].value))
             return err_set(reterr, -EINVAL,
-                           "spec.nodeSelector[%.*s]: the runtime class \"%.*s\" demands \"%.*s\"",
+                           "spec.nodeSelector[%.*s]: runtime class \"%.*s\" requires \"%.*s\"",
                            STR_ARG(selector->v[i].key), STR_ARG(class->metadata.name),
                            STR_ARG(selector->v[i].value));
     }

@@ -372,7 +372,7 @@ static int from_proto(struct str message, struct arena *a, void *out, struct err
             continue;
         }
         if (wire != PROTO_BYTES || !proto_read_bytes(message, &at, &text))
-            return err_set(reterr, -EBADMSG, "quantity: its text is cut off or not a text");
+            return err_set(reterr, -EBADMSG, "quantity: truncated or not a string");
         int r = quantity_parse(text, a, &q, reterr);
         if (r < 0)
             return r;

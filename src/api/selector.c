@@ -39,7 +39,7 @@ static const char *values_fault(struct requirement *r)
     switch (r->op) {
     case SELECTOR_IN:
     case SELECTOR_NOT_IN:
-        return r->values.n > 0 ? NULL : "In and NotIn need at least one value";
+        return r->values.n > 0 ? NULL : "In and NotIn require at least one value";
     case SELECTOR_EXISTS:
     case SELECTOR_DOES_NOT_EXIST:
         return r->values.n == 0 ? NULL : "Exists and DoesNotExist take no value";
@@ -47,13 +47,13 @@ static const char *values_fault(struct requirement *r)
     case SELECTOR_LT:
         return r->values.n == 1 && selector_number(r->values.v[0], &r->number)
                    ? NULL
-                   : "Gt and Lt need exactly one value, an integer";
+                   : "Gt and Lt require exactly one value, an integer";
     case SELECTOR_EQUALS:
     case SELECTOR_DOUBLE_EQUALS:
     case SELECTOR_NOT_EQUALS:
-        return r->values.n == 1 ? NULL : "exactly one value is needed";
+        return r->values.n == 1 ? NULL : "exactly one value is required";
     }
-    return "no such operator";
+    return "unknown operator";
 }
 
 static int by_text(const void *a, const void *b)

@@ -97,7 +97,7 @@ static int unexpected(struct parser *p, const char *wanted)
 {
     if (p->token == TOKEN_END)
         return err_set(p->reterr, -EINVAL,
-                       "unable to parse requirement: it ends where %s should be", wanted);
+                       "unable to parse requirement: unexpected end, expected %s", wanted);
     return err_set(p->reterr, -EINVAL, "unable to parse requirement: found '%.*s', expected %s",
                    STR_ARG(p->text), wanted);
 }

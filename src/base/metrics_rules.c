@@ -14,21 +14,22 @@ enum own { OWN_REGISTERED, OWN_DISABLED, OWN_HIDDEN, OWN_UNEXPECTED, OWN_COUNT }
 
 static const struct metric_desc own[OWN_COUNT] = {
     [OWN_REGISTERED] = {.name = "registered_metrics_total",
-                        .help = "Families that are registered, by stability and since when they "
-                                "are deprecated.",
+                        .help = "The count of registered metrics broken by stability level and "
+                                "deprecation version.",
                         .stability = "BETA",
                         .kind = METRIC_COUNTER,
                         .labels = {"stability_level", "deprecated_version"}},
     [OWN_DISABLED] = {.name = "disabled_metrics_total",
-                      .help = "Families that --disabled-metrics names.",
+                      .help = "The count of disabled metrics.",
                       .stability = "BETA",
                       .kind = METRIC_COUNTER},
     [OWN_HIDDEN] = {.name = "hidden_metrics_total",
-                    .help = "Families that are not shown.",
+                    .help = "The count of hidden metrics.",
                     .stability = "BETA",
                     .kind = METRIC_COUNTER},
     [OWN_UNEXPECTED] = {.name = "cardinality_enforcement_unexpected_categorizations_total",
-                        .help = "Values of labels that were not on their list of allowed ones.",
+                        .help = "The count of unexpected categorizations during cardinality "
+                                "enforcement.",
                         .stability = "ALPHA",
                         .kind = METRIC_COUNTER},
 };

@@ -18,7 +18,7 @@ struct decoder {
     struct scratch scratch;
 };
 
-static const char too_big[] = "would take too much memory for its size";
+static const char too_big[] = "needs too much memory for its size";
 
 static bool decode_member(struct decoder *d, const struct field *f, void *member);
 static bool decode_object(struct decoder *d, const struct type *type, char *out);
@@ -129,7 +129,7 @@ static bool decode_map(struct decoder *d, const struct field *f, struct any_list
     *out = (struct any_list){gather_end(&g, d->a, f->type->align), n};
     decode_sort_map(out, f->type);
     if (out->n < n && (d->r.flags & JSON_STRICT))
-        return json_fail_at(&d->r, where, "the same key twice");
+        return json_fail_at(&d->r, where, "duplicate key");
     return true;
 }
 
@@ -255,7 +255,7 @@ static bool decode_known(struct decoder *d, const struct field *f, size_t seen, 
     if (!f)
         return json_fail_at(r, where, "unknown field");
     if (already_seen(d, seen, member))
-        return json_fail_at(r, where, "the same field twice");
+        return json_fail_at(r, where, "duplicate field");
     return decode_member(d, f, member);
 }
 
@@ -379,7 +379,7 @@ static bool pass_items(struct decoder *d, struct list_reader *list)
         struct str rest = {r->at, (size_t)(r->end - r->at)};
         ssize_t n = rest.n && (*r->at == '{' || *r->at == '[') ? json_scan_value(&scan, rest) : -1;
         if (n <= 0)
-            return json_fail(r, n < 0 ? "expected an object" : "the text ends in the middle");
+            return json_fail(r, n < 0 ? "expected an object" : "unexpected end of input");
         list->stopped = list->on_item(list->ctx, str_slice(rest, 0, (size_t)n));
         if (list->stopped)
             return false;
@@ -444,7 +444,7 @@ static bool take_value(struct json_reader *r, struct str *ret_value)
     struct str rest = {r->at, (size_t)(r->end - r->at)};
     ssize_t n = json_scan_value(&scan, rest);
     if (n <= 0)
-        return json_fail(r, n < 0 ? "expected a value" : "the text ends in the middle");
+        return json_fail(r, n < 0 ? "expected a value" : "unexpected end of input");
     *ret_value = str_slice(rest, 0, (size_t)n);
     r->at += n;
     return true;

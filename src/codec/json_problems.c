@@ -168,7 +168,7 @@ static bool keep_member(struct search *s, const struct json_member *before, size
     if (!f)
         tell_unknown(s, type, m);
     else if (is_second(s, before, n, f, type))
-        tell(s, m->value.line, STR("the same field twice"), STR(""));
+        tell(s, m->value.line, STR("duplicate field"), STR(""));
     else
         keep = take_member(s, type, f, m);
     s->path.n = length;

@@ -44,7 +44,7 @@ static int hex4(const char *p, const char *end)
 static bool check_escape(struct json_reader *r)
 {
     if (r->end - r->at < 2)
-        return json_fail_at(r, r->at, "the text ends within a string");
+        return json_fail_at(r, r->at, "unexpected end of input in a string");
     char c = r->at[1];
     if (c == 'u') {
         if (hex4(r->at + 2, r->end) < 0)
@@ -64,7 +64,7 @@ bool json_string_rest(struct json_reader *r, const char *begin, struct json_stri
     struct json_string s = {0};
     for (;; r->at = json_plain_end(r->at, r->end)) {
         if (r->at == r->end)
-            return json_fail_at(r, begin - 1, "the text ends within a string");
+            return json_fail_at(r, begin - 1, "unexpected end of input in a string");
         unsigned char c = (unsigned char)*r->at;
         if (c == '"')
             break;
@@ -188,7 +188,7 @@ bool json_number(struct json_reader *r, struct str *ret_text, bool *ret_whole)
     r->at = p;
     return true;
 bad:
-    return json_fail(r, q < end || p < end ? "malformed number" : "the text ends in the middle");
+    return json_fail(r, q < end || p < end ? "malformed number" : "unexpected end of input");
 }
 
 bool json_word(struct json_reader *r, struct str word)

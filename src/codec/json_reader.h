@@ -43,7 +43,7 @@ static inline bool json_fail_at(struct json_reader *r, const char *where, const 
 
 static inline bool json_fail(struct json_reader *r, const char *problem)
 {
-    return json_fail_at(r, r->at, r->at < r->end ? problem : "the text ends in the middle");
+    return json_fail_at(r, r->at, r->at < r->end ? problem : "unexpected end of input");
 }
 
 static inline bool json_is_space(char c)

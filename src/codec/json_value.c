@@ -150,7 +150,7 @@ static bool parse_object(struct parser *p, struct json_value *out)
     if (!twice)
         return true;
     path_field(&p->path, twice->key);
-    return json_fail_at(&p->r, where, "the same field twice");
+    return json_fail_at(&p->r, where, "duplicate field");
 }
 
 static bool gather_items(struct parser *p, struct gather *g)

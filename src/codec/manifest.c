@@ -38,8 +38,8 @@ static bool read_more(struct reader *r)
     if (r->end || r->failed)
         return false;
     if (body(r).n >= YAML_MAX_OBJECT) {
-        r->failed = err_set(r->reterr, -EMSGSIZE, "line %zu: an object of more than %zu MiB",
-                            r->line, YAML_MAX_OBJECT >> 20);
+        r->failed = err_set(r->reterr, -EMSGSIZE, "line %zu: object larger than %zu MiB", r->line,
+                            YAML_MAX_OBJECT >> 20);
         return false;
     }
     buf_consume(&r->text, r->begin);
@@ -85,7 +85,7 @@ static bool fail(struct reader *r, const char *problem)
     if (!r->failed)
         r->failed = err_set(r->reterr, -EBADMSG, "line %zu: %s",
                             r->line + count_lines(text.p, text.p + r->at),
-                            at_end(r) ? "the text ends in the middle" : problem);
+                            at_end(r) ? "unexpected end of input" : problem);
     return false;
 }
 
@@ -122,7 +122,7 @@ static bool pass_value(struct reader *r, size_t *ret_from)
         }
         if (!read_more(r)) {
             r->at = body(r).n;
-            return fail(r, "the text ends in the middle");
+            return fail(r, "unexpected end of input");
         }
     }
 }
@@ -239,7 +239,7 @@ static bool read_member(struct reader *r, struct document *d)
     if (!pass_value(r, &value))
         return false;
     note_member(d, str_slice(body(r), from, name_end), str_slice(body(r), value, r->at));
-    return d->head.n <= YAML_MAX_OBJECT || fail(r, "a list whose fields are too large");
+    return d->head.n <= YAML_MAX_OBJECT || fail(r, "the fields of the list are too large");
 }
 
 static bool read_members(struct reader *r, struct document *d)
@@ -319,9 +319,9 @@ static int send_part(void *ctx, const struct yaml_part *part, struct err *reterr
                                  .kind = part->kind,
                                  .locate = json_marks_line,
                                  .locate_ctx = &marks};
-    int ret = text.overflow ? err_set(reterr, -EMSGSIZE, "line %u: an object that is too large",
-                                      part->value->line)
-                            : r->fn(r->ctx, &sent, reterr);
+    int ret = text.overflow
+                  ? err_set(reterr, -EMSGSIZE, "line %u: object too large", part->value->line)
+                  : r->fn(r->ctx, &sent, reterr);
     vec_release(&marks.v);
     buf_release(&text);
     return ret;

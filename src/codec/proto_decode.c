@@ -201,7 +201,7 @@ static bool extend(struct decoder *d, const struct field *f, struct any_list *li
      * message made to be copied often is refused before it costs much. */
     size_t want;
     if (__builtin_mul_overflow(list->n + n, size, &want) || !decode_charge(&d->budget, want))
-        return fail(d, d->start, "would take too much memory for its size");
+        return fail(d, d->start, "needs too much memory for its size");
     char *items = decode_alloc(d->a, want, field_item_align(f));
     if (list->n)
         memcpy(items, list->v, list->n * size);
@@ -282,7 +282,7 @@ static bool decode_ptr(struct decoder *d, struct cursor *c, const struct field *
     if (!*member) {
         size_t size = field_item_size(f);
         if (!decode_charge(&d->budget, size))
-            return fail(d, c->at, "would take too much memory for its size");
+            return fail(d, c->at, "needs too much memory for its size");
         *member = arena_alloc(d->a, size, field_item_align(f));
     }
     return decode_item(d, c, f, *member);

@@ -164,7 +164,8 @@ static bool load_scalar(struct loader *l, const yaml_event_t *e, struct json_val
         return true;
     case YAML_FLOAT:
         if (!isfinite(s.real))
-            return fail(l, e->start_mark, "JSON has no number \"%.*s\"", STR_ARG(text));
+            return fail(l, e->start_mark, "the number \"%.*s\" cannot be written as JSON",
+                        STR_ARG(text));
         json_write_double(&number, s.real);
         out->text = arena_dup(l->a, buf_str(&number));
         buf_release(&number);
@@ -207,7 +208,7 @@ static bool count_nodes(struct loader *l, const yaml_event_t *e, size_t n)
 {
     l->nodes += n;
     return l->nodes <= YAML_MAX_NODES ||
-           fail(l, e->start_mark, "more than %d values, aliases expanded", YAML_MAX_NODES);
+           fail(l, e->start_mark, "more than %d values after expanding aliases", YAML_MAX_NODES);
 }
 
 static bool load_alias(struct loader *l, const yaml_event_t *e, int depth, struct json_value *out)
@@ -315,7 +316,7 @@ static bool merge(struct loader *l, const struct json_value *v, yaml_mark_t mark
 {
     if (v->kind == JSON_OBJECT) {
         if (l->nodes + v->n_members > YAML_MAX_NODES)
-            return fail(l, mark, "more than %d values, aliases expanded", YAML_MAX_NODES);
+            return fail(l, mark, "more than %d values after expanding aliases", YAML_MAX_NODES);
         l->nodes += v->n_members;
         for (size_t i = 0; i < v->n_members; i++)
             *(struct json_member *)gather_next(g) = v->members[i];
@@ -510,7 +511,7 @@ static int read_source(void *ctx, unsigned char *to, size_t n, size_t *ret_n)
     struct loader *l = ctx;
     struct stream *s = l->stream;
     if (s->bytes >= s->limit) {
-        l->failed = err_set(l->reterr, -EMSGSIZE, "line %zu: an object of more than %zu MiB",
+        l->failed = err_set(l->reterr, -EMSGSIZE, "line %zu: object larger than %zu MiB",
                             l->lines_before + l->parser.mark.line + 1, YAML_MAX_OBJECT >> 20);
         return 0;
     }
@@ -557,7 +558,7 @@ static bool end_item(struct loader *l)
     l->nodes = s->anchored;
     s->limit = s->bytes + YAML_MAX_OBJECT;
     return s->kept_bytes <= MAX_KEPT ||
-           fail(l, l->parser.mark, "items with anchors of more than %zu MiB", MAX_KEPT >> 20);
+           fail(l, l->parser.mark, "items with anchors larger than %zu MiB", MAX_KEPT >> 20);
 }
 
 static bool stream_item(struct loader *l, const yaml_event_t *e, int depth)

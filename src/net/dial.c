@@ -153,7 +153,7 @@ static void on_data(struct transport *t, struct str data)
 {
     struct dial *d = t->owner;
     if (d->stage != DIAL_PROXY) {
-        err_set(&d->err, -EPROTO, "%s: bytes before anything was asked", d->options.host);
+        err_set(&d->err, -EPROTO, "%s: the peer sent data before any request", d->options.host);
         fail(d);
         return;
     }

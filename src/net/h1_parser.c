@@ -314,7 +314,7 @@ static int step(struct h1_parser *p, struct str *in, enum h1_event *ret_event, s
     case H1_STATE_DONE:
         return 0;
     case H1_STATE_FAILED:
-        return refuse(reterr, "broken before");
+        return refuse(reterr, "parser used after an error");
     }
     return r == 1 ? 2 : r;
 }

@@ -138,7 +138,7 @@ static void on_ping_timer(struct loop_timer *timer)
     int64_t now = loop_now(h2_loop(c));
     if (c->ping_sent && now - c->ping_sent >= limits->ping_timeout) {
         struct err err;
-        err_set(&err, -ETIMEDOUT, "no answer to a PING: connection lost");
+        err_set(&err, -ETIMEDOUT, "no response to a PING: connection lost");
         http_conn_closed(&c->base, -ETIMEDOUT, &err);
         return;
     }

@@ -133,7 +133,7 @@ static void response_arrived(struct h2_conn *c, struct http_stream *s)
     if (c->head.too_large) {
         struct err err;
         int32_t id = s->id;
-        err_set(&err, -EMSGSIZE, "headers of the answer larger than %zu bytes",
+        err_set(&err, -EMSGSIZE, "response headers larger than %zu bytes",
                 c->base.limits.max_header_bytes);
         h2_forget(c, s);
         h2_reset(c, id, NGHTTP2_CANCEL);

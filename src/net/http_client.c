@@ -100,7 +100,7 @@ static void start_call(struct http_call *call, struct client_conn *conn)
 static void fail_too_large(struct http_call *call)
 {
     struct err err;
-    err_set(&err, -EMSGSIZE, "%.*s: answer larger than %llu bytes",
+    err_set(&err, -EMSGSIZE, "%.*s: response larger than %llu bytes",
             STR_ARG(str_slice(call->target, 0, 200)), (unsigned long long)call->max_body);
     http_client_fail(call, -EMSGSIZE, &err, false);
 }
@@ -339,7 +339,8 @@ static void on_refused(struct loop_timer *timer)
     struct err err;
     int r = http_call_check(call, &err);
     if (r == 0)
-        r = err_set(&err, -EAGAIN, "more than %zu calls wait", call->client->options.max_waiting);
+        r = err_set(&err, -EAGAIN, "more than %zu requests are waiting",
+                    call->client->options.max_waiting);
     http_client_fail(call, r, &err, true);
 }
 

@@ -101,7 +101,7 @@ static void lookup(void *ctx)
         freeaddrinfo(list);
     if (r->n == 0)
         err_set(&r->err, -EHOSTUNREACH, "lookup %s: %s", r->host,
-                e ? gai_strerror(e) : "no address");
+                e ? gai_strerror(e) : "no addresses found");
 }
 
 static void deliver(void *ctx)
@@ -124,7 +124,7 @@ struct resolve *resolve_start(struct loop *loop, const char *host, uint16_t port
     r->ctx = ctx;
     int e = offload_start(loop, &lookup_job, r);
     if (e < 0) {
-        err_set(&r->err, e, "lookup %s: no thread: %s", host, strerror(-e));
+        err_set(&r->err, e, "lookup %s: cannot start a thread: %s", host, strerror(-e));
         loop_post(loop, deliver, r);
     }
     return r;

@@ -59,7 +59,7 @@ int tls_pair_parse(struct str cert_pem, struct str key_pem, const char *what,
     if (!pair.key)
         r = err_set(reterr, -EINVAL, "%s: no private key in PEM form: %s", what, tls_reason());
     else if (X509_check_private_key(pair.cert, pair.key) != 1)
-        r = err_set(reterr, -EINVAL, "%s: private key does not belong to the certificate", what);
+        r = err_set(reterr, -EINVAL, "%s: private key does not match the certificate", what);
 out:
     ERR_clear_error();
     BIO_free(certs);

@@ -164,7 +164,7 @@ int tls_conn_new_client(struct tls_config *config, struct str host, uint16_t por
     if (!config->skip_verify)
         SSL_set_verify(conn->ssl, SSL_VERIFY_PEER, on_verify);
     if (!expect_name(conn)) {
-        int r = err_set(reterr, -EINVAL, "\"%s\" cannot be the name of a TLS server", conn->host);
+        int r = err_set(reterr, -EINVAL, "\"%s\" is not a valid TLS server name", conn->host);
         tls_conn_free(conn);
         return r;
     }
@@ -179,7 +179,7 @@ int tls_conn_new_client(struct tls_config *config, struct str host, uint16_t por
 int tls_conn_new_server(struct tls_config *config, struct tls_conn **ret_conn, struct err *reterr)
 {
     if (!config->server)
-        return err_set(reterr, -EINVAL, "a client's TLS configuration cannot serve");
+        return err_set(reterr, -EINVAL, "a client TLS configuration cannot be used by a server");
     struct tls_conn *conn = conn_new(config);
     SSL_set_accept_state(conn->ssl);
     *ret_conn = conn;
@@ -279,7 +279,7 @@ static const char *alert_about_certificate(int reason)
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
         return "the server requires a client certificate";
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
-        return "the peer does not know the authority that signed our certificate";
+        return "the peer does not trust the authority that signed our certificate";
     case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
@@ -369,7 +369,7 @@ static int read_plain(struct tls_conn *conn, struct buf *plain, struct err *rete
 {
     while (!conn->eof) {
         if (!buf_reserve(plain, RECORD_MAX))
-            return err_set(reterr, -EMSGSIZE, "more bytes than fit");
+            return err_set(reterr, -EMSGSIZE, "received data larger than the buffer limit");
         int n = SSL_read(conn->ssl, plain->p + plain->n, RECORD_MAX);
         if (n > 0) {
             plain->n += (size_t)n;

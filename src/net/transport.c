@@ -230,7 +230,7 @@ static void on_eof(struct transport *t)
     }
     struct err err;
     err_set(&err, -ECONNRESET,
-            t->ready ? "connection closed by the peer without end of TLS"
+            t->ready ? "connection closed by the peer without a TLS close_notify"
                      : "connection closed by the peer during the TLS handshake");
     closed(t, -ECONNRESET, &err);
 }

@@ -68,7 +68,7 @@ static int read_token(struct auth *auth, struct err *reterr)
     if (r == 0 && str_empty(token))
         r = err_set(reterr, -ENODATA, "%s: the token is empty", auth->token_file.path);
     if (r == 0 && !http_is_value(token))
-        r = err_set(reterr, -EINVAL, "%s: the token holds a line break or control byte",
+        r = err_set(reterr, -EINVAL, "%s: the token contains a line break or control character",
                     auth->token_file.path);
     if (r == 0 && (!auth->token || !str_is(token, auth->token))) {
         free(auth->token);
@@ -229,7 +229,8 @@ static int take_credential(struct auth *auth, const struct exec_credential *cred
     int r = 0;
 
     if (!str_empty(credential->token) && !http_is_value(credential->token))
-        return err_set(reterr, -EBADMSG, "status.token: holds a line break or control byte");
+        return err_set(reterr, -EBADMSG,
+                       "status.token: contains a line break or control character");
     if (!same) {
         auth->exec_cert = dup_or_null(credential->cert_pem);
         auth->exec_key = dup_or_null(credential->key_pem);
@@ -417,7 +418,8 @@ static int first_token(struct auth *auth, struct err *reterr)
 
     if (!str_empty(c->token)) {
         if (!http_is_value(c->token))
-            return err_set(reterr, -EINVAL, "%.*s: token: holds a line break or control byte",
+            return err_set(reterr, -EINVAL,
+                           "%.*s: token: contains a line break or control character",
                            STR_ARG(c->source));
         auth->token = str_dup(c->token);
     }

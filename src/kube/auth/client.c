@@ -56,12 +56,12 @@ static int check_certificate(const struct subject *s, const struct kubeconfig_us
         return 0;
     if (!str_empty(u->client_certificate) && !str_empty(u->client_certificate_data))
         return bad(s, "user.client-certificate", reterr,
-                   "given together with client-certificate-data; leave one of them out");
+                   "cannot be set together with client-certificate-data; remove one of them");
     if (!str_empty(u->client_key) && !str_empty(u->client_key_data))
         return bad(s, "user.client-key", reterr,
-                   "given together with client-key-data; leave one of them out");
+                   "cannot be set together with client-key-data; remove one of them");
     if (str_empty(u->client_key) && str_empty(u->client_key_data))
-        return bad(s, "user.client-key", reterr, "missing: a client certificate needs its key");
+        return bad(s, "user.client-key", reterr, "required with a client certificate");
     r = check_readable(s, "user.client-certificate", u->client_certificate, reterr);
     return r < 0 ? r : check_readable(s, "user.client-key", u->client_key, reterr);
 }
@@ -73,9 +73,10 @@ static int check_exec(const struct subject *s, struct kubeconfig_exec *exec, str
     if (str_empty(exec->command))
         return bad(s, "user.exec.command", reterr, "missing");
     if (!v1 && !str_is(exec->api_version, "client.authentication.k8s.io/v1beta1"))
-        return bad(s, "user.exec.apiVersion", reterr,
-                   "\"%.*s\" is not known (expected client.authentication.k8s.io/v1 or v1beta1)",
-                   STR_ARG(exec->api_version));
+        return bad(
+            s, "user.exec.apiVersion", reterr,
+            "\"%.*s\" is not supported (expected client.authentication.k8s.io/v1 or v1beta1)",
+            STR_ARG(exec->api_version));
     for (size_t i = 0; i < exec->env.n; i++) {
         if (str_empty(exec->env.v[i].name))
             return bad(s, "user.exec.env", reterr, "entry %zu has no name", i);
@@ -100,10 +101,11 @@ static int check_user(const struct subject *s, const struct kubeconfig_user *u, 
                    "\"%.*s\": auth providers were removed from Kubernetes; use an exec plugin",
                    STR_ARG(u->auth_provider->name));
     if (basic && (!str_empty(u->token) || !str_empty(u->token_file)))
-        return bad(s, "user.token", reterr, "given together with username and password");
+        return bad(s, "user.token", reterr,
+                   "cannot be set together with username and password; remove one of them");
     if (str_empty(u->as) &&
         (!str_empty(u->as_uid) || u->as_groups.n > 0 || !str_empty(u->as_user_extra)))
-        return bad(s, "user.as", reterr, "missing: as-uid, as-groups and as-user-extra need it");
+        return bad(s, "user.as", reterr, "required with as-uid, as-groups and as-user-extra");
     r = check_certificate(s, u, reterr);
     /* A token beside the file stands in for it until it is there, as in client-go. */
     if (r == 0 && str_empty(u->token))
@@ -143,7 +145,7 @@ static int take_extra(struct kube_config *c, const struct subject *s, struct str
         memcpy(c->as_extra.v, rows.v, rows.n * sizeof(*rows.v));
     }
     vec_release(&rows);
-    return ok ? 0 : bad(s, "user.as-user-extra", reterr, "expected lists of strings by key");
+    return ok ? 0 : bad(s, "user.as-user-extra", reterr, "expected a map of string lists");
 }
 
 static int take_user(struct kube_config *c, const struct kubeconfig_named_user *entry,
@@ -195,11 +197,11 @@ static int take_cluster(struct kube_config *c, const struct kubeconfig_named_clu
         return bad(&s, "cluster.server", reterr, "missing");
     if (!str_empty(k->certificate_authority) && !str_empty(k->certificate_authority_data))
         return bad(&s, "cluster.certificate-authority", reterr,
-                   "given together with certificate-authority-data; leave one of them out");
+                   "cannot be set together with certificate-authority-data; remove one of them");
     if (k->insecure_skip_tls_verify &&
         (!str_empty(k->certificate_authority) || !str_empty(k->certificate_authority_data)))
         return bad(&s, "cluster.insecure-skip-tls-verify", reterr,
-                   "given together with a certificate authority; leave one of them out");
+                   "cannot be set together with a certificate authority; remove one of them");
     r = check_readable(&s, "cluster.certificate-authority", k->certificate_authority, reterr);
     if (r == 0)
         r = check_proxy(&s, k->proxy_url, reterr);
@@ -228,14 +230,14 @@ static int find_context(const struct kubeconfig *kc, const char *wanted, const c
     struct str name = given(wanted) ? str_of(wanted) : kc->current_context;
 
     if (str_empty(name))
-        return err_set(reterr, -EINVAL, "%s: current-context: not set; name one of its contexts",
-                       what);
+        return err_set(reterr, -EINVAL,
+                       "%s: current-context: not set; set it to the name of a context", what);
     *ret_context = kubeconfig_context(kc, name);
     if (*ret_context)
         return 0;
     if (given(wanted))
-        return err_set(reterr, -EINVAL, "%s: contexts: there is no context \"%s\"", what, wanted);
-    return err_set(reterr, -EINVAL, "%s: current-context: there is no context \"%.*s\"",
+        return err_set(reterr, -EINVAL, "%s: contexts: no context named \"%s\"", what, wanted);
+    return err_set(reterr, -EINVAL, "%s: current-context: no context named \"%.*s\"",
                    kc->current_context_origin, STR_ARG(name));
 }
 
@@ -252,13 +254,12 @@ static int take_context(struct kube_config *c, const struct kube_config_options 
     cluster = kubeconfig_cluster(&c->file, context->context.cluster);
     if (!cluster)
         return err_set(reterr, -EINVAL, "%s: contexts[%.*s].context.cluster: %s \"%.*s\"",
-                       context->origin, STR_ARG(context->name), "there is no cluster",
+                       context->origin, STR_ARG(context->name), "no cluster named",
                        STR_ARG(context->context.cluster));
     user = kubeconfig_user(&c->file, context->context.user);
     /* client-go lets a context without any user pass: an anonymous client. */
     if (!user && !str_empty(context->context.user))
-        return err_set(reterr, -EINVAL,
-                       "%s: contexts[%.*s].context.user: there is no user \"%.*s\"",
+        return err_set(reterr, -EINVAL, "%s: contexts[%.*s].context.user: no user named \"%.*s\"",
                        context->origin, STR_ARG(context->name), STR_ARG(context->context.user));
     r = take_cluster(c, cluster, given(o->master), reterr);
     if (r == 0 && user)

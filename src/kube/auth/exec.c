@@ -65,9 +65,11 @@ int exec_credential_parse(struct str text, struct str api_version, struct arena 
         return err_set(reterr, -EBADMSG, "status: missing");
     if (str_empty(file.status->token) && str_empty(file.status->cert) &&
         str_empty(file.status->key))
-        return err_set(reterr, -EBADMSG, "status: neither a token nor a certificate with its key");
+        return err_set(reterr, -EBADMSG,
+                       "status: must have a token, or a client certificate and its key");
     if (str_empty(file.status->cert) != str_empty(file.status->key))
-        return err_set(reterr, -EBADMSG, "status: a certificate needs its key, and the reverse");
+        return err_set(reterr, -EBADMSG,
+                       "status: clientCertificateData and clientKeyData must be set together");
     if (!str_empty(file.status->expiration) &&
         !timestamp_parse(file.status->expiration, &result.expiration))
         return err_set(reterr, -EBADMSG, "status.expirationTimestamp: \"%.*s\" is not a time",
@@ -253,7 +255,7 @@ static void finish_exited(struct exec_run *run)
     arena_init(&arena, 0);
     count_exit(run);
     if (WIFSIGNALED(run->status))
-        r = err_set(&err, -ECHILD, "ended by signal %d", WTERMSIG(run->status));
+        r = err_set(&err, -ECHILD, "terminated by signal %d", WTERMSIG(run->status));
     else if (WEXITSTATUS(run->status) == 127 && !str_empty(hint))
         r = err_set(&err, -ENOENT, "not found. %.*s", STR_ARG(hint));
     else if (WEXITSTATUS(run->status) != 0)
@@ -314,7 +316,7 @@ static void on_timeout(struct loop_timer *timer)
     struct err err;
 
     rest_metrics_exec(run->metrics, REST_EXEC_INTERNAL, 1);
-    finish(run, err_set(&err, -ETIMEDOUT, "did not finish in time"), NULL, &err);
+    finish(run, err_set(&err, -ETIMEDOUT, "timed out"), NULL, &err);
 }
 
 static int is_interactive(const struct kubeconfig_exec *exec, bool *ret_interactive,
@@ -323,7 +325,7 @@ static int is_interactive(const struct kubeconfig_exec *exec, bool *ret_interact
     bool terminal = isatty(STDIN_FILENO);
 
     if (str_is(exec->interactive_mode, "Always") && !terminal)
-        return err_set(reterr, -ENOTTY, "interactiveMode Always: standard input is no terminal");
+        return err_set(reterr, -ENOTTY, "interactiveMode Always: standard input is not a terminal");
     *ret_interactive = terminal && !str_is(exec->interactive_mode, "Never");
     return 0;
 }

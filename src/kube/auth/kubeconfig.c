@@ -192,8 +192,7 @@ static void resolve(struct kubeconfig *kc, const char *origin, struct str *path)
 /* One file may not name an entry twice; of two files, the first counts. */
 static int duplicate(const char *origin, const char *what, struct str name, struct err *reterr)
 {
-    return err_set(reterr, -EINVAL, "%s: %s: the name \"%.*s\" stands there twice", origin, what,
-                   STR_ARG(name));
+    return err_set(reterr, -EINVAL, "%s: %s: duplicate name \"%.*s\"", origin, what, STR_ARG(name));
 }
 
 enum seen { SEEN_NEVER, SEEN_BEFORE, SEEN_IN_THIS_FILE };
@@ -298,7 +297,7 @@ static int check_kind(const struct config_file *file, const char *origin, struct
         return err_set(reterr, -EINVAL, "%s: kind: \"%.*s\" is not a kubeconfig (expected Config)",
                        origin, STR_ARG(file->kind));
     if (!str_empty(file->api_version) && !str_is(file->api_version, "v1"))
-        return err_set(reterr, -EINVAL, "%s: apiVersion: \"%.*s\" is not known (expected v1)",
+        return err_set(reterr, -EINVAL, "%s: apiVersion: \"%.*s\" is not supported (expected v1)",
                        origin, STR_ARG(file->api_version));
     if (file->clusters.n + file->users.n + file->contexts.n > KUBECONFIG_MAX_ENTRIES)
         return err_set(reterr, -EFBIG, "%s: more than %d entries", origin, KUBECONFIG_MAX_ENTRIES);

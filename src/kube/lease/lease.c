@@ -15,7 +15,9 @@
 
 static const struct metric_desc status_desc = {
     .name = "leader_election_master_status",
-    .help = "1 where this instance leads, 0 where it stands by.",
+    .help = "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, "
+            "1 indicates master. 'name' is the string used to identify the lease. Please make "
+            "sure to group by name.",
     .stability = "ALPHA",
     .kind = METRIC_GAUGE,
     .labels = {"name"}};
@@ -377,7 +379,7 @@ static int settle(struct lease_elector *e, struct err *reterr)
     if (o->retry_period < 0 || str_empty(o->name) || str_empty(o->namespace))
         return err_set(reterr, -EINVAL,
                        "leaderElection: resourceName and resourceNamespace must "
-                       "be set, and all times be positive");
+                       "be set, and all durations must be positive");
     o->namespace = arena_dup(&e->arena, o->namespace);
     o->name = arena_dup(&e->arena, o->name);
     o->component = arena_dup(&e->arena, o->component);

@@ -3,7 +3,8 @@
 
 static const struct metric_desc slowpath_desc = {
     .name = "leader_election_slowpath_total",
-    .help = "Renewals of the lease that had to look at it first.",
+    .help = "Total number of slow path exercised in renewing leader leases. 'name' is the string "
+            "used to identify the lease. Please make sure to group by name.",
     .stability = "ALPHA",
     .kind = METRIC_COUNTER,
     .labels = {"name"}};

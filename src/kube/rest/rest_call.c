@@ -501,9 +501,9 @@ static void fail_by_status(struct rest_call *call, struct rest_result *result,
         rest_fail(call, &result->err, result->code, "%d %.*s", call->status,
                   STR_ARG(status->reason));
     else if (call->status == 401)
-        /* "Unauthorized" alone helps nobody. */
-        rest_fail(call, &result->err, result->code, "%.*s: the server does not accept %s (%.*s)",
-                  STR_ARG(status->message), "the credentials",
+        /* "Unauthorized" alone does not say which credentials to check. */
+        rest_fail(call, &result->err, result->code,
+                  "%.*s: the server rejected the credentials from %.*s", STR_ARG(status->message),
                   STR_ARG(call->client->config->source));
     else
         err_set(&result->err, result->code, "%.*s", STR_ARG(status->message));
@@ -520,12 +520,13 @@ static void answered(struct rest_call *call)
         rest_meter_received(call->client->meter, rest_meter_method(call->verb), call->answer.n);
         fail_by_status(call, &result, &status);
     } else if (is_watch(call)) {
-        result.code = call->stream.open ? rest_stream_end(call, &result.err)
-                                        : rest_fail(call, &result.err, -EPROTO,
-                                                    "a watch was answered %d", call->status);
+        result.code = call->stream.open
+                          ? rest_stream_end(call, &result.err)
+                          : rest_fail(call, &result.err, -EPROTO,
+                                      "unexpected status %d for a watch", call->status);
     } else if (!call->encoding_known && !call->plain && call->answer.n > 0) {
         result.code = rest_fail(call, &result.err, -EPROTO,
-                                "the answer is neither JSON nor Kubernetes protobuf");
+                                "the response is neither JSON nor Kubernetes protobuf");
     } else {
         rest_meter_received(call->client->meter, rest_meter_method(call->verb), call->answer.n);
         result.body = buf_str(&call->answer);

@@ -81,8 +81,8 @@ static bool hand_out_all(struct rest_call *call, struct str bytes, size_t *ret_u
     }
     if (n < 0) {
         broken(call, (int)n,
-               n == -EMSGSIZE ? "an event is larger than allowed"
-                              : "the stream is no sequence of JSON values");
+               n == -EMSGSIZE ? "event larger than the limit"
+                              : "the stream is not a sequence of JSON values");
         return false;
     }
     *ret_used = used;

@@ -159,7 +159,8 @@ void reflector_not_served(struct reflector *r, const struct rest_result *result)
         return;
     }
     if (!r->missing)
-        log_info(0, "The server does not serve this resource; it counts as empty until it appears",
+        log_info(0,
+                 "The server does not serve this resource; it is treated as empty until it appears",
                  KV_STR("resource", r->options.kind->resource),
                  KV_STR("apiVersion", r->options.kind->api_version));
     r->missing = true;

@@ -82,7 +82,7 @@ static void halve_page(struct reflector *r)
 {
     r->page_cuts++;
     r->page_size = MAX(r->page_size >> r->page_cuts, 1);
-    log_info(0, "A page of the list is too large; asking for fewer objects at a time", KV_TYPE(r),
+    log_info(0, "A page of the list is too large; listing with a smaller limit", KV_TYPE(r),
              KV_INT("limit", r->page_size));
     next_page(r);
 }
@@ -145,7 +145,7 @@ static void on_page(void *ctx, const struct rest_result *result)
 /* The watch-list did not work out: pages from now on. */
 static void no_streaming(struct reflector *r, const char *why)
 {
-    log_info(2, "No streaming list of this resource; listing in pages", KV_TYPE(r),
+    log_info(2, "Streaming list not available for this resource; listing in pages", KV_TYPE(r),
              KV_CSTR("err", why));
     r->no_streaming = true;
     loop_timer_stop(&r->silence);
@@ -157,7 +157,7 @@ void reflector_on_silence(struct loop_timer *timer)
     struct reflector *r = CONTAINER_OF(timer, struct reflector, silence);
 
     r->call = rest_cancel(r->call);
-    no_streaming(r, "no bookmark ended the initial events");
+    no_streaming(r, "no bookmark marked the end of the initial events");
 }
 
 static void on_open(void *ctx)
