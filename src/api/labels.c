@@ -11,7 +11,7 @@ static bool is_alnum(char c)
     return is_lower_alnum(c) || (c >= 'A' && c <= 'Z');
 }
 
-/* Letters, digits, '-', '_', '.', of which the last three stand at neither end. */
+/* Letters, digits, '-', '_', '.', with a letter or digit at both ends. */
 static bool name_valid(struct str s)
 {
     if (s.n == 0 || s.n > 63 || !is_alnum(s.p[0]) || !is_alnum(s.p[s.n - 1]))

@@ -6,7 +6,7 @@
 /* --- requirements ----------------------------------------------------------------------------- */
 
 static const struct {
-    const char *name; /* in API objects; NULL for those that only texts have */
+    const char *name; /* in API objects; NULL for operators that only the text syntax has */
     const char *text; /* between key and value */
 } ops[] = {
     [SELECTOR_IN] = {"In", " in "},       [SELECTOR_NOT_IN] = {"NotIn", " notin "},
@@ -90,7 +90,7 @@ int requirement_compile(struct requirement *r, struct arena *a, struct err *rete
     return 0;
 }
 
-/* value: what the labels hold for the key, NULL where they lack it. */
+/* value: the label's value, NULL if the label is absent. */
 static bool requirement_matches(const struct requirement *r, const struct str *value)
 {
     int64_t number;

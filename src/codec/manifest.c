@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON is read here, since that is much faster than by libyaml. A document that begins like JSON
- * and is not goes to the YAML reader from its first byte on, and so does all that follows it.
+ * JSON is read here, since that is much faster than with libyaml. A document that begins like JSON
+ * but is not goes to the YAML reader from its first byte on, and so does everything after it.
  */
 #include "codec/manifest.h"
 
@@ -17,17 +17,17 @@ struct reader {
     void *ctx;
     struct err *reterr;
     struct buf text;
-    size_t begin; /* in text: of the document or item under way */
-    size_t at;    /* how far that was looked at, from begin on */
+    size_t begin; /* offset in text of the current document or item */
+    size_t at;    /* how much of it was scanned, from begin on */
     size_t line;  /* where it begins */
     bool end;     /* of the source */
     int failed;
-    bool sent; /* parts of this document: then it is JSON, come what may */
+    bool sent; /* parts of this document were delivered: it must be JSON */
 };
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-/* What was read and not forgotten; it moves when more is read. */
+/* The text from begin on; it moves when more is read. */
 static struct str body(const struct reader *r)
 {
     return str_slice(buf_str(&r->text), r->begin, r->text.n);
@@ -65,7 +65,7 @@ static size_t count_lines(const char *from, const char *to)
     return n;
 }
 
-/* What was looked at is needed no more. */
+/* Drops the scanned text. */
 static void forget(struct reader *r)
 {
     struct str text = body(r);
@@ -89,7 +89,7 @@ static bool fail(struct reader *r, const char *problem)
     return false;
 }
 
-/* The next byte; NUL also where there is none. */
+/* The next byte; NUL at the end. */
 static char peek(struct reader *r)
 {
     while (r->begin + r->at == r->text.n)
@@ -105,7 +105,7 @@ static char peek_token(struct reader *r)
     return peek(r);
 }
 
-/* Passes a whole value; *ret_from: where it begins in text. */
+/* Skips a whole value; *ret_from: its offset in text. */
 static bool pass_value(struct reader *r, size_t *ret_from)
 {
     struct json_scan scan = {0};
@@ -127,7 +127,7 @@ static bool pass_value(struct reader *r, size_t *ret_from)
     }
 }
 
-/* --- one document of JSON --------------------------------------------------------------------- */
+/* --- JSON documents --------------------------------------------------------------------------- */
 
 struct document {
     struct arena arena;
@@ -138,7 +138,7 @@ struct document {
     bool listed;
 };
 
-/* Where a part of the text stands in the file. */
+/* Maps a part of the text to lines of the file. */
 struct place {
     const char *text;
     size_t line;
@@ -278,7 +278,7 @@ static bool send_document(struct reader *r, struct document *d)
     return send(r, &part);
 }
 
-/* What is under way begins with it. */
+/* Reads the document at begin. */
 static bool read_document(struct reader *r)
 {
     struct document d = {.line = r->line};
@@ -293,7 +293,7 @@ static bool read_document(struct reader *r)
 
 /* --- YAML ------------------------------------------------------------------------------------- */
 
-/* What was read already, then the source. */
+/* The text read so far, then the source. */
 static ssize_t read_rest(void *ctx, char *to, size_t n, struct err *reterr)
 {
     struct reader *r = ctx;
@@ -333,7 +333,7 @@ static int read_yaml(struct reader *r)
     return yaml_stream(&rest, r->flags, send_part, r, r->reterr);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- documents -------------------------------------------------------------------------------- */
 
 static void pass_line(struct reader *r)
 {
@@ -360,7 +360,7 @@ static void pass_byte_order_mark(struct reader *r)
     forget(r);
 }
 
-/* Passes what may stand between documents; the next byte, NUL at the end. */
+/* Skips separators between documents. Returns the next byte, NUL at the end. */
 static char next_document(struct reader *r)
 {
     for (;;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading: libyaml's events become a JSON tree. */
+/* Reading: converts libyaml's events to a JSON tree. */
 #include "codec/yaml.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "codec/utf8.h"
 #include "codec/yaml_resolve.h"
 
-/* A node that can be referred to. Aliases share it; what they would expand to is counted. */
+/* A node with an anchor. Aliases share it; the expanded size is counted. */
 struct anchor {
     struct str name;
     struct json_value value;
@@ -25,16 +25,16 @@ struct anchor {
 struct loader {
     yaml_parser_t parser;
     unsigned flags;
-    yaml_twice_fn *on_twice; /* NULL: the flags say what becomes of keys that come again */
+    yaml_twice_fn *on_twice; /* NULL: flags decide about duplicate keys */
     void *ctx;
     struct arena *a;
     VEC(struct anchor) anchors; /* of this document */
     size_t nodes;
-    int height; /* of the node read last */
+    int height; /* of the last node */
     struct scratch scratch;
     struct err *reterr;
     int failed;
-    size_t lines_before; /* of the source, before what the parser reads */
+    size_t lines_before; /* of the source, before the parser's input */
     struct stream *stream;
 };
 
@@ -87,7 +87,7 @@ static const char *tag_of(const yaml_event_t *e)
     return e->data.scalar.tag ? (const char *)e->data.scalar.tag : "";
 }
 
-/* What a tag such as !!int demands; false where it cannot be had. */
+/* Converts to the type of a tag such as !!int; false if that is not possible. */
 static bool fits_tag(const char *tag, struct yaml_scalar *s)
 {
     static const struct {
@@ -115,7 +115,7 @@ static bool has_meaning(const char *tag)
            strcmp(tag, YAML_TIMESTAMP_TAG) == 0;
 }
 
-/* The scalar's meaning and, where that is text, the text itself. */
+/* The scalar's value and, if that is a string, its text. */
 static bool read_scalar(struct loader *l, const yaml_event_t *e, struct yaml_scalar *ret_scalar,
                         struct str *ret_text)
 {
@@ -180,7 +180,7 @@ static bool load_scalar(struct loader *l, const yaml_event_t *e, struct json_val
 
 /* --- anchors ---------------------------------------------------------------------------------- */
 
-/* Opens an anchor; its index, or -1 where the node has none. */
+/* Opens an anchor. Returns its index, or -1 if the node has none. */
 static ssize_t open_anchor(struct loader *l, const yaml_event_t *e)
 {
     const yaml_char_t *name = e->type == YAML_SCALAR_EVENT          ? e->data.scalar.anchor
@@ -311,7 +311,7 @@ static bool load_key(struct loader *l, const yaml_event_t *e, struct str *ret_ke
     return true;
 }
 
-/* The members of what "<<" refers to, as if they stood here. */
+/* Adds the members of what "<<" refers to. */
 static bool merge(struct loader *l, const struct json_value *v, yaml_mark_t mark, struct gather *g)
 {
     if (v->kind == JSON_OBJECT) {
@@ -327,7 +327,7 @@ static bool merge(struct loader *l, const struct json_value *v, yaml_mark_t mark
         maps = v->items[i].kind == JSON_OBJECT;
     if (!maps)
         return fail(l, mark, "map merge requires map or sequence of maps as the value");
-    /* Backwards: of a sequence the first has precedence, and what comes last counts. */
+    /* Backwards: the first of a sequence has precedence, and the last member added counts. */
     for (size_t i = v->n; i-- > 0;)
         if (!merge(l, &v->items[i], mark, g))
             return false;
@@ -429,7 +429,7 @@ static bool load(struct loader *l, const yaml_event_t *e, int depth, struct json
     return ok;
 }
 
-/* The documents until the end of the stream, into g. */
+/* Reads the documents until the end of the stream into g. */
 static bool load_stream(struct loader *l, struct gather *g)
 {
     for (;;) {
@@ -437,7 +437,7 @@ static bool load_stream(struct loader *l, struct gather *g)
         if (!next_event(l, &e))
             return false;
         bool end = e.type == YAML_STREAM_END_EVENT, ok = true;
-        /* Everything but a node only marks where documents begin and end. */
+        /* Other events only mark the begin and end of documents. */
         if (e.type == YAML_DOCUMENT_START_EVENT) {
             vec_clear(&l->anchors);
         } else if (e.type == YAML_SCALAR_EVENT || e.type == YAML_ALIAS_EVENT ||
@@ -488,21 +488,21 @@ int yaml_parse_twice(struct str text, yaml_twice_fn *on_twice, void *ctx, struct
 
 /* --- streams ---------------------------------------------------------------------------------- */
 
-/* A document's parts as they are read: see yaml_stream. */
+/* The state of reading parts of documents; see yaml_stream. */
 struct stream {
     const struct yaml_source *source;
     yaml_part_fn *fn;
     void *ctx;
     struct arena document, item;
     size_t bytes;           /* read so far */
-    size_t limit;           /* what may be read before the object under way ends */
+    size_t limit;           /* position at which the current object must end */
     size_t n_items;         /* of the document */
     bool listed;            /* the document has items */
     size_t n_anchors;       /* of the document, when the item began */
-    size_t anchored;        /* values that are kept since an anchor may refer to them */
+    size_t anchored;        /* values kept because an alias may refer to them */
     VEC(struct arena) kept; /* items with anchors, until their document ends */
     size_t kept_bytes;
-    struct str api_version, kind; /* of the document, as far as it was read */
+    struct str api_version, kind; /* of the document, as far as read */
 };
 #define MAX_KEPT ((size_t)256 << 20)
 
@@ -525,14 +525,14 @@ static int read_source(void *ctx, unsigned char *to, size_t n, size_t *ret_n)
     return 1;
 }
 
-/* An alias could ask for a sequence that has an anchor: then it is read as a whole. */
+/* An alias could refer to a sequence that has an anchor: then it is read as a whole. */
 static bool is_items(const struct json_member *member, const yaml_event_t *e)
 {
     return str_is(member->key, "items") && e->type == YAML_SEQUENCE_START_EVENT &&
            !e->data.sequence_start.anchor;
 }
 
-/* What a list says of its items. */
+/* Records the apiVersion and kind of a list. */
 static void note_head(struct stream *s, const struct json_member *member)
 {
     if (member->value.kind != JSON_STRING)
@@ -543,7 +543,7 @@ static void note_head(struct stream *s, const struct json_member *member)
         s->kind = member->value.text;
 }
 
-/* Gives back what an item took, or keeps it where an alias may ask for it. */
+/* Frees an item's memory, or keeps it if an alias may refer to it. */
 static bool end_item(struct loader *l)
 {
     struct stream *s = l->stream;

@@ -138,14 +138,14 @@ static const struct str names[REST_M_COUNT] = {STR_INIT("GET"), STR_INIT("POST")
 struct tried {
     enum rest_method method;
     int status;
-    struct metric *requests, *retries; /* the latter NULL: none so far */
+    struct metric *requests, *retries; /* retries NULL: none so far */
 };
 
 struct rest_meter {
     struct state *state;
     char *host;
-    struct metric *by_method[LIMITED + 1][REST_M_COUNT]; /* NULL: nothing so far */
-    VEC(struct tried) tried;                             /* few: found by looking through */
+    struct metric *by_method[LIMITED + 1][REST_M_COUNT]; /* NULL: none so far */
+    VEC(struct tried) tried;                             /* few: linear search */
 };
 
 struct rest_meter *rest_meter_new(struct metrics *metrics, struct str host)

@@ -3,7 +3,10 @@
 #include "base/log.h"
 #include "live/world_internal.h"
 
-/* How long a leader may fail to renew before the health check fails. */
+/*
+ * The health check fails if a leader's lease has expired this long ago (upstream: 20 s,
+ * LeaderHealthzAdaptor).
+ */
 #define LEASE_TOLERANCE (20 * NSEC_PER_SEC)
 /* Limits of waiting at the end: for bindings in flight, then for events about them. */
 #define DRAIN_TIMEOUT   (5 * NSEC_PER_SEC)

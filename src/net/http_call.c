@@ -52,7 +52,7 @@ void call_list_remove(struct http_call *call)
     list->n--;
 }
 
-/* --- the request ------------------------------------------------------------------------------ */
+/* --- request ---------------------------------------------------------------------------------- */
 
 static struct str put(char **at, struct str s)
 {
@@ -142,7 +142,7 @@ bool http_call_is_safe(const struct http_call *call)
     return str_is(call->method, "GET") || str_is(call->method, "HEAD");
 }
 
-/* --- time ------------------------------------------------------------------------------------- */
+/* --- timers ----------------------------------------------------------------------------------- */
 
 static void on_timer(struct loop_timer *timer)
 {

@@ -3,7 +3,7 @@
 
 #include "net/proxy.h"
 
-/* A copy of the text outlives the parts that point into it. */
+/* The copy of the text outlives the parts that point into it. */
 static int parse_origin(struct http_origin *origin, const char *text, struct err *reterr)
 {
     struct url url;

@@ -17,7 +17,7 @@ bool proxy_scheme_known(struct str scheme)
            str_eq_fold(scheme, STR("socks5")) || str_eq_fold(scheme, STR("socks5h"));
 }
 
-/* user and password of the URL, decoded; a broken escape cannot come out of url_parse. */
+/* Decodes user or password of the URL; url_parse has checked the escapes. */
 static void add_decoded(struct buf *out, struct str text)
 {
     if (url_decode(text, false, out) < 0)
@@ -64,7 +64,7 @@ void proxy_init(struct proxy *p, const struct url *url, struct str host, uint16_
     }
     p->state = PROXY_SOCKS_METHOD;
     if (url->user.n)
-        buf_add(out, "\x05\x02\x00\x02", 4); /* no authentication, or name and password */
+        buf_add(out, "\x05\x02\x00\x02", 4); /* no authentication, or user name and password */
     else
         buf_add(out, "\x05\x01\x00", 3);
 }

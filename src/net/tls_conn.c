@@ -10,12 +10,12 @@
 struct tls_conn {
     SSL *ssl;
     struct tls_config *config;
-    char *host;   /* client: as verified, for errors */
-    char *server; /* client: "host:port", key of kept sessions */
+    char *host;   /* client: verified name, for errors */
+    char *server; /* client: "host:port", key of cached sessions */
     bool ready, eof, refuse_h2;
-    struct buf alt_names; /* client: of a certificate for somebody else */
+    struct buf alt_names; /* client: names of a certificate that does not match */
 
-    /* What the BIO reads from and writes to, during a call only. */
+    /* Input and output of the BIO, during a call only. */
     struct str in;
     struct buf *cipher;
 
@@ -24,7 +24,7 @@ struct tls_conn {
     VEC(struct str) organizations;
 };
 
-/* --- the BIO: memory on both sides, no copy kept ---------------------------------------------- */
+/* --- BIO: memory on both sides, no copy kept -------------------------------------------------- */
 
 static int bio_read(BIO *bio, char *out, int n)
 {
@@ -84,7 +84,7 @@ static void once(void)
     pthread_once(&done, make_method);
 }
 
-/* --- callbacks of OpenSSL --------------------------------------------------------------------- */
+/* --- OpenSSL callbacks ------------------------------------------------------------------------ */
 
 static int on_session(SSL *ssl, SSL_SESSION *session)
 {
@@ -111,7 +111,7 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_n,
 
 static int on_verify(int ok, X509_STORE_CTX *ctx);
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
 static struct tls_conn *conn_new(struct tls_config *config)
 {
@@ -209,7 +209,7 @@ void tls_conn_refuse_h2(struct tls_conn *conn)
     conn->refuse_h2 = true;
 }
 
-/* --- reasons ---------------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 static void add_alt_names(struct buf *out, X509 *cert)
 {
@@ -232,7 +232,7 @@ static void add_alt_names(struct buf *out, X509 *cert)
     GENERAL_NAMES_free(names);
 }
 
-/* Sees the certificate before OpenSSL throws it away with the failed handshake. */
+/* Reads the certificate before OpenSSL frees it with the failed handshake. */
 static int on_verify(int ok, X509_STORE_CTX *ctx)
 {
     int code = X509_STORE_CTX_get_error(ctx);
@@ -272,7 +272,7 @@ static int bad_certificate(struct tls_conn *conn, long verdict, struct err *rete
     }
 }
 
-/* The peer's complaint about us, where it is one about certificates. */
+/* The text of a peer's alert about certificates; NULL for other alerts. */
 static const char *alert_about_certificate(int reason)
 {
     switch (reason) {
@@ -316,7 +316,7 @@ static int fail(struct tls_conn *conn, struct err *reterr)
     return err_set(reterr, -EPROTO, "%s: TLS: %s", host, tls_reason());
 }
 
-/* --- the peer --------------------------------------------------------------------------------- */
+/* --- peer ------------------------------------------------------------------------------------- */
 
 static struct str entry_text(const X509_NAME_ENTRY *entry)
 {
@@ -351,9 +351,9 @@ static void read_peer(struct tls_conn *conn)
     conn->has_peer = true;
 }
 
-/* --- bytes ------------------------------------------------------------------------------------ */
+/* --- data ------------------------------------------------------------------------------------- */
 
-/* 1: done, 0: wants more, negative: failed. */
+/* Returns 1: complete, 0: needs more input, negative: failed. */
 static int handshake(struct tls_conn *conn, struct err *reterr)
 {
     int r = SSL_do_handshake(conn->ssl);

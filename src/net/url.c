@@ -72,7 +72,7 @@ static bool parse_port(struct str text, struct url *url)
     return true;
 }
 
-/* A host name or IPv4 address: what could be mistaken for a delimiter has no place in it. */
+/* A host name or IPv4 address: characters that could be delimiters are not allowed. */
 static bool is_host(struct str s, bool ipv6)
 {
     for (size_t i = 0; i < s.n; i++) {

@@ -244,7 +244,7 @@ static void test_plugins_that_fail(void **state)
     expect_failure("exit 3\n", 0, -ECHILD, "exit code 3");
     expect_failure("kill -9 $$\n", 0, -ECHILD, "signal 9");
     expect_failure("echo nonsense\n", 0, -EBADMSG, "not an ExecCredential");
-    expect_failure("sleep 100\n", 50 * NSEC_PER_MSEC, -ETIMEDOUT, "in time");
+    expect_failure("sleep 100\n", 50 * NSEC_PER_MSEC, -ETIMEDOUT, "timed out");
     expect_failure("while :; do echo 0123456789012345678901234567890123456789; done\n", 0,
                    -EMSGSIZE, "more than");
 }

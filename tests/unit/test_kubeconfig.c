@@ -293,7 +293,7 @@ static void test_refusals(void **state)
            " certificate-authority-data: '!'}}]\n",
            "certificate-authority-data", "");
     refuse(CLUSTER "users: [{name: u, user: {client-certificate-data: eA==}}]\n" CONTEXT,
-           "users[u].user.client-key", "missing");
+           "users[u].user.client-key", "required");
     refuse(CLUSTER "users: [{name: u, user: {tokenFile: none}}]\n" CONTEXT,
            "users[u].user.tokenFile", "No such file");
     refuse(CLUSTER "users: [{name: u, user: {token: t, username: x, password: pw}}]\n" CONTEXT,

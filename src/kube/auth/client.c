@@ -16,9 +16,9 @@ static bool given(const char *text)
     return text && *text;
 }
 
-/* --- one user, one cluster of a kubeconfig ---------------------------------------------------- */
+/* --- users and clusters ----------------------------------------------------------------------- */
 
-/* A kubeconfig entry under examination; its file and name open every message. */
+/* A kubeconfig entry that is being checked; every message starts with its file and name. */
 struct subject {
     const char *origin;
     const char *list; /* "users" or "clusters" */
@@ -82,7 +82,7 @@ static int check_exec(const struct subject *s, struct kubeconfig_exec *exec, str
             return bad(s, "user.exec.env", reterr, "entry %zu has no name", i);
     }
     if (str_empty(exec->interactive_mode) && !v1)
-        exec->interactive_mode = STR("IfAvailable"); /* v1beta1 had no such field at first */
+        exec->interactive_mode = STR("IfAvailable"); /* v1beta1 did not have this field at first */
     if (!str_is(exec->interactive_mode, "Never") &&
         !str_is(exec->interactive_mode, "IfAvailable") && !str_is(exec->interactive_mode, "Always"))
         return bad(s, "user.exec.interactiveMode", reterr,
@@ -107,7 +107,7 @@ static int check_user(const struct subject *s, const struct kubeconfig_user *u, 
         (!str_empty(u->as_uid) || u->as_groups.n > 0 || !str_empty(u->as_user_extra)))
         return bad(s, "user.as", reterr, "required with as-uid, as-groups and as-user-extra");
     r = check_certificate(s, u, reterr);
-    /* A token beside the file stands in for it until it is there, as in client-go. */
+    /* A token given with the file is used until the file exists, as in client-go. */
     if (r == 0 && str_empty(u->token))
         r = check_readable(s, "user.tokenFile", u->token_file, reterr);
     if (r == 0 && u->exec)
@@ -115,7 +115,7 @@ static int check_user(const struct subject *s, const struct kubeconfig_user *u, 
     return r;
 }
 
-/* {"key": ["a", "b"]} into rows. */
+/* Converts {"key": ["a", "b"]} to rows. */
 static int take_extra(struct kube_config *c, const struct subject *s, struct str text,
                       struct err *reterr)
 {
@@ -165,7 +165,7 @@ static int take_user(struct kube_config *c, const struct kubeconfig_named_user *
     c->token_file = u->token_file;
     c->username = u->username;
     c->password = u->password;
-    /* Any other credential wins over the plugin, as in client-go. */
+    /* Any other credential takes precedence over the plugin, as in client-go. */
     if (u->exec && str_empty(u->token) && str_empty(u->token_file) && str_empty(u->username) &&
         str_empty(u->password) && str_empty(u->client_certificate) &&
         str_empty(u->client_certificate_data))
@@ -211,8 +211,8 @@ static int take_cluster(struct kube_config *c, const struct kubeconfig_named_clu
     c->ca_file = k->certificate_authority;
     c->ca_data = k->certificate_authority_data;
     c->insecure = k->insecure_skip_tls_verify;
-    c->proxy_url = arena_dup(&c->arena, k->proxy_url); /* read as a C string, too */
-    /* Another server's name would be the wrong one to check. */
+    c->proxy_url = arena_dup(&c->arena, k->proxy_url); /* also used as a C string */
+    /* The name belongs to the kubeconfig's server, not to --master. */
     if (!master)
         c->tls_server_name = k->tls_server_name;
     for (size_t i = 0; i < k->extensions.n; i++) {
@@ -222,7 +222,7 @@ static int take_cluster(struct kube_config *c, const struct kubeconfig_named_clu
     return 0;
 }
 
-/* --- where it all comes from ------------------------------------------------------------------ */
+/* --- sources ---------------------------------------------------------------------------------- */
 
 static int find_context(const struct kubeconfig *kc, const char *wanted, const char *what,
                         const struct kubeconfig_named_context **ret_context, struct err *reterr)
@@ -257,7 +257,7 @@ static int take_context(struct kube_config *c, const struct kube_config_options 
                        context->origin, STR_ARG(context->name), "no cluster named",
                        STR_ARG(context->context.cluster));
     user = kubeconfig_user(&c->file, context->context.user);
-    /* client-go lets a context without any user pass: an anonymous client. */
+    /* client-go accepts a context without a user: an anonymous client. */
     if (!user && !str_empty(context->context.user))
         return err_set(reterr, -EINVAL, "%s: contexts[%.*s].context.user: no user named \"%.*s\"",
                        context->origin, STR_ARG(context->name), STR_ARG(context->context.user));
@@ -273,7 +273,7 @@ static int take_context(struct kube_config *c, const struct kube_config_options 
     return 0;
 }
 
-/* The same shape as upstream's file layout of a projected service account. */
+/* The file layout of a projected service account (client-go: rest.InClusterConfig). */
 static int take_service_account(struct kube_config *c, const char *dir, const char *host,
                                 const char *port, struct err *reterr)
 {
@@ -291,7 +291,7 @@ static int take_service_account(struct kube_config *c, const char *dir, const ch
             arena_printf(&c->arena, "https://%s%s%s:%s", v6 ? "[" : "", host, v6 ? "]" : "", port);
         c->token_file = token;
         c->source = STR("in-cluster configuration");
-        /* Without a CA the system's is used, which is how client-go goes on. */
+        /* Without a CA file the system's CAs are used, as in client-go. */
         if (access(ca.p, R_OK) == 0)
             c->ca_file = ca;
         else
@@ -349,9 +349,9 @@ static int take_source(struct kube_config *c, const struct kube_config_options *
                    "inside a cluster");
 }
 
-/* --- putting it together ---------------------------------------------------------------------- */
+/* --- loading ---------------------------------------------------------------------------------- */
 
-/* "host:port" is read as client-go does: https where anything about TLS is configured. */
+/* As in client-go, "host:port" means https if any TLS setting is configured. */
 static int settle_server(struct kube_config *c, struct err *reterr)
 {
     struct str s = c->server;
@@ -410,8 +410,8 @@ static void settle_content(struct kube_config *c, const struct kube_config_optio
 }
 
 /*
- * Certificates that stand in the kubeconfig itself are tried out, so that the field can be named;
- * nothing is verified by these configurations.
+ * Parses the certificates in the kubeconfig, so that an error can name the field. Nothing is
+ * verified with these configurations.
  */
 static int try_certificates(const struct kube_config *c, struct err *reterr)
 {

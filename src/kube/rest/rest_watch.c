@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A watch's body is a sequence of frames: JSON values, or protobuf behind a length of four bytes.
+/*
+ * A watch's body is a sequence of frames: JSON values, or protobuf messages behind a 4-byte length.
  */
 #include "kube/rest/rest_internal.h"
 
 /*
- * Cuts the next frame out of rest. Its length with everything around it, 0 where more bytes are
- * needed, negative where there cannot be one.
+ * Finds the next frame in rest. Returns its length including framing, 0 if more bytes are needed,
+ * negative if the data is invalid.
  */
 static ssize_t next_frame(struct rest_call *call, struct str rest, struct str *ret_frame)
 {
@@ -35,7 +36,7 @@ static ssize_t next_frame(struct rest_call *call, struct str rest, struct str *r
     return (ssize_t)(4 + length);
 }
 
-/* Ends a watch whose bytes make no sense. */
+/* Ends a watch whose data is invalid. */
 static void broken(struct rest_call *call, int code, const char *what)
 {
     struct rest_result result = {.status = call->status};
@@ -44,7 +45,7 @@ static void broken(struct rest_call *call, int code, const char *what)
     rest_call_finish(call, &result);
 }
 
-/* False where the call is gone. */
+/* Delivers one event. Returns false if the call is gone. */
 static bool hand_out(struct rest_call *call, struct str frame)
 {
     struct wire wire = {
@@ -67,7 +68,7 @@ static bool hand_out(struct rest_call *call, struct str frame)
     return true;
 }
 
-/* Hands out all complete frames; *ret_used is what they took of bytes. False: the call is gone. */
+/* Delivers all complete frames; *ret_used is their length. Returns false if the call is gone. */
 static bool hand_out_all(struct rest_call *call, struct str bytes, size_t *ret_used)
 {
     struct str frame = {0};
@@ -90,9 +91,9 @@ static bool hand_out_all(struct rest_call *call, struct str bytes, size_t *ret_u
 }
 
 /*
- * Where nothing is left over from before, which is the usual case, the frames are read where they
- * are and only an incomplete one at the end is copied. Handlers may cancel the call, and with it
- * the kept bytes: those in hand are therefore taken out of it meanwhile.
+ * If no bytes are left over from before, which is the usual case, frames are read in place and only
+ * an incomplete one at the end is copied. Handlers may cancel the call and free its buffer, so the
+ * buffer is moved out of the call meanwhile.
  */
 void rest_stream_data(struct rest_call *call, struct str data)
 {
