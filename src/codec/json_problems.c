@@ -86,11 +86,11 @@ static void report_decoder_error(struct search *s, const struct json_member *m,
 {
     struct str rest = str_of(err->msg);
     uint32_t line = m->value.line;
-    uint64_t said;
+    uint64_t parsed;
     size_t colon = str_find(rest, ':');
     if (str_starts(rest, STR("line ")) && colon < rest.n) {
-        if (str_to_u64(str_slice(rest, strlen("line "), colon), &said))
-            line = (uint32_t)said;
+        if (str_to_u64(str_slice(rest, strlen("line "), colon), &parsed))
+            line = (uint32_t)parsed;
         rest = str_slice(rest, colon + strlen(": "), rest.n);
     }
     size_t before = s->path.n;

@@ -90,7 +90,7 @@ bool json_read_raw(struct json_reader *r, struct arena *a, struct str *out)
 }
 
 bool json_read_custom(struct json_reader *r, struct arena *a, const struct custom *custom,
-                      void *out, struct err *said)
+                      void *out, struct err *custom_err)
 {
     bool quoted = json_peek(r) == '"', whole;
     const char *where = r->at;
@@ -106,7 +106,7 @@ bool json_read_custom(struct json_reader *r, struct arena *a, const struct custo
         if (!json_number(r, &text, &whole))
             return false;
     }
-    if (custom->from_json(text, quoted, a, out, said) < 0)
-        return json_fail_at(r, where, said->msg);
+    if (custom->from_json(text, quoted, a, out, custom_err) < 0)
+        return json_fail_at(r, where, custom_err->msg);
     return true;
 }

@@ -21,10 +21,10 @@ bool json_read_bool(struct json_reader *r, bool *out);
 /* Any value, kept as text. */
 bool json_read_raw(struct json_reader *r, struct arena *a, struct str *out);
 /*
- * A string or number that the custom type decodes. said: its error; must live as long as the
+ * A string or number that the custom type decodes. custom_err: its error; must live as long as the
  * reader's error.
  */
 bool json_read_custom(struct json_reader *r, struct arena *a, const struct custom *custom,
-                      void *out, struct err *said);
+                      void *out, struct err *custom_err);
 
 #endif

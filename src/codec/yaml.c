@@ -25,7 +25,7 @@ struct anchor {
 struct loader {
     yaml_parser_t parser;
     unsigned flags;
-    yaml_twice_fn *on_twice; /* NULL: flags decide about duplicate keys */
+    yaml_twice_fn *on_duplicate; /* NULL: flags decide about duplicate keys */
     void *ctx;
     struct arena *a;
     VEC(struct anchor) anchors; /* of this document */
@@ -379,10 +379,11 @@ static bool gather_mapping(struct loader *l, int depth, struct gather *g)
     return true;
 }
 
-static void tell_twice(void *ctx, const struct json_member *first, const struct json_member *again)
+static void report_duplicate(void *ctx, const struct json_member *first,
+                             const struct json_member *again)
 {
     struct loader *l = ctx;
-    l->on_twice(l->ctx, again->key, first->value.line, again->value.line);
+    l->on_duplicate(l->ctx, again->key, first->value.line, again->value.line);
 }
 
 static bool load_mapping(struct loader *l, yaml_mark_t mark, int depth, struct json_value *out)
@@ -398,8 +399,8 @@ static bool load_mapping(struct loader *l, yaml_mark_t mark, int depth, struct j
     out->members = gather_end(&g, l->a, _Alignof(struct json_member));
     if (l->flags & JSON_KEEP_DUPLICATES)
         return true;
-    if (l->on_twice)
-        json_each_duplicate(out, tell_twice, l);
+    if (l->on_duplicate)
+        json_each_duplicate(out, report_duplicate, l);
     const struct json_member *twice = json_drop_duplicates(out, l->flags & JSON_STRICT);
     if (!twice)
         return true;
@@ -479,10 +480,10 @@ int yaml_parse(struct str text, unsigned flags, struct arena *a, struct json_val
     return parse(&l, text, ret_docs, ret_n);
 }
 
-int yaml_parse_twice(struct str text, yaml_twice_fn *on_twice, void *ctx, struct arena *a,
+int yaml_parse_twice(struct str text, yaml_twice_fn *on_duplicate, void *ctx, struct arena *a,
                      struct json_value **ret_docs, size_t *ret_n, struct err *reterr)
 {
-    struct loader l = {.on_twice = on_twice, .ctx = ctx, .a = a, .reterr = reterr};
+    struct loader l = {.on_duplicate = on_duplicate, .ctx = ctx, .a = a, .reterr = reterr};
     return parse(&l, text, ret_docs, ret_n);
 }
 

@@ -28,7 +28,7 @@ int yaml_parse(struct str text, unsigned flags, struct arena *a, struct json_val
 
 /* The same, but reports every duplicate key instead of only the first: the last value counts. */
 typedef void yaml_twice_fn(void *ctx, struct str key, uint32_t first_line, uint32_t line);
-int yaml_parse_twice(struct str text, yaml_twice_fn *on_twice, void *ctx, struct arena *a,
+int yaml_parse_twice(struct str text, yaml_twice_fn *on_duplicate, void *ctx, struct arena *a,
                      struct json_value **ret_docs, size_t *ret_n, struct err *reterr) MUST_CHECK;
 
 /* Appends a tree as YAML in the form of sigs.k8s.io/yaml: keys sorted, two spaces. */

@@ -435,6 +435,10 @@ static void on_refresh(struct loop_timer *timer)
 
 /* --- lifecycle -------------------------------------------------------------------------------- */
 
+/*
+ * client-go (tools/events): 12 tries 10 s apart (maxTriesPerEvent, defaultSleepDuration), a series
+ * ends after 6 min (finishTime) and is written every 30 min (refreshTime).
+ */
 static void set_defaults(struct event_recorder_options *o)
 {
     o->max_queue = o->max_queue ? o->max_queue : 10000;

@@ -68,6 +68,7 @@ static void get_later(struct pod_binding *b)
     loop_timer_set(&b->timer, backoff_next(&b->backoff, loop_now(rest_client_loop(b->client))));
 }
 
+/* The pod was read: it is on our node, or the binding failed as the POST reported. */
 static void on_seen(struct pod_binding *b, const struct pod *pod)
 {
     if (str_eq(pod->metadata.uid, b->pod.uid) && str_eq(pod->spec.node_name, b->node))

@@ -6,6 +6,7 @@
 
 /* --- watch events ----------------------------------------------------------------------------- */
 
+/* The write queue sees an event before the engine, so that it knows the server's version. */
 static void on_event(void *ctx, enum watch_event_type type, struct object *old,
                      struct object *object)
 {

@@ -73,7 +73,7 @@ struct world_setup {
     bool unused;                 /* retired by the engine before on_switched has run */
 };
 
-/* A write that the engine has submitted, on its way through the loop's thread. */
+/* A write that the engine has submitted and the loop's thread sends. */
 struct api_write {
     struct api_write *next;
     struct world *world;

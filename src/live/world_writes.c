@@ -344,6 +344,10 @@ static struct queued_write *keep_newer(struct queued_write *newer, struct queued
     return NULL;
 }
 
+/*
+ * Relevances as upstream's: a binding (2) replaces a status patch (1). Evictions, which upstream
+ * does not queue, replace both: a victim needs no binding and no status.
+ */
 static const struct write_type write_types[] = {
     [WRITE_POD_STATUS] = {1, is_redundant_status, start, drop, merge_status},
     [WRITE_POD_GROUP_STATUS] = {1, is_over, start, drop, keep_newer},

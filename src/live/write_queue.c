@@ -25,6 +25,10 @@ struct write_list {
     struct queued_write *first, **end;
 };
 
+/*
+ * Invariants: an object is in `objects` while it has a write or a known version. An unsent write is
+ * in the list of its class exactly if no write of its object is in flight.
+ */
 struct write_queue {
     struct rest_client *client;
     struct loop *loop;
@@ -94,6 +98,7 @@ static struct write_object *object_at(struct write_queue *q, struct str uid)
     return o;
 }
 
+/* Frees the entry if nothing refers to it any more. */
 static void settle(struct write_queue *q, struct write_object *o)
 {
     if (o->unsent || o->sent || o->known)

@@ -106,7 +106,7 @@ static void fail_too_large(struct http_call *call)
 }
 
 /* A response whose Content-Length exceeds the limit is refused before any of it is read. */
-static bool says_too_large(const struct http_call *call, const struct http_head *head)
+static bool announces_too_much(const struct http_call *call, const struct http_head *head)
 {
     int64_t length;
     return call->max_body && !str_is(call->method, "HEAD") &&
@@ -117,7 +117,7 @@ static bool says_too_large(const struct http_call *call, const struct http_head 
 static void on_head(struct http_stream *stream, const struct http_head *head)
 {
     struct http_call *call = call_of(stream);
-    if (says_too_large(call, head)) {
+    if (announces_too_much(call, head)) {
         fail_too_large(call);
         return;
     }

@@ -63,7 +63,7 @@ static void exchange_free(struct exchange *x)
 }
 
 /* The handler has answered. */
-static void let_go(struct exchange *x)
+static void release_by_handler(struct exchange *x)
 {
     if (x->prev) {
         *x->prev = x->next;
@@ -94,7 +94,7 @@ void exchange_left(struct exchange *x)
 
 /* --- request bodies --------------------------------------------------------------------------- */
 
-static void tell_body(struct exchange *x, int code)
+static void body_done(struct exchange *x, int code)
 {
     http_body_fn *fn = TAKE(x->on_body);
     x->pub.body = buf_str(&x->body);
@@ -107,7 +107,7 @@ static void body_too_large(struct exchange *x)
     buf_release(&x->body);
     report(x);
     http_stream_pause(&x->stream);
-    tell_body(x, -EMSGSIZE);
+    body_done(x, -EMSGSIZE);
 }
 
 void exchange_take(struct exchange *x, struct str data)
@@ -125,7 +125,7 @@ void exchange_take(struct exchange *x, struct str data)
 void exchange_complete(struct exchange *x)
 {
     if (x->on_body)
-        tell_body(x, 0);
+        body_done(x, 0);
 }
 
 void http_read_body(struct http_exchange *pub, uint64_t max, http_body_fn *fn)
@@ -139,7 +139,7 @@ void http_read_body(struct http_exchange *pub, uint64_t max, http_body_fn *fn)
     if (str_to_u64(http_headers_get(&pub->headers, "content-length"), &length) && length > max) {
         body_too_large(x);
     } else if (x->stream.remote_end && !x->stream.held.n) {
-        tell_body(x, 0);
+        body_done(x, 0);
     } else {
         x->stream.progress = loop_now(x->stream.conn->transport->loop);
         http_stream_resume(&x->stream);
@@ -206,7 +206,7 @@ void http_end(struct http_exchange *pub)
     pub->on_gone = NULL;
     pub->on_drain = NULL;
     if (!x->on_stream) {
-        let_go(x);
+        release_by_handler(x);
         return;
     }
     if (!x->head_sent) { /* a missing response is our own error */
@@ -215,7 +215,7 @@ void http_end(struct http_exchange *pub)
     }
     /* Release the handler's hold first: ending may free the stream at once. */
     struct http_stream *stream = &x->stream;
-    let_go(x);
+    release_by_handler(x);
     http_stream_end(stream);
 }
 
@@ -230,7 +230,7 @@ void http_abort(struct http_exchange *pub)
         x->account = NULL;
         http_stream_detach(&x->stream);
     }
-    let_go(x);
+    release_by_handler(x);
 }
 
 void http_last_request(struct http_exchange *pub)

@@ -151,7 +151,7 @@ bool room_cut_any(struct http_server *server)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-bool room_is_greedy(const struct server_conn *conn)
+bool room_is_over_share(const struct server_conn *conn)
 {
     size_t max = MAX(conn->server->options.max_memory / STRANGER_PART, STRANGER_MIN);
     return !conn->authenticated && conn->account.used > max;

@@ -55,7 +55,7 @@ static struct http_stream *on_request(struct http_conn *http, const struct http_
 {
     struct server_conn *conn = http->owner;
     conn->asked = true;
-    if (room_is_greedy(conn) || !room_check_memory(conn))
+    if (room_is_over_share(conn) || !room_check_memory(conn))
         return NULL;
     return &exchange_new(head, http->transport, str_of(conn->remote))->stream;
 }

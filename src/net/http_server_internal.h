@@ -86,7 +86,7 @@ bool room_make(struct http_server *server, enum conn_side side);
 /* Closes the least useful connection of any side. False: none can be closed. */
 bool room_cut_any(struct http_server *server);
 /* Whether an unauthenticated client holds too much for another request. */
-bool room_is_greedy(const struct server_conn *conn);
+bool room_is_over_share(const struct server_conn *conn);
 /*
  * Closes connections while more than max_memory is held; conn is the one that grew. False: conn was
  * closed.

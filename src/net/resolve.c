@@ -72,7 +72,7 @@ bool resolve_literal(const char *host, uint16_t port, union resolve_address *ret
     return true;
 }
 
-static void give_back(void *ctx)
+static void resolve_free(void *ctx)
 {
     struct resolve *r = ctx;
     free(r->host);
@@ -109,10 +109,10 @@ static void deliver(void *ctx)
     struct resolve *r = ctx;
     if (r->fn)
         r->fn(r->ctx, r->addresses, r->n, &r->err);
-    give_back(r);
+    resolve_free(r);
 }
 
-static const struct offload lookup_job = {.work = lookup, .done = deliver, .gone = give_back};
+static const struct offload lookup_job = {.work = lookup, .done = deliver, .gone = resolve_free};
 
 struct resolve *resolve_start(struct loop *loop, const char *host, uint16_t port, resolve_fn *fn,
                               void *ctx)

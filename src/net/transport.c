@@ -118,9 +118,9 @@ static bool send_queued(struct transport *t)
     return true;
 }
 
-static void on_patience(struct loop_timer *timer)
+static void on_linger_timeout(struct loop_timer *timer)
 {
-    closed(CONTAINER_OF(timer, struct transport, patience), 0, NULL);
+    closed(CONTAINER_OF(timer, struct transport, linger_timer), 0, NULL);
 }
 
 /* Our side has ended; further input is discarded. */
@@ -133,7 +133,7 @@ static void linger(struct transport *t)
     if (shutdown(t->io.fd, SHUT_WR) < 0)
         closed(t, 0, NULL);
     else
-        loop_timer_set(&t->patience, LINGER);
+        loop_timer_set(&t->linger_timer, LINGER);
 }
 
 static void flush(struct transport *t)
@@ -323,7 +323,7 @@ struct transport *transport_new(struct loop *loop, int fd, struct tls_conn *tls,
     loop_io_init(&t->io, loop, fd, on_io);
     loop_task_init(&t->flush, on_start);
     loop_task_init(&t->reap, on_reap);
-    loop_timer_init(&t->patience, loop, on_patience);
+    loop_timer_init(&t->linger_timer, loop, on_linger_timeout);
     loop_task_schedule(loop, &t->flush);
     return t;
 }
@@ -339,7 +339,7 @@ struct transport *transport_free(struct transport *t)
     account_report(t->account, &t->reported, 0);
     t->account =
         NULL; /* the memory is freed at the end of the iteration, the account possibly before */
-    loop_timer_stop(&t->patience);
+    loop_timer_stop(&t->linger_timer);
     loop_io_stop(&t->io);
     close(t->io.fd);
     loop_task_cancel(t->loop, &t->flush);

@@ -41,10 +41,10 @@ struct transport {
     struct tls_conn *tls;   /* TLS to the peer; NULL: none */
     struct buf out;         /* not yet taken by the kernel from out_at on */
     size_t out_at;
-    int64_t progress;           /* when the kernel last took data, or the queue began to fill */
-    struct account *account;    /* of the connection's memory; NULL: not counted */
-    size_t reported;            /* size of `out` */
-    struct loop_timer patience; /* limit of waiting for the peer's end, once ours was sent */
+    int64_t progress;               /* when the kernel last took data, or the queue began to fill */
+    struct account *account;        /* of the connection's memory; NULL: not counted */
+    size_t reported;                /* size of `out` */
+    struct loop_timer linger_timer; /* limit of waiting for the peer's end, once ours was sent */
     bool ready, paused, want_drain, lingers;
     bool finishing, closing, dead; /* shutdown requested, on_close called, freed */
 };

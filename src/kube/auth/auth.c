@@ -124,7 +124,7 @@ static enum rest_ca_reload ca_outcome(bool changed, int code)
     return code == -EINVAL ? REST_CA_BAD : REST_CA_UNREADABLE;
 }
 
-static void look_at_files(struct auth *auth, bool now)
+static void check_files(struct auth *auth, bool now)
 {
     int64_t interval = auth->options.file_interval;
     bool ca_changed;
@@ -313,7 +313,7 @@ static void run_plugin(struct auth *auth)
 
 bool auth_ready(struct auth *auth, struct auth_wait *wait, auth_wait_fn *fn)
 {
-    look_at_files(auth, false);
+    check_files(auth, false);
     if (!auth->config->exec || exec_valid(auth))
         return true;
     wait->fn = fn;
@@ -387,7 +387,7 @@ bool auth_reject(struct auth *auth, uint64_t generation)
 {
     if (generation != auth->generation)
         return true;
-    look_at_files(auth, true);
+    check_files(auth, true);
     if (generation != auth->generation)
         return true;
     if (!auth->config->exec)

@@ -6,6 +6,7 @@
 #include "kube/backoff.h"
 #include "kube/lease/lease_event.h"
 
+/* client-go: leaderelection.JitterFactor. */
 #define JITTER 1.2
 
 /* Limit of waiting for the last Event at the end. */

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "kube/watch/reflector.h"
 
+/* client-go: requeueInterval of LeaseCandidate. */
 #define RENEW_EVERY (300 * NSEC_PER_SEC)
 
 struct lease_candidature {

@@ -18,7 +18,13 @@
 /* The name of the election in upstream's metrics, whatever the lease is called. */
 #define LEASE_ELECTION "kube-scheduler"
 
-enum lease_phase { PHASE_OFF, PHASE_ACQUIRING, PHASE_LEADING, PHASE_RELEASING, PHASE_ENDING };
+enum lease_phase {
+    PHASE_OFF,       /* not started, or stopped */
+    PHASE_ACQUIRING, /* a candidate: polls and watches the lease */
+    PHASE_LEADING,
+    PHASE_RELEASING, /* lease_elector_stop: reads the lease, then clears the holder */
+    PHASE_ENDING,    /* no longer leader; waits for the last Event */
+};
 
 struct lease_elector {
     struct rest_client *client;

@@ -355,6 +355,7 @@ static void begin(struct rest_call *call, int64_t delay)
 {
     struct rest_client *client = call->client;
 
+    /* Retries also take a token; watches do not (see rest_watch). */
     if (!is_watch(call)) {
         int64_t wait = ratelimit_take(&client->limit, loop_now(client->loop));
 
@@ -443,7 +444,7 @@ static bool retry_later(struct rest_call *call)
 /*
  * The connection was lost. If the server has certainly not processed the request (GOAWAY, a refused
  * stream), it is sent again at once; reads are sent again in any case, after a second (client-go:
- * rest.WithRetry retries GET on a reset connection). A watch is resumed by its owner, who knows the
+ * rest.WithRetry retries GET on a reset connection). A watch is resumed by its owner, which knows the
  * resource version.
  */
 static bool retry_lost(struct rest_call *call, int code, bool retryable)

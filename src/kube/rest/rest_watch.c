@@ -46,7 +46,7 @@ static void broken(struct rest_call *call, int code, const char *what)
 }
 
 /* Delivers one event. Returns false if the call is gone. */
-static bool hand_out(struct rest_call *call, struct str frame)
+static bool deliver(struct rest_call *call, struct str frame)
 {
     struct wire wire = {
         .kind = call->kind, .encoding = call->encoding, .flags = call->object_flags};
@@ -69,14 +69,14 @@ static bool hand_out(struct rest_call *call, struct str frame)
 }
 
 /* Delivers all complete frames; *ret_used is their length. Returns false if the call is gone. */
-static bool hand_out_all(struct rest_call *call, struct str bytes, size_t *ret_used)
+static bool deliver_all(struct rest_call *call, struct str bytes, size_t *ret_used)
 {
     struct str frame = {0};
     size_t used = 0;
     ssize_t n;
 
     while ((n = next_frame(call, str_slice(bytes, used, bytes.n), &frame)) > 0) {
-        if (!hand_out(call, frame))
+        if (!deliver(call, frame))
             return false;
         used += (size_t)n;
     }
@@ -107,13 +107,13 @@ void rest_stream_data(struct rest_call *call, struct str data)
     call->stream.bytes = (struct buf)BUF_INIT;
     if (own.n > 0) {
         buf_add_str(&own, data);
-        if (!hand_out_all(call, buf_str(&own), &used)) {
+        if (!deliver_all(call, buf_str(&own), &used)) {
             buf_release(&own);
             return;
         }
         buf_consume(&own, used);
     } else {
-        if (!hand_out_all(call, data, &used)) {
+        if (!deliver_all(call, data, &used)) {
             buf_release(&own);
             return;
         }

@@ -216,6 +216,7 @@ void reflector_failed(struct reflector *r, const struct rest_result *result, boo
 
 /* --- lifecycle -------------------------------------------------------------------------------- */
 
+/* client-go's NewReflector where it has such a setting: pages, watch timeout, backoff. */
 static void set_defaults(struct reflector_options *o)
 {
     if (o->page_size == 0)
