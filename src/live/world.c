@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Builds and frees the world, and passes watch events to the engine's thread. */
 #include "live/world.h"
 
 #include "base/log.h"

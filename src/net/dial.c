@@ -7,7 +7,7 @@
 #include "net/proxy.h"
 #include "net/resolve.h"
 
-/* Delay before the next address is tried while one does not answer (Go: fallback delay). */
+/* Delay before the next address is tried while one does not answer (RFC 8305). */
 #define STAGGER (250 * NSEC_PER_MSEC)
 
 struct attempt {

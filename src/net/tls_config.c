@@ -22,7 +22,7 @@ static int read_pem(const char *path, struct buf *out, struct err *reterr)
         out->n += n;
     }
     if (ferror(file))
-        r = err_set(reterr, -EIO, "%s: cannot be read", path);
+        r = err_set(reterr, -EIO, "%s: %s", path, strerror(errno));
     else if (out->overflow)
         r = err_set(reterr, -EFBIG, "%s: larger than %zu bytes", path, PEM_FILE_MAX);
     fclose(file);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The phases of an elector: acquiring, leading, releasing, ending. */
 #include "kube/lease/lease_internal.h"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Requests about the Lease: one attempt to acquire or renew it, and writes of its record. */
 #include "kube/lease/lease_internal.h"
 
 static const struct metric_desc slowpath_desc = {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The client, URLs and bodies of requests, and the decoding of results. */
 #include "kube/rest/rest.h"
 
 #include "api/status.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One call: its attempts, the response, retries, the result. */
 #include "kube/rest/rest_internal.h"
 
 #include "api/status.h"
@@ -444,8 +445,8 @@ static bool retry_later(struct rest_call *call)
 /*
  * The connection was lost. If the server has certainly not processed the request (GOAWAY, a refused
  * stream), it is sent again at once; reads are sent again in any case, after a second (client-go:
- * rest.WithRetry retries GET on a reset connection). A watch is resumed by its owner, which knows the
- * resource version.
+ * rest.WithRetry retries GET on a reset connection). A watch is resumed by its owner, which knows
+ * the resource version.
  */
 static bool retry_lost(struct rest_call *call, int code, bool retryable)
 {

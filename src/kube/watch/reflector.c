@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Events to the sink, errors in the log, and when to try again. */
 #include "kube/watch/reflector_internal.h"
 
 #include "base/log.h"
