@@ -11,7 +11,7 @@
 
 #define EXEC_EXTENSION "client.authentication.k8s.io/exec"
 
-static bool given(const char *text)
+static bool is_set(const char *text)
 {
     return text && *text;
 }
@@ -227,7 +227,7 @@ static int take_cluster(struct kube_config *c, const struct kubeconfig_named_clu
 static int find_context(const struct kubeconfig *kc, const char *wanted, const char *what,
                         const struct kubeconfig_named_context **ret_context, struct err *reterr)
 {
-    struct str name = given(wanted) ? str_of(wanted) : kc->current_context;
+    struct str name = is_set(wanted) ? str_of(wanted) : kc->current_context;
 
     if (str_empty(name))
         return err_set(reterr, -EINVAL,
@@ -235,7 +235,7 @@ static int find_context(const struct kubeconfig *kc, const char *wanted, const c
     *ret_context = kubeconfig_context(kc, name);
     if (*ret_context)
         return 0;
-    if (given(wanted))
+    if (is_set(wanted))
         return err_set(reterr, -EINVAL, "%s: contexts: no context named \"%s\"", what, wanted);
     return err_set(reterr, -EINVAL, "%s: current-context: no context named \"%.*s\"",
                    kc->current_context_origin, STR_ARG(name));
@@ -261,7 +261,7 @@ static int take_context(struct kube_config *c, const struct kube_config_options 
     if (!user && !str_empty(context->context.user))
         return err_set(reterr, -EINVAL, "%s: contexts[%.*s].context.user: no user named \"%.*s\"",
                        context->origin, STR_ARG(context->name), STR_ARG(context->context.user));
-    r = take_cluster(c, cluster, given(o->master), reterr);
+    r = take_cluster(c, cluster, is_set(o->master), reterr);
     if (r == 0 && user)
         r = take_user(c, user, reterr);
     if (r < 0)
@@ -313,7 +313,7 @@ static int take_files(struct kube_config *c, const struct kube_config_options *o
     const char *list = getenv("KUBECONFIG");
     int r;
 
-    if (given(o->kubeconfig)) {
+    if (is_set(o->kubeconfig)) {
         r = kubeconfig_merge_file(&c->file, o->kubeconfig, reterr);
         if (r == 0)
             r = take_context(c, o, o->kubeconfig, reterr);
@@ -334,15 +334,15 @@ static int take_source(struct kube_config *c, const struct kube_config_options *
     const char *port = getenv("KUBERNETES_SERVICE_PORT");
     const char *dir = o->service_account_dir ? o->service_account_dir : KUBE_SERVICE_ACCOUNT_DIR;
 
-    if (given(o->kubeconfig))
+    if (is_set(o->kubeconfig))
         return take_files(c, o, reterr);
-    if (given(o->master)) {
+    if (is_set(o->master)) {
         c->source = STR("--master");
         return 0;
     }
-    if (given(host) && given(port))
+    if (is_set(host) && is_set(port))
         return take_service_account(c, dir, host, port, reterr);
-    if (given(getenv("KUBECONFIG")))
+    if (is_set(getenv("KUBECONFIG")))
         return take_files(c, o, reterr);
     return err_set(reterr, -EINVAL,
                    "no API server given: use --kubeconfig or --master, set KUBECONFIG, or run "
@@ -352,7 +352,7 @@ static int take_source(struct kube_config *c, const struct kube_config_options *
 /* --- loading ---------------------------------------------------------------------------------- */
 
 /* As in client-go, "host:port" means https if any TLS setting is configured. */
-static int settle_server(struct kube_config *c, struct err *reterr)
+static int normalize_server(struct kube_config *c, struct err *reterr)
 {
     struct str s = c->server;
     bool wants_tls = !str_empty(c->ca_file) || !str_empty(c->ca_data) || c->insecure ||
@@ -385,7 +385,7 @@ static void drop_credentials(struct kube_config *c)
     c->exec = NULL;
 }
 
-static void settle_content(struct kube_config *c, const struct kube_config_options *o)
+static void set_content_types(struct kube_config *c, const struct kube_config_options *o)
 {
     bool protobuf = str_empty(o->content_type) || str_is(o->content_type, KUBE_CONTENT_PROTOBUF);
 
@@ -443,10 +443,10 @@ int kube_config_load(struct kube_config *config, const struct kube_config_option
     arena_init(&config->arena, 0);
     kubeconfig_init(&config->file);
     r = take_source(config, options, reterr);
-    if (r == 0 && given(options->master))
+    if (r == 0 && is_set(options->master))
         config->server = arena_dup(&config->arena, str_of(options->master));
     if (r == 0)
-        r = settle_server(config, reterr);
+        r = normalize_server(config, reterr);
     if (r == 0 && !config->tls)
         drop_credentials(config);
     if (r == 0 && config->tls)
@@ -455,7 +455,7 @@ int kube_config_load(struct kube_config *config, const struct kube_config_option
         kube_config_release(config);
         return r;
     }
-    settle_content(config, options);
+    set_content_types(config, options);
     return 0;
 }
 

@@ -370,7 +370,7 @@ static struct str make_identity(struct arena *a)
                         (unsigned long long)(lo & 0xffffffffffff));
 }
 
-static int settle(struct lease_elector *e, struct err *reterr)
+static int init_options(struct lease_elector *e, struct err *reterr)
 {
     struct lease_options *o = &e->options;
 
@@ -415,7 +415,7 @@ int lease_elector_new(struct rest_client *client, const struct lease_options *op
     loop_timer_init(&e->deadline, rest_client_loop(client), on_deadline);
     lease_watch_init(&e->watch, client, on_changed, e);
     rand_seed(&e->rand, options->seed ? options->seed : rand_entropy());
-    r = settle(e, reterr);
+    r = init_options(e, reterr);
     if (r < 0) {
         lease_elector_free(e);
         return r;

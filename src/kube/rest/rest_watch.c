@@ -37,7 +37,7 @@ static ssize_t next_frame(struct rest_call *call, struct str rest, struct str *r
 }
 
 /* Ends a watch whose data is invalid. */
-static void broken(struct rest_call *call, int code, const char *what)
+static void end_invalid(struct rest_call *call, int code, const char *what)
 {
     struct rest_result result = {.status = call->status};
 
@@ -56,7 +56,7 @@ static bool deliver(struct rest_call *call, struct str frame)
     int r = watch_event_decode(&wire, frame, &event, &err);
 
     if (r < 0) {
-        broken(call, r, err.msg);
+        end_invalid(call, r, err.msg);
         return false;
     }
     call->gone = &gone;
@@ -81,9 +81,9 @@ static bool deliver_all(struct rest_call *call, struct str bytes, size_t *ret_us
         used += (size_t)n;
     }
     if (n < 0) {
-        broken(call, (int)n,
-               n == -EMSGSIZE ? "event larger than the limit"
-                              : "the stream is not a sequence of JSON values");
+        end_invalid(call, (int)n,
+                    n == -EMSGSIZE ? "event larger than the limit"
+                                   : "the stream is not a sequence of JSON values");
         return false;
     }
     *ret_used = used;
@@ -101,7 +101,7 @@ void rest_stream_data(struct rest_call *call, struct str data)
     size_t used;
 
     if (!call->encoding_known) {
-        broken(call, -EPROTO, "neither JSON nor Kubernetes protobuf");
+        end_invalid(call, -EPROTO, "neither JSON nor Kubernetes protobuf");
         return;
     }
     call->stream.bytes = (struct buf)BUF_INIT;
