@@ -33,7 +33,7 @@ static struct rest_request request_of(const struct reflector *r, const struct bu
     };
 }
 
-/* --- a list in pages -------------------------------------------------------------------------- */
+/* --- lists in pages --------------------------------------------------------------------------- */
 
 static void on_page(void *ctx, const struct rest_result *result);
 static void start_watch(struct reflector *r, bool streaming);
@@ -43,7 +43,7 @@ static void next_page(struct reflector *r)
     struct buf query = BUF_INIT;
     struct rest_request request;
 
-    /* Without resourceVersion: the newest state, and paging is honoured. */
+    /* No resourceVersion: the server returns the newest state and honours the limit. */
     buf_add_printf(&query, "limit=%u", r->page_size);
     if (r->continue_token.n > 0) {
         buf_add_cstr(&query, "&continue=");
@@ -73,21 +73,21 @@ static int on_listed(void *ctx, struct object *object)
 }
 
 /*
- * The same page again with half as many objects, then with a quarter of these, an eighth and so on:
- * a server that always sends too much is found out after a few tries. A continue token is good for
- * any limit, so the list stays one snapshot. Later lists begin with the smaller size: what is read
- * in vain costs more than a few more requests.
+ * Requests the same page with half as many objects, then a quarter of these, an eighth and so on,
+ * so that a server that always sends too much is detected after a few attempts. A continue token is
+ * valid for any limit, so the list stays one snapshot. Later lists start with the smaller size: a
+ * discarded page costs more than a few additional requests.
  */
 static void halve_page(struct reflector *r)
 {
     r->page_cuts++;
     r->page_size = MAX(r->page_size >> r->page_cuts, 1);
-    log_info(0, "A page of the list is too large; asking for fewer objects at a time", KV_TYPE(r),
+    log_info(0, "A page of the list is too large; listing with a smaller limit", KV_TYPE(r),
              KV_INT("limit", r->page_size));
     next_page(r);
 }
 
-/* A list is complete. Where its pages were far below the limit, those of the next may be larger. */
+/* A list is complete. If its pages were far below the limit, the next list uses larger ones. */
 static void grow_page(struct reflector *r)
 {
     if (r->page_bytes <= rest_client_max_list(r->client) / 4)
@@ -100,7 +100,7 @@ static void page_failed(struct reflector *r, const struct rest_result *result)
         halve_page(r);
         return;
     }
-    /* The pages' snapshot has expired: begin a new one, with backoff in case it goes on so. */
+    /* The snapshot has expired: list again, with backoff in case it happens again. */
     if (result->code == -ESTALE && r->continue_token.n > 0)
         log_info(2, "The list expired between two pages; listing again", KV_TYPE(r));
     reflector_failed(r, result, false);
@@ -140,12 +140,12 @@ static void on_page(void *ctx, const struct rest_result *result)
     object_list_release(&list);
 }
 
-/* --- a watch ---------------------------------------------------------------------------------- */
+/* --- watches ---------------------------------------------------------------------------------- */
 
-/* The watch-list did not work out: pages from now on. */
+/* The streaming list does not work: list in pages from now on. */
 static void no_streaming(struct reflector *r, const char *why)
 {
-    log_info(2, "No streaming list of this resource; listing in pages", KV_TYPE(r),
+    log_info(2, "Streaming list not available for this resource; listing in pages", KV_TYPE(r),
              KV_CSTR("err", why));
     r->no_streaming = true;
     loop_timer_stop(&r->silence);
@@ -157,7 +157,7 @@ void reflector_on_silence(struct loop_timer *timer)
     struct reflector *r = CONTAINER_OF(timer, struct reflector, silence);
 
     r->call = rest_cancel(r->call);
-    no_streaming(r, "no bookmark ended the initial events");
+    no_streaming(r, "no bookmark marked the end of the initial events");
 }
 
 static void on_open(void *ctx)
@@ -169,9 +169,10 @@ static void on_open(void *ctx)
 }
 
 /*
- * What to do when a streaming list did not come to its end. Refused by a server that does not know
- * it: pages from now on. Any other answer: pages this time, which also tells better what is wrong.
- * No answer, or one that asks for patience or another version: the same again.
+ * Decides what follows an incomplete streaming list. Refused by a server that does not support it:
+ * pages from now on (client-go: fallback from WatchList). Any other response: pages this time,
+ * which also gives a better error. No response, or one that asks to wait or for another version:
+ * the same again.
  */
 static bool fall_back(struct reflector *r, const struct rest_result *result)
 {
@@ -208,7 +209,7 @@ static void on_bookmark(struct reflector *r, const struct object_meta *meta)
     reflector_set_version(r, meta->resource_version);
 }
 
-/* An error within the stream ends it. */
+/* An error event ends the watch. */
 static void on_error_event(struct reflector *r, const struct object *object)
 {
     const struct status *status = object_status(object);
@@ -233,7 +234,7 @@ static void on_event(void *ctx, const struct watch_event *event)
         on_error_event(r, event->object);
         return;
     }
-    /* The first event and not the head of the answer: that may be followed by nonsense. */
+    /* The first event, not the response header: invalid data may follow that. */
     if (r->events++ == 0)
         reflector_contact(r);
     if (streaming)
@@ -257,7 +258,7 @@ static void on_event(void *ctx, const struct watch_event *event)
     case WATCH_ERROR:
         break;
     }
-    /* Initial events come in no order: only the bookmark behind them tells a version to resume. */
+    /* Initial events are unordered: only the bookmark behind them has a version to resume from. */
     if (!streaming)
         reflector_set_version(r, object_meta(event->object)->resource_version);
 }
@@ -276,7 +277,7 @@ static void on_end(void *ctx, const struct rest_result *result)
         reflector_try_after_watch(r, true);
         return;
     }
-    /* A connection that broke after a good while: straight back, the next failure is told. */
+    /* A connection that broke after some time: reconnect at once; the next failure is logged. */
     if (result->status == 0 && r->state == REFLECTOR_WATCHING &&
         reflector_now(r) - r->began >= r->options.healthy) {
         log_info(1, "Watch closed with unexpected EOF", KV_REFLECTOR, KV_TYPE(r),
@@ -305,7 +306,7 @@ static void start_watch(struct reflector *r, bool streaming)
     }
     add_selectors(r, &query);
     request = request_of(r, &query);
-    /* The server ends it; this is for one that forgets to. */
+    /* Normally the server ends the watch. This limit catches one that does not. */
     request.timeout = seconds * NSEC_PER_SEC + 60 * NSEC_PER_SEC;
     r->state = streaming ? REFLECTOR_STREAMING : REFLECTOR_WATCHING;
     r->began = reflector_now(r);
@@ -330,7 +331,7 @@ void reflector_fetch(struct reflector *r)
 
 void reflector_try_now(struct reflector *r)
 {
-    r->cut_off = false;
+    r->disconnected = false;
     if (r->options.optional && !r->resume)
         reflector_discover(r);
     else
