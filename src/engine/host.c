@@ -110,13 +110,6 @@ static void host_register_event(struct berth_registrar *r, enum berth_resource r
                  .resource = resource, .actions = actions, .hint = hint, .handle = r->handle});
 }
 
-static void host_write_binding(struct berth_handle *h, const struct berth_pod *pod,
-                               struct berth_str node_name, struct berth_binding_op *op)
-{
-    (void)h;
-    binding_write(op, pod, str_abi(node_name));
-}
-
 static void host_op_done(struct berth_binding_op *op, enum berth_code code, struct berth_str reason)
 {
     binding_op_answer(op, NULL, code, str_abi(reason));
@@ -380,7 +373,7 @@ const struct berth_host engine_host = {
     .node_verdict = host_node_verdict,
     .nominate = host_nominate,
     .register_event = host_register_event,
-    .write_binding = host_write_binding,
+    .write_binding = binding_write,
     .op_done = host_op_done,
     .waiting_pods = host_waiting_pods,
     .waiting_pod = host_waiting_pod,

@@ -1,30 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds and frees the world, and passes watch events to the engine's thread. */
+/* Builds and frees the world. */
 #include "live/world.h"
 
 #include "base/log.h"
 #include "live/world_internal.h"
 
-/* --- watch events ----------------------------------------------------------------------------- */
-
-/* The write queue sees an event before the engine, so that it knows the server's version. */
-static void on_event(void *ctx, enum watch_event_type type, struct object *old,
-                     struct object *object)
-{
-    struct world *w = ctx;
-    struct engine_msg msg = {.kind = ENGINE_MSG_OBJECT, .before = old ? object_ref(old) : NULL};
-    write_queue_observed(w->writes, object, type == WATCH_DELETED);
-    if (type == WATCH_DELETED) {
-        if (!msg.before)
-            msg.before = object_ref(object);
-    } else {
-        msg.after = object_ref(object);
-    }
-    world_post_msg(w, &msg);
-}
+/* --- the kinds that are watched ---------------------------------------------------------------- */
 
 static const struct informers_sink informers_sink = {
-    .on_event = on_event, .on_synced = world_on_synced, .on_refetched = world_on_refetched};
+    .on_event = world_on_object, .on_synced = world_on_synced, .on_refetched = world_on_refetched};
 
 /*
  * The kinds that the engine reads. Terminated pods hold no resources; upstream filters them out

@@ -124,6 +124,24 @@ void world_post_msg(struct world *w, const struct engine_msg *msg)
     loop_task_schedule(w->loop, &w->post_msgs);
 }
 
+/* --- watch events ----------------------------------------------------------------------------- */
+
+/* The write queue sees an event before the engine, so that it knows the server's version. */
+void world_on_object(void *ctx, enum watch_event_type type, struct object *old,
+                     struct object *object)
+{
+    struct world *w = ctx;
+    struct engine_msg msg = {.kind = ENGINE_MSG_OBJECT, .before = old ? object_ref(old) : NULL};
+    write_queue_observed(w->writes, object, type == WATCH_DELETED);
+    if (type == WATCH_DELETED) {
+        if (!msg.before)
+            msg.before = object_ref(object);
+    } else {
+        msg.after = object_ref(object);
+    }
+    world_post_msg(w, &msg);
+}
+
 /* --- the thread ------------------------------------------------------------------------------- */
 
 static void read_msg(struct world *w, struct engine_msg *msg)

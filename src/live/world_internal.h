@@ -176,6 +176,9 @@ void *world_engine_main(void *arg);
 
 /* The loop's thread: queues a copy of msg. All messages of a loop iteration are posted together. */
 void world_post_msg(struct world *w, const struct engine_msg *msg);
+/* Passes a watch event to the engine's thread; the informers' sink. */
+void world_on_object(void *world, enum watch_event_type type, struct object *old,
+                     struct object *object);
 void world_on_post_msgs(struct loop_task *task);
 /* Frees msg and the messages linked behind it. NULL is allowed. */
 void world_free_msgs(struct engine_msg *msg);

@@ -237,16 +237,17 @@ static void advance(struct berth_binding_op *op)
     failed_with(op, "every Bind plugin skipped the pod");
 }
 
-void binding_write(struct berth_binding_op *op, const struct berth_pod *pod, struct str node_name)
+void binding_write(struct berth_handle *h, const struct berth_pod *pod, struct berth_str node_name,
+                   struct berth_binding_op *op)
 {
-    const struct framework *fw = op->bindings->framework;
+    const struct framework *fw = h->framework;
     struct write write = {.kind = WRITE_BINDING,
                           .id = binding_op_expect_answer(op),
                           .object = pod->object,
                           .scheduler_name = op->cycle->profile->scheduler_name,
-                          .node_name = node_name};
+                          .node_name = str_abi(node_name)};
     engine_log_as(&fw->log, 3, "Bind.DefaultBinder", "Attempting to bind pod to node", KV_POD(pod),
-                  KV_REF("node", STR(""), node_name));
+                  KV_REF("node", STR(""), write.node_name));
     framework_submit(fw, &write);
 }
 

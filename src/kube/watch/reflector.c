@@ -1,68 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events to the sink, errors in the log, and when to try again. */
+/* Errors in the log, when to try again, and the public functions. */
 #include "kube/watch/reflector_internal.h"
 
 #include "base/log.h"
-
-/* --- events ----------------------------------------------------------------------------------- */
-
-static void emit(struct reflector *r, enum watch_event_type type, struct object *old,
-                 struct object *object)
-{
-    r->sink->on_event(r->ctx, type, old, object);
-}
-
-/* The object's current state. */
-void reflector_upsert(struct reflector *r, struct object *object)
-{
-    struct object *old = store_put(&r->store, object);
-
-    emit(r, old ? WATCH_MODIFIED : WATCH_ADDED, old, object);
-    object_unref(old);
-}
-
-void reflector_removed(struct reflector *r, struct object *final)
-{
-    struct object *old = store_take(&r->store, object_meta(final));
-
-    /* Never reported as added. */
-    if (!old)
-        return;
-    emit(r, WATCH_DELETED, old, final);
-    object_unref(old);
-}
-
-/*
- * An object of a list. An unchanged one is not reported, unless objects are refetched in another
- * form.
- */
-void reflector_listed(struct reflector *r, struct object *object)
-{
-    if (r->refetching || !store_keep(&r->store, object_meta(object)))
-        reflector_upsert(r, object);
-}
-
-static void on_swept(void *ctx, struct object *object)
-{
-    emit(ctx, WATCH_DELETED, object, object);
-}
-
-/* The list is complete: objects that it does not contain are gone. */
-void reflector_replaced(struct reflector *r)
-{
-    bool refetched = r->refetching, synced = r->synced;
-
-    store_sweep(&r->store, on_swept, r);
-    r->refetching = false;
-    r->synced = true;
-    if (!synced) {
-        log_info(2, "Caches populated", KV_TYPE(r), KV_REFLECTOR);
-        if (r->sink->on_synced)
-            r->sink->on_synced(r->ctx, r->options.kind);
-    }
-    if (refetched && r->sink->on_refetched)
-        r->sink->on_refetched(r->ctx, r);
-}
 
 /* --- errors ----------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists in pages, streaming lists, watches. */
+/* Lists in pages, streaming lists, watches; what arrives goes to the store and to the sink. */
 #include "kube/watch/reflector_internal.h"
 
 #include "api/status.h"
@@ -7,6 +7,66 @@
 #include "net/url.h"
 
 #define INITIAL_EVENTS_END "k8s.io/initial-events-end"
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static void emit(struct reflector *r, enum watch_event_type type, struct object *old,
+                 struct object *object)
+{
+    r->sink->on_event(r->ctx, type, old, object);
+}
+
+/* The object's current state. */
+static void upsert(struct reflector *r, struct object *object)
+{
+    struct object *old = store_put(&r->store, object);
+
+    emit(r, old ? WATCH_MODIFIED : WATCH_ADDED, old, object);
+    object_unref(old);
+}
+
+static void removed(struct reflector *r, struct object *final)
+{
+    struct object *old = store_take(&r->store, object_meta(final));
+
+    /* Never reported as added. */
+    if (!old)
+        return;
+    emit(r, WATCH_DELETED, old, final);
+    object_unref(old);
+}
+
+/*
+ * An object of a list. An unchanged one is not reported, unless objects are refetched in another
+ * form.
+ */
+static void listed(struct reflector *r, struct object *object)
+{
+    if (r->refetching || !store_keep(&r->store, object_meta(object)))
+        upsert(r, object);
+}
+
+static void on_swept(void *ctx, struct object *object)
+{
+    emit(ctx, WATCH_DELETED, object, object);
+}
+
+/* The list is complete: objects that it does not contain are gone. */
+void reflector_replaced(struct reflector *r)
+{
+    bool refetched = r->refetching, synced = r->synced;
+
+    store_sweep(&r->store, on_swept, r);
+    r->refetching = false;
+    r->synced = true;
+    if (!synced) {
+        log_info(2, "Caches populated", KV_TYPE(r), KV_REFLECTOR);
+        if (r->sink->on_synced)
+            r->sink->on_synced(r->ctx, r->options.kind);
+    }
+    if (refetched && r->sink->on_refetched)
+        r->sink->on_refetched(r->ctx, r);
+}
 
 /* --- queries ---------------------------------------------------------------------------------- */
 
@@ -67,7 +127,7 @@ static void start_list(struct reflector *r)
 
 static int on_listed(void *ctx, struct object *object)
 {
-    reflector_listed(ctx, object);
+    listed(ctx, object);
     object_unref(object);
     return 0;
 }
@@ -242,15 +302,15 @@ static void on_event(void *ctx, const struct watch_event *event)
     switch (event->type) {
     case WATCH_ADDED:
         if (streaming)
-            reflector_listed(r, event->object);
+            listed(r, event->object);
         else
-            reflector_upsert(r, event->object);
+            upsert(r, event->object);
         break;
     case WATCH_MODIFIED:
-        reflector_upsert(r, event->object);
+        upsert(r, event->object);
         break;
     case WATCH_DELETED:
-        reflector_removed(r, event->object);
+        removed(r, event->object);
         break;
     case WATCH_BOOKMARK:
         on_bookmark(r, object_meta(event->object));

@@ -65,15 +65,9 @@ static inline int64_t reflector_now(const struct reflector *r)
     return loop_now(rest_client_loop(r->client));
 }
 
-/* reflector.c: events. */
-/* The object's current state, from an event. */
-void reflector_upsert(struct reflector *r, struct object *object);
-void reflector_removed(struct reflector *r, struct object *final);
-/* An object of a list. */
-void reflector_listed(struct reflector *r, struct object *object);
-/* The list is complete. */
+/* reflector_fetch.c: the list is complete. */
 void reflector_replaced(struct reflector *r);
-/* The server has sent a valid response. */
+/* reflector.c: the server has sent a valid response. */
 void reflector_contact(struct reflector *r);
 void reflector_set_version(struct reflector *r, struct str version);
 
