@@ -206,49 +206,6 @@ void fixture_release(struct fixture *f)
     arena_release(&f->arena);
 }
 
-/* --- objects ---------------------------------------------------------------------------------- */
-
-struct object *fixture_object(enum kind_id kind, const char *fmt, ...)
-{
-    struct buf text = BUF_INIT;
-    struct err err = {0};
-    struct object *o = NULL;
-    struct wire wire = {.kind = kind_get(kind), .encoding = ENCODING_JSON};
-    va_list ap;
-    va_start(ap, fmt);
-    buf_add_vprintf(&text, fmt, ap);
-    va_end(ap);
-    if (object_decode(&wire, buf_str(&text), &o, &err) < 0)
-        fail_msg("%s in %s", err.msg, buf_cstr(&text));
-    buf_release(&text);
-    return o;
-}
-
-struct object *fixture_pod_on(const char *name, const char *cpu, const char *memory,
-                              const char *node)
-{
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"},"
-        "\"spec\":{\"nodeName\":\"%s\",\"schedulerName\":\"default-scheduler\","
-        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":"
-        "{\"cpu\":\"%s\",\"memory\":\"%s\"}}}]}}",
-        name, name, node, cpu, memory);
-}
-
-struct object *fixture_pod(const char *name, const char *cpu, const char *memory)
-{
-    return fixture_pod_on(name, cpu, memory, "");
-}
-
-struct object *fixture_node(const char *name, const char *cpu, const char *memory)
-{
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"},\"status\":{"
-                          "\"allocatable\":{\"cpu\":\"%s\",\"memory\":\"%s\",\"pods\":\"110\"}}}",
-                          name, name, cpu, memory);
-}
-
 /* --- what happens ----------------------------------------------------------------------------- */
 
 void fixture_add(struct fixture *f, struct object *o)
@@ -335,12 +292,8 @@ const char *fixture_evict(struct fixture *f)
 
 void fixture_add_budget(struct fixture *f, const char *app, int disruptions_allowed)
 {
-    fixture_add(f,
-                fixture_object(KIND_POD_DISRUPTION_BUDGET,
-                               "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":"
-                               "{\"selector\":{\"matchLabels\":{\"app\":\"%s\"}}},\"status\":{"
-                               "\"disruptionsAllowed\":%d}}",
-                               app, app, disruptions_allowed));
+    fixture_add(f, POD_DISRUPTION_BUDGET(.name = app, .selector = textf("app=%s", app),
+                                         .allowed = disruptions_allowed));
 }
 
 struct fixture_write *fixture_eviction(struct fixture *f, const char *pod)

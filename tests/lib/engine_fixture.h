@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "engine/engine.h"
 #include "engine/reload.h"
+#include "objects.h"
 
 struct fixture_write {
     enum write_kind kind;
@@ -77,14 +78,6 @@ void fixture_init_features(struct fixture *f, const char *config, const char *ga
 /* The same without metrics. */
 void fixture_init_uncounted(struct fixture *f, const char *config, const struct registry *registry);
 void fixture_release(struct fixture *f);
-
-/* Objects by printf of JSON; kind and apiVersion may be left out. One reference for the caller. */
-struct object *fixture_object(enum kind_id kind, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* name, cpu, memory as texts; uid is the name. */
-struct object *fixture_pod(const char *name, const char *cpu, const char *memory);
-struct object *fixture_pod_on(const char *name, const char *cpu, const char *memory,
-                              const char *node);
-struct object *fixture_node(const char *name, const char *cpu, const char *memory);
 
 /* The value of a series by the text that a scrape has of it; NAN: there is none. */
 double fixture_metric(struct fixture *f, const char *series);

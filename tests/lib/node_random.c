@@ -96,7 +96,7 @@ struct object *node_random_node(struct rand *r, size_t i)
     buf_add_cstr(&text, "],\"declaredFeatures\":[");
     list(&text, r, pick(r, 3), feature);
     buf_add_cstr(&text, "]}}");
-    struct object *o = fixture_object(KIND_NODE, "%s", buf_cstr(&text));
+    struct object *o = object_jsonf(KIND_NODE, "%s", buf_cstr(&text));
     buf_release(&text);
     return o;
 }
@@ -214,7 +214,7 @@ struct object *node_random_pod(struct rand *r, size_t i, const char *node)
     if (pick(r, 2))
         affinity(&text, r);
     buf_add_cstr(&text, "}}");
-    struct object *o = fixture_object(KIND_POD, "%s", buf_cstr(&text));
+    struct object *o = object_jsonf(KIND_POD, "%s", buf_cstr(&text));
     buf_release(&text);
     return o;
 }

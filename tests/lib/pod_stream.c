@@ -49,8 +49,8 @@ static void set_node(struct pod_stream *s, int i)
     struct arena a;
     arena_init(&a, 0);
     struct str labels = random_labels(s, &a, "key", STREAM_KEYS);
-    struct object *o = fixture_object(
-        KIND_NODE, "{\"metadata\":{\"name\":\"n%d\",\"labels\":{%.*s}}}", i, STR_ARG(labels));
+    struct object *o =
+        object_jsonf(KIND_NODE, "{'metadata':{'name':'n%d','labels':{%.*s}}}", i, STR_ARG(labels));
     cache_set_node(&s->cache, o);
     object_unref(o);
     arena_release(&a);
@@ -65,12 +65,12 @@ static void set_pod(struct pod_stream *s, int i, bool assume)
     arena_init(&a, 0);
     struct str labels = random_labels(s, &a, "app", 3);
     snprintf(uid, sizeof(uid), "p%d", i);
-    struct object *o = fixture_object(
+    struct object *o = object_jsonf(
         KIND_POD,
-        "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"namespace\":\"%s\",\"labels\":{%.*s}%s},"
-        "\"spec\":{\"nodeName\":\"n%d\"}}",
+        "{'metadata':{'name':'%s','uid':'%s','namespace':'%s','labels':{%.*s}%s},"
+        "'spec':{'nodeName':'n%d'}}",
         uid, uid, namespaces[pick(s, ARRAY_LEN(namespaces))], STR_ARG(labels),
-        pick(s, 8) ? "" : ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"", pick(s, NODES));
+        pick(s, 8) ? "" : ",'deletionTimestamp':'2026-01-01T00:00:00Z'", pick(s, NODES));
     struct berth_pod *pod = pod_info_new(o, &s->names);
     if (!assume)
         cache_set_pod(&s->cache, pod);

@@ -56,11 +56,10 @@ struct object *resource_random_pod(struct rand *r, size_t i, const char *node)
         add_amounts(&containers, r);
         buf_add_cstr(&containers, "}}}");
     }
-    struct object *pod =
-        fixture_object(KIND_POD,
-                       "{\"metadata\":{\"name\":\"p%zu\",\"uid\":\"p%zu\"},\"spec\":{\"nodeName\":"
-                       "\"%s\",\"containers\":[%s]}}",
-                       i, i, node, buf_cstr(&containers));
+    struct object *pod = object_jsonf(KIND_POD,
+                                      "{'metadata':{'name':'p%zu','uid':'p%zu'},'spec':{'nodeName':"
+                                      "'%s','containers':[%s]}}",
+                                      i, i, node, buf_cstr(&containers));
     buf_release(&containers);
     return pod;
 }
@@ -70,11 +69,11 @@ void resource_random_cluster(struct fixture *f, struct rand *r, size_t n)
     for (size_t i = 0; i < n; i++) {
         struct buf amounts = BUF_INIT;
         add_amounts(&amounts, r);
-        fixture_add(f, fixture_object(KIND_NODE,
-                                      "{\"metadata\":{\"name\":\"n%zu\"},\"status\":{"
-                                      "\"allocatable\":{%s%s\"pods\":\"%d\"}}}",
-                                      i, amounts.n ? buf_cstr(&amounts) : "", amounts.n ? "," : "",
-                                      (int)rand_below(r, 5)));
+        fixture_add(f, object_jsonf(KIND_NODE,
+                                    "{'metadata':{'name':'n%zu'},'status':{"
+                                    "'allocatable':{%s%s'pods':'%d'}}}",
+                                    i, amounts.n ? buf_cstr(&amounts) : "", amounts.n ? "," : "",
+                                    (int)rand_below(r, 5)));
         buf_release(&amounts);
     }
     for (size_t i = 0; i < n; i++) {

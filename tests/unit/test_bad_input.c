@@ -63,9 +63,9 @@ static void undefined_codes_are_errors_at_every_point(void **state)
         puppet_clear();
         puppet_add("A", EVERYTHING)->hook = be_bad;
         puppet_scene(&f, 2);
-        fixture_add(&f, puppet_pod("bad", 10, ""));
+        fixture_add(&f, POD(.name = "bad", .priority = 10));
         /* Somebody is promised a node, so that AddPod has something to do. */
-        struct object *promised = puppet_pod("promised", 10, "n0");
+        struct object *promised = POD(.name = "promised", .priority = 10, .nominated = "n0");
         struct berth_pod *pod = pod_info_new(promised, &f.engine->names);
         nominator_set(&f.engine->queue.nominator, pod, STR("n0"));
         fixture_schedule(&f);
@@ -74,7 +74,7 @@ static void undefined_codes_are_errors_at_every_point(void **state)
         assert_told(&f, "bad", "SchedulerError", text);
         assert_int_equal(engine_get_stats(f.engine).binding, 0);
         /* The others go on. */
-        fixture_add(&f, puppet_pod("good", 0, ""));
+        fixture_add(&f, POD(.name = "good"));
         fixture_settle(&f);
         assert_non_null(fixture_node_of(&f, "good"));
         pod_info_unref(pod);
@@ -150,7 +150,7 @@ static void batches_that_lie(void **state)
         a->plugin.filter_many = bad_batch;
         puppet_add("Last", AT(FILTER)); /* must not see what is out of the race */
         puppet_scene(&f, 2);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        fixture_add(&f, POD(.name = "p"));
         fixture_settle(&f);
         assert_told(&f, "p", cases[i].condition, cases[i].message);
         assert_int_equal(puppet_count(AT(FILTER)), cases[i].revives ? 2 : 0);
@@ -177,17 +177,15 @@ static void who_never_answers_holds_up_nobody(void **state)
         puppet_clear();
         puppet_add("A", points[i])->hook = never_answer;
         puppet_scene(&f, 1);
-        fixture_add(&f, puppet_pod("bad", 0, ""));
+        fixture_add(&f, POD(.name = "bad"));
         for (int k = 0; k < 20; k++) {
-            char name[16];
-            snprintf(name, sizeof(name), "p%d", k);
-            fixture_add(&f, puppet_pod(name, 0, ""));
+            fixture_add(&f, POD(.name = textf("p%d", k)));
         }
         fixture_settle(&f);
         assert_int_equal(f.decisions.n, 20);
         assert_int_equal(engine_get_stats(f.engine).binding, 1);
         /* Deleted, it stays until the answer comes; the engine may end without one. */
-        fixture_delete(&f, puppet_pod("bad", 0, ""));
+        fixture_delete(&f, POD(.name = "bad"));
         fixture_release(&f);
     }
 }
@@ -215,7 +213,7 @@ static void an_answer_too_many_is_not_the_next_plugins(void **state)
     struct puppet *b = puppet_add("B", AT(PRE_BIND));
     b->hook = answer_twice;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_add(&f, POD(.name = "p"));
     fixture_schedule(&f);
     /* B has not answered. */
     assert_null(fixture_binding(&f, "p"));
@@ -243,7 +241,7 @@ static void the_last_of_two_writes_counts(void **state)
     puppet_clear();
     puppet_add("A", AT(BIND))->hook = write_twice;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_add(&f, POD(.name = "p"));
     fixture_schedule(&f);
     assert_int_equal(f.writes.n, 2);
     struct write_result failed = {.status = 500, .message = STR("x")};
@@ -274,7 +272,7 @@ static void a_write_that_nobody_waits_for_any_more(void **state)
     struct puppet *a = puppet_add("A", AT(BIND));
     a->hook = write_and_answer;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_add(&f, POD(.name = "p"));
     fixture_schedule(&f);
     assert_int_equal(engine_get_stats(f.engine).binding, 0);
     assert_int_equal(f.engine->ops_by_write.n, 0);
@@ -308,7 +306,7 @@ static void reasons_without_end_are_cut(void **state)
     puppet_clear();
     puppet_add("A", AT(FILTER))->hook = log_too_much;
     puppet_scene(&f, 300);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_add(&f, POD(.name = "p"));
     fixture_schedule(&f);
     const struct fixture_write *w = fixture_last(&f, WRITE_POD_STATUS, "p");
     assert_non_null(w);
@@ -326,8 +324,8 @@ static void assert_survives(struct fixture *f, const char *pod)
     fixture_settle(f);
     if (!fixture_node_of(f, pod))
         assert_non_null(fixture_last(f, WRITE_POD_STATUS, pod));
-    fixture_add(f, fixture_node("sane", "4", "8Gi"));
-    fixture_add(f, fixture_pod("sane-pod", "100m", "64Mi"));
+    fixture_add(f, NODE(.name = "sane", .cpu = "4", .memory = "8Gi"));
+    fixture_add(f, POD(.name = "sane-pod", .cpu = "100m", .memory = "64Mi"));
     fixture_settle(f);
     if (!fixture_node_of(f, "sane-pod"))
         fail_msg("the sane pod has no node: %s", vec_last(&f->decisions));
@@ -358,23 +356,23 @@ static void odd_amounts(void **state)
         /* Upstream's scores overflow here, and no pod is placed any more; the gate mends that. */
         fixture_init_features(&f, NULL, "BerthSaneScores=true");
         for (int n = 0; n < 2; n++) {
-            fixture_add(&f, fixture_object(KIND_NODE,
-                                           "{\"metadata\":{\"name\":\"n%d\"},\"status\":{"
-                                           "\"allocatable\":{\"cpu\":\"%s\",\"memory\":\"%s\","
-                                           "\"ephemeral-storage\":\"%s\",\"x.io/y\":\"%s\","
-                                           "\"pods\":\"%s\"}}}",
-                                           n, has, has, has, has, n ? "110" : has));
-            fixture_add(&f, fixture_pod_on(n ? "on1" : "on0", wants, wants, n ? "n1" : "n0"));
+            fixture_add(&f, object_jsonf(KIND_NODE,
+                                         "{'metadata':{'name':'n%d'},'status':{"
+                                         "'allocatable':{'cpu':'%s','memory':'%s',"
+                                         "'ephemeral-storage':'%s','x.io/y':'%s',"
+                                         "'pods':'%s'}}}",
+                                         n, has, has, has, has, n ? "110" : has));
+            fixture_add(&f, POD(.name = n ? "on1" : "on0", .cpu = wants, .memory = wants,
+                                .node = n ? "n1" : "n0"));
         }
         for (int n = 0; n < 3; n++)
-            fixture_add(
-                &f, fixture_object(KIND_POD,
-                                   "{\"metadata\":{\"name\":\"p%d\",\"uid\":\"p%d\"},\"spec\":{"
-                                   "\"schedulerName\":\"default-scheduler\",\"overhead\":{\"cpu\":"
-                                   "\"%s\"},\"containers\":[{\"name\":\"c\",\"resources\":{"
-                                   "\"requests\":{\"cpu\":\"%s\",\"memory\":\"%s\","
-                                   "\"ephemeral-storage\":\"%s\",\"x.io/y\":\"%s\"}}}]}}",
-                                   n, n, wants, wants, wants, wants, wants));
+            fixture_add(&f, object_jsonf(KIND_POD,
+                                         "{'metadata':{'name':'p%d','uid':'p%d'},'spec':{"
+                                         "'schedulerName':'default-scheduler','overhead':{'cpu':"
+                                         "'%s'},'containers':[{'name':'c','resources':{"
+                                         "'requests':{'cpu':'%s','memory':'%s',"
+                                         "'ephemeral-storage':'%s','x.io/y':'%s'}}}]}}",
+                                         n, n, wants, wants, wants, wants, wants));
         assert_survives(&f, "p2");
         fixture_release(&f);
     }
@@ -415,13 +413,13 @@ static void odd_objects(void **state)
         struct fixture f;
         fixture_init(&f, NULL, NULL);
         const char *node = nodes[i % ARRAY_LEN(nodes)], *pod = pods[i / ARRAY_LEN(nodes)];
-        fixture_add(&f, fixture_object(KIND_NODE, "%s", node));
-        fixture_add(&f, fixture_object(KIND_POD, "%s", pod));
+        fixture_add(&f, object_jsonf(KIND_NODE, "%s", node));
+        fixture_add(&f, object_jsonf(KIND_POD, "%s", pod));
         assert_survives(&f, i / ARRAY_LEN(nodes) == 1 ? "" : "p");
         /* And gone again. */
-        fixture_delete(&f, fixture_object(KIND_POD, "%s", pod));
-        fixture_delete(&f, fixture_object(KIND_NODE, "%s", node));
-        fixture_delete(&f, fixture_object(KIND_NODE, "%s", node));
+        fixture_delete(&f, object_jsonf(KIND_POD, "%s", pod));
+        fixture_delete(&f, object_jsonf(KIND_NODE, "%s", node));
+        fixture_delete(&f, object_jsonf(KIND_NODE, "%s", node));
         fixture_release(&f);
     }
 }
@@ -445,7 +443,7 @@ static struct object *big_node(const char *name)
     for (size_t i = 0; i < MANY; i++)
         buf_add_printf(&text, "%s{\"names\":[\"i%zu\"],\"sizeBytes\":%zu}", i ? "," : "", i, i);
     buf_add_cstr(&text, "]}}");
-    struct object *o = fixture_object(KIND_NODE, "%s", buf_cstr(&text));
+    struct object *o = object_jsonf(KIND_NODE, "%s", buf_cstr(&text));
     buf_release(&text);
     return o;
 }
@@ -458,7 +456,7 @@ static struct object *big_pod(const char *name)
     buf_add_cstr(&text, "}},\"spec\":{\"schedulerName\":\"default-scheduler\",\"nodeSelector\":{");
     add_many(&text, "l", 1000);
     buf_add_cstr(&text, "}}}");
-    struct object *o = fixture_object(KIND_POD, "%s", buf_cstr(&text));
+    struct object *o = object_jsonf(KIND_POD, "%s", buf_cstr(&text));
     buf_release(&text);
     return o;
 }

@@ -47,9 +47,8 @@ static void set_node_object(struct bench *b, struct object *node)
 /* more: further members of the JSON object, each with a comma in front. */
 static void set_node(struct bench *b, const char *name, const char *labels, const char *more)
 {
-    set_node_object(b,
-                    fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"%s\",\"labels\":{%s}}%s}",
-                                   name, labels, more));
+    set_node_object(b, object_jsonf(KIND_NODE, "{'metadata':{'name':'%s','labels':{%s}}%s}", name,
+                                    labels, more));
 }
 
 static void set_pod_object(struct bench *b, struct object *pod)
@@ -62,12 +61,12 @@ static void set_pod_object(struct bench *b, struct object *pod)
 
 static void set_pod(struct bench *b, const char *name, const char *node)
 {
-    set_pod_object(b, fixture_pod_on(name, "500m", "1Gi", node));
+    set_pod_object(b, POD(.name = name, .cpu = "500m", .memory = "1Gi", .node = node));
 }
 
 static void assume(struct bench *b, const char *name, const char *node)
 {
-    struct object *pod = fixture_pod(name, "500m", "1Gi");
+    struct object *pod = POD(.name = name, .cpu = "500m", .memory = "1Gi");
     struct berth_pod *info = pod_info_new(pod, &b->names);
     struct berth_pod *assumed = pod_info_assume(info, str_of(node));
     cache_assume(&b->c, assumed);
@@ -107,7 +106,7 @@ static void assert_order(struct bench *b, const char *expected)
 static void an_assumed_pod_counts_on_its_node(void **state)
 {
     BENCH(b);
-    set_node_object(&b, fixture_node("a", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
     assume(&b, "p", "a");
     assert_int_equal(b.c.n_assumed, 1);
     assert_true(cache_pod(&b.c, STR("p"))->assumed);
@@ -119,7 +118,7 @@ static void an_assumed_pod_counts_on_its_node(void **state)
 static void confirmation_on_the_same_node_ends_the_assumption(void **state)
 {
     BENCH(b);
-    set_node_object(&b, fixture_node("a", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
     assume(&b, "p", "a");
     set_pod(&b, "p", "a");
     assert_int_equal(b.c.n_assumed, 0);
@@ -132,8 +131,8 @@ static void confirmation_on_the_same_node_ends_the_assumption(void **state)
 static void confirmation_on_another_node_moves_the_pod(void **state)
 {
     BENCH(b);
-    set_node_object(&b, fixture_node("a", "4", "8Gi"));
-    set_node_object(&b, fixture_node("b", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
+    set_node_object(&b, NODE(.name = "b", .cpu = "4", .memory = "8Gi"));
     assume(&b, "p", "a");
     set_pod(&b, "p", "b");
     assert_int_equal(b.c.n_assumed, 0);
@@ -147,7 +146,7 @@ static void confirmation_on_another_node_moves_the_pod(void **state)
 static void a_forgotten_pod_is_gone(void **state)
 {
     BENCH(b);
-    set_node_object(&b, fixture_node("a", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
     assume(&b, "p", "a");
     assert_true(cache_forget(&b.c, STR("p")));
     assert_null(cache_pod(&b.c, STR("p")));
@@ -160,7 +159,7 @@ static void a_forgotten_pod_is_gone(void **state)
 static void a_confirmed_pod_is_not_forgotten(void **state)
 {
     BENCH(b);
-    set_node_object(&b, fixture_node("a", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
     assume(&b, "p", "a");
     set_pod(&b, "p", "a");
     assert_false(cache_forget(&b.c, STR("p")));
@@ -187,7 +186,7 @@ static void pods_may_come_before_their_node(void **state)
     set_pod(&b, "p", "a");
     assert_null(node(&b, "a")->object);
     assert_order(&b, "");
-    set_node_object(&b, fixture_node("a", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
     assert_order(&b, "a");
     assert_int_equal(pods_on(&b, "a"), 1);
     assert_int_equal(node(&b, "a")->requested.milli_cpu, 500);
@@ -198,7 +197,7 @@ static void pods_may_come_before_their_node(void **state)
 static void a_removed_node_keeps_its_pods_and_may_come_back(void **state)
 {
     BENCH(b);
-    set_node_object(&b, fixture_node("a", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
     set_pod(&b, "p", "a");
     uint32_t slot = node(&b, "a")->slot;
     cache_remove_node(&b.c, STR("a"));
@@ -207,7 +206,7 @@ static void a_removed_node_keeps_its_pods_and_may_come_back(void **state)
     assert_int_equal(node(&b, "a")->allocatable.milli_cpu, 0);
     assert_false(bitset_get(&b.c.columns.present, slot));
     cache_remove_node(&b.c, STR("a"));
-    set_node_object(&b, fixture_node("a", "2", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
     assert_order(&b, "a");
     assert_int_equal(node(&b, "a")->slot, slot);
     assert_int_equal(node(&b, "a")->requested.milli_cpu, 500);
@@ -218,14 +217,14 @@ static void a_removed_node_keeps_its_pods_and_may_come_back(void **state)
 static void a_node_goes_with_its_last_pod_and_its_slot_is_used_again(void **state)
 {
     BENCH(b);
-    set_node_object(&b, fixture_node("a", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
     set_pod(&b, "p", "a");
     uint32_t slot = node(&b, "a")->slot;
     cache_remove_node(&b.c, STR("a"));
     cache_remove_pod(&b.c, STR("p"));
     assert_null(node(&b, "a"));
     assert_null(b.c.columns.nodes[slot]);
-    set_node_object(&b, fixture_node("b", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "b", .cpu = "4", .memory = "8Gi"));
     assert_int_equal(node(&b, "b")->slot, slot);
     assert_int_equal(b.c.columns.n, 1);
     bench_release(&b);
@@ -403,10 +402,10 @@ static void images_of_a_removed_node_with_pods_are_gone(void **state)
 
 static void set_pod_with(struct bench *b, const char *name, const char *spec)
 {
-    set_pod_object(b, fixture_object(KIND_POD,
-                                     "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\","
-                                     "\"uid\":\"%s\"},\"spec\":{\"nodeName\":\"a\",%s}}",
-                                     name, name, spec));
+    set_pod_object(b, object_jsonf(KIND_POD,
+                                   "{'metadata':{'name':'%s','namespace':'ns',"
+                                   "'uid':'%s'},'spec':{'nodeName':'a',%s}}",
+                                   name, name, spec));
 }
 
 static bool uses_port(struct bench *b, const char *ip, const char *protocol, int32_t port)
@@ -623,7 +622,7 @@ static void columns_grow_with_the_cluster(void **state)
     char name[16];
     for (int i = 0; i < 300; i++) {
         snprintf(name, sizeof(name), "n%d", i);
-        set_node_object(&b, fixture_node(name, "4", "8Gi"));
+        set_node_object(&b, NODE(.name = name, .cpu = "4", .memory = "8Gi"));
     }
     struct berth_columns k;
     cache_get_columns(&b.c, &k);
@@ -742,7 +741,7 @@ static struct object *make_pod(int pod, const struct pod_facts *f, int node)
     if (node < MODEL_NODES)
         buf_add_printf(&text, ",\"nodeName\":\"n%d\"", node);
     buf_add_cstr(&text, "}}");
-    struct object *o = fixture_object(KIND_POD, "%s", buf_cstr(&text));
+    struct object *o = object_jsonf(KIND_POD, "%s", buf_cstr(&text));
     buf_release(&text);
     return o;
 }
@@ -768,7 +767,7 @@ static struct object *make_node(int node, const struct node_facts *f)
         element(&text, image);
     }
     buf_add_cstr(&text, "]}}");
-    struct object *o = fixture_object(KIND_NODE, "%s", buf_cstr(&text));
+    struct object *o = object_jsonf(KIND_NODE, "%s", buf_cstr(&text));
     buf_release(&text);
     return o;
 }

@@ -48,12 +48,12 @@ static struct object *make_pod(const struct pod_options *o)
     if (o->leaving)
         buf_add_cstr(&status, ",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","
                               "\"reason\":\"PreemptionByScheduler\"}]");
-    struct object *pod = fixture_object(
+    struct object *pod = object_jsonf(
         KIND_POD,
-        "{\"metadata\":{%s\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"uid-%s\"},"
-        "\"spec\":{\"nodeName\":\"%s\",\"schedulerName\":\"default-scheduler\",\"priority\":%d,"
-        "\"preemptionPolicy\":\"%s\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":"
-        "{\"cpu\":\"%d\"}}}]},\"status\":{%s}}",
+        "{'metadata':{%s'name':'%s','namespace':'default','uid':'uid-%s'},"
+        "'spec':{'nodeName':'%s','schedulerName':'default-scheduler','priority':%d,"
+        "'preemptionPolicy':'%s','containers':[{'name':'c','resources':{'requests':"
+        "{'cpu':'%d'}}}]},'status':{%s}}",
         labels.n ? buf_cstr(&labels) : "", o->name, o->name, o->node ? o->node : "", o->priority,
         o->policy ? o->policy : "PreemptLowerPriority", o->cpu, buf_cstr(&status));
     buf_release(&labels);
@@ -67,9 +67,7 @@ static struct object *make_pod(const struct pod_options *o)
 static void add_nodes(struct fixture *f, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        char name[16];
-        snprintf(name, sizeof(name), "n%zu", i);
-        fixture_add(f, fixture_node(name, "4", "8Gi"));
+        fixture_add(f, NODE(.name = textf("n%zu", i), .cpu = "4", .memory = "8Gi"));
     }
 }
 
@@ -81,13 +79,12 @@ static void begin(struct fixture *f, size_t nodes)
 
 static void add_budget(struct fixture *f, const char *app, int allowed, const char *disrupted)
 {
-    fixture_add(
-        f, fixture_object(KIND_POD_DISRUPTION_BUDGET,
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{"
-                          "\"selector\":{\"matchLabels\":{\"app\":\"%s\"}}},\"status\":{"
-                          "\"disruptionsAllowed\":%d,\"disruptedPods\":{%s%s%s}}}",
-                          app, app, allowed, disrupted ? "\"" : "", disrupted ? disrupted : "",
-                          disrupted ? "\":\"2026-01-01T00:00:00Z\"" : ""));
+    fixture_add(f, object_jsonf(KIND_POD_DISRUPTION_BUDGET,
+                                "{'metadata':{'name':'%s','namespace':'default'},'spec':{"
+                                "'selector':{'matchLabels':{'app':'%s'}}},'status':{"
+                                "'disruptionsAllowed':%d,'disruptedPods':{%s%s%s}}}",
+                                app, app, allowed, disrupted ? "'" : "", disrupted ? disrupted : "",
+                                disrupted ? "':'2026-01-01T00:00:00Z'" : ""));
 }
 
 /* The node that the pod was promised last; "": none, NULL: nothing was said of it. */
@@ -201,11 +198,10 @@ static void victims_that_take_their_time_are_waited_for(void **state)
     fixture_release(&f);
     /* Not on a node that would not help any more. */
     begin(&f, 0);
-    fixture_add(&f, fixture_object(KIND_NODE,
-                                   "{\"metadata\":{\"name\":\"n0\"},\"spec\":{\"unschedulable\":"
-                                   "true},\"status\":{\"allocatable\":{\"cpu\":\"4\",\"pods\":"
-                                   "\"10\"}}}"));
-    fixture_add(&f, fixture_node("n1", "4", "8Gi"));
+    fixture_add(&f, object_jsonf(KIND_NODE, "{'metadata':{'name':'n0'},'spec':{'unschedulable':"
+                                            "true},'status':{'allocatable':{'cpu':'4','pods':"
+                                            "'10'}}}"));
+    fixture_add(&f, NODE(.name = "n1", .cpu = "4", .memory = "8Gi"));
     ADD(&f, .name = "slow", .node = "n0", .priority = 1, .cpu = 4, .leaving = true);
     ADD(&f, .name = "low", .node = "n1", .priority = 1, .cpu = 4);
     ADD(&f, .name = "high", .priority = 9, .cpu = 2, .nominated = "n0");

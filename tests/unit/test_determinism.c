@@ -181,11 +181,11 @@ static const struct registry registry = {
 
 static struct object *node_object(size_t i, int shape)
 {
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"n%zu\",\"labels\":{\"s\":\"%d\","
-                          "\"topology.kubernetes.io/zone\":\"z%zu\"}},\"status\":{\"allocatable\":"
-                          "{\"cpu\":\"%d\",\"memory\":\"64Gi\",\"pods\":\"20\"}}}",
-                          i, shape, (i + (size_t)shape / 4) % 5, 2 + shape % 4);
+    return object_jsonf(KIND_NODE,
+                        "{'metadata':{'name':'n%zu','labels':{'s':'%d',"
+                        "'topology.kubernetes.io/zone':'z%zu'}},'status':{'allocatable':"
+                        "{'cpu':'%d','memory':'64Gi','pods':'20'}}}",
+                        i, shape, (i + (size_t)shape / 4) % 5, 2 + shape % 4);
 }
 
 /* How much cpu it wants. */
@@ -197,12 +197,12 @@ static uint64_t draw_pod(struct rand *r)
 static struct object *pod_object(const struct life_pod *pod, size_t i)
 {
     unsigned cpu = (unsigned)pod->shape;
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"p%zu\",\"namespace\":\"default\",\"uid\":"
-                          "\"u%zu\"},\"spec\":{\"schedulerName\":\"default-scheduler\","
-                          "\"nodeName\":\"%s\",\"priority\":%u,\"containers\":[{\"name\":\"c\","
-                          "\"resources\":{\"requests\":{\"cpu\":\"%um\"}}}]}}",
-                          i, i, pod->node, cpu % 4, cpu);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'p%zu','namespace':'default','uid':"
+                        "'u%zu'},'spec':{'schedulerName':'default-scheduler',"
+                        "'nodeName':'%s','priority':%u,'containers':[{'name':'c',"
+                        "'resources':{'requests':{'cpu':'%um'}}}]}}",
+                        i, i, pod->node, cpu % 4, cpu);
 }
 
 static const struct life_kind kind = {.max_nodes = 600,

@@ -32,11 +32,11 @@ static void a_pod_held_in_permit_counts_once(void **state)
     p->hook = watch_filter;
     most_pods = 0;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("held", 0, ""));
+    fixture_add(&f, POD(.name = "held"));
     fixture_schedule(&f);
     assert_int_equal(engine_get_stats(f.engine).assumed_pods, 1);
-    fixture_update(&f, puppet_pod("held", 0, ""), puppet_pod("held", 0, "n0"));
-    fixture_add(&f, puppet_pod("other", 0, ""));
+    fixture_update(&f, POD(.name = "held"), POD(.name = "held", .nominated = "n0"));
+    fixture_add(&f, POD(.name = "other"));
     fixture_settle(&f);
     assert_int_equal(most_pods, 1);
     assert_on(&f, "other", "n0");
@@ -45,11 +45,11 @@ static void a_pod_held_in_permit_counts_once(void **state)
 
 static struct object *versioned(const char *name, const char *node)
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\","
-                          "\"resourceVersion\":\"7\"},\"spec\":{\"schedulerName\":"
-                          "\"default-scheduler\",\"nodeName\":\"%s\",\"containers\":[]}}",
-                          name, name, node);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'%s','namespace':'default','uid':'%s',"
+                        "'resourceVersion':'7'},'spec':{'schedulerName':"
+                        "'default-scheduler','nodeName':'%s','containers':[]}}",
+                        name, name, node);
 }
 
 /* The same version once more, fetched in another form: it is taken, and nobody is told. */

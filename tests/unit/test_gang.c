@@ -21,7 +21,7 @@ static void add_nodes(struct fixture *f, int n)
 {
     static const char *const nodes[] = {"n0", "n1", "n2", "n3"};
     for (int i = 0; i < n; i++)
-        fixture_add(f, fixture_node(nodes[i], "4", "8Gi"));
+        fixture_add(f, NODE(.name = nodes[i], .cpu = "4", .memory = "8Gi"));
 }
 
 static void a_minute_later(struct fixture *f)
@@ -32,22 +32,21 @@ static void a_minute_later(struct fixture *f)
 
 static struct object *member(const char *name, int cpu)
 {
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"},\"spec\":{"
-        "\"schedulerName\":\"default-scheduler\",\"priority\":10,"
-        "\"schedulingGroup\":{\"podGroupName\":\"g\"},"
-        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%d\"}}}]}}",
-        name, name, cpu);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'%s','namespace':'default','uid':'%s'},'spec':{"
+                        "'schedulerName':'default-scheduler','priority':10,"
+                        "'schedulingGroup':{'podGroupName':'g'},"
+                        "'containers':[{'name':'c','resources':{'requests':{'cpu':'%d'}}}]}}",
+                        name, name, cpu);
 }
 
 static struct object *group(int min)
 {
-    return fixture_object(KIND_POD_GROUP,
-                          "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\","
-                          "\"uid\":\"u\"},\"spec\":{\"schedulingPolicy\":{\"gang\":{"
-                          "\"minCount\":%d}}}}",
-                          min);
+    return object_jsonf(KIND_POD_GROUP,
+                        "{'metadata':{'name':'g','namespace':'default',"
+                        "'uid':'u'},'spec':{'schedulingPolicy':{'gang':{"
+                        "'minCount':%d}}}}",
+                        min);
 }
 
 static void add_gang(struct fixture *f, int n, int min, int cpu)
@@ -88,8 +87,8 @@ static void nobody_is_evicted_for_a_gang_that_never_fits(void **state)
         struct fixture f;
         fixture_init_features(&f, NULL, gate ? "BerthGangPreemption=true" : NULL);
         add_nodes(&f, 2);
-        fixture_add(&f, fixture_pod_on("v0", "4", "1Gi", "n0"));
-        fixture_add(&f, fixture_pod_on("v1", "4", "1Gi", "n1"));
+        fixture_add(&f, POD(.name = "v0", .cpu = "4", .memory = "1Gi", .node = "n0"));
+        fixture_add(&f, POD(.name = "v1", .cpu = "4", .memory = "1Gi", .node = "n1"));
         add_gang(&f, 3, 3, 4);
         fixture_schedule(&f);
         assert_string_equal(condition(&f), "pod group is unschedulable");
@@ -109,8 +108,8 @@ static void victims_go_when_all_of_the_gang_will_fit(void **state)
         struct fixture f;
         fixture_init_features(&f, NULL, gates[i]);
         add_nodes(&f, 3);
-        fixture_add(&f, fixture_pod_on("v0", "4", "1Gi", "n0"));
-        fixture_add(&f, fixture_pod_on("v1", "4", "1Gi", "n1"));
+        fixture_add(&f, POD(.name = "v0", .cpu = "4", .memory = "1Gi", .node = "n0"));
+        fixture_add(&f, POD(.name = "v1", .cpu = "4", .memory = "1Gi", .node = "n1"));
         add_gang(&f, 3, 3, 4);
         fixture_schedule(&f);
         assert_string_equal(
@@ -131,8 +130,8 @@ static void nobody_is_evicted_twice(void **state)
     struct fixture f;
     fixture_init_features(&f, NULL, "BerthGangPreemption=true");
     add_nodes(&f, 1);
-    fixture_add(&f, fixture_pod_on("v0", "2", "1Gi", "n0"));
-    fixture_add(&f, fixture_pod_on("v1", "2", "1Gi", "n0"));
+    fixture_add(&f, POD(.name = "v0", .cpu = "2", .memory = "1Gi", .node = "n0"));
+    fixture_add(&f, POD(.name = "v1", .cpu = "2", .memory = "1Gi", .node = "n0"));
     add_gang(&f, 2, 2, 2);
     fixture_schedule(&f);
     assert_int_equal(strlen(fixture_evict(&f)), 5);
@@ -153,8 +152,8 @@ static void who_waits_for_nothing_else_comes_back_after_an_eviction(void **state
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     add_nodes(&f, 2);
-    fixture_add(&f, fixture_pod_on("v0", "4", "1Gi", "n0"));
-    fixture_add(&f, fixture_pod_on("v1", "4", "1Gi", "n1"));
+    fixture_add(&f, POD(.name = "v0", .cpu = "4", .memory = "1Gi", .node = "n0"));
+    fixture_add(&f, POD(.name = "v1", .cpu = "4", .memory = "1Gi", .node = "n1"));
     add_gang(&f, 2, 3, 4);
     fixture_add(&f, member("g-2", 100));
     fixture_schedule(&f);
@@ -186,7 +185,7 @@ static void members_do_not_take_promises_from_each_other(void **state)
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     add_nodes(&f, 1);
-    fixture_add(&f, fixture_pod_on("v", "4", "1Gi", "n0"));
+    fixture_add(&f, POD(.name = "v", .cpu = "4", .memory = "1Gi", .node = "n0"));
     fixture_add(&f, group(1));
     fixture_add(&f, ranked("g-0", 20, ""));
     fixture_add(&f, ranked("g-1", 10, "n0"));
@@ -263,8 +262,8 @@ static void a_gang_whose_member_is_turned_down_lets_go(void **state)
         assert_int_equal(engine_get_stats(f.engine).held, gate ? 0 : 2);
         assert_int_equal(engine_get_stats(f.engine).assumed_pods, gate ? 0 : 2);
         /* Others may have the room. */
-        fixture_add(&f, fixture_pod("alone", "4", "1Gi"));
-        fixture_add(&f, fixture_pod("other", "4", "1Gi"));
+        fixture_add(&f, POD(.name = "alone", .cpu = "4", .memory = "1Gi"));
+        fixture_add(&f, POD(.name = "other", .cpu = "4", .memory = "1Gi"));
         fixture_settle(&f);
         assert_non_null(fixture_node_of(&f, "alone"));
         assert_int_equal(fixture_node_of(&f, "other") != NULL, gate);
@@ -350,7 +349,7 @@ static void nobody_is_let_go_while_the_gang_is_merely_tried(void **state)
     add_gang(&f, 3, 3, 4);
     fixture_settle(&f);
     assert_int_equal(engine_get_stats(f.engine).held, 2);
-    fixture_add(&f, fixture_pod_on("v", "4", "1Gi", free_node(&f)));
+    fixture_add(&f, POD(.name = "v", .cpu = "4", .memory = "1Gi", .node = free_node(&f)));
     refused = NULL;
     fixture_pass(&f, 60 * SECOND);
     fixture_schedule(&f);
@@ -401,8 +400,8 @@ static void a_gang_that_is_short_gives_its_promises_back(void **state)
         struct fixture f;
         fixture_init_features(&f, NULL, gate ? "BerthGangsHoldNothing=true" : NULL);
         add_nodes(&f, 2);
-        fixture_add(&f, fixture_pod_on("v0", "4", "1Gi", "n0"));
-        fixture_add(&f, fixture_pod_on("v1", "4", "1Gi", "n1"));
+        fixture_add(&f, POD(.name = "v0", .cpu = "4", .memory = "1Gi", .node = "n0"));
+        fixture_add(&f, POD(.name = "v1", .cpu = "4", .memory = "1Gi", .node = "n1"));
         add_gang(&f, 2, 2, 4);
         fixture_schedule(&f);
         assert_int_equal(promises(&f, 2), 2);
@@ -410,8 +409,8 @@ static void a_gang_that_is_short_gives_its_promises_back(void **state)
         assert_int_equal(promises(&f, 1), gate ? 0 : 1);
         assert_int_equal(strlen(last_nomination(&f, "g-0")), gate ? 0 : 2);
         assert_int_equal(strlen(fixture_evict(&f)), 5);
-        fixture_add(&f, fixture_pod("alone", "4", "1Gi"));
-        fixture_add(&f, fixture_pod("other", "4", "1Gi"));
+        fixture_add(&f, POD(.name = "alone", .cpu = "4", .memory = "1Gi"));
+        fixture_add(&f, POD(.name = "other", .cpu = "4", .memory = "1Gi"));
         a_minute_later(&f);
         assert_non_null(fixture_node_of(&f, "alone"));
         assert_int_equal(fixture_node_of(&f, "other") != NULL, gate);

@@ -21,22 +21,21 @@ static const char waits[] = "pod group is unschedulable, waiting for minCount po
 
 static struct object *member(const char *name, const char *group, const char *cpu)
 {
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"},"
-        "\"spec\":{\"schedulerName\":\"default-scheduler\","
-        "\"schedulingGroup\":{\"podGroupName\":\"%s\"},"
-        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]}}",
-        name, name, group, cpu);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'%s','namespace':'default','uid':'%s'},"
+                        "'spec':{'schedulerName':'default-scheduler',"
+                        "'schedulingGroup':{'podGroupName':'%s'},"
+                        "'containers':[{'name':'c','resources':{'requests':{'cpu':'%s'}}}]}}",
+                        name, name, group, cpu);
 }
 
 static struct object *group(const char *name, const char *policy)
 {
-    return fixture_object(KIND_POD_GROUP,
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
-                          "\"uid\":\"g-%s\",\"generation\":1},"
-                          "\"spec\":{\"schedulingPolicy\":{%s}}}",
-                          name, name, policy);
+    return object_jsonf(KIND_POD_GROUP,
+                        "{'metadata':{'name':'%s','namespace':'default',"
+                        "'uid':'g-%s','generation':1},"
+                        "'spec':{'schedulingPolicy':{%s}}}",
+                        name, name, policy);
 }
 
 static void add_gang(struct fixture *f, const char *name, int n, int min, const char *cpu)
@@ -73,8 +72,8 @@ static void all_that_fit_together_are_bound(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "2", "8Gi"));
-    fixture_add(&f, fixture_node("b", "2", "8Gi"));
+    fixture_add(&f, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
+    fixture_add(&f, NODE(.name = "b", .cpu = "2", .memory = "8Gi"));
     add_gang(&f, "g", 4, 4, "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 4), 4);
@@ -89,7 +88,7 @@ static void none_is_bound_where_not_enough_fit(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "2", "8Gi"));
+    fixture_add(&f, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
     add_gang(&f, "g", 3, 3, "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 0);
@@ -105,7 +104,7 @@ static void none_is_bound_where_not_enough_fit(void **state)
     assert_string_equal(condition(&f, "g")->message, "pod group is unschedulable");
     assert_false(condition(&f, "g")->scheduled);
     /* Time brings them back, and room lets them go. */
-    fixture_add(&f, fixture_node("b", "2", "8Gi"));
+    fixture_add(&f, NODE(.name = "b", .cpu = "2", .memory = "8Gi"));
     fixture_pass(&f, 30 * SECOND);
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 3);
@@ -118,10 +117,10 @@ static void a_gang_that_waits_holds_nothing(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "2", "8Gi"));
+    fixture_add(&f, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
     add_gang(&f, "g", 3, 3, "1");
     fixture_settle(&f);
-    fixture_add(&f, fixture_pod("alone", "2", "1Gi"));
+    fixture_add(&f, POD(.name = "alone", .cpu = "2", .memory = "1Gi"));
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "alone"), "a");
     fixture_release(&f);
@@ -132,7 +131,7 @@ static void nobody_enters_before_the_quorum_is_there(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "8", "8Gi"));
+    fixture_add(&f, NODE(.name = "a", .cpu = "8", .memory = "8Gi"));
     add_gang(&f, "g", 2, 3, "1");
     fixture_add(&f, member("h-0", "h", "1")); /* its group does not exist */
     fixture_settle(&f);
@@ -154,7 +153,7 @@ static void the_quorum_is_enough(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "3", "8Gi"));
+    fixture_add(&f, NODE(.name = "a", .cpu = "3", .memory = "8Gi"));
     add_gang(&f, "g", 5, 2, "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 5), 3);
@@ -167,7 +166,7 @@ static void without_a_gang_each_goes_where_it_can(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "2", "8Gi"));
+    fixture_add(&f, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
     fixture_add(&f, group("g", "\"basic\":{}"));
     for (int i = 0; i < 3; i++) {
         char pod[16];
@@ -185,14 +184,13 @@ static void the_condition_is_told_once(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "1", "8Gi"));
-    struct object *told = fixture_object(
-        KIND_POD_GROUP,
-        "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\",\"uid\":\"g\",\"generation\":1},"
-        "\"spec\":{\"schedulingPolicy\":{\"gang\":{\"minCount\":2}}},"
-        "\"status\":{\"conditions\":[{\"type\":\"PodGroupScheduled\",\"status\":\"True\","
-        "\"reason\":\"Scheduled\",\"message\":\"\",\"observedGeneration\":1,"
-        "\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}");
+    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
+    struct object *told = object_jsonf(
+        KIND_POD_GROUP, "{'metadata':{'name':'g','namespace':'default','uid':'g','generation':1},"
+                        "'spec':{'schedulingPolicy':{'gang':{'minCount':2}}},"
+                        "'status':{'conditions':[{'type':'PodGroupScheduled','status':'True',"
+                        "'reason':'Scheduled','message':'','observedGeneration':1,"
+                        "'lastTransitionTime':'2026-01-01T00:00:00Z'}]}}");
     fixture_add(&f, told);
     fixture_add(&f, member("g-0", "g", "1"));
     fixture_add(&f, member("g-1", "g", "1"));
@@ -207,7 +205,7 @@ static void gates_switch_it_off(void **state)
     (void)state;
     struct fixture f;
     fixture_init_features(&f, NULL, "GenericWorkload=false");
-    fixture_add(&f, fixture_node("a", "2", "8Gi"));
+    fixture_add(&f, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
     add_gang(&f, "g", 3, 3, "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 2);
@@ -231,7 +229,7 @@ static void groups_are_counted_and_logged(void **state)
     struct fixture f;
     fixture_init_features(&f, NULL, "GenericWorkload=true,GangScheduling=true");
     engine_set_verbosity(f.engine, 5);
-    fixture_add(&f, fixture_node("a", "3", "8Gi"));
+    fixture_add(&f, NODE(.name = "a", .cpu = "3", .memory = "8Gi"));
     add_gang(&f, "g", 4, 2, "1");
     fixture_settle(&f);
     add_gang(&f, "big", 2, 2, "1");
@@ -258,7 +256,7 @@ static void without_the_gate_nothing_is_counted(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "3", "8Gi"));
+    fixture_add(&f, NODE(.name = "a", .cpu = "3", .memory = "8Gi"));
     add_gang(&f, "g", 2, 2, "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 2), 2);
@@ -271,11 +269,11 @@ static void without_the_gate_nothing_is_counted(void **state)
 
 static struct object *node_in(const char *name, const char *rack, const char *cpu)
 {
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"labels\":{\"rack\":"
-                          "\"%s\"}},\"status\":{\"allocatable\":{\"cpu\":\"%s\",\"memory\":"
-                          "\"8Gi\",\"pods\":\"110\"}}}",
-                          name, name, rack, cpu);
+    return object_jsonf(KIND_NODE,
+                        "{'metadata':{'name':'%s','uid':'%s','labels':{'rack':"
+                        "'%s'}},'status':{'allocatable':{'cpu':'%s','memory':"
+                        "'8Gi','pods':'110'}}}",
+                        name, name, rack, cpu);
 }
 
 static void a_topology_key_keeps_the_group_in_one_domain(void **state)
@@ -292,11 +290,11 @@ static void a_topology_key_keeps_the_group_in_one_domain(void **state)
         /* Only the racks r1 and r2 have room for all, and r2 has more of it. */
         fixture_add(&f, node_in(name, rack, i < 2 ? "1" : i < 4 ? "2" : "4"));
     }
-    fixture_add(&f, fixture_object(KIND_POD_GROUP,
-                                   "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\","
-                                   "\"uid\":\"g\"},\"spec\":{\"schedulingPolicy\":{\"gang\":{"
-                                   "\"minCount\":3}},\"schedulingConstraints\":{\"topology\":[{"
-                                   "\"key\":\"rack\"}]}}}"));
+    fixture_add(&f,
+                object_jsonf(KIND_POD_GROUP, "{'metadata':{'name':'g','namespace':'default',"
+                                             "'uid':'g'},'spec':{'schedulingPolicy':{'gang':{"
+                                             "'minCount':3}},'schedulingConstraints':{'topology':[{"
+                                             "'key':'rack'}]}}}"));
     for (int i = 0; i < 3; i++) {
         char pod[16];
         snprintf(pod, sizeof(pod), "g-%d", i);
@@ -334,12 +332,12 @@ static struct object *nominated_member(const char *name, const char *cpu, const 
 
 static void add_group_in_a_rack(struct fixture *f, int min)
 {
-    fixture_add(f, fixture_object(KIND_POD_GROUP,
-                                  "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\","
-                                  "\"uid\":\"g\"},\"spec\":{\"schedulingPolicy\":{\"gang\":{"
-                                  "\"minCount\":%d}},\"schedulingConstraints\":{\"topology\":[{"
-                                  "\"key\":\"rack\"}]}}}",
-                                  min));
+    fixture_add(f, object_jsonf(KIND_POD_GROUP,
+                                "{'metadata':{'name':'g','namespace':'default',"
+                                "'uid':'g'},'spec':{'schedulingPolicy':{'gang':{"
+                                "'minCount':%d}},'schedulingConstraints':{'topology':[{"
+                                "'key':'rack'}]}}}",
+                                min));
 }
 
 /* The second has been promised a node in another rack than the one with room for both. */
@@ -367,7 +365,7 @@ static void turns_are_taken_within_the_placement(void **state)
     fixture_init_features(&f, NULL, BY_TOPOLOGY);
     fixture_add(&f, node_in("a", "r0", "2"));
     fixture_add(&f, node_in("b", "r0", "2"));
-    fixture_add(&f, fixture_node("c", "2", "8Gi"));
+    fixture_add(&f, NODE(.name = "c", .cpu = "2", .memory = "8Gi"));
     add_group_in_a_rack(&f, 1);
     fixture_add(&f, member("g-0", "g", "1"));
     fixture_settle(&f);
@@ -381,7 +379,7 @@ static void no_placement_is_told(void **state)
     (void)state;
     struct fixture f;
     fixture_init_features(&f, NULL, BY_TOPOLOGY);
-    fixture_add(&f, fixture_node("a", "4", "8Gi"));
+    fixture_add(&f, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
     add_group_in_a_rack(&f, 1);
     fixture_add(&f, member("g-0", "g", "1"));
     fixture_settle(&f);
@@ -397,7 +395,7 @@ static void members_do_not_keep_nodes_from_each_other(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "2", "8Gi"));
+    fixture_add(&f, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
     fixture_add(&f, group("g", "\"gang\":{\"minCount\":2}"));
     fixture_add(&f, member("g-0", "g", "1"));
     fixture_add(&f, member("g-1", "g", "1"));
@@ -424,10 +422,9 @@ static bool no_gang_is_ever_bound_in_part(struct rand *r, size_t size_hint, void
         add_gang(&f, name, size[i], min[i], rand_below(r, 2) ? "1" : "2");
     }
     for (int step = 0; step < 8; step++) {
-        char name[16];
-        snprintf(name, sizeof(name), "n%d", step);
         if (rand_below(r, 2))
-            fixture_add(&f, fixture_node(name, rand_below(r, 2) ? "3" : "5", "8Gi"));
+            fixture_add(&f, NODE(.name = textf("n%d", step), .cpu = rand_below(r, 2) ? "3" : "5",
+                                 .memory = "8Gi"));
         fixture_pass(&f, (int64_t)rand_below(r, 20) * SECOND);
         fixture_settle(&f);
         assert_int_equal(engine_get_stats(f.engine).assumed_pods, 0);
@@ -438,7 +435,7 @@ static bool no_gang_is_ever_bound_in_part(struct rand *r, size_t size_hint, void
         }
     }
     /* With room for all, all come to run. */
-    fixture_add(&f, fixture_node("big", "100", "80Gi"));
+    fixture_add(&f, NODE(.name = "big", .cpu = "100", .memory = "80Gi"));
     for (int i = 0; i < 8; i++) {
         fixture_pass(&f, 60 * SECOND);
         fixture_settle(&f);
@@ -504,13 +501,12 @@ struct storm {
 
 static struct object *storm_pod(size_t i)
 {
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"p%zu\",\"namespace\":\"default\",\"uid\":\"p%zu\"},"
-        "\"spec\":{\"schedulerName\":\"default-scheduler\",\"priority\":%zu,"
-        "\"schedulingGroup\":{\"podGroupName\":\"g%zu\"},"
-        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
-        i, i, i / 4 * 10, i / 4);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'p%zu','namespace':'default','uid':'p%zu'},"
+                        "'spec':{'schedulerName':'default-scheduler','priority':%zu,"
+                        "'schedulingGroup':{'podGroupName':'g%zu'},"
+                        "'containers':[{'name':'c','resources':{'requests':{'cpu':'1'}}}]}}",
+                        i, i, i / 4 * 10, i / 4);
 }
 
 static struct object *storm_node(size_t i)

@@ -22,18 +22,17 @@ static const struct extender extenders[] = {
 
 static struct object *member(const char *name)
 {
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"},\"spec\":{"
-        "\"schedulerName\":\"default-scheduler\",\"priority\":10,"
-        "\"schedulingGroup\":{\"podGroupName\":\"g\"},"
-        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
-        name, name);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'%s','namespace':'default','uid':'%s'},'spec':{"
+                        "'schedulerName':'default-scheduler','priority':10,"
+                        "'schedulingGroup':{'podGroupName':'g'},"
+                        "'containers':[{'name':'c','resources':{'requests':{'cpu':'1'}}}]}}",
+                        name, name);
 }
 
 static struct object *node(const char *name)
 {
-    return fixture_node(name, "1", "8Gi");
+    return NODE(.name = name, .cpu = "1", .memory = "8Gi");
 }
 
 static void begin(struct fixture *f, int nodes, int n, int min, const char *gates)
@@ -43,11 +42,11 @@ static void begin(struct fixture *f, int nodes, int n, int min, const char *gate
         f, &(struct fixture_parts){.extenders = extenders, .n_extenders = 1, .gates = gates});
     for (int i = 0; i < nodes; i++)
         fixture_add(f, node(all[i]));
-    fixture_add(f, fixture_object(KIND_POD_GROUP,
-                                  "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\","
-                                  "\"uid\":\"u\"},\"spec\":{\"schedulingPolicy\":{\"gang\":{"
-                                  "\"minCount\":%d}},\"priority\":10}}",
-                                  min));
+    fixture_add(f, object_jsonf(KIND_POD_GROUP,
+                                "{'metadata':{'name':'g','namespace':'default',"
+                                "'uid':'u'},'spec':{'schedulingPolicy':{'gang':{"
+                                "'minCount':%d}},'priority':10}}",
+                                min));
     for (int i = 0; i < n; i++)
         fixture_add(f, member(names[i]));
 }
@@ -135,7 +134,7 @@ static void the_queue_waits(void **state)
     begin(&f, 4, 3, 3, NULL);
     fixture_schedule(&f);
     assert_true(is_asked_about(fixture_call(&f), "g-0"));
-    fixture_add(&f, fixture_pod("alone", "1", "1Gi"));
+    fixture_add(&f, POD(.name = "alone", .cpu = "1", .memory = "1Gi"));
     fixture_schedule(&f);
     answer(&f, "");
     while (!is_asked_about(fixture_call(&f), "g-1"))
@@ -243,7 +242,7 @@ static void dry_tries_do_not_ask(void **state)
     (void)state;
     struct fixture f;
     begin(&f, 2, 2, 2, "GenericWorkload=true,GangScheduling=true,WorkloadAwarePreemption=true");
-    fixture_add(&f, fixture_pod_on("v", "1", "1Gi", "n0"));
+    fixture_add(&f, POD(.name = "v", .cpu = "1", .memory = "1Gi", .node = "n0"));
     settle(&f, "");
     assert_int_equal(f.calls.n, 1); /* of the member that found n1 free: its filter */
     fixture_answer(&f, fixture_eviction(&f, "v"), 200, "");

@@ -36,12 +36,12 @@ static struct object *make_pod(const struct pod_options *o)
         snprintf(app, sizeof(app), "\"labels\":{\"app\":\"%s\"},", o->app);
     if (o->started)
         snprintf(started, sizeof(started), "\"startTime\":\"2026-01-01T%s:00Z\"", o->started);
-    return fixture_object(
+    return object_jsonf(
         KIND_POD,
-        "{\"metadata\":{%s\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"},"
-        "\"spec\":{%s\"nodeName\":\"%s\",\"schedulerName\":\"default-scheduler\",\"priority\":%d,"
-        "\"preemptionPolicy\":\"%s\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":"
-        "{\"cpu\":\"%d\"}}}]},\"status\":{%s}}",
+        "{'metadata':{%s'name':'%s','namespace':'default','uid':'%s'},"
+        "'spec':{%s'nodeName':'%s','schedulerName':'default-scheduler','priority':%d,"
+        "'preemptionPolicy':'%s','containers':[{'name':'c','resources':{'requests':"
+        "{'cpu':'%d'}}}]},'status':{%s}}",
         app, o->name, o->name, group, o->node ? o->node : "", o->priority,
         o->never ? "Never" : "PreemptLowerPriority", o->cpu, started);
 }
@@ -50,12 +50,12 @@ static struct object *make_pod(const struct pod_options *o)
 
 static void add_group(struct fixture *f, const char *name, int min, int priority, const char *more)
 {
-    fixture_add(f, fixture_object(KIND_POD_GROUP,
-                                  "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
-                                  "\"uid\":\"uid-of-%s\",\"generation\":1},\"spec\":{"
-                                  "\"schedulingPolicy\":{\"gang\":{\"minCount\":%d}},"
-                                  "\"priority\":%d%s}}",
-                                  name, name, min, priority, more));
+    fixture_add(f, object_jsonf(KIND_POD_GROUP,
+                                "{'metadata':{'name':'%s','namespace':'default',"
+                                "'uid':'uid-of-%s','generation':1},'spec':{"
+                                "'schedulingPolicy':{'gang':{'minCount':%d}},"
+                                "'priority':%d%s}}",
+                                name, name, min, priority, more));
 }
 
 #define AS_ONE ",\"disruptionMode\":\"PodGroup\""
@@ -65,9 +65,7 @@ static void add_gang(struct fixture *f, int n, int min, int priority, int cpu)
 {
     add_group(f, "gang", min, priority, "");
     for (int i = 0; i < n; i++) {
-        char name[32];
-        snprintf(name, sizeof(name), "gang-%d", i);
-        ADD(f, .name = name, .group = "gang", .cpu = cpu, .priority = priority);
+        ADD(f, .name = textf("gang-%d", i), .group = "gang", .cpu = cpu, .priority = priority);
     }
 }
 
@@ -75,9 +73,7 @@ static void begin_with(struct fixture *f, size_t nodes, const char *gates)
 {
     fixture_init_features(f, NULL, gates);
     for (size_t i = 0; i < nodes; i++) {
-        char name[32];
-        snprintf(name, sizeof(name), "n%zu", i);
-        fixture_add(f, fixture_node(name, "4", "8Gi"));
+        fixture_add(f, NODE(.name = textf("n%zu", i), .cpu = "4", .memory = "8Gi"));
     }
 }
 
@@ -282,9 +278,8 @@ static void refusals_are_told(void **state)
         ADD(&f, .name = "v", .node = "n0", .priority = cases[i].victim, .cpu = 4);
         add_group(&f, "gang", cases[i].members, 10, cases[i].more);
         for (int k = 0; k < cases[i].members; k++) {
-            char name[32];
-            snprintf(name, sizeof(name), "gang-%d", k);
-            ADD(&f, .name = name, .group = "gang", .cpu = 4, .never = cases[i].never && k == 0);
+            ADD(&f, .name = textf("gang-%d", k), .group = "gang", .cpu = 4,
+                .never = cases[i].never && k == 0);
         }
         fixture_settle(&f);
         snprintf(want, sizeof(want), "pod group is unschedulable, %s", cases[i].says);
@@ -304,7 +299,7 @@ static void without_the_plugin_nobody_preempts(void **state)
                           "profiles:\n"
                           "- plugins: {multiPoint: {disabled: [{name: DefaultPreemption}]}}\n",
                           GATES);
-    fixture_add(&f, fixture_node("n0", "4", "8Gi"));
+    fixture_add(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
     ADD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = 4);
     add_gang(&f, 1, 1, 10, 4);
     fixture_settle(&f);
@@ -437,9 +432,8 @@ static void play(struct fixture *f, const struct scene *s, bool never)
     }
     add_group(f, "gang", s->members, 6, "");
     for (int i = 0; i < s->members; i++) {
-        char name[32];
-        snprintf(name, sizeof(name), "gang-%d", i);
-        ADD(f, .name = name, .group = "gang", .cpu = s->cpu, .priority = 6, .never = never);
+        ADD(f, .name = textf("gang-%d", i), .group = "gang", .cpu = s->cpu, .priority = 6,
+            .never = never);
     }
 }
 
@@ -547,10 +541,9 @@ static void members_that_come_during_an_eviction_are_tried(void **state)
     fixture_schedule(&f);
     assert_non_null(fixture_eviction(&f, "v"));
     for (int i = 0; i < 2; i++) {
-        char name[32];
-        snprintf(name, sizeof(name), "gang-%d", i);
-        fixture_delete(&f, make_pod(&(struct pod_options){
-                               .name = name, .group = "gang", .cpu = 2, .priority = 10}));
+        fixture_delete(
+            &f, make_pod(&(struct pod_options){
+                    .name = textf("gang-%d", i), .group = "gang", .cpu = 2, .priority = 10}));
     }
     ADD(&f, .name = "gang-2", .group = "gang", .cpu = 2, .priority = 10);
     ADD(&f, .name = "gang-3", .group = "gang", .cpu = 2, .priority = 10);
@@ -581,7 +574,7 @@ static void a_group_that_finds_no_place_keeps_no_promise(void **state)
             arena_dup(object_arena(after), STR("n0"));
         fixture_update(&f, before, after);
         fixture_evict(&f);
-        fixture_delete(&f, fixture_node("n2", "4", "8Gi"));
+        fixture_delete(&f, NODE(.name = "n2", .cpu = "4", .memory = "8Gi"));
         ADD(&f, .name = "high", .node = "n0", .cpu = 4, .priority = 20);
         fixture_pass(&f, 60 * SECOND);
         fixture_settle(&f);

@@ -21,25 +21,24 @@
 
 static struct object *node_in(const char *name, const char *labels)
 {
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"%s\",\"labels\":%s},\"status\":{"
-                          "\"allocatable\":{\"cpu\":\"99\",\"memory\":\"99Gi\",\"pods\":\"99\"}}}",
-                          name, labels);
+    return object_jsonf(KIND_NODE,
+                        "{'metadata':{'name':'%s','labels':%s},'status':{"
+                        "'allocatable':{'cpu':'99','memory':'99Gi','pods':'99'}}}",
+                        name, labels);
 }
 
 static struct object *pod_with(const char *name, const char *namespace, const char *labels,
                                const char *affinity, const char *node)
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"%s\","
-                          "\"labels\":%s},\"spec\":{\"nodeName\":\"%s\",\"affinity\":%s}}",
-                          name, namespace, name, labels, node, affinity);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'%s','namespace':'%s','uid':'%s',"
+                        "'labels':%s},'spec':{'nodeName':'%s','affinity':%s}}",
+                        name, namespace, name, labels, node, affinity);
 }
 
 static struct object *namespace_with(const char *name, const char *labels)
 {
-    return fixture_object(KIND_NAMESPACE, "{\"metadata\":{\"name\":\"%s\",\"labels\":%s}}", name,
-                          labels);
+    return object_jsonf(KIND_NAMESPACE, "{'metadata':{'name':'%s','labels':%s}}", name, labels);
 }
 
 #define WEB             "{\"app\":\"web\"}"

@@ -27,16 +27,15 @@
 
 static struct object *node(const char *name, const char *labels)
 {
-    return fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"%s\",\"labels\":{%s}}}", name,
-                          labels);
+    return object_jsonf(KIND_NODE, "{'metadata':{'name':'%s','labels':{%s}}}", name, labels);
 }
 
 static struct object *pod(const char *spec)
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{"
-                          "\"schedulerName\":\"default-scheduler\"%s%s}}",
-                          *spec ? "," : "", spec);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'p','uid':'p'},'spec':{"
+                        "'schedulerName':'default-scheduler'%s%s}}",
+                        *spec ? "," : "", spec);
 }
 
 /* A configuration whose profile adds this affinity. */
@@ -240,14 +239,14 @@ static void preferences_that_make_no_sense_are_an_error(void **state)
     };
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("n0", "1", "1Gi"));
-    fixture_add(&f, fixture_node("n1", "1", "1Gi"));
+    fixture_add(&f, NODE(.name = "n0", .cpu = "1", .memory = "1Gi"));
+    fixture_add(&f, NODE(.name = "n1", .cpu = "1", .memory = "1Gi"));
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct object *p = fixture_object(
+        struct object *p = object_jsonf(
             KIND_POD,
-            "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"schedulerName\":"
-            "\"default-scheduler\",\"affinity\":{"
-            "\"nodeAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[%s]}}}}",
+            "{'metadata':{'name':'p','uid':'p'},'spec':{'schedulerName':"
+            "'default-scheduler','affinity':{"
+            "'nodeAffinity':{'preferredDuringSchedulingIgnoredDuringExecution':[%s]}}}}",
             cases[i].preferred);
         char *want = xasprintf("running PreScore plugin \"NodeAffinity\": %s", cases[i].message);
         fixture_add(&f, object_ref(p));

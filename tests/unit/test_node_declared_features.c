@@ -21,15 +21,13 @@
 
 static struct object *node(const char *features)
 {
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"n\"},\"status\":{\"declaredFeatures\":[%s]}}",
-                          features);
+    return object_jsonf(KIND_NODE, "{'metadata':{'name':'n'},'status':{'declaredFeatures':[%s]}}",
+                        features);
 }
 
 static struct object *pod(const char *spec)
 {
-    return fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{%s}}",
-                          spec);
+    return object_jsonf(KIND_POD, "{'metadata':{'name':'p','uid':'p'},'spec':{%s}}", spec);
 }
 
 static void nodes_must_declare_what_pods_need(void **state)
@@ -127,7 +125,7 @@ static void hints(void **state)
     assert_int_equal(trial_hint(&f, PLUGIN, pod(""), less), BERTH_QUEUE);
     struct trial_change other = {BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_OTHER,
                                  pod("\"hostNetwork\":true,\"hostUsers\":false"),
-                                 fixture_pod("q", "1", "1")};
+                                 POD(.name = "q", .cpu = "1", .memory = "1")};
     assert_int_equal(trial_hint(&f, PLUGIN, pod(""), other), BERTH_QUEUE_SKIP);
     fixture_release(&f);
 }

@@ -27,8 +27,7 @@
 
 static struct object *node(const char *name, const char *labels)
 {
-    return fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"%s\",\"labels\":{%s}}}", name,
-                          labels);
+    return object_jsonf(KIND_NODE, "{'metadata':{'name':'%s','labels':{%s}}}", name, labels);
 }
 
 static void nodes_have_and_lack_labels(void **state)
@@ -40,7 +39,7 @@ static void nodes_have_and_lack_labels(void **state)
     fixture_add(&f, node("good", "\"a\":\"1\",\"b\":\"\""));
     fixture_add(&f, node("lacks", "\"a\":\"1\""));
     fixture_add(&f, node("has", "\"a\":\"1\",\"b\":\"\",\"c\":\"1\""));
-    trial_begin(&t, &f, PLUGIN, fixture_pod("p", "1", "1"));
+    trial_begin(&t, &f, PLUGIN, POD(.name = "p", .cpu = "1", .memory = "1"));
     assert_int_equal(trial_filter(&t, "good"), BERTH_SUCCESS);
     assert_int_equal(trial_filter(&t, "lacks"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
     assert_string_equal(t.text, "node(s) didn't have the requested labels");
@@ -63,7 +62,7 @@ static void preferences_are_averaged(void **state)
     fixture_add(&f, node("two", "\"a\":\"1\""));
     fixture_add(&f, node("one", "\"b\":\"1\",\"c\":\"1\""));
     fixture_add(&f, node("none", "\"c\":\"1\""));
-    trial_begin(&t, &f, PLUGIN, fixture_pod("p", "1", "1"));
+    trial_begin(&t, &f, PLUGIN, POD(.name = "p", .cpu = "1", .memory = "1"));
     assert_int_equal(trial_filter(&t, "none"), BERTH_SUCCESS);
     assert_int_equal(trial_score(&t, "all"), 100);
     assert_int_equal(trial_score(&t, "two"), 66);

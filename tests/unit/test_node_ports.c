@@ -17,20 +17,20 @@
 /* A pod with one port; sidecar: an init container that goes on running has it. */
 static struct object *pod(const char *name, const char *node, const char *port)
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"},\"spec\":{\"nodeName\":"
-                          "\"%s\",\"schedulerName\":\"default-scheduler\",\"containers\":[{"
-                          "\"name\":\"c\",\"ports\":[%s]}]}}",
-                          name, name, node, port);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'%s','uid':'%s'},'spec':{'nodeName':"
+                        "'%s','schedulerName':'default-scheduler','containers':[{"
+                        "'name':'c','ports':[%s]}]}}",
+                        name, name, node, port);
 }
 
 static struct object *init_pod(const char *name, const char *node, const char *policy)
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"},\"spec\":{\"nodeName\":"
-                          "\"%s\",\"initContainers\":[{\"name\":\"c\",\"restartPolicy\":\"%s\","
-                          "\"ports\":[{\"hostPort\":80}]}]}}",
-                          name, name, node, policy);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'%s','uid':'%s'},'spec':{'nodeName':"
+                        "'%s','initContainers':[{'name':'c','restartPolicy':'%s',"
+                        "'ports':[{'hostPort':80}]}]}}",
+                        name, name, node, policy);
 }
 
 static void ports_collide(void **state)
@@ -56,7 +56,7 @@ static void ports_collide(void **state)
         struct fixture f;
         struct trial t;
         fixture_init(&f, NULL, NULL);
-        fixture_add(&f, fixture_node("n", "1", "1Gi"));
+        fixture_add(&f, NODE(.name = "n", .cpu = "1", .memory = "1Gi"));
         fixture_add(&f, pod("old", "n", cases[i].used));
         trial_begin(&t, &f, PLUGIN, pod("p", "", cases[i].wanted));
         assert_int_equal(t.pre_filter, BERTH_SUCCESS);
@@ -77,7 +77,7 @@ static void who_wants_no_port_is_not_asked(void **state)
     struct fixture f;
     struct trial t;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("n", "1", "1Gi"));
+    fixture_add(&f, NODE(.name = "n", .cpu = "1", .memory = "1Gi"));
     trial_begin(&t, &f, PLUGIN, pod("p", "", "{\"containerPort\":80}"));
     assert_int_equal(t.pre_filter, BERTH_SKIP);
     trial_end(&t);
@@ -104,7 +104,7 @@ static void filter_without_prefilter_is_an_error(void **state)
                  "      disabled:\n"
                  "      - name: NodePorts\n",
                  NULL);
-    fixture_add(&f, fixture_node("n", "1", "1Gi"));
+    fixture_add(&f, NODE(.name = "n", .cpu = "1", .memory = "1Gi"));
     fixture_add(&f, pod("p", "", "{\"hostPort\":80}"));
     fixture_schedule(&f);
     assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "p")->message,
@@ -142,10 +142,10 @@ static void hints(void **state)
     struct trial_change init = {BERTH_RESOURCE_POD, BERTH_ACTION_DELETE, init_pod("q", "n", ""),
                                 NULL};
     assert_int_equal(trial_hint(&f, PLUGIN, pod("p", "", wants), init), BERTH_QUEUE_SKIP);
-    struct object *nominated = fixture_object(
-        KIND_POD, "{\"metadata\":{\"name\":\"q\",\"uid\":\"q\"},\"spec\":{\"containers\":[{"
-                  "\"name\":\"c\",\"ports\":[{\"hostPort\":80}]}]},\"status\":{"
-                  "\"nominatedNodeName\":\"n\"}}");
+    struct object *nominated =
+        object_jsonf(KIND_POD, "{'metadata':{'name':'q','uid':'q'},'spec':{'containers':[{"
+                               "'name':'c','ports':[{'hostPort':80}]}]},'status':{"
+                               "'nominatedNodeName':'n'}}");
     struct trial_change promised = {BERTH_RESOURCE_POD, BERTH_ACTION_DELETE, nominated, NULL};
     assert_int_equal(trial_hint(&f, PLUGIN, pod("p", "", wants), promised), BERTH_QUEUE);
     assert_true(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_NODE, BERTH_ACTION_ADD));

@@ -34,18 +34,17 @@ static void begin(struct fixture *f, const char *args)
 
 static struct object *node_with(const char *name, const char *allocatable)
 {
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"%s\"},\"status\":{\"allocatable\":{%s}}}",
-                          name, allocatable);
+    return object_jsonf(KIND_NODE, "{'metadata':{'name':'%s'},'status':{'allocatable':{%s}}}", name,
+                        allocatable);
 }
 
 /* One container with these requests. */
 static struct object *pod_with(const char *requests)
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"containers\":[{"
-                          "\"name\":\"c\",\"resources\":{\"requests\":{%s}}}]}}",
-                          requests);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'p','uid':'p'},'spec':{'containers':[{"
+                        "'name':'c','resources':{'requests':{%s}}}]}}",
+                        requests);
 }
 
 /* --- filter ----------------------------------------------------------------------------------- */
@@ -81,11 +80,9 @@ static void reasons_come_in_order_and_all_of_them(void **state)
     fixture_add(&f, node_with("n", "\"cpu\":\"4\",\"memory\":\"2Gi\",\"pods\":\"10\","
                                    "\"ephemeral-storage\":\"10\",\"a.io/x\":\"2\",\"b.io/x\":"
                                    "\"2\""));
-    fixture_add(
-        &f, fixture_object(KIND_POD,
-                           "{\"metadata\":{\"name\":\"q\",\"uid\":\"q\"},\"spec\":{\"nodeName\":"
-                           "\"n\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
-                           "\"cpu\":\"3\",\"memory\":\"1Gi\",\"a.io/x\":\"1\"}}}]}}"));
+    fixture_add(&f, object_jsonf(KIND_POD, "{'metadata':{'name':'q','uid':'q'},'spec':{'nodeName':"
+                                           "'n','containers':[{'name':'c','resources':{'requests':{"
+                                           "'cpu':'3','memory':'1Gi','a.io/x':'1'}}}]}}"));
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
         trial_begin(&t, &f, FIT, pod_with(cases[i].requests));
@@ -131,7 +128,7 @@ static void ignored_resources_are_not_looked_at(void **state)
     struct fixture f;
     begin(&f, "{ignoredResources: [a.com/x, hugepages-2Mi], ignoredResourceGroups: [b.com, "
               "x.kubernetes.io]}");
-    fixture_add(&f, fixture_node("n", "4", "8Gi"));
+    fixture_add(&f, NODE(.name = "n", .cpu = "4", .memory = "8Gi"));
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
         trial_begin(&t, &f, FIT, pod_with(cases[i].requests));
@@ -153,8 +150,8 @@ static void without_pre_filter_it_is_an_error(void **state)
                  "profiles:\n"
                  "- plugins: {preFilter: {disabled: [{name: NodeResourcesFit}]}}\n",
                  NULL);
-    fixture_add(&f, fixture_node("n", "4", "8Gi"));
-    fixture_add(&f, fixture_pod("p", "1", "1Gi"));
+    fixture_add(&f, NODE(.name = "n", .cpu = "4", .memory = "8Gi"));
+    fixture_add(&f, POD(.name = "p", .cpu = "1", .memory = "1Gi"));
     fixture_settle(&f);
     assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "p")->message,
                         "running \"NodeResourcesFit\" filter plugin: error reading "
@@ -165,12 +162,12 @@ static void without_pre_filter_it_is_an_error(void **state)
 /* A pod that says it runs with more than it asks for is still placed by what it asks for. */
 static struct object *resized_pod(const char *spec_cpu, const char *status_cpu)
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"containers\":[{"
-                          "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]},"
-                          "\"status\":{\"containerStatuses\":[{\"name\":\"c\",\"resources\":{"
-                          "\"requests\":{\"cpu\":\"%s\",\"z.io/x\":\"1\"}}}]}}",
-                          spec_cpu, status_cpu);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'p','uid':'p'},'spec':{'containers':[{"
+                        "'name':'c','resources':{'requests':{'cpu':'%s'}}}]},"
+                        "'status':{'containerStatuses':[{'name':'c','resources':{"
+                        "'requests':{'cpu':'%s','z.io/x':'1'}}}]}}",
+                        spec_cpu, status_cpu);
 }
 
 static void a_resize_does_not_count_for_a_pod_without_a_node(void **state)
@@ -196,14 +193,16 @@ static void least_allocated_prefers_what_is_free(void **state)
     (void)state;
     struct fixture f;
     begin(&f, "{}");
-    fixture_add(&f, fixture_node("n", "4", "10000"));
+    fixture_add(&f, NODE(.name = "n", .cpu = "4", .memory = "10000"));
     /* (75 + 50) / 2 */
-    assert_int_equal(trial_score_of(&f, FIT, fixture_pod("p", "1", "5000"), "n"), 62);
+    assert_int_equal(trial_score_of(&f, FIT, POD(.name = "p", .cpu = "1", .memory = "5000"), "n"),
+                     62);
     /* No request counts as 100m and 200Mi; more memory than there is scores 0: (97 + 0) / 2. */
     assert_int_equal(trial_score_of(&f, FIT, pod_with(""), "n"), 48);
-    fixture_add(&f, fixture_pod_on("q", "2", "2500", "n"));
+    fixture_add(&f, POD(.name = "q", .cpu = "2", .memory = "2500", .node = "n"));
     /* (25 + 25) / 2 */
-    assert_int_equal(trial_score_of(&f, FIT, fixture_pod("p", "1", "5000"), "n"), 25);
+    assert_int_equal(trial_score_of(&f, FIT, POD(.name = "p", .cpu = "1", .memory = "5000"), "n"),
+                     25);
     fixture_release(&f);
 }
 
@@ -215,7 +214,7 @@ static void weights_and_other_resources_count(void **state)
               "{name: example.com/gpu}, {name: pods}, {name: nonsense}]}}");
     fixture_add(&f, node_with("n", "\"cpu\":\"4\",\"example.com/gpu\":\"4\",\"pods\":\"10\""));
     /* gpu is not asked for: cpu alone. */
-    assert_int_equal(trial_score_of(&f, FIT, fixture_pod("p", "1", "1"), "n"), 75);
+    assert_int_equal(trial_score_of(&f, FIT, POD(.name = "p", .cpu = "1", .memory = "1"), "n"), 75);
     /* (3 * 75 + 25) / 4 */
     assert_int_equal(
         trial_score_of(&f, FIT, pod_with("\"cpu\":\"1\",\"example.com/gpu\":\"3\""), "n"), 62);
@@ -227,9 +226,10 @@ static void most_allocated_prefers_what_is_taken(void **state)
     (void)state;
     struct fixture f;
     begin(&f, "{scoringStrategy: {type: MostAllocated}}");
-    fixture_add(&f, fixture_node("n", "4", "10000"));
+    fixture_add(&f, NODE(.name = "n", .cpu = "4", .memory = "10000"));
     /* (25 + 50) / 2 */
-    assert_int_equal(trial_score_of(&f, FIT, fixture_pod("p", "1", "5000"), "n"), 37);
+    assert_int_equal(trial_score_of(&f, FIT, POD(.name = "p", .cpu = "1", .memory = "5000"), "n"),
+                     37);
     /* 200Mi are more than there is: as much as there is. (2 + 100) / 2. */
     assert_int_equal(trial_score_of(&f, FIT, pod_with(""), "n"), 51);
     fixture_release(&f);
@@ -254,10 +254,11 @@ static void ratio_follows_its_shape(void **state)
     begin(&f, "{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: "
               "{shape: [{utilization: 10, score: 2}, {utilization: 40, score: 8}, "
               "{utilization: 70, score: 4}]}}}");
-    fixture_add(&f, fixture_node("n", "1", "1000"));
+    fixture_add(&f, NODE(.name = "n", .cpu = "1", .memory = "1000"));
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         assert_int_equal(
-            trial_score_of(&f, FIT, fixture_pod("p", cases[i].cpu, cases[i].memory), "n"),
+            trial_score_of(&f, FIT,
+                           POD(.name = "p", .cpu = cases[i].cpu, .memory = cases[i].memory), "n"),
             cases[i].score);
     }
     fixture_release(&f);
@@ -270,9 +271,10 @@ static void ratio_leaves_out_zeros(void **state)
     struct fixture f;
     begin(&f, "{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: "
               "{shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}}}");
-    fixture_add(&f, fixture_node("n", "1", "1000"));
-    assert_int_equal(trial_score_of(&f, FIT, fixture_pod("p", "500m", "0"), "n"), 50);
-    assert_int_equal(trial_score_of(&f, FIT, fixture_pod("p", "0", "0"), "n"), 0);
+    fixture_add(&f, NODE(.name = "n", .cpu = "1", .memory = "1000"));
+    assert_int_equal(trial_score_of(&f, FIT, POD(.name = "p", .cpu = "500m", .memory = "0"), "n"),
+                     50);
+    assert_int_equal(trial_score_of(&f, FIT, POD(.name = "p", .cpu = "0", .memory = "0"), "n"), 0);
     fixture_release(&f);
 }
 
@@ -283,12 +285,10 @@ static void own_requests_of_a_pod_are_not_scored(void **state)
     struct fixture f;
     struct trial t;
     begin(&f, "{}");
-    fixture_add(&f, fixture_node("n", "4", "2000Mi"));
-    trial_begin(
-        &t, &f, FIT,
-        fixture_object(KIND_POD,
-                       "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"resources\":"
-                       "{\"requests\":{\"cpu\":\"5\"}},\"containers\":[{\"name\":\"c\"}]}}"));
+    fixture_add(&f, NODE(.name = "n", .cpu = "4", .memory = "2000Mi"));
+    trial_begin(&t, &f, FIT,
+                object_jsonf(KIND_POD, "{'metadata':{'name':'p','uid':'p'},'spec':{'resources':"
+                                       "{'requests':{'cpu':'5'}},'containers':[{'name':'c'}]}}"));
     assert_int_equal(trial_filter(&t, "n"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
     /* (97 + 90) / 2 */
     assert_int_equal(trial_score(&t, "n"), 93);
@@ -572,11 +572,11 @@ static enum berth_hint hint_for(struct fixture *f, struct object *waiting, struc
 static struct object *other_pod(const char *name, const char *node, const char *nominated,
                                 const char *requests)
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"},\"spec\":{\"nodeName\":"
-                          "\"%s\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{%s}}"
-                          "}]},\"status\":{\"nominatedNodeName\":\"%s\"}}",
-                          name, name, node, requests, nominated);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'%s','uid':'%s'},'spec':{'nodeName':"
+                        "'%s','containers':[{'name':'c','resources':{'requests':{%s}}"
+                        "}]},'status':{'nominatedNodeName':'%s'}}",
+                        name, name, node, requests, nominated);
 }
 
 static void hints_after_pods(void **state)
@@ -657,10 +657,10 @@ static void hints_after_nodes(void **state)
 
 static struct object *device_class(const char *name, const char *resource)
 {
-    return fixture_object(KIND_DEVICE_CLASS,
-                          "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"extendedResourceName\":"
-                          "\"%s\"}}",
-                          name, resource);
+    return object_jsonf(KIND_DEVICE_CLASS,
+                        "{'metadata':{'name':'%s'},'spec':{'extendedResourceName':"
+                        "'%s'}}",
+                        name, resource);
 }
 
 static void hints_after_device_classes(void **state)
@@ -735,10 +735,10 @@ static void placements_are_scored_as_one_node(void **state)
     struct fixture f;
     int64_t score = -1;
     begin(&f, "{}");
-    fixture_add(&f, fixture_node("a", "4", "4000"));
-    fixture_add(&f, fixture_node("b", "12", "4000"));
-    fixture_add(&f, fixture_pod_on("q", "4", "1000", "a"));
-    fixture_add(&f, fixture_pod_on("r", "2", "1000", "b"));
+    fixture_add(&f, NODE(.name = "a", .cpu = "4", .memory = "4000"));
+    fixture_add(&f, NODE(.name = "b", .cpu = "12", .memory = "4000"));
+    fixture_add(&f, POD(.name = "q", .cpu = "4", .memory = "1000", .node = "a"));
+    fixture_add(&f, POD(.name = "r", .cpu = "2", .memory = "1000", .node = "b"));
     struct berth_handle *h = trial_instance(&f, FIT);
     struct berth_node *nodes[] = {cache_node(&f.engine->cache, STR("a")),
                                   cache_node(&f.engine->cache, STR("b"))};

@@ -14,15 +14,13 @@
 
 static struct object *node(const char *name, const char *unschedulable)
 {
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"unschedulable\":%s}}", name,
-                          unschedulable);
+    return object_jsonf(KIND_NODE, "{'metadata':{'name':'%s'},'spec':{'unschedulable':%s}}", name,
+                        unschedulable);
 }
 
 static struct object *pod(const char *spec)
 {
-    return fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{%s}}",
-                          spec);
+    return object_jsonf(KIND_POD, "{'metadata':{'name':'p','uid':'p'},'spec':{%s}}", spec);
 }
 
 #define TOLERATES(what) "\"tolerations\":[{\"key\":\"node.kubernetes.io/unschedulable\"," what "}]"

@@ -18,17 +18,16 @@
 
 static struct object *pod(const char *spec)
 {
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"schedulerName\":"
-        "\"default-scheduler\"%s%s}}",
-        *spec ? "," : "", spec);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'p','uid':'p'},'spec':{'schedulerName':"
+                        "'default-scheduler'%s%s}}",
+                        *spec ? "," : "", spec);
 }
 
 static struct object *node(void)
 {
-    return fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"n\"},\"status\":{\"allocatable\":"
-                                     "{\"cpu\":\"4\",\"memory\":\"4Gi\",\"pods\":\"10\"}}}");
+    return object_jsonf(KIND_NODE, "{'metadata':{'name':'n'},'status':{'allocatable':"
+                                   "{'cpu':'4','memory':'4Gi','pods':'10'}}}");
 }
 
 static const struct {

@@ -28,27 +28,26 @@ static struct berth_handle *instance(const struct fixture *f, const char *name)
 static void add_random_nodes(struct fixture *f, struct rand *r, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        fixture_add(f, fixture_object(KIND_NODE,
-                                      "{\"metadata\":{\"name\":\"n%zu\"},\"spec\":{"
-                                      "\"unschedulable\":%s},\"status\":{\"allocatable\":{"
-                                      "\"cpu\":\"%d\",\"memory\":\"%dMi\",\"pods\":\"%d\","
-                                      "\"ephemeral-storage\":\"%d\",\"example.com/gpu\":\"%d\"}}}",
-                                      i, rand_below(r, 3) ? "false" : "true", (int)rand_below(r, 4),
-                                      (int)rand_below(r, 300), (int)rand_below(r, 4),
-                                      (int)rand_below(r, 10), (int)rand_below(r, 3)));
+        fixture_add(f, object_jsonf(KIND_NODE,
+                                    "{'metadata':{'name':'n%zu'},'spec':{"
+                                    "'unschedulable':%s},'status':{'allocatable':{"
+                                    "'cpu':'%d','memory':'%dMi','pods':'%d',"
+                                    "'ephemeral-storage':'%d','example.com/gpu':'%d'}}}",
+                                    i, rand_below(r, 3) ? "false" : "true", (int)rand_below(r, 4),
+                                    (int)rand_below(r, 300), (int)rand_below(r, 4),
+                                    (int)rand_below(r, 10), (int)rand_below(r, 3)));
 }
 
 static struct object *random_pod(struct rand *r, size_t i, const char *node)
 {
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"p%zu\",\"uid\":\"p%zu\"},\"spec\":{"
-        "\"nodeName\":\"%s\",\"tolerations\":[%s],\"containers\":[{\"name\":\"c\","
-        "\"resources\":{\"requests\":{\"cpu\":\"%d00m\",\"memory\":\"%dMi\","
-        "\"ephemeral-storage\":\"%d\"%s}}}]}}",
-        i, i, node, rand_below(r, 2) ? "{\"operator\":\"Exists\"}" : "", (int)rand_below(r, 30),
-        (int)rand_below(r, 200), (int)rand_below(r, 6),
-        rand_below(r, 2) ? ",\"example.com/gpu\":\"1\"" : "");
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'p%zu','uid':'p%zu'},'spec':{"
+                        "'nodeName':'%s','tolerations':[%s],'containers':[{'name':'c',"
+                        "'resources':{'requests':{'cpu':'%d00m','memory':'%dMi',"
+                        "'ephemeral-storage':'%d'%s}}}]}}",
+                        i, i, node, rand_below(r, 2) ? "{'operator':'Exists'}" : "",
+                        (int)rand_below(r, 30), (int)rand_below(r, 200), (int)rand_below(r, 6),
+                        rand_below(r, 2) ? ",'example.com/gpu':'1'" : "");
 }
 
 static bool same_verdicts(struct fixture *f, const struct berth_handle *h,

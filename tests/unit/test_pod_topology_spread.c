@@ -41,12 +41,11 @@ static struct object *random_node(struct rand *r, size_t i, bool sane)
         snprintf(rack, sizeof(rack), ",\"rack\":\"r%d\"", pick(r, 5));
     if (sane || pick(r, 6))
         snprintf(host, sizeof(host), ",\"" HOST "\":\"h%zu\"", pick(r, 5) ? i : 0);
-    return fixture_object(
-        KIND_NODE,
-        "{\"metadata\":{\"name\":\"n%zu\",\"labels\":{\"disk\":\"%s\"%s%s%s}},\"spec\":{"
-        "\"taints\":[%s]},\"status\":{\"allocatable\":{\"pods\":\"100\",\"cpu\":\"100\"}}}",
-        i, ONE_OF(r, "ssd", "hdd"), zone, rack, host,
-        sane || pick(r, 4) ? "" : "{\"key\":\"t\",\"value\":\"v\",\"effect\":\"NoSchedule\"}");
+    return object_jsonf(KIND_NODE,
+                        "{'metadata':{'name':'n%zu','labels':{'disk':'%s'%s%s%s}},'spec':{"
+                        "'taints':[%s]},'status':{'allocatable':{'pods':'100','cpu':'100'}}}",
+                        i, ONE_OF(r, "ssd", "hdd"), zone, rack, host,
+                        sane || pick(r, 4) ? "" : "{'key':'t','value':'v','effect':'NoSchedule'}");
 }
 
 static void random_labels(struct rand *r, struct buf *out)
@@ -95,15 +94,15 @@ static struct object *random_pod(struct rand *r, const char *name, const char *n
         if (n > 1)
             buf_add_char(&constraints, ',');
     }
-    struct object *o = fixture_object(
+    struct object *o = object_jsonf(
         KIND_POD,
-        "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"namespace\":\"%s\",\"labels\":{%.*s}%s},"
-        "\"spec\":{\"schedulerName\":\"default-scheduler\",\"nodeName\":\"%s\","
-        "\"nodeSelector\":{%s},\"tolerations\":[%s],\"topologySpreadConstraints\":[%.*s]}}",
+        "{'metadata':{'name':'%s','uid':'%s','namespace':'%s','labels':{%.*s}%s},"
+        "'spec':{'schedulerName':'default-scheduler','nodeName':'%s',"
+        "'nodeSelector':{%s},'tolerations':[%s],'topologySpreadConstraints':[%.*s]}}",
         name, name, ONE_OF(r, "default", "default", "other"), STR_ARG(buf_str(&labels)),
-        *node && pick(r, 8) == 0 ? ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"" : "", node,
-        !*node && pick(r, 2) ? "\"disk\":\"ssd\"" : "",
-        pick(r, 2) ? "{\"operator\":\"Exists\"}" : "", STR_ARG(buf_str(&constraints)));
+        *node && pick(r, 8) == 0 ? ",'deletionTimestamp':'2026-01-01T00:00:00Z'" : "", node,
+        !*node && pick(r, 2) ? "'disk':'ssd'" : "", pick(r, 2) ? "{'operator':'Exists'}" : "",
+        STR_ARG(buf_str(&constraints)));
     buf_release(&labels);
     buf_release(&constraints);
     return o;
@@ -284,26 +283,26 @@ static void what_if_is_what_comes_true(void **state)
 
 static struct object *node(const char *name, const char *zone)
 {
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"" HOST "\":\"%s\"%s%s%s}},"
-                          "\"status\":{\"allocatable\":{\"pods\":\"100\"}}}",
-                          name, name, *zone ? ",\"" ZONE "\":\"" : "", zone, *zone ? "\"" : "");
+    return object_jsonf(KIND_NODE,
+                        "{'metadata':{'name':'%s','labels':{'" HOST "':'%s'%s%s%s}},"
+                        "'status':{'allocatable':{'pods':'100'}}}",
+                        name, name, *zone ? ",'" ZONE "':'" : "", zone, *zone ? "'" : "");
 }
 
 static struct object *running(const char *name, const char *labels, const char *on)
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"namespace\":\"default\","
-                          "\"labels\":{%s}},\"spec\":{\"nodeName\":\"%s\"}}",
-                          name, name, labels, on);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'%s','uid':'%s','namespace':'default',"
+                        "'labels':{%s}},'spec':{'nodeName':'%s'}}",
+                        name, name, labels, on);
 }
 
 static struct object *waiting(const char *labels, const char *spec)
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\",\"namespace\":\"default\","
-                          "\"labels\":{%s}},\"spec\":{%s}}",
-                          labels, spec);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'p','uid':'p','namespace':'default',"
+                        "'labels':{%s}},'spec':{%s}}",
+                        labels, spec);
 }
 
 #define WEB "\"app\":\"web\""
@@ -386,10 +385,10 @@ static void begin_with(struct fixture *f, const char *args)
 
 static struct object *service(const char *name, const char *selector)
 {
-    return fixture_object(KIND_SERVICE,
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{"
-                          "\"selector\":{%s}}}",
-                          name, selector);
+    return object_jsonf(KIND_SERVICE,
+                        "{'metadata':{'name':'%s','namespace':'default'},'spec':{"
+                        "'selector':{%s}}}",
+                        name, selector);
 }
 
 static bool system_defaults_agree(struct rand *r, size_t size, void *ctx)
@@ -446,13 +445,13 @@ static void defaults_from_a_list_keep_pods_out(void **state)
     fixture_add(&f, node("n0", "a"));
     fixture_add(&f, node("n1", "b"));
     fixture_add(&f, running("r", WEB, "n0"));
-    fixture_add(&f, fixture_object(KIND_REPLICA_SET,
-                                   "{\"metadata\":{\"name\":\"rs\",\"namespace\":\"default\"},"
-                                   "\"spec\":{\"selector\":{\"matchLabels\":{" WEB "}}}}"));
-    struct object *owned = fixture_object(
-        KIND_POD, "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\",\"namespace\":\"default\","
-                  "\"labels\":{" WEB "},\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
-                  "\"ReplicaSet\",\"name\":\"rs\",\"uid\":\"u\",\"controller\":true}]}}");
+    fixture_add(&f,
+                object_jsonf(KIND_REPLICA_SET, "{'metadata':{'name':'rs','namespace':'default'},"
+                                               "'spec':{'selector':{'matchLabels':{" WEB "}}}}"));
+    struct object *owned = object_jsonf(
+        KIND_POD, "{'metadata':{'name':'p','uid':'p','namespace':'default',"
+                  "'labels':{" WEB "},'ownerReferences':[{'apiVersion':'apps/v1','kind':"
+                  "'ReplicaSet','name':'rs','uid':'u','controller':true}]}}");
     trial_begin(&t, &f, PLUGIN, owned);
     assert_int_equal(t.pre_filter, BERTH_SUCCESS);
     assert_int_equal(trial_filter(&t, "n0"), BERTH_UNSCHEDULABLE);
@@ -521,10 +520,10 @@ static void arguments_are_checked(void **state)
 
 static struct object *changed_pod(const char *uid, const char *labels, const char *more)
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"namespace\":\"default\","
-                          "\"labels\":{%s}},\"spec\":{%s}}",
-                          uid, uid, labels, more);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'%s','uid':'%s','namespace':'default',"
+                        "'labels':{%s}},'spec':{%s}}",
+                        uid, uid, labels, more);
 }
 
 #define ON     "\"nodeName\":\"n0\""
@@ -572,10 +571,10 @@ static void hints_about_pods(void **state)
 
 static struct object *tainted(const char *zone, const char *taints)
 {
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"n\",\"labels\":{%s%s%s}},\"spec\":{\"taints\":"
-                          "[%s]}}",
-                          *zone ? "\"" ZONE "\":\"" : "", zone, *zone ? "\"" : "", taints);
+    return object_jsonf(KIND_NODE,
+                        "{'metadata':{'name':'n','labels':{%s%s%s}},'spec':{'taints':"
+                        "[%s]}}",
+                        *zone ? "'" ZONE "':'" : "", zone, *zone ? "'" : "", taints);
 }
 
 static void hints_about_nodes(void **state)

@@ -117,16 +117,15 @@ static int make_objects(void **state)
             char node[8] = "";
             if (nominated_of(v))
                 snprintf(node, sizeof(node), "n%d", nominated_of(v));
-            pods[i][v] = fixture_object(
-                KIND_POD,
-                "{\"metadata\":{\"name\":\"p%02d\",\"namespace\":\"ns\",\"uid\":\"p%02d\","
-                "\"resourceVersion\":\"%d\"},\"spec\":{\"priority\":%d},"
-                "\"status\":{\"nominatedNodeName\":\"%s\"}}",
-                i, i, v, (int)priority_of(v), node);
+            pods[i][v] = object_jsonf(KIND_POD,
+                                      "{'metadata':{'name':'p%02d','namespace':'ns','uid':'p%02d',"
+                                      "'resourceVersion':'%d'},'spec':{'priority':%d},"
+                                      "'status':{'nominatedNodeName':'%s'}}",
+                                      i, i, v, (int)priority_of(v), node);
         }
     for (int a = 0; a < WORLD_ANSWERS; a++)
-        nodes[a] = fixture_object(
-            KIND_NODE, "{\"metadata\":{\"name\":\"e%d\",\"resourceVersion\":\"%d\"}}", a, a);
+        nodes[a] =
+            object_jsonf(KIND_NODE, "{'metadata':{'name':'e%d','resourceVersion':'%d'}}", a, a);
     return 0;
 }
 

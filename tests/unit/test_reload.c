@@ -190,7 +190,7 @@ static void begin(struct fixture *f, const char *config)
     n_created = n_destroyed = 0;
     buf_clear(&calls);
     fixture_init(f, config, &registry);
-    fixture_add(f, fixture_node("n0", "8", "8Gi"));
+    fixture_add(f, NODE(.name = "n0", .cpu = "8", .memory = "8Gi"));
 }
 
 static void end(struct fixture *f)
@@ -212,15 +212,15 @@ static struct reload_result reload(struct fixture *f, const char *config, void *
 
 static struct object *pod_of(const char *name, const char *scheduler)
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"}"
-                          ",\"spec\":{\"schedulerName\":\"%s\",\"containers\":[{\"name\":\"c\"}]}}",
-                          name, name, scheduler);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'%s','namespace':'default','uid':'%s'}"
+                        ",'spec':{'schedulerName':'%s','containers':[{'name':'c'}]}}",
+                        name, name, scheduler);
 }
 
 static void add(struct fixture *f, const char *name)
 {
-    fixture_add(f, fixture_pod(name, "1", "1Gi"));
+    fixture_add(f, POD(.name = name, .cpu = "1", .memory = "1Gi"));
 }
 
 static struct engine_stats stats(const struct fixture *f)
@@ -278,9 +278,9 @@ static void scores_change_with_the_next_cycle(void **state)
     struct reload_result result;
     struct err err;
     fixture_init(&f, strategy("LeastAllocated"), NULL);
-    fixture_add(&f, fixture_node("n0", "8", "8Gi"));
-    fixture_add(&f, fixture_node("n1", "8", "8Gi"));
-    fixture_add(&f, fixture_pod_on("full", "4", "1Gi", "n1"));
+    fixture_add(&f, NODE(.name = "n0", .cpu = "8", .memory = "8Gi"));
+    fixture_add(&f, NODE(.name = "n1", .cpu = "8", .memory = "8Gi"));
+    fixture_add(&f, POD(.name = "full", .cpu = "4", .memory = "1Gi", .node = "n1"));
     add(&f, "a");
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "a"), "n0");
@@ -316,11 +316,11 @@ static void answers_of_nodes_follow(void **state)
     struct err err;
     fixture_init(&f, affinity("a"), NULL);
     for (char i = 'a'; i < 'c'; i++)
-        fixture_add(&f, fixture_object(KIND_NODE,
-                                       "{\"metadata\":{\"name\":\"%c\",\"uid\":\"%c\",\"labels\":"
-                                       "{\"zone\":\"%c\"}},\"status\":{\"allocatable\":{\"cpu\":"
-                                       "\"8\",\"memory\":\"8Gi\",\"pods\":\"110\"}}}",
-                                       i, i, i));
+        fixture_add(&f, object_jsonf(KIND_NODE,
+                                     "{'metadata':{'name':'%c','uid':'%c','labels':"
+                                     "{'zone':'%c'}},'status':{'allocatable':{'cpu':"
+                                     "'8','memory':'8Gi','pods':'110'}}}",
+                                     i, i, i));
     for (size_t i = 0; i < ARRAY_LEN(zones); i++) {
         struct reload_result result;
         char name[] = {'p', (char)('0' + i), '\0'};
@@ -474,7 +474,7 @@ static void many_generations_at_once(void **state)
     }
     assert_int_equal(n_created, 6);
     assert_int_equal(n_destroyed, 0);
-    fixture_delete(&f, fixture_pod("c", "1", "1Gi"));
+    fixture_delete(&f, POD(.name = "c", .cpu = "1", .memory = "1Gi"));
     assert_int_equal(n_destroyed, 1);
     newest->host->waiting_pods(newest->handle, allow_all, newest);
     fixture_pass(&f, 1);
@@ -552,11 +552,11 @@ static void hints_are_those_of_new_instances(void **state)
     add(&f, "a");
     fixture_schedule(&f);
     reload(&f, DEFAULT("refuse"), NULL);
-    fixture_update(&f, fixture_node("n0", "8", "8Gi"),
-                   fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"n0\",\"uid\":\"n0\","
-                                             "\"labels\":{\"a\":\"b\"}},\"status\":{"
-                                             "\"allocatable\":{\"cpu\":\"8\",\"memory\":\"8Gi\","
-                                             "\"pods\":\"110\"}}}"));
+    fixture_update(&f, NODE(.name = "n0", .cpu = "8", .memory = "8Gi"),
+                   object_jsonf(KIND_NODE, "{'metadata':{'name':'n0','uid':'n0',"
+                                           "'labels':{'a':'b'}},'status':{"
+                                           "'allocatable':{'cpu':'8','memory':'8Gi',"
+                                           "'pods':'110'}}}"));
     assert_int_equal(stats(&f).unschedulable, 0);
     buf_clear(&calls);
     fixture_schedule(&f);
@@ -604,7 +604,7 @@ static void pods_of_a_profile_that_goes(void **state)
     fixture_schedule(&f);
     assert_int_equal(stats(&f).binding, 2);
     fixture_add(&f, pod_of("waits", "second"));
-    fixture_add(&f, fixture_pod("stays", "1", "1Gi"));
+    fixture_add(&f, POD(.name = "stays", .cpu = "1", .memory = "1Gi"));
     assert_int_equal(reload(&f, DEFAULT("nothing"), NULL).gone, 3);
     assert_int_equal(stats(&f).active, 1);
     assert_null(queue_get(&f.engine->queue, STR("waits")));
@@ -684,8 +684,8 @@ static void attempt_at_an_extender_ends_with_it(void **state)
     struct err err;
     n_created = n_destroyed = 0;
     fixture_init_extenders(&f, &registry, &old, 1);
-    fixture_add(&f, fixture_node("n0", "8", "8Gi"));
-    fixture_add(&f, fixture_node("n1", "8", "8Gi"));
+    fixture_add(&f, NODE(.name = "n0", .cpu = "8", .memory = "8Gi"));
+    fixture_add(&f, NODE(.name = "n1", .cpu = "8", .memory = "8Gi"));
     add(&f, "a");
     fixture_schedule(&f);
     struct fixture_call *call = fixture_call(&f);
@@ -720,7 +720,7 @@ static void refused_by_an_extender_that_goes(void **state)
     struct err err;
     n_created = n_destroyed = 0;
     fixture_init_extenders(&f, &registry, &old, 1);
-    fixture_add(&f, fixture_node("n0", "8", "8Gi"));
+    fixture_add(&f, NODE(.name = "n0", .cpu = "8", .memory = "8Gi"));
     add(&f, "waits");
     fixture_schedule(&f);
     fixture_extender_done(&f, fixture_call(&f), &nothing);
@@ -761,7 +761,7 @@ static void any_number_of_reloads(void **state)
         struct fixture_call *call = fixture_call(&f);
         if (call)
             fixture_extender_done(&f, call, &none);
-        fixture_delete(&f, fixture_pod("a", "1", "1Gi"));
+        fixture_delete(&f, POD(.name = "a", .cpu = "1", .memory = "1Gi"));
     }
     assert_int_equal(f.retired.n, 300);
     struct buf explained = BUF_INIT;
@@ -774,13 +774,13 @@ static void any_number_of_reloads(void **state)
 
 static struct object *node_object(size_t i, int shape)
 {
-    return fixture_object(
+    return object_jsonf(
         KIND_NODE,
-        "{\"metadata\":{\"name\":\"n%zu\",\"labels\":{\"s\":\"%d\",\"kubernetes.io/hostname\":"
-        "\"n%zu\",\"topology.kubernetes.io/zone\":\"z%zu\"}},\"spec\":{\"unschedulable\":%s%s},"
-        "\"status\":{\"allocatable\":{\"cpu\":\"%d\",\"memory\":\"64Gi\",\"pods\":\"20\"}}}",
+        "{'metadata':{'name':'n%zu','labels':{'s':'%d','kubernetes.io/hostname':"
+        "'n%zu','topology.kubernetes.io/zone':'z%zu'}},'spec':{'unschedulable':%s%s},"
+        "'status':{'allocatable':{'cpu':'%d','memory':'64Gi','pods':'20'}}}",
         i, shape % 3, i, i % 3, shape % 7 == 0 ? "true" : "false",
-        shape % 4 ? "" : ",\"taints\":[{\"key\":\"t\",\"effect\":\"NoSchedule\"}]", 1 + shape % 4);
+        shape % 4 ? "" : ",'taints':[{'key':'t','effect':'NoSchedule'}]", 1 + shape % 4);
 }
 
 static uint64_t draw_pod(struct rand *r)
@@ -802,15 +802,14 @@ static struct object *pod_object(const struct life_pod *pod, size_t i)
         "\"labelSelector\":{\"matchLabels\":{\"app\":\"2\"}}}]",
     };
     uint64_t s = pod->shape;
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"p%zu\",\"namespace\":\"default\",\"uid\":\"u%zu\",\"labels\":"
-        "{\"app\":\"%u\"}},\"spec\":{\"schedulerName\":\"%s\",\"nodeName\":\"%s\",\"priority\":%u%s"
-        "%s,\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%um\"}}}]}}",
-        i, i, (unsigned)(s % 3), s % 4 ? "default-scheduler" : "second", pod->node,
-        (unsigned)(s / 7 % 3),
-        s % 11 || pod->opened ? "" : ",\"schedulingGates\":[{\"name\":\"g\"}]",
-        affinity[s / 13 % ARRAY_LEN(affinity)], 50 + (unsigned)(s / 29 % 900));
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'p%zu','namespace':'default','uid':'u%zu','labels':"
+                        "{'app':'%u'}},'spec':{'schedulerName':'%s','nodeName':'%s','priority':%u%s"
+                        "%s,'containers':[{'name':'c','resources':{'requests':{'cpu':'%um'}}}]}}",
+                        i, i, (unsigned)(s % 3), s % 4 ? "default-scheduler" : "second", pod->node,
+                        (unsigned)(s / 7 % 3),
+                        s % 11 || pod->opened ? "" : ",'schedulingGates':[{'name':'g'}]",
+                        affinity[s / 13 % ARRAY_LEN(affinity)], 50 + (unsigned)(s / 29 % 900));
 }
 
 static const struct life_kind kind = {.max_nodes = 40,

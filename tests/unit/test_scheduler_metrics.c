@@ -201,7 +201,7 @@ static void a_pod_is_bound(void **state)
     puppet_add("A", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE));
     skips->code[PUPPET_PRE_FILTER] = skips->code[PUPPET_PRE_SCORE] = BERTH_SKIP;
     puppet_scene(&f, 3);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_add(&f, POD(.name = "p"));
     expect_pending(&f, 1, 0, 0, 0);
     fixture_schedule(&f);
     expect(&f, 1, "scheduler_goroutines{operation=\"binding\"}");
@@ -244,7 +244,7 @@ static void one_feasible_node_is_not_scored(void **state)
     puppet_clear();
     puppet_add("A", AT(FILTER) | AT(PRE_SCORE) | AT(SCORE));
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_add(&f, POD(.name = "p"));
     fixture_settle(&f);
     expect_attempts(&f, "scheduled", 1);
     expect_point(&f, "Filter", "Success", 1);
@@ -262,7 +262,7 @@ static void who_refuses_a_node_spares_the_next(void **state)
     puppet_add("B", AT(FILTER));
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 4);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_add(&f, POD(.name = "p"));
     fixture_settle(&f);
     expect_attempts(&f, "unschedulable", 1);
     expect_evaluations(&f, "Filter", "A", 4);
@@ -283,14 +283,14 @@ static void a_promised_node_counts_once_more(void **state)
     struct puppet *a = puppet_add("A", AT(FILTER));
     puppet_add("B", AT(FILTER));
     puppet_scene(&f, 3);
-    fixture_add(&f, puppet_pod("p", 0, "n1"));
+    fixture_add(&f, POD(.name = "p", .nominated = "n1"));
     fixture_settle(&f);
     assert_on(&f, "p", "n1");
     expect_evaluations(&f, "Filter", "A", 1);
     expect_evaluations(&f, "Filter", "B", 1);
     expect_point(&f, "Filter", "Success", 1);
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
-    fixture_add(&f, puppet_pod("q", 0, "n1"));
+    fixture_add(&f, POD(.name = "q", .nominated = "n1"));
     fixture_settle(&f);
     expect_evaluations(&f, "Filter", "A", 1 + 1 + 3);
     expect_evaluations(&f, "Filter", "B", 1);
@@ -315,7 +315,7 @@ static void post_filter_is_timed_where_there_is_one(void **state)
         a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
         a->code[PUPPET_POST_FILTER] = rows[i].code;
         puppet_scene(&f, 1);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        fixture_add(&f, POD(.name = "p"));
         fixture_schedule(&f);
         expect_point(&f, "PostFilter", rows[i].status, 1);
         expect_attempts(&f, "unschedulable", 1);
@@ -348,7 +348,7 @@ static void something_breaks(void **state)
         struct puppet *a = puppet_add("A", rows[i].at);
         a->code[rows[i].point] = BERTH_ERROR;
         puppet_scene(&f, 2);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        fixture_add(&f, POD(.name = "p"));
         fixture_schedule(&f);
         expect_point(&f, rows[i].label, "Error", 1);
         expect_point(&f, rows[i].label, "Success", NAN);
@@ -367,7 +367,7 @@ static void the_api_server_refuses_a_binding(void **state)
     struct fixture f;
     puppet_clear();
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_add(&f, POD(.name = "p"));
     fixture_schedule(&f);
     f.now += 3 * NSEC_PER_SEC;
     fixture_answer(&f, fixture_binding(&f, "p"), 409, "no");
@@ -393,7 +393,7 @@ static void a_pod_waits_and_is_told(void **state)
     struct puppet *b = puppet_add("B", AT(FILTER) | AT(HINT));
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_add(&f, POD(.name = "p"));
     fixture_settle(&f);
     expect_incoming(&f, "unschedulable", "ScheduleAttemptFailure", 1);
     expect_pending(&f, 0, 0, 1, 0);
@@ -402,8 +402,8 @@ static void a_pod_waits_and_is_told(void **state)
 
     a->code[PUPPET_HINT] = BERTH_SKIP; /* only who rejected it is asked */
     b->code[PUPPET_HINT] = BERTH_SUCCESS;
-    fixture_add(&f, fixture_node("w", "4", "8Gi"));
-    fixture_add(&f, fixture_node("x", "4", "8Gi"));
+    fixture_add(&f, NODE(.name = "w", .cpu = "4", .memory = "8Gi"));
+    fixture_add(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
     expect(&f, 2,
            "scheduler_queueing_hint_execution_duration_seconds_count{event=\"NodeAdd\","
            "hint=\"QueueSkip\",plugin=\"A\"}");
@@ -413,7 +413,7 @@ static void a_pod_waits_and_is_told(void **state)
     expect_pending(&f, 0, 0, 1, 0);
 
     a->code[PUPPET_HINT] = BERTH_SUCCESS;
-    fixture_add(&f, fixture_node("y", "4", "8Gi"));
+    fixture_add(&f, NODE(.name = "y", .cpu = "4", .memory = "8Gi"));
     expect(&f, 1,
            "scheduler_queueing_hint_execution_duration_seconds_count{event=\"NodeAdd\","
            "hint=\"Queue\",plugin=\"A\"}");
@@ -445,10 +445,10 @@ static void who_is_popped_early_was_active(void **state)
     struct puppet *a = puppet_add("A", AT(FILTER) | AT(HINT));
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_add(&f, POD(.name = "p"));
     fixture_settle(&f);
     a->code[PUPPET_FILTER] = BERTH_SUCCESS;
-    fixture_add(&f, fixture_node("x", "4", "8Gi"));
+    fixture_add(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
     expect_pending(&f, 0, 1, 0, 0);
     fixture_settle(&f);
     expect_incoming(&f, "active", "PopFromBackoffQ", 1);
@@ -466,7 +466,7 @@ static void fifteen_attempts_and_more(void **state)
     puppet_scene(&f, 1);
     for (int pod = 0; pod < 2; pod++) {
         a->code[PUPPET_FILTER] = BERTH_ERROR;
-        fixture_add(&f, puppet_pod(pod ? "p" : "q", 0, ""));
+        fixture_add(&f, POD(.name = pod ? "p" : "q"));
         for (int i = 0; i < 9 + pod * 12; i++) {
             fixture_schedule(&f);
             fixture_pass(&f, 60 * NSEC_PER_SEC);
@@ -488,7 +488,7 @@ static void a_gate_holds_a_pod(void **state)
     struct puppet *a = puppet_add("A", AT(PRE_ENQUEUE));
     a->code[PUPPET_PRE_ENQUEUE] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    struct object *p = puppet_pod("p", 0, "");
+    struct object *p = POD(.name = "p");
     fixture_add(&f, object_ref(p));
     expect_pending(&f, 0, 0, 0, 1);
     expect_incoming(&f, "unschedulable", "UnschedulablePodAdd", 1);
@@ -497,7 +497,7 @@ static void a_gate_holds_a_pod(void **state)
     expect_point(&f, "PreEnqueue", "Success", 1);
     expect_point(&f, "PreEnqueue", "Unschedulable", NAN);
     /* Asked again in vain: it is where it was. */
-    fixture_add(&f, fixture_node("x", "4", "8Gi"));
+    fixture_add(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
     expect_blamed(&f, "A", 1);
     expect_incoming(&f, "unschedulable", "NodeAdd", NAN);
     fixture_delete(&f, p);
@@ -514,7 +514,7 @@ static void the_longest_stay_ends(void **state)
     struct puppet *a = puppet_add("A", AT(FILTER) | AT(HINT));
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_add(&f, POD(.name = "p"));
     fixture_settle(&f);
     a->code[PUPPET_FILTER] = BERTH_SUCCESS;
     fixture_pass(&f, 6 * 60 * NSEC_PER_SEC);
@@ -534,11 +534,11 @@ static void a_pod_that_waited_is_deleted(void **state)
         struct puppet *a = puppet_add("A", AT(FILTER) | AT(HINT));
         a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
         puppet_scene(&f, 1);
-        struct object *p = puppet_pod("p", 0, "");
+        struct object *p = POD(.name = "p");
         fixture_add(&f, object_ref(p));
         fixture_settle(&f);
         if (to_backoff)
-            fixture_add(&f, fixture_node("x", "4", "8Gi"));
+            fixture_add(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
         expect_pending(&f, 0, to_backoff, !to_backoff, 0);
         expect_blamed(&f, "A", 1);
         fixture_delete(&f, p);
@@ -560,12 +560,12 @@ static void permit_holds_a_pod(void **state)
         a->code[PUPPET_PERMIT] = BERTH_WAIT;
         a->timeout = 10 * NSEC_PER_SEC;
         puppet_scene(&f, 1);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        fixture_add(&f, POD(.name = "p"));
         fixture_schedule(&f);
         expect_point(&f, "Permit", "Wait", 1);
         expect_point(&f, "PreBind", "Success", NAN);
         expect(&f, 1, "scheduler_inflight_events{event=\"PodPopped\"}");
-        fixture_add(&f, fixture_node("x", "4", "8Gi"));
+        fixture_add(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
         expect(&f, 1, "scheduler_inflight_events{event=\"PodPopped\"}");
         f.now += 5 * NSEC_PER_SEC;
         if (allowed) {
@@ -601,10 +601,10 @@ static void events_are_kept_for_pods_in_flight(void **state)
     a->code[PUPPET_PERMIT] = BERTH_WAIT;
     a->timeout = 10 * NSEC_PER_SEC;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_add(&f, POD(.name = "p"));
     fixture_schedule(&f);
-    fixture_add(&f, fixture_node("x", "4", "8Gi"));
-    fixture_add(&f, fixture_node("y", "4", "8Gi"));
+    fixture_add(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
+    fixture_add(&f, NODE(.name = "y", .cpu = "4", .memory = "8Gi"));
     expect(&f, 2, "scheduler_inflight_events{event=\"NodeAdd\"}");
     fixture_pass(&f, 10 * NSEC_PER_SEC);
     expect(&f, 0, "scheduler_inflight_events{event=\"NodeAdd\"}");
@@ -620,20 +620,20 @@ static void events_are_kept_for_pods_in_flight(void **state)
 
 static struct object *node_with(const char *labels)
 {
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"n\",\"uid\":\"n\",\"labels\":{%s}},"
-                          "\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\","
-                          "\"pods\":\"110\"}}}",
-                          labels);
+    return object_jsonf(KIND_NODE,
+                        "{'metadata':{'name':'n','uid':'n','labels':{%s}},"
+                        "'status':{'allocatable':{'cpu':'4','memory':'8Gi',"
+                        "'pods':'110'}}}",
+                        labels);
 }
 
 static struct object *pod_with(const char *version, const char *labels, const char *node)
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\",\"uid\":\"p\","
-                          "\"resourceVersion\":\"%s\",\"labels\":{%s}},\"spec\":{"
-                          "\"schedulerName\":\"default-scheduler\",\"nodeName\":\"%s\"}}",
-                          version, labels, node);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'p','namespace':'default','uid':'p',"
+                        "'resourceVersion':'%s','labels':{%s}},'spec':{"
+                        "'schedulerName':'default-scheduler','nodeName':'%s'}}",
+                        version, labels, node);
 }
 
 static void events_have_upstreams_names(void **state)
@@ -670,8 +670,8 @@ static void events_have_upstreams_names(void **state)
     expect_handled(&f, "AssignedPodDelete", 1);
     expect(&f, 0, "scheduler_cache_size{type=\"nodes\"}");
     /* Pods of other schedulers are not looked at before they have a node. */
-    fixture_add(&f, fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"o\",\"uid\":\"o\"},"
-                                             "\"spec\":{\"schedulerName\":\"other\"}}"));
+    fixture_add(&f, object_jsonf(KIND_POD, "{'metadata':{'name':'o','uid':'o'},"
+                                           "'spec':{'schedulerName':'other'}}"));
     expect_handled(&f, "UnschedulablePodAdd", 1);
     fixture_release(&f);
 }
@@ -699,9 +699,7 @@ static void a_tenth_of_the_cycles_is_looked_at_closely(void **state)
                         AT(BIND) | AT(POST_BIND));
     puppet_scene(&f, 3);
     for (int i = 0; i < 1000; i++) {
-        char name[24];
-        snprintf(name, sizeof(name), "p%d", i);
-        fixture_add(&f, puppet_pod(name, 0, ""));
+        fixture_add(&f, POD(.name = textf("p%d", i)));
         fixture_settle(&f);
         puppet_forget_calls();
     }
@@ -740,9 +738,7 @@ static void each_verdict_is_an_execution(void **state)
     puppet_add("B", AT(FILTER));
     puppet_scene(&f, 5);
     for (int i = 0; i < 300; i++) {
-        char name[24];
-        snprintf(name, sizeof(name), "p%d", i);
-        fixture_add(&f, puppet_pod(name, 0, ""));
+        fixture_add(&f, POD(.name = textf("p%d", i)));
         fixture_settle(&f);
         puppet_forget_calls();
     }
@@ -767,7 +763,7 @@ static void stages_take_their_own_time(void **state)
     puppet_clear();
     puppet_add("A", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE));
     puppet_scene(&f, 2);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_add(&f, POD(.name = "p"));
     f.step = NSEC_PER_SEC / 1000;
     fixture_settle(&f);
     f.step = 0;
@@ -802,14 +798,12 @@ static void counting_changes_nothing(void **state)
     struct fixture *both[] = {&a, &b};
     for (size_t k = 0; k < 2; k++) {
         for (int i = 0; i < 20; i++) {
-            char name[24];
-            snprintf(name, sizeof(name), "n%d", i);
-            fixture_add(both[k], fixture_node(name, i % 3 ? "2" : "4", "8Gi"));
+            fixture_add(both[k],
+                        NODE(.name = textf("n%d", i), .cpu = i % 3 ? "2" : "4", .memory = "8Gi"));
         }
         for (int i = 0; i < 100; i++) {
-            char name[24];
-            snprintf(name, sizeof(name), "p%d", i);
-            fixture_add(both[k], fixture_pod(name, i % 4 ? "500m" : "1500m", "100Mi"));
+            fixture_add(both[k], POD(.name = textf("p%d", i), .cpu = i % 4 ? "500m" : "1500m",
+                                     .memory = "100Mi"));
             if (i % 7 == 0)
                 fixture_settle(both[k]);
         }
@@ -833,11 +827,11 @@ static void it_is_published_a_few_times_a_second(void **state)
     struct fixture f;
     struct buf page = BUF_INIT;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("n", "4", "8Gi"));
+    fixture_add(&f, NODE(.name = "n", .cpu = "4", .memory = "8Gi"));
     assert_true(engine_publish_metrics(f.engine) == INT64_MAX);
     assert_true(engine_publish_metrics(f.engine) == INT64_MAX); /* nothing has happened since */
     int64_t published = f.now;
-    fixture_add(&f, fixture_node("m", "4", "8Gi"));
+    fixture_add(&f, NODE(.name = "m", .cpu = "4", .memory = "8Gi"));
     int64_t due = engine_publish_metrics(f.engine);
     assert_true(due > f.now && due <= published + NSEC_PER_SEC);
     metrics_write(f.metrics, &page);
@@ -860,7 +854,7 @@ static void an_engine_ends(void **state)
     puppet_clear();
     puppet_add("A", AT(FILTER))->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    fixture_add(&f, POD(.name = "p"));
     fixture_settle(&f);
     expect_pending(&f, 0, 0, 1, 0);
     f.engine = engine_free(f.engine);
@@ -884,9 +878,9 @@ static void profiles_count_for_themselves(void **state)
                  "- schedulerName: default-scheduler\n"
                  "- schedulerName: other\n",
                  NULL);
-    fixture_add(&f, fixture_node("n0", "4", "8Gi"));
-    fixture_add(&f, fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"o\",\"uid\":\"o\"},"
-                                             "\"spec\":{\"schedulerName\":\"other\"}}"));
+    fixture_add(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
+    fixture_add(&f, object_jsonf(KIND_POD, "{'metadata':{'name':'o','uid':'o'},"
+                                           "'spec':{'schedulerName':'other'}}"));
     fixture_settle(&f);
     expect(&f, 1, "scheduler_schedule_attempts_total{profile=\"other\",result=\"scheduled\"}");
     expect_attempts(&f, "scheduled", NAN);

@@ -14,10 +14,10 @@
 
 static struct object *pod(const char *name, const char *gates)
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"},\"spec\":{"
-                          "\"schedulerName\":\"default-scheduler\",\"schedulingGates\":[%s]}}",
-                          name, name, gates);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'%s','uid':'%s'},'spec':{"
+                        "'schedulerName':'default-scheduler','schedulingGates':[%s]}}",
+                        name, name, gates);
 }
 
 static void gates_hold_the_pod(void **state)
@@ -25,8 +25,8 @@ static void gates_hold_the_pod(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"n\"},\"status\":{"
-                                              "\"allocatable\":{\"pods\":\"1\"}}}"));
+    fixture_add(&f, object_jsonf(KIND_NODE, "{'metadata':{'name':'n'},'status':{"
+                                            "'allocatable':{'pods':'1'}}}"));
     struct object *gated = pod("p", "{\"name\":\"a\"},{\"name\":\"x.io/b\"}");
     fixture_add(&f, object_ref(gated));
     fixture_settle(&f);

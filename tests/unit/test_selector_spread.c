@@ -26,24 +26,23 @@ static const char config[] = "apiVersion: kubescheduler.config.k8s.io/v1\n"
 
 static struct object *node(const char *name, const char *labels)
 {
-    return fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"%s\",\"labels\":{%s}}}", name,
-                          labels);
+    return object_jsonf(KIND_NODE, "{'metadata':{'name':'%s','labels':{%s}}}", name, labels);
 }
 
 static struct object *pod(const char *name, const char *meta, const char *spec)
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"namespace\":\"default\""
-                          "%s},\"spec\":{%s}}",
-                          name, name, meta, spec);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'%s','uid':'%s','namespace':'default'"
+                        "%s},'spec':{%s}}",
+                        name, name, meta, spec);
 }
 
 static struct object *service(const char *name, const char *selector)
 {
-    return fixture_object(KIND_SERVICE,
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{"
-                          "\"selector\":%s}}",
-                          name, selector);
+    return object_jsonf(KIND_SERVICE,
+                        "{'metadata':{'name':'%s','namespace':'default'},'spec':{"
+                        "'selector':%s}}",
+                        name, selector);
 }
 
 /* --- the selector ----------------------------------------------------------------------------- */
@@ -61,15 +60,14 @@ static void add_owners(struct fixture *f)
     static const char strange[] = "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Near\"}]}";
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    fixture_add(f, fixture_object(KIND_REPLICATION_CONTROLLER, set, "rc",
-                                  "{\"app\":\"other\",\"rc\":\"yes\"}"));
-    fixture_add(f, fixture_object(KIND_REPLICA_SET, set, "rs",
-                                  "{\"matchLabels\":{\"hash\":\"1\"},\"matchExpressions\":[{"
-                                  "\"key\":\"canary\",\"operator\":\"DoesNotExist\"}]}"));
-    fixture_add(f, fixture_object(KIND_REPLICA_SET, set, "none", "null"));
-    fixture_add(f, fixture_object(KIND_REPLICA_SET, set, "strange", strange));
     fixture_add(f,
-                fixture_object(KIND_STATEFUL_SET, set, "ss", "{\"matchLabels\":{\"ss\":\"1\"}}"));
+                object_jsonf(KIND_REPLICATION_CONTROLLER, set, "rc", "{'app':'other','rc':'yes'}"));
+    fixture_add(f, object_jsonf(KIND_REPLICA_SET, set, "rs",
+                                "{'matchLabels':{'hash':'1'},'matchExpressions':[{"
+                                "'key':'canary','operator':'DoesNotExist'}]}"));
+    fixture_add(f, object_jsonf(KIND_REPLICA_SET, set, "none", "null"));
+    fixture_add(f, object_jsonf(KIND_REPLICA_SET, set, "strange", strange));
+    fixture_add(f, object_jsonf(KIND_STATEFUL_SET, set, "ss", "{'matchLabels':{'ss':'1'}}"));
 #pragma GCC diagnostic pop
 }
 

@@ -28,25 +28,24 @@ static void begin(struct fixture *f, const char *args)
 
 static struct object *node_in(const char *name, const char *labels)
 {
-    return fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"%s\",\"labels\":%s}}", name,
-                          labels);
+    return object_jsonf(KIND_NODE, "{'metadata':{'name':'%s','labels':%s}}", name, labels);
 }
 
 static struct object *web_pod(const char *name, const char *namespace, const char *node,
                               const char *rest)
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"%s\","
-                          "\"labels\":{\"app\":\"web\"}},\"spec\":{\"nodeName\":\"%s\"%s}}",
-                          name, namespace, name, node, rest);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'%s','namespace':'%s','uid':'%s',"
+                        "'labels':{'app':'web'}},'spec':{'nodeName':'%s'%s}}",
+                        name, namespace, name, node, rest);
 }
 
 static struct object *service(const char *selector)
 {
-    return fixture_object(KIND_SERVICE,
-                          "{\"metadata\":{\"name\":\"s\",\"namespace\":\"default\"},\"spec\":{"
-                          "\"selector\":%s}}",
-                          selector);
+    return object_jsonf(KIND_SERVICE,
+                        "{'metadata':{'name':'s','namespace':'default'},'spec':{"
+                        "'selector':%s}}",
+                        selector);
 }
 
 /* Two regions of two zones each. */

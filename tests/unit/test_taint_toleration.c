@@ -17,16 +17,15 @@
 
 static struct object *node(const char *taints)
 {
-    return fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"taints\":[%s]}}",
-                          taints);
+    return object_jsonf(KIND_NODE, "{'metadata':{'name':'n'},'spec':{'taints':[%s]}}", taints);
 }
 
 static struct object *pod(const char *tolerations)
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"tolerations\":["
-                          "%s]}}",
-                          tolerations);
+    return object_jsonf(KIND_POD,
+                        "{'metadata':{'name':'p','uid':'p'},'spec':{'tolerations':["
+                        "%s]}}",
+                        tolerations);
 }
 
 static void only_taints_that_bar_are_filtered_by(void **state)
@@ -179,7 +178,8 @@ static void hints(void **state)
                                pod("{\"key\":\"k\"}")};
     assert_int_equal(trial_hint(&f, PLUGIN, pod(""), own), BERTH_QUEUE);
     struct trial_change other = {BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_POD_TOLERATION,
-                                 fixture_pod("q", "1", "1"), fixture_pod("q", "1", "1")};
+                                 POD(.name = "q", .cpu = "1", .memory = "1"),
+                                 POD(.name = "q", .cpu = "1", .memory = "1")};
     assert_int_equal(trial_hint(&f, PLUGIN, pod(""), other), BERTH_QUEUE_SKIP);
     assert_false(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_NODE, BERTH_ACTION_UPDATE_NODE_LABEL));
     fixture_release(&f);

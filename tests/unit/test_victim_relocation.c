@@ -40,15 +40,15 @@ static struct object *make_pod(const struct pod_options *o)
                        "\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":"
                        "\"zone\",\"labelSelector\":{\"matchLabels\":{\"app\":\"%s\"}}}]}},",
                        o->far_from);
-    struct object *pod = fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"uid-%s\",\"labels\":{"
-        "\"app\":\"%s\"}},\"spec\":{%s\"nodeName\":\"%s\",\"schedulerName\":\"%s\",\"priority\":%d,"
-        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%d\"}}}]},"
-        "\"status\":{\"startTime\":\"2026-01-01T00:%02d:00Z\"}}",
-        o->name, o->name, o->app ? o->app : "none", more.n ? buf_cstr(&more) : "",
-        o->node ? o->node : "", o->scheduler ? o->scheduler : "default-scheduler", o->priority,
-        o->cpu, o->started);
+    struct object *pod =
+        object_jsonf(KIND_POD,
+                     "{'metadata':{'name':'%s','namespace':'default','uid':'uid-%s','labels':{"
+                     "'app':'%s'}},'spec':{%s'nodeName':'%s','schedulerName':'%s','priority':%d,"
+                     "'containers':[{'name':'c','resources':{'requests':{'cpu':'%d'}}}]},"
+                     "'status':{'startTime':'2026-01-01T00:%02d:00Z'}}",
+                     o->name, o->name, o->app ? o->app : "none", more.n ? buf_cstr(&more) : "",
+                     o->node ? o->node : "", o->scheduler ? o->scheduler : "default-scheduler",
+                     o->priority, o->cpu, o->started);
     buf_release(&more);
     return pod;
 }
@@ -65,12 +65,12 @@ static void begin(struct fixture *f, const char *gates, size_t nodes)
                           "    args: {minCandidateNodesPercentage: 100}\n",
                           gates);
     for (size_t i = 0; i < nodes; i++)
-        fixture_add(f, fixture_object(KIND_NODE,
-                                      "{\"metadata\":{\"name\":\"n%zu\",\"labels\":{\"host\":"
-                                      "\"n%zu\",\"zone\":\"z%zu\",\"for-high\":\"%s\"}},\"status\":"
-                                      "{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":"
-                                      "\"20\"}}}",
-                                      i, i, i / 2, i + 1 < nodes ? "yes" : "no"));
+        fixture_add(f, object_jsonf(KIND_NODE,
+                                    "{'metadata':{'name':'n%zu','labels':{'host':"
+                                    "'n%zu','zone':'z%zu','for-high':'%s'}},'status':"
+                                    "{'allocatable':{'cpu':'4','memory':'8Gi','pods':"
+                                    "'20'}}}",
+                                    i, i, i / 2, i + 1 < nodes ? "yes" : "no"));
     fixture_add_budget(f, "kept", 0);
 }
 

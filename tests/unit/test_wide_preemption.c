@@ -56,19 +56,19 @@ static struct object *make_pod(const struct pod_options *o)
     add_spread(&spread, "host", o->spread_host);
     add_anti(&anti, "zone", o->anti_zone);
     add_anti(&anti, "host", o->anti_host);
-    struct object *pod = fixture_object(
+    struct object *pod = object_jsonf(
         KIND_POD,
-        "{\"metadata\":{%s\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"uid-%s\",\"labels\":{"
-        "\"app\":\"%s\"}},\"spec\":{\"nodeName\":\"%s\",\"schedulerName\":\"default-scheduler\","
-        "\"priority\":%d,\"topologySpreadConstraints\":[%s],\"affinity\":{\"podAntiAffinity\":{"
-        "\"requiredDuringSchedulingIgnoredDuringExecution\":[%s]}},\"containers\":[{\"name\":\"c\","
-        "\"resources\":{\"requests\":{\"cpu\":\"%d\"}}}]},\"status\":{\"nominatedNodeName\":\"%s\""
+        "{'metadata':{%s'name':'%s','namespace':'default','uid':'uid-%s','labels':{"
+        "'app':'%s'}},'spec':{'nodeName':'%s','schedulerName':'default-scheduler',"
+        "'priority':%d,'topologySpreadConstraints':[%s],'affinity':{'podAntiAffinity':{"
+        "'requiredDuringSchedulingIgnoredDuringExecution':[%s]}},'containers':[{'name':'c',"
+        "'resources':{'requests':{'cpu':'%d'}}}]},'status':{'nominatedNodeName':'%s'"
         "%s}}",
-        o->leaving ? "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"," : "", o->name, o->name,
+        o->leaving ? "'deletionTimestamp':'2026-01-01T00:00:00Z'," : "", o->name, o->name,
         o->app ? o->app : "none", o->node ? o->node : "", o->priority, buf_cstr(&spread),
         buf_cstr(&anti), o->cpu, o->nominated ? o->nominated : "",
-        o->leaving ? ",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","
-                     "\"reason\":\"PreemptionByScheduler\"}]"
+        o->leaving ? ",'conditions':[{'type':'DisruptionTarget','status':'True',"
+                     "'reason':'PreemptionByScheduler'}]"
                    : "");
     buf_release(&spread);
     buf_release(&anti);
@@ -81,11 +81,11 @@ static void begin_zones(struct fixture *f, const char *gates, size_t nodes, size
 {
     fixture_init_features(f, NULL, gates);
     for (size_t i = 0; i < nodes; i++)
-        fixture_add(f, fixture_object(KIND_NODE,
-                                      "{\"metadata\":{\"name\":\"n%zu\",\"labels\":{\"zone\":"
-                                      "\"z%zu\",\"host\":\"n%zu\"}},\"status\":{\"allocatable\":{"
-                                      "\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"20\"}}}",
-                                      i, i / zone_size, i));
+        fixture_add(f, object_jsonf(KIND_NODE,
+                                    "{'metadata':{'name':'n%zu','labels':{'zone':"
+                                    "'z%zu','host':'n%zu'}},'status':{'allocatable':{"
+                                    "'cpu':'4','memory':'8Gi','pods':'20'}}}",
+                                    i, i / zone_size, i));
 }
 
 static void begin(struct fixture *f, const char *gates, size_t nodes)
