@@ -84,6 +84,8 @@ double fixture_metric(struct fixture *f, const char *series);
 
 /* Tells the engine and drops the test's references. */
 void fixture_add(struct fixture *f, struct object *o);
+#define ADD_POD(f, ...)  fixture_add((f), POD(__VA_ARGS__))
+#define ADD_NODE(f, ...) fixture_add((f), NODE(__VA_ARGS__))
 void fixture_update(struct fixture *f, struct object *before, struct object *after);
 void fixture_delete(struct fixture *f, struct object *o);
 

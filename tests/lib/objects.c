@@ -51,6 +51,15 @@ const char *json_quotes(const char *text)
     return keep(buf_take(&out));
 }
 
+const char *single_quotes(const char *json)
+{
+    char *copy = str_dup(str_of(json));
+    for (char *c = copy; *c; c++)
+        if (*c == '"')
+            *c = '\'';
+    return keep(copy);
+}
+
 struct str json_quotes_str(const char *text)
 {
     return str_of(json_quotes(text));

@@ -36,6 +36,8 @@ const char *textf(const char *fmt, ...) PRINTF_LIKE(1, 2);
  */
 const char *json_quotes(const char *text);
 struct str json_quotes_str(const char *text);
+/* The reverse for texts to look at, which may be read with sscanf: " becomes '. */
+const char *single_quotes(const char *json);
 /* Formats, then json_quotes: jsonf("{'code':%d}", 404). */
 const char *jsonf(const char *fmt, ...) PRINTF_LIKE(1, 2);
 /* The same, appended to a buffer. */
@@ -54,6 +56,9 @@ struct object *object_json(enum kind_id kind, const char *json);
 
 /* Each macro makes an array for a field below. Within a function, a table that uses one is const,
  * not static const. */
+
+/* Members that are left out are zero, also after positional ones. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 /* TAINTS({"key", "value", "NoSchedule"}, {"key", .effect = "NoExecute"}) */
 struct taint_args {

@@ -14,12 +14,10 @@
 
 static struct object *pod_on(const char *name, const char *node, const char *affinity)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'%s','namespace':'default','uid':'%s',"
-                        "'labels':{'app':'web'}},'spec':{'nodeName':'%s',"
-                        "'affinity':{'podAntiAffinity':{"
-                        "'requiredDuringSchedulingIgnoredDuringExecution':[%s]}}}}",
-                        name, name, node, affinity);
+    return POD(.name = name, .labels = "app=web", .node = node,
+               .spec = textf("'affinity':{'podAntiAffinity':{'"
+                             "requiredDuringSchedulingIgnoredDuringExecution':[%s]}}",
+                             affinity));
 }
 
 #define SELECTS(labels) "{\"topologyKey\":\"zone\",\"labelSelector\":{\"matchLabels\":" labels "}}"
@@ -27,17 +25,14 @@ static struct object *pod_on(const char *name, const char *node, const char *aff
 /* Some node carries the topology key. */
 static void add_zone(struct fixture *f)
 {
-    fixture_add(f, object_jsonf(KIND_NODE, "{'metadata':{'name':'zoned','labels':{"
-                                           "'zone':'a'}}}"));
+    fixture_add(f, NODE(.name = "zoned", .labels = "zone=a"));
 }
 
 static size_t found(struct fixture *f, const char *namespace, const char *labels,
                     const char *namespace_labels, running_terms *terms)
 {
-    struct object *pod = object_jsonf(
-        KIND_POD, "{'metadata':{'name':'p','namespace':'%s','labels':%s}}", namespace, labels);
-    struct object *ns =
-        object_jsonf(KIND_NAMESPACE, "{'metadata':{'labels':%s}}", namespace_labels);
+    struct object *pod = POD(.name = "p", .namespace = namespace, .labels = labels /*BRACES*/);
+    struct object *ns = NAMESPACE(.labels = namespace_labels /*BRACES*/);
     vec_clear(terms);
     affinity_terms_find(&f->engine->cluster.affinity_terms, AFFINITY_MUST, object_meta(pod),
                         &object_meta(ns)->labels, terms);
@@ -153,7 +148,7 @@ static void a_wrong_term_spoils_its_kind(void **state)
 static void no_affinity_to_pods_is_none(void **state)
 {
     (void)state;
-    struct object *o = object_jsonf(KIND_POD, "{'spec':{'affinity':{'nodeAffinity':{}}}}");
+    struct object *o = POD(.spec = "'affinity':{'nodeAffinity':{}}");
     assert_null(affinity_set_new(object_pod(o)));
     object_unref(o);
 }
@@ -174,7 +169,7 @@ static void found_while_a_node_carries_the_key(void **state)
     add_zone(&f);
     assert_int_equal(index->n[AFFINITY_MUST], 2);
     assert_int_equal(found(&f, "default", "{\"app\":\"web\"}", "{}", &terms), 2);
-    fixture_delete(&f, object_jsonf(KIND_NODE, "{'metadata':{'name':'zoned'}}"));
+    fixture_delete(&f, NODE(.name = "zoned"));
     assert_int_equal(index->n[AFFINITY_MUST], 0);
     assert_int_equal(index->buckets.n, 0);
     assert_int_equal(found(&f, "default", "{\"app\":\"web\"}", "{}", &terms), 0);

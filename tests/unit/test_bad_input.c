@@ -356,23 +356,16 @@ static void odd_amounts(void **state)
         /* Upstream's scores overflow here, and no pod is placed any more; the gate mends that. */
         fixture_init_features(&f, NULL, "BerthSaneScores=true");
         for (int n = 0; n < 2; n++) {
-            fixture_add(&f, object_jsonf(KIND_NODE,
-                                         "{'metadata':{'name':'n%d'},'status':{"
-                                         "'allocatable':{'cpu':'%s','memory':'%s',"
-                                         "'ephemeral-storage':'%s','x.io/y':'%s',"
-                                         "'pods':'%s'}}}",
-                                         n, has, has, has, has, n ? "110" : has));
+            fixture_add(&f, NODE(.name = textf("n%d", n), .cpu = has, .memory = has,
+                                 .pods = n ? "110" : has,
+                                 .allocatable = textf("ephemeral-storage=%s,x.io/y=%s", has, has)));
             fixture_add(&f, POD(.name = n ? "on1" : "on0", .cpu = wants, .memory = wants,
                                 .node = n ? "n1" : "n0"));
         }
         for (int n = 0; n < 3; n++)
-            fixture_add(&f, object_jsonf(KIND_POD,
-                                         "{'metadata':{'name':'p%d','uid':'p%d'},'spec':{"
-                                         "'schedulerName':'default-scheduler','overhead':{'cpu':"
-                                         "'%s'},'containers':[{'name':'c','resources':{"
-                                         "'requests':{'cpu':'%s','memory':'%s',"
-                                         "'ephemeral-storage':'%s','x.io/y':'%s'}}}]}}",
-                                         n, n, wants, wants, wants, wants, wants));
+            fixture_add(&f, POD(.name = textf("p%d", n), .cpu = wants, .memory = wants,
+                                .requests = textf("ephemeral-storage=%s,x.io/y=%s", wants, wants),
+                                .spec = textf("'overhead':{'cpu':'%s'}", wants)));
         assert_survives(&f, "p2");
         fixture_release(&f);
     }

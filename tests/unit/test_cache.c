@@ -402,10 +402,7 @@ static void images_of_a_removed_node_with_pods_are_gone(void **state)
 
 static void set_pod_with(struct bench *b, const char *name, const char *spec)
 {
-    set_pod_object(b, object_jsonf(KIND_POD,
-                                   "{'metadata':{'name':'%s','namespace':'ns',"
-                                   "'uid':'%s'},'spec':{'nodeName':'a',%s}}",
-                                   name, name, spec));
+    set_pod_object(b, POD(.name = name, .namespace = "ns", .node = "a", .spec = spec));
 }
 
 static bool uses_port(struct bench *b, const char *ip, const char *protocol, int32_t port)

@@ -57,17 +57,16 @@ static struct object *random_pod(struct rand *r, const char *name, const char *n
         add_constraint(r, &spread);
     if (rand_below(r, 3) == 0)
         buf_add_printf(&ports, "{\"containerPort\":1,\"hostPort\":%d}", 80 + (int)rand_below(r, 2));
-    struct object *pod = object_jsonf(
-        KIND_POD,
-        "{'metadata':{'name':'%s','namespace':'default','uid':'%s','labels':"
-        "{'app':'%s'}},'spec':{'nodeName':'%s','schedulerName':'default-scheduler',"
-        "'priority':%d,'affinity':{%s},'topologySpreadConstraints':[%s],'containers':[{"
-        "'name':'c','ports':[%s],'resources':{'requests':{'cpu':'%d','x.y/gpu':"
-        "'%d'}}}]},'status':{'startTime':'2026-01-01T00:00:%02dZ'}}",
-        name, name, DRAW(r, apps), node, choosy ? 5 : (int)rand_below(r, 4),
-        affinity.n ? buf_cstr(&affinity) : "", spread.n ? buf_cstr(&spread) : "",
-        ports.n ? buf_cstr(&ports) : "", (int)rand_below(r, 3), (int)rand_below(r, 2),
-        (int)rand_below(r, 5));
+    struct object *pod =
+        POD(.name = name, .labels = textf("app=%s", DRAW(r, apps)), .node = node,
+            .priority = choosy ? 5 : (int)rand_below(r, 4),
+            .containers = textf(
+                "{'name':'c','ports':[%s],'resources':{'requests':{'cpu':'%d','x.y/gpu':'%d'}}}",
+                ports.n ? buf_cstr(&ports) : "", (int)rand_below(r, 3), (int)rand_below(r, 2)),
+            .started = textf("2026-01-01T00:00:%02dZ", (int)rand_below(r, 5)),
+            .spec =
+                textf("'affinity':{%s},'topologySpreadConstraints':[%s]",
+                      affinity.n ? buf_cstr(&affinity) : "", spread.n ? buf_cstr(&spread) : ""));
     buf_release(&affinity);
     buf_release(&spread);
     buf_release(&ports);
@@ -76,12 +75,10 @@ static struct object *random_pod(struct rand *r, const char *name, const char *n
 
 static struct object *random_node(struct rand *r, size_t i)
 {
-    return object_jsonf(
-        KIND_NODE,
-        "{'metadata':{'name':'n%zu','labels':{'kubernetes.io/hostname':'n%zu','zone':"
-        "'z%d'}},'status':{'allocatable':{'cpu':'%d','memory':'8Gi','x.y/gpu':"
-        "'2','pods':'%d'}}}",
-        i, i, (int)rand_below(r, 3), 3 + (int)rand_below(r, 4), 3 + (int)rand_below(r, 8));
+    return NODE(.name = textf("n%zu", i),
+                .labels = textf("kubernetes.io/hostname=n%zu,zone=z%d", i, (int)rand_below(r, 3)),
+                .cpu = textf("%d", 3 + (int)rand_below(r, 4)), .memory = "8Gi",
+                .pods = textf("%d", 3 + (int)rand_below(r, 8)), .allocatable = "x.y/gpu=2");
 }
 
 struct cluster_case {

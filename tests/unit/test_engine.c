@@ -81,11 +81,7 @@ static void higher_priority_goes_first(void **state)
     fixture_init(&f, NULL, NULL);
     fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
     fixture_add(&f, POD(.name = "low", .cpu = "800m", .memory = "1Gi"));
-    fixture_add(&f, object_jsonf(KIND_POD, "{'metadata':{'name':'high','namespace':'default',"
-                                           "'uid':'high'},'spec':{'priority':10,"
-                                           "'schedulerName':'default-scheduler','containers':[{"
-                                           "'name':'c','resources':{'requests':{'cpu':'800m'}}}]"
-                                           "}}"));
+    fixture_add(&f, POD(.name = "high", .priority = 10, .cpu = "800m"));
     fixture_settle(&f);
     assert_placed(&f, "high", "a");
     assert_null(fixture_node_of(&f, "low"));
@@ -98,8 +94,7 @@ static void leaves_pods_of_other_schedulers_alone(void **state)
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, object_jsonf(KIND_POD, "{'metadata':{'name':'x','uid':'x'},'spec':{"
-                                           "'schedulerName':'other'}}"));
+    fixture_add(&f, POD(.name = "x", .scheduler = "other"));
     fixture_settle(&f);
     assert_int_equal(f.writes.n, 0);
     fixture_release(&f);
@@ -119,9 +114,7 @@ static void profiles_serve_their_own_pods(void **state)
                  NULL);
     fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
     fixture_add(&f, POD(.name = "big", .cpu = "2", .memory = "1Gi"));
-    fixture_add(&f, object_jsonf(KIND_POD, "{'metadata':{'name':'bold','uid':'bold'},'spec':{"
-                                           "'schedulerName':'careless','containers':[{'name':'c',"
-                                           "'resources':{'requests':{'cpu':'2'}}}]}}"));
+    fixture_add(&f, POD(.name = "bold", .scheduler = "careless", .cpu = "2"));
     fixture_settle(&f);
     assert_placed(&f, "bold", "a");
     assert_waits(&f, "big", "0/1 nodes are available: 1 Insufficient cpu." NOT_HELPFUL);
@@ -137,10 +130,8 @@ static void reasons_are_counted_and_sorted(void **state)
     fixture_init(&f, NULL, NULL);
     fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "1Gi"));
     fixture_add(&f, NODE(.name = "b", .cpu = "1", .memory = "64Gi"));
-    fixture_add(&f, object_jsonf(KIND_NODE, "{'metadata':{'name':'c'},'spec':{'unschedulable':true}"
-                                            ",'status':{'allocatable':{'cpu':'64'}}}"));
-    fixture_add(&f, object_jsonf(KIND_NODE, "{'metadata':{'name':'d'},'status':{'allocatable':{"
-                                            "'cpu':'64','memory':'64Gi','pods':'0'}}}"));
+    fixture_add(&f, NODE(.name = "c", .unschedulable = true, .cpu = "64"));
+    fixture_add(&f, NODE(.name = "d", .cpu = "64", .memory = "64Gi", .pods = "0"));
     fixture_add(&f, POD(.name = "p", .cpu = "2", .memory = "2Gi"));
     fixture_settle(&f);
     assert_waits(&f, "p",
@@ -176,11 +167,7 @@ static void a_long_note_is_cut_the_condition_is_not(void **state)
     fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "1Gi"));
     for (int i = 0; i < 20; i++)
         buf_add_printf(&names, "%s\"example.com/%063d\":\"1\"", i ? "," : "", i);
-    fixture_add(&f, object_jsonf(KIND_POD,
-                                 "{'metadata':{'name':'p','uid':'p'},'spec':{"
-                                 "'schedulerName':'default-scheduler','containers':[{"
-                                 "'name':'c','resources':{'requests':{%s}}}]}}",
-                                 buf_cstr(&names)));
+    fixture_add(&f, POD(.name = "p", .requests = buf_cstr(&names)));
     fixture_schedule(&f);
     const char *note = fixture_last(&f, WRITE_EVENT, "p")->message;
     assert_int_equal(strlen(note), 1024);
@@ -214,11 +201,7 @@ static void a_new_node_helps_at_once(void **state)
 
 static struct object *cordoned(const char *name, bool yes)
 {
-    return object_jsonf(KIND_NODE,
-                        "{'metadata':{'name':'%s'},'spec':{'unschedulable':%s},"
-                        "'status':{'allocatable':{'cpu':'4','memory':'8Gi',"
-                        "'pods':'110'}}}",
-                        name, yes ? "true" : "false");
+    return NODE(.name = name, .unschedulable = yes, .cpu = "4", .memory = "8Gi");
 }
 
 static void uncordoning_helps(void **state)
@@ -262,9 +245,7 @@ static void a_pod_that_has_ended_makes_room(void **state)
     fixture_add(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"));
     fixture_settle(&f);
     fixture_update(&f, POD(.name = "old", .cpu = "800m", .memory = "1Gi", .node = "a"),
-                   object_jsonf(KIND_POD, "{'metadata':{'name':'old','uid':'old'},"
-                                          "'spec':{'nodeName':'a'},'status':{'phase':"
-                                          "'Succeeded'}}"));
+                   POD(.name = "old", .node = "a", .phase = "Succeeded"));
     fixture_settle(&f);
     assert_placed(&f, "p", "a");
     fixture_release(&f);
@@ -373,9 +354,7 @@ static void a_pod_on_its_way_out_is_not_placed(void **state)
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, object_jsonf(KIND_POD, "{'metadata':{'name':'p','namespace':'default','uid':"
-                                           "'p','deletionTimestamp':'2026-01-01T00:00:00Z'},"
-                                           "'spec':{'schedulerName':'default-scheduler'}}"));
+    fixture_add(&f, POD(.name = "p", .deleting = true));
     fixture_schedule(&f);
     assert_null(fixture_binding(&f, "p"));
     assert_string_equal(fixture_last(&f, WRITE_EVENT, "p")->message,
@@ -390,11 +369,7 @@ static void a_pod_made_anew_under_its_name_is_another_pod(void **state)
     fixture_init(&f, NULL, NULL);
     fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
     fixture_add(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi", .node = "a"));
-    struct object *again =
-        object_jsonf(KIND_POD, "{'metadata':{'name':'p','uid':'p2'},'spec':{"
-                               "'schedulerName':'default-scheduler','containers':[{"
-                               "'name':'c','resources':{'requests':{'cpu':'800m'}}}]"
-                               "}}");
+    struct object *again = POD(.name = "p", .uid = "p2", .cpu = "800m");
     fixture_update(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi", .node = "a"), again);
     fixture_settle(&f);
     assert_placed(&f, "p", "a");

@@ -45,11 +45,7 @@ static void a_pod_held_in_permit_counts_once(void **state)
 
 static struct object *versioned(const char *name, const char *node)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'%s','namespace':'default','uid':'%s',"
-                        "'resourceVersion':'7'},'spec':{'schedulerName':"
-                        "'default-scheduler','nodeName':'%s','containers':[]}}",
-                        name, name, node);
+    return POD(.name = name, .version = "7", .node = node);
 }
 
 /* The same version once more, fetched in another form: it is taken, and nobody is told. */

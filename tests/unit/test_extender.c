@@ -134,7 +134,7 @@ static void interest_is_in_pods_that_want_a_managed_resource(void **state)
     some.managed_resources = managed;
     some.n_managed_resources = ARRAY_LEN(managed);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct object *o = object_jsonf(KIND_POD, "{'spec':{%s}}", cases[i].spec);
+        struct object *o = POD(.spec = cases[i].spec);
         assert_int_equal(extender_is_interested(&some, object_pod(o)), cases[i].interested);
         assert_true(extender_is_interested(&all, object_pod(o)));
         object_unref(o);
@@ -256,9 +256,7 @@ static void refusals_are_told_and_no_more_extenders_asked(void **state)
     assert_explained(&f, "p", "\"queue\":\"unschedulable\"");
     /* Any event will do, even one that no plugin asked for. */
     fixture_update(&f, POD(.name = "other", .cpu = "1", .memory = "1Gi", .node = "n0"),
-                   object_jsonf(KIND_POD, "{'metadata':{'name':'other','uid':'other',"
-                                          "'labels':{'a':'b'}},"
-                                          "'spec':{'nodeName':'n0'}}"));
+                   POD(.name = "other", .labels = "a=b", .node = "n0"));
     assert_int_equal(engine_get_stats(f.engine).unschedulable, 0);
     fixture_release(&f);
 }
@@ -552,9 +550,7 @@ static void nodes_that_come_back_are_scored_without_what_runs_on_them(void **sta
         puppet_clear();
         puppet_add("S", AT(SCORE))->hook = look_at_node;
         scene_with(&f, 3, A);
-        fixture_add(&f, object_jsonf(KIND_POD, "{'metadata':{'name':'there','uid':'there'},"
-                                               "'spec':{'nodeName':'n0','containers':[{"
-                                               "'resources':{'requests':{'cpu':'1'}}}]}}"));
+        fixture_add(&f, POD(.name = "there", .node = "n0", .cpu = "1"));
         seen_requested = seen_allocatable = 0;
         seen_pods = 0;
         fixture_add(&f, POD(.name = "p"));

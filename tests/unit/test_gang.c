@@ -32,21 +32,12 @@ static void a_minute_later(struct fixture *f)
 
 static struct object *member(const char *name, int cpu)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'%s','namespace':'default','uid':'%s'},'spec':{"
-                        "'schedulerName':'default-scheduler','priority':10,"
-                        "'schedulingGroup':{'podGroupName':'g'},"
-                        "'containers':[{'name':'c','resources':{'requests':{'cpu':'%d'}}}]}}",
-                        name, name, cpu);
+    return POD(.name = name, .priority = 10, .group = "g", .cpu = textf("%d", cpu));
 }
 
 static struct object *group(int min)
 {
-    return object_jsonf(KIND_POD_GROUP,
-                        "{'metadata':{'name':'g','namespace':'default',"
-                        "'uid':'u'},'spec':{'schedulingPolicy':{'gang':{"
-                        "'minCount':%d}}}}",
-                        min);
+    return POD_GROUP(.name = "g", .uid = "u", .min_count = min);
 }
 
 static void add_gang(struct fixture *f, int n, int min, int cpu)

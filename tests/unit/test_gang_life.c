@@ -117,18 +117,13 @@ static struct object *pod_object(const struct world *w, size_t i)
     char group[64] = "";
     if (p->group >= 0)
         snprintf(group, sizeof(group), "\"schedulingGroup\":{\"podGroupName\":\"g%d\"},", p->group);
-    return object_jsonf(
-        KIND_POD,
-        "{'metadata':{'name':'p%zu','namespace':'default','uid':'p%zu',"
-        "'resourceVersion':'%d'%s},'spec':{'schedulerName':'default-scheduler',"
-        "'nodeName':'%s','priority':%d,%s%s"
-        "'containers':[{'name':'c','resources':{'requests':{'cpu':'%d'}}}]},"
-        "'status':{'nominatedNodeName':'%s'%s}}",
-        i, i, p->version, p->deleting ? ",'deletionTimestamp':'2026-01-01T00:00:00Z'" : "", p->node,
-        p->priority, group, p->never ? "'preemptionPolicy':'Never'," : "", p->cpu, p->promised,
-        p->preempted ? ",'conditions':[{'type':'DisruptionTarget','status':'True',"
-                       "'reason':'PreemptionByScheduler'}]"
-                     : "");
+    return POD(.name = textf("p%zu", i), .version = textf("%d", p->version), .node = p->node,
+               .priority = p->priority, .cpu = textf("%d", p->cpu), .nominated = p->promised,
+               .meta = p->deleting ? ",'deletionTimestamp':'2026-01-01T00:00:00Z'" : "",
+               .spec = textf("%s,%s", group, p->never ? "'preemptionPolicy':'Never'," : ""),
+               .status = p->preempted ? ",'conditions':[{'type':'DisruptionTarget','status':'True',"
+                                        "'reason':'PreemptionByScheduler'}]"
+                                      : "");
 }
 
 static void pod_changed(struct world *w, size_t i)
@@ -161,12 +156,9 @@ static void change_group(struct world *w, size_t i)
     g->min = 1 + (int)rand_below(w->r, 5);
     g->whole = once_in(w, 2);
     publish(w, &g->object,
-            object_jsonf(KIND_POD_GROUP,
-                         "{'metadata':{'name':'g%zu','namespace':'default',"
-                         "'uid':'g%zu-%d'},'spec':{'schedulingPolicy':{'gang':{"
-                         "'minCount':%d}},'priority':%d%s}}",
-                         i, i, g->generation++, g->min, g->priority,
-                         g->whole ? ",'disruptionMode':'PodGroup'" : ""));
+            POD_GROUP(.name = textf("g%zu", i), .uid = textf("g%zu-%d", i, g->generation++),
+                      .min_count = g->min, .priority = g->priority,
+                      .spec = g->whole ? ",'disruptionMode':'PodGroup'" : ""));
 }
 
 static void add_pod(struct world *w)

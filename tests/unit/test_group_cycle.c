@@ -21,12 +21,7 @@ static const char waits[] = "pod group is unschedulable, waiting for minCount po
 
 static struct object *member(const char *name, const char *group, const char *cpu)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'%s','namespace':'default','uid':'%s'},"
-                        "'spec':{'schedulerName':'default-scheduler',"
-                        "'schedulingGroup':{'podGroupName':'%s'},"
-                        "'containers':[{'name':'c','resources':{'requests':{'cpu':'%s'}}}]}}",
-                        name, name, group, cpu);
+    return POD(.name = name, .group = group, .cpu = cpu);
 }
 
 static struct object *group(const char *name, const char *policy)
@@ -185,12 +180,11 @@ static void the_condition_is_told_once(void **state)
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-    struct object *told = object_jsonf(
-        KIND_POD_GROUP, "{'metadata':{'name':'g','namespace':'default','uid':'g','generation':1},"
-                        "'spec':{'schedulingPolicy':{'gang':{'minCount':2}}},"
-                        "'status':{'conditions':[{'type':'PodGroupScheduled','status':'True',"
-                        "'reason':'Scheduled','message':'','observedGeneration':1,"
-                        "'lastTransitionTime':'2026-01-01T00:00:00Z'}]}}");
+    struct object *told = POD_GROUP(
+            .name = "g", .generation = 1, .min_count = 2,
+            .status =
+                "'conditions':[{'type':'PodGroupScheduled','status':'True','reason':'Scheduled','"
+                "message':'','observedGeneration':1,'lastTransitionTime':'2026-01-01T00:00:00Z'}]");
     fixture_add(&f, told);
     fixture_add(&f, member("g-0", "g", "1"));
     fixture_add(&f, member("g-1", "g", "1"));
@@ -269,11 +263,7 @@ static void without_the_gate_nothing_is_counted(void **state)
 
 static struct object *node_in(const char *name, const char *rack, const char *cpu)
 {
-    return object_jsonf(KIND_NODE,
-                        "{'metadata':{'name':'%s','uid':'%s','labels':{'rack':"
-                        "'%s'}},'status':{'allocatable':{'cpu':'%s','memory':"
-                        "'8Gi','pods':'110'}}}",
-                        name, name, rack, cpu);
+    return NODE(.name = name, .labels = textf("rack=%s", rack), .cpu = cpu, .memory = "8Gi");
 }
 
 static void a_topology_key_keeps_the_group_in_one_domain(void **state)
@@ -290,11 +280,7 @@ static void a_topology_key_keeps_the_group_in_one_domain(void **state)
         /* Only the racks r1 and r2 have room for all, and r2 has more of it. */
         fixture_add(&f, node_in(name, rack, i < 2 ? "1" : i < 4 ? "2" : "4"));
     }
-    fixture_add(&f,
-                object_jsonf(KIND_POD_GROUP, "{'metadata':{'name':'g','namespace':'default',"
-                                             "'uid':'g'},'spec':{'schedulingPolicy':{'gang':{"
-                                             "'minCount':3}},'schedulingConstraints':{'topology':[{"
-                                             "'key':'rack'}]}}}"));
+    fixture_add(&f, POD_GROUP(.name = "g", .min_count = 3, .topology = "rack"));
     for (int i = 0; i < 3; i++) {
         char pod[16];
         snprintf(pod, sizeof(pod), "g-%d", i);
@@ -332,12 +318,7 @@ static struct object *nominated_member(const char *name, const char *cpu, const 
 
 static void add_group_in_a_rack(struct fixture *f, int min)
 {
-    fixture_add(f, object_jsonf(KIND_POD_GROUP,
-                                "{'metadata':{'name':'g','namespace':'default',"
-                                "'uid':'g'},'spec':{'schedulingPolicy':{'gang':{"
-                                "'minCount':%d}},'schedulingConstraints':{'topology':[{"
-                                "'key':'rack'}]}}}",
-                                min));
+    fixture_add(f, POD_GROUP(.name = "g", .min_count = min, .topology = "rack"));
 }
 
 /* The second has been promised a node in another rack than the one with room for both. */
@@ -501,12 +482,8 @@ struct storm {
 
 static struct object *storm_pod(size_t i)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'p%zu','namespace':'default','uid':'p%zu'},"
-                        "'spec':{'schedulerName':'default-scheduler','priority':%zu,"
-                        "'schedulingGroup':{'podGroupName':'g%zu'},"
-                        "'containers':[{'name':'c','resources':{'requests':{'cpu':'1'}}}]}}",
-                        i, i, i / 4 * 10, i / 4);
+    return POD(.name = textf("p%zu", i), .priority = (int)(i / 4 * 10),
+               .group = textf("g%zu", i / 4), .cpu = "1");
 }
 
 static struct object *storm_node(size_t i)

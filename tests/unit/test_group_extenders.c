@@ -22,12 +22,7 @@ static const struct extender extenders[] = {
 
 static struct object *member(const char *name)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'%s','namespace':'default','uid':'%s'},'spec':{"
-                        "'schedulerName':'default-scheduler','priority':10,"
-                        "'schedulingGroup':{'podGroupName':'g'},"
-                        "'containers':[{'name':'c','resources':{'requests':{'cpu':'1'}}}]}}",
-                        name, name);
+    return POD(.name = name, .priority = 10, .group = "g", .cpu = "1");
 }
 
 static struct object *node(const char *name)
@@ -42,11 +37,7 @@ static void begin(struct fixture *f, int nodes, int n, int min, const char *gate
         f, &(struct fixture_parts){.extenders = extenders, .n_extenders = 1, .gates = gates});
     for (int i = 0; i < nodes; i++)
         fixture_add(f, node(all[i]));
-    fixture_add(f, object_jsonf(KIND_POD_GROUP,
-                                "{'metadata':{'name':'g','namespace':'default',"
-                                "'uid':'u'},'spec':{'schedulingPolicy':{'gang':{"
-                                "'minCount':%d}},'priority':10}}",
-                                min));
+    fixture_add(f, POD_GROUP(.name = "g", .uid = "u", .min_count = min, .priority = 10));
     for (int i = 0; i < n; i++)
         fixture_add(f, member(names[i]));
 }

@@ -17,15 +17,14 @@
 
 static void add_node(struct fixture *f, const char *name, const char *image, long long size)
 {
-    fixture_add(f, object_jsonf(KIND_NODE,
-                                "{'metadata':{'name':'%s'},'status':{'images':[{"
-                                "'names':['%s'],'sizeBytes':%lld}]}}",
-                                name, image, size));
+    fixture_add(f,
+                NODE(.name = name,
+                     .status = textf("'images':[{'names':['%s'],'sizeBytes':%lld}]", image, size)));
 }
 
 static struct object *pod(const char *spec)
 {
-    return object_jsonf(KIND_POD, "{'metadata':{'name':'p','uid':'p'},'spec':{%s}}", spec);
+    return POD(.name = "p", .spec = spec);
 }
 
 #define ONE(image) "\"containers\":[{\"name\":\"c\",\"image\":\"" image "\"}]"

@@ -21,24 +21,20 @@
 
 static struct object *node_in(const char *name, const char *labels)
 {
-    return object_jsonf(KIND_NODE,
-                        "{'metadata':{'name':'%s','labels':%s},'status':{"
-                        "'allocatable':{'cpu':'99','memory':'99Gi','pods':'99'}}}",
-                        name, labels);
+    return NODE(.name = name, .labels = labels /*BRACES*/, .cpu = "99", .memory = "99Gi",
+                .pods = "99");
 }
 
 static struct object *pod_with(const char *name, const char *namespace, const char *labels,
                                const char *affinity, const char *node)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'%s','namespace':'%s','uid':'%s',"
-                        "'labels':%s},'spec':{'nodeName':'%s','affinity':%s}}",
-                        name, namespace, name, labels, node, affinity);
+    return POD(.name = name, .namespace = namespace, .labels = labels /*BRACES*/, .node = node,
+               .spec = textf("'affinity':%s", affinity));
 }
 
 static struct object *namespace_with(const char *name, const char *labels)
 {
-    return object_jsonf(KIND_NAMESPACE, "{'metadata':{'name':'%s','labels':%s}}", name, labels);
+    return NAMESPACE(.name = name, .labels = labels /*BRACES*/);
 }
 
 #define WEB             "{\"app\":\"web\"}"

@@ -27,15 +27,12 @@
 
 static struct object *node(const char *name, const char *labels)
 {
-    return object_jsonf(KIND_NODE, "{'metadata':{'name':'%s','labels':{%s}}}", name, labels);
+    return NODE(.name = name, .labels = labels);
 }
 
 static struct object *pod(const char *spec)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'p','uid':'p'},'spec':{"
-                        "'schedulerName':'default-scheduler'%s%s}}",
-                        *spec ? "," : "", spec);
+    return POD(.name = "p", .spec = textf("%s,%s", *spec ? "," : "", spec));
 }
 
 /* A configuration whose profile adds this affinity. */
@@ -242,12 +239,11 @@ static void preferences_that_make_no_sense_are_an_error(void **state)
     fixture_add(&f, NODE(.name = "n0", .cpu = "1", .memory = "1Gi"));
     fixture_add(&f, NODE(.name = "n1", .cpu = "1", .memory = "1Gi"));
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct object *p = object_jsonf(
-            KIND_POD,
-            "{'metadata':{'name':'p','uid':'p'},'spec':{'schedulerName':"
-            "'default-scheduler','affinity':{"
-            "'nodeAffinity':{'preferredDuringSchedulingIgnoredDuringExecution':[%s]}}}}",
-            cases[i].preferred);
+        struct object *p =
+            POD(.name = "p",
+                .spec = textf("'affinity':{'nodeAffinity':{'"
+                              "preferredDuringSchedulingIgnoredDuringExecution':[%s]}}",
+                              cases[i].preferred));
         char *want = xasprintf("running PreScore plugin \"NodeAffinity\": %s", cases[i].message);
         fixture_add(&f, object_ref(p));
         fixture_schedule(&f);

@@ -21,13 +21,12 @@
 
 static struct object *node(const char *features)
 {
-    return object_jsonf(KIND_NODE, "{'metadata':{'name':'n'},'status':{'declaredFeatures':[%s]}}",
-                        features);
+    return NODE(.name = "n", .status = textf("'declaredFeatures':[%s]", features));
 }
 
 static struct object *pod(const char *spec)
 {
-    return object_jsonf(KIND_POD, "{'metadata':{'name':'p','uid':'p'},'spec':{%s}}", spec);
+    return POD(.name = "p", .spec = spec);
 }
 
 static void nodes_must_declare_what_pods_need(void **state)

@@ -27,7 +27,7 @@
 
 static struct object *node(const char *name, const char *labels)
 {
-    return object_jsonf(KIND_NODE, "{'metadata':{'name':'%s','labels':{%s}}}", name, labels);
+    return NODE(.name = name, .labels = labels);
 }
 
 static void nodes_have_and_lack_labels(void **state)

@@ -36,7 +36,7 @@ static int64_t divides(const void *ask, const struct berth_node *node)
 
 static struct object *node(size_t i, size_t x)
 {
-    return object_jsonf(KIND_NODE, "{'metadata':{'name':'n%zu','labels':{'x':'%zu'}}}", i, x);
+    return NODE(.name = textf("n%zu", i), .labels = textf("x=%zu", x));
 }
 
 static void set_node(struct cache *c, size_t i, size_t x)

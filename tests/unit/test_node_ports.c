@@ -17,20 +17,15 @@
 /* A pod with one port; sidecar: an init container that goes on running has it. */
 static struct object *pod(const char *name, const char *node, const char *port)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'%s','uid':'%s'},'spec':{'nodeName':"
-                        "'%s','schedulerName':'default-scheduler','containers':[{"
-                        "'name':'c','ports':[%s]}]}}",
-                        name, name, node, port);
+    return POD(.name = name, .node = node, .containers = textf("{'name':'c','ports':[%s]}", port));
 }
 
 static struct object *init_pod(const char *name, const char *node, const char *policy)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'%s','uid':'%s'},'spec':{'nodeName':"
-                        "'%s','initContainers':[{'name':'c','restartPolicy':'%s',"
-                        "'ports':[{'hostPort':80}]}]}}",
-                        name, name, node, policy);
+    return POD(.name = name, .node = node,
+               .spec = textf(
+                   "'initContainers':[{'name':'c','restartPolicy':'%s','ports':[{'hostPort':80}]}]",
+                   policy));
 }
 
 static void ports_collide(void **state)
@@ -143,9 +138,7 @@ static void hints(void **state)
                                 NULL};
     assert_int_equal(trial_hint(&f, PLUGIN, pod("p", "", wants), init), BERTH_QUEUE_SKIP);
     struct object *nominated =
-        object_jsonf(KIND_POD, "{'metadata':{'name':'q','uid':'q'},'spec':{'containers':[{"
-                               "'name':'c','ports':[{'hostPort':80}]}]},'status':{"
-                               "'nominatedNodeName':'n'}}");
+        POD(.name = "q", .containers = "{'name':'c','ports':[{'hostPort':80}]}", .nominated = "n");
     struct trial_change promised = {BERTH_RESOURCE_POD, BERTH_ACTION_DELETE, nominated, NULL};
     assert_int_equal(trial_hint(&f, PLUGIN, pod("p", "", wants), promised), BERTH_QUEUE);
     assert_true(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_NODE, BERTH_ACTION_ADD));

@@ -25,10 +25,9 @@
 
 static struct object *pod(const char *kind, const char *uid, const char *controller)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'p','uid':'p','ownerReferences':[{"
-                        "'kind':'%s','uid':'%s','controller':%s}]}}",
-                        kind, uid, controller);
+    return POD(.name = "p",
+               .meta = textf("'ownerReferences':[{'kind':'%s','uid':'%s','controller':%s}]", kind,
+                             uid, controller));
 }
 
 #define AVOID(kind, uid)                                                                          \
@@ -61,10 +60,11 @@ static void only_who_is_named_is_avoided(void **state)
         struct fixture f;
         struct trial t;
         fixture_init(&f, CONFIG, NULL);
-        fixture_add(&f, object_jsonf(KIND_NODE,
-                                     "{'metadata':{'name':'n','annotations':{"
-                                     "'scheduler.alpha.kubernetes.io/preferAvoidPods':'%s'}}}",
-                                     cases[i].annotation));
+        fixture_add(&f,
+                    NODE(.name = "n",
+                         .meta = textf(
+                             "'annotations':{'scheduler.alpha.kubernetes.io/preferAvoidPods':'%s'}",
+                             cases[i].annotation)));
         fixture_add(&f, NODE(.name = "m", .cpu = "1", .memory = "1"));
         trial_begin(&t, &f, PLUGIN, pod(cases[i].kind, cases[i].uid, cases[i].controller));
         assert_int_equal(trial_score(&t, "n"), cases[i].score);

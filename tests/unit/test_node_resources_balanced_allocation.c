@@ -32,21 +32,16 @@ static void begin(struct fixture *f, const char *args, const char *gates)
 
 static struct object *node_of(const int64_t v[4])
 {
-    return object_jsonf(KIND_NODE,
-                        "{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':"
-                        "'%lldm','memory':'%lld','x.io/a':'%lld','x.io/b':'%lld'}}}",
-                        (long long)v[0], (long long)v[1], (long long)v[2], (long long)v[3]);
+    return NODE(.name = "n", .cpu = textf("%lldm", (long long)v[0]),
+                .memory = textf("%lld", (long long)v[1]),
+                .allocatable = textf("x.io/a=%lld,x.io/b=%lld", (long long)v[2], (long long)v[3]));
 }
 
 static struct object *pod_of(const char *name, const char *node, const int64_t v[4])
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'%s','uid':'%s'},'spec':{'nodeName':"
-                        "'%s','containers':[{'name':'c','resources':{'requests':{"
-                        "'cpu':'%lldm','memory':'%lld','x.io/a':'%lld','x.io/b':"
-                        "'%lld'}}}]}}",
-                        name, name, node, (long long)v[0], (long long)v[1], (long long)v[2],
-                        (long long)v[3]);
+    return POD(.name = name, .node = node, .cpu = textf("%lldm", (long long)v[0]),
+               .memory = textf("%lld", (long long)v[1]),
+               .requests = textf("x.io/a=%lld,x.io/b=%lld", (long long)v[2], (long long)v[3]));
 }
 
 /* Of cpu, memory, x.io/a and x.io/b; scores as Go computes them. */
@@ -108,25 +103,20 @@ static void a_pod_that_asks_for_nothing_is_left_out(void **state)
     begin(&f, "{resources: [{name: cpu}, {name: memory}, {name: nonsense}]}", NULL);
     fixture_add(&f, NODE(.name = "n", .cpu = "4", .memory = "8Gi"));
     /* No defaults here, unlike in NodeResourcesFit. */
-    trial_begin(&t, &f, BALANCED,
-                object_jsonf(KIND_POD, "{'metadata':{'uid':'x'},'spec':{'containers':[{"
-                                       "'name':'c'}]}}"));
+    trial_begin(&t, &f, BALANCED, POD(.uid = "x", .containers = "{'name':'c'}"));
     assert_int_equal(t.pre_score, BERTH_SKIP);
     assert_int_equal(trial_score(&t, "n"), 0);
     assert_true(trial_batches_agree(&t));
     trial_end(&t);
     /* What no node has counts as a request all the same. */
-    trial_begin(&t, &f, BALANCED,
-                object_jsonf(KIND_POD, "{'metadata':{'uid':'x'},'spec':{'containers':[{"
-                                       "'name':'c','resources':{'requests':{'nonsense':"
-                                       "'1'}}}]}}"));
+    trial_begin(&t, &f, BALANCED, POD(.uid = "x", .requests = "nonsense=1"));
     assert_int_equal(t.pre_score, BERTH_SUCCESS);
     assert_int_equal(trial_score(&t, "n"), 75);
     trial_end(&t);
     /* A pod's own requests count. */
     trial_begin(&t, &f, BALANCED,
-                object_jsonf(KIND_POD, "{'metadata':{'uid':'x'},'spec':{'resources':{'requests':"
-                                       "{'cpu':'4'}},'containers':[{'name':'c'}]}}"));
+                POD(.uid = "x", .containers = "{'name':'c'}",
+                    .spec = "'resources':{'requests':{'cpu':'4'}}"));
     assert_int_equal(t.pre_score, BERTH_SUCCESS);
     assert_int_equal(trial_score(&t, "n"), 50);
     trial_end(&t);

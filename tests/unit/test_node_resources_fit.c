@@ -34,17 +34,13 @@ static void begin(struct fixture *f, const char *args)
 
 static struct object *node_with(const char *name, const char *allocatable)
 {
-    return object_jsonf(KIND_NODE, "{'metadata':{'name':'%s'},'status':{'allocatable':{%s}}}", name,
-                        allocatable);
+    return NODE(.name = name, .allocatable = allocatable);
 }
 
 /* One container with these requests. */
 static struct object *pod_with(const char *requests)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'p','uid':'p'},'spec':{'containers':[{"
-                        "'name':'c','resources':{'requests':{%s}}}]}}",
-                        requests);
+    return POD(.name = "p", .requests = requests);
 }
 
 /* --- filter ----------------------------------------------------------------------------------- */
@@ -80,9 +76,8 @@ static void reasons_come_in_order_and_all_of_them(void **state)
     fixture_add(&f, node_with("n", "\"cpu\":\"4\",\"memory\":\"2Gi\",\"pods\":\"10\","
                                    "\"ephemeral-storage\":\"10\",\"a.io/x\":\"2\",\"b.io/x\":"
                                    "\"2\""));
-    fixture_add(&f, object_jsonf(KIND_POD, "{'metadata':{'name':'q','uid':'q'},'spec':{'nodeName':"
-                                           "'n','containers':[{'name':'c','resources':{'requests':{"
-                                           "'cpu':'3','memory':'1Gi','a.io/x':'1'}}}]}}"));
+    fixture_add(&f,
+                POD(.name = "q", .node = "n", .cpu = "3", .memory = "1Gi", .requests = "a.io/x=1"));
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
         trial_begin(&t, &f, FIT, pod_with(cases[i].requests));
@@ -162,12 +157,10 @@ static void without_pre_filter_it_is_an_error(void **state)
 /* A pod that says it runs with more than it asks for is still placed by what it asks for. */
 static struct object *resized_pod(const char *spec_cpu, const char *status_cpu)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'p','uid':'p'},'spec':{'containers':[{"
-                        "'name':'c','resources':{'requests':{'cpu':'%s'}}}]},"
-                        "'status':{'containerStatuses':[{'name':'c','resources':{"
-                        "'requests':{'cpu':'%s','z.io/x':'1'}}}]}}",
-                        spec_cpu, status_cpu);
+    return POD(.name = "p", .cpu = spec_cpu,
+               .status = textf("'containerStatuses':[{'name':'c','resources':{'requests':{'cpu':'%"
+                               "s','z.io/x':'1'}}}]",
+                               status_cpu));
 }
 
 static void a_resize_does_not_count_for_a_pod_without_a_node(void **state)
@@ -287,8 +280,8 @@ static void own_requests_of_a_pod_are_not_scored(void **state)
     begin(&f, "{}");
     fixture_add(&f, NODE(.name = "n", .cpu = "4", .memory = "2000Mi"));
     trial_begin(&t, &f, FIT,
-                object_jsonf(KIND_POD, "{'metadata':{'name':'p','uid':'p'},'spec':{'resources':"
-                                       "{'requests':{'cpu':'5'}},'containers':[{'name':'c'}]}}"));
+                POD(.name = "p", .containers = "{'name':'c'}",
+                    .spec = "'resources':{'requests':{'cpu':'5'}}"));
     assert_int_equal(trial_filter(&t, "n"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
     /* (97 + 90) / 2 */
     assert_int_equal(trial_score(&t, "n"), 93);
@@ -572,11 +565,7 @@ static enum berth_hint hint_for(struct fixture *f, struct object *waiting, struc
 static struct object *other_pod(const char *name, const char *node, const char *nominated,
                                 const char *requests)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'%s','uid':'%s'},'spec':{'nodeName':"
-                        "'%s','containers':[{'name':'c','resources':{'requests':{%s}}"
-                        "}]},'status':{'nominatedNodeName':'%s'}}",
-                        name, name, node, requests, nominated);
+    return POD(.name = name, .node = node, .requests = requests, .nominated = nominated);
 }
 
 static void hints_after_pods(void **state)

@@ -20,7 +20,7 @@ static struct object *node(const char *name, const char *unschedulable)
 
 static struct object *pod(const char *spec)
 {
-    return object_jsonf(KIND_POD, "{'metadata':{'name':'p','uid':'p'},'spec':{%s}}", spec);
+    return POD(.name = "p", .spec = spec);
 }
 
 #define TOLERATES(what) "\"tolerations\":[{\"key\":\"node.kubernetes.io/unschedulable\"," what "}]"

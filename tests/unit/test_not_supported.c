@@ -18,16 +18,12 @@
 
 static struct object *pod(const char *spec)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'p','uid':'p'},'spec':{'schedulerName':"
-                        "'default-scheduler'%s%s}}",
-                        *spec ? "," : "", spec);
+    return POD(.name = "p", .spec = textf("%s,%s", *spec ? "," : "", spec));
 }
 
 static struct object *node(void)
 {
-    return object_jsonf(KIND_NODE, "{'metadata':{'name':'n'},'status':{'allocatable':"
-                                   "{'cpu':'4','memory':'4Gi','pods':'10'}}}");
+    return NODE(.name = "n", .cpu = "4", .memory = "4Gi", .pods = "10");
 }
 
 static const struct {

@@ -113,11 +113,7 @@ static void begin(struct fixture *f)
 
 static bool signature_of(struct fixture *f, const char *app, struct buf *out)
 {
-    struct object *o = object_jsonf(KIND_POD,
-                                    "{'metadata':{'name':'p','uid':'p','labels':{"
-                                    "'app':'%s'}},'spec':{'schedulerName':"
-                                    "'default-scheduler'}}",
-                                    app);
+    struct object *o = POD(.name = "p", .labels = textf("app=%s", app));
     struct berth_pod *pod = pod_info_new(o, &f->engine->names);
     bool signable = signature_write(f->engine->setup->profiles.v[0], pod, out);
     pod_info_unref(pod);
@@ -172,7 +168,7 @@ static void begin_trial(struct trial *t)
     begin(&t->f);
     t->cycle = cycle_new(t->f.engine, t->f.engine->setup->profiles.v[0]);
     t->group.name = STR("g");
-    t->group.object = object_jsonf(KIND_POD_GROUP, "{'metadata':{'name':'g'}}");
+    t->group.object = POD_GROUP(.name = "g");
     t->placements = (struct berth_placements){.engine = t->f.engine, .arena = &t->cycle->arena};
 }
 

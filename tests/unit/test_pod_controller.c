@@ -152,8 +152,7 @@ static void a_daemon_runs_on_its_nodes(void **state)
          false},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct object *node =
-            object_jsonf(KIND_NODE, "{'metadata':{'name':'n',%s}}", cases[i].node);
+        struct object *node = NODE(.name = "n", .meta = cases[i].node);
         assert_int_equal(pod_controller_runs_on(&m.controller, node), cases[i].runs);
         object_unref(node);
     }
@@ -207,14 +206,14 @@ static void a_job_has_as_many_pods_as_may_run_at_once(void **state)
 static void defaults_come_once(void **state)
 {
     (void)state;
-    struct object *o = object_jsonf(
-        KIND_POD, "{'metadata':{'name':'p','labels':{'h':'1'}},'spec':{'hostNetwork':true,"
-                  "'containers':[{'name':'c','ports':[{'containerPort':80}],'resources':"
-                  "{'limits':{'cpu':'2','memory':'1Gi'},'requests':{'memory':'1Mi'}}}],"
-                  "'resources':{'limits':{'cpu':'9','hugepages-2Mi':'4Mi'}},"
-                  "'affinity':{'podAntiAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':"
-                  "[{'labelSelector':{},'matchLabelKeys':['h','none'],'mismatchLabelKeys':['h']"
-                  "}]}}}}");
+    struct object *o =
+        POD(.name = "p", .labels = "h=1",
+            .containers = "{'name':'c','ports':[{'containerPort':80}],'resources':{'limits':{'cpu':"
+                          "'2','memory':'1Gi'},'requests':{'memory':'1Mi'}}}",
+            .spec =
+                "'hostNetwork':true,'resources':{'limits':{'cpu':'9','hugepages-2Mi':'4Mi'}},'"
+                "affinity':{'podAntiAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':[{'"
+                "labelSelector':{},'matchLabelKeys':['h','none'],'mismatchLabelKeys':['h']}]}}");
     struct pod *pod = object_body_mut(o);
     for (int times = 0; times < 2; times++) {
         pod_set_defaults(pod, object_arena(o));
@@ -248,7 +247,7 @@ static void priorities_come_from_classes(void **state)
     assert_null(priority_class_find(classes, 1, STR("")));
     assert_null(priority_class_find(classes, 3, STR("none")));
     assert_int_equal(priority_class_find(NULL, 0, STR("system-node-critical"))->value, 2000001000);
-    struct object *o = object_jsonf(KIND_POD, "{'metadata':{'name':'p'}}");
+    struct object *o = POD(.name = "p");
     struct pod *pod = object_body_mut(o);
     pod_set_priority(pod, &high, object_arena(o));
     assert_int_equal(*pod->spec.priority, 7);

@@ -150,10 +150,7 @@ static void selections_agree_with_counting(void **state)
 
 static void set_pod(struct pod_stream *s, const char *uid, const char *labels, const char *node)
 {
-    struct object *o = object_jsonf(KIND_POD,
-                                    "{'metadata':{'name':'%s','uid':'%s','namespace':"
-                                    "'a','labels':{%s}},'spec':{'nodeName':'%s'}}",
-                                    uid, uid, labels, node);
+    struct object *o = POD(.name = uid, .namespace = "a", .labels = labels, .node = node);
     struct berth_pod *pod = pod_info_new(o, &s->names);
     cache_set_pod(&s->cache, pod);
     pod_info_unref(pod);
@@ -196,8 +193,7 @@ static void domains_change_when_asked_for_only(void **state)
     struct pod_stream s;
     rand_seed(&r, 1);
     pod_stream_init(&s, &r);
-    struct object *node =
-        object_jsonf(KIND_NODE, "{'metadata':{'name':'n','labels':{'zone':'z'}}}");
+    struct object *node = NODE(.name = "n", .labels = "zone=z");
     cache_set_node(&s.cache, node);
     object_unref(node);
     set_pod(&s, "p1", "\"app\":\"web\"", "n");
@@ -225,8 +221,7 @@ static void however_many_pods_moved_meanwhile(void **state)
     rand_seed(&r, 1);
     pod_stream_init(&s, &r);
     for (int i = 0; i < ZONES; i++) {
-        struct object *node =
-            object_jsonf(KIND_NODE, "{'metadata':{'name':'%d','labels':{'zone':'%d'}}}", i, i);
+        struct object *node = NODE(.name = textf("%d", i), .labels = textf("zone=%d", i));
         cache_set_node(&s.cache, node);
         object_unref(node);
     }

@@ -41,11 +41,12 @@ static struct object *random_node(struct rand *r, size_t i, bool sane)
         snprintf(rack, sizeof(rack), ",\"rack\":\"r%d\"", pick(r, 5));
     if (sane || pick(r, 6))
         snprintf(host, sizeof(host), ",\"" HOST "\":\"h%zu\"", pick(r, 5) ? i : 0);
-    return object_jsonf(KIND_NODE,
-                        "{'metadata':{'name':'n%zu','labels':{'disk':'%s'%s%s%s}},'spec':{"
-                        "'taints':[%s]},'status':{'allocatable':{'pods':'100','cpu':'100'}}}",
-                        i, ONE_OF(r, "ssd", "hdd"), zone, rack, host,
-                        sane || pick(r, 4) ? "" : "{'key':'t','value':'v','effect':'NoSchedule'}");
+    return NODE(.name = textf("n%zu", i),
+                .labels = textf("'disk':'%s',%s,%s,%s", ONE_OF(r, "ssd", "hdd"), zone, rack, host),
+                .cpu = "100", .pods = "100",
+                .spec = textf(
+                    "'taints':[%s]",
+                    sane || pick(r, 4) ? "" : "{'key':'t','value':'v','effect':'NoSchedule'}"));
 }
 
 static void random_labels(struct rand *r, struct buf *out)
@@ -94,15 +95,14 @@ static struct object *random_pod(struct rand *r, const char *name, const char *n
         if (n > 1)
             buf_add_char(&constraints, ',');
     }
-    struct object *o = object_jsonf(
-        KIND_POD,
-        "{'metadata':{'name':'%s','uid':'%s','namespace':'%s','labels':{%.*s}%s},"
-        "'spec':{'schedulerName':'default-scheduler','nodeName':'%s',"
-        "'nodeSelector':{%s},'tolerations':[%s],'topologySpreadConstraints':[%.*s]}}",
-        name, name, ONE_OF(r, "default", "default", "other"), STR_ARG(buf_str(&labels)),
-        *node && pick(r, 8) == 0 ? ",'deletionTimestamp':'2026-01-01T00:00:00Z'" : "", node,
-        !*node && pick(r, 2) ? "'disk':'ssd'" : "", pick(r, 2) ? "{'operator':'Exists'}" : "",
-        STR_ARG(buf_str(&constraints)));
+    struct object *o =
+        POD(.name = name, .namespace = ONE_OF(r, "default", "default", "other"),
+            .labels = textf("%.*s", STR_ARG(buf_str(&labels))), .node = node,
+            .node_selector = !*node && pick(r, 2) ? "'disk':'ssd'" : "",
+            .meta = *node && pick(r, 8) == 0 ? ",'deletionTimestamp':'2026-01-01T00:00:00Z'" : "",
+            .spec =
+                textf("'tolerations':[%s],'topologySpreadConstraints':[%.*s]",
+                      pick(r, 2) ? "{'operator':'Exists'}" : "", STR_ARG(buf_str(&constraints))));
     buf_release(&labels);
     buf_release(&constraints);
     return o;
@@ -291,18 +291,12 @@ static struct object *node(const char *name, const char *zone)
 
 static struct object *running(const char *name, const char *labels, const char *on)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'%s','uid':'%s','namespace':'default',"
-                        "'labels':{%s}},'spec':{'nodeName':'%s'}}",
-                        name, name, labels, on);
+    return POD(.name = name, .labels = labels, .node = on);
 }
 
 static struct object *waiting(const char *labels, const char *spec)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'p','uid':'p','namespace':'default',"
-                        "'labels':{%s}},'spec':{%s}}",
-                        labels, spec);
+    return POD(.name = "p", .labels = labels, .spec = spec);
 }
 
 #define WEB "\"app\":\"web\""
@@ -385,10 +379,7 @@ static void begin_with(struct fixture *f, const char *args)
 
 static struct object *service(const char *name, const char *selector)
 {
-    return object_jsonf(KIND_SERVICE,
-                        "{'metadata':{'name':'%s','namespace':'default'},'spec':{"
-                        "'selector':{%s}}}",
-                        name, selector);
+    return SERVICE(.name = name, .selector = selector);
 }
 
 static bool system_defaults_agree(struct rand *r, size_t size, void *ctx)
@@ -520,10 +511,7 @@ static void arguments_are_checked(void **state)
 
 static struct object *changed_pod(const char *uid, const char *labels, const char *more)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'%s','uid':'%s','namespace':'default',"
-                        "'labels':{%s}},'spec':{%s}}",
-                        uid, uid, labels, more);
+    return POD(.name = uid, .labels = labels, .spec = more);
 }
 
 #define ON     "\"nodeName\":\"n0\""
@@ -571,10 +559,9 @@ static void hints_about_pods(void **state)
 
 static struct object *tainted(const char *zone, const char *taints)
 {
-    return object_jsonf(KIND_NODE,
-                        "{'metadata':{'name':'n','labels':{%s%s%s}},'spec':{'taints':"
-                        "[%s]}}",
-                        *zone ? "'" ZONE "':'" : "", zone, *zone ? "'" : "", taints);
+    return NODE(.name = "n",
+                .labels = textf("%s,%s,%s", *zone ? "'" ZONE "':'" : "", zone, *zone ? "'" : ""),
+                .spec = textf("'taints':[%s]", taints));
 }
 
 static void hints_about_nodes(void **state)

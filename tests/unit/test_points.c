@@ -79,8 +79,7 @@ static void queue_sort_orders_the_pods_of_all_profiles(void **state)
                  puppet_registry());
     fixture_add(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
     fixture_add(&f, POD(.name = "oldest", .priority = 9));
-    fixture_add(&f, object_jsonf(KIND_POD, "{'metadata':{'name':'middle','uid':'m'},"
-                                           "'spec':{'schedulerName':'other'}}"));
+    fixture_add(&f, POD(.name = "middle", .uid = "m", .scheduler = "other"));
     fixture_add(&f, POD(.name = "youngest"));
     fixture_settle(&f);
     assert_int_equal(f.decisions.n, 3);
@@ -552,7 +551,7 @@ static void post_filter_does_not_run_where_something_broke(void **state)
 
 static struct object *labelled_node(const char *name, const char *label)
 {
-    return object_jsonf(KIND_NODE, "{'metadata':{'name':'%s','labels':{'l':'%s'}}}", name, label);
+    return NODE(.name = name, .labels = textf("l=%s", label));
 }
 
 static void only_who_rejected_is_asked_for_a_hint(void **state)
@@ -573,8 +572,7 @@ static void only_who_rejected_is_asked_for_a_hint(void **state)
     assert_string_equal(puppet_calls(AT(HINT)), "A.Hint");
     /* Nobody cares for annotations. */
     fixture_update(&f, labelled_node("x", "1"),
-                   object_jsonf(KIND_NODE, "{'metadata':{'name':'x','labels':{'l':'1'},"
-                                           "'annotations':{'a':'1'}}}"));
+                   NODE(.name = "x", .labels = "l=1", .meta = "'annotations':{'a':'1'}"));
     assert_string_equal(puppet_calls(AT(HINT)), "A.Hint");
     fixture_settle(&f);
     assert_on(&f, "p", NULL);
@@ -633,8 +631,7 @@ static void profiles_have_plugins_of_their_own(void **state)
     fixture_schedule(&f);
     assert_string_equal(puppet_calls(AT(FILTER)), "A.Filter(n0)");
     puppet_forget_calls();
-    fixture_add(&f, object_jsonf(KIND_POD, "{'metadata':{'name':'q','uid':'q'},"
-                                           "'spec':{'schedulerName':'lax'}}"));
+    fixture_add(&f, POD(.name = "q", .scheduler = "lax"));
     fixture_settle(&f);
     assert_string_equal(puppet_calls(AT(FILTER)), "B.Filter(n0)");
     assert_on(&f, "p", NULL);

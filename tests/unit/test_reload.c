@@ -212,10 +212,7 @@ static struct reload_result reload(struct fixture *f, const char *config, void *
 
 static struct object *pod_of(const char *name, const char *scheduler)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'%s','namespace':'default','uid':'%s'}"
-                        ",'spec':{'schedulerName':'%s','containers':[{'name':'c'}]}}",
-                        name, name, scheduler);
+    return POD(.name = name, .scheduler = scheduler, .containers = "{'name':'c'}");
 }
 
 static void add(struct fixture *f, const char *name)
@@ -316,11 +313,8 @@ static void answers_of_nodes_follow(void **state)
     struct err err;
     fixture_init(&f, affinity("a"), NULL);
     for (char i = 'a'; i < 'c'; i++)
-        fixture_add(&f, object_jsonf(KIND_NODE,
-                                     "{'metadata':{'name':'%c','uid':'%c','labels':"
-                                     "{'zone':'%c'}},'status':{'allocatable':{'cpu':"
-                                     "'8','memory':'8Gi','pods':'110'}}}",
-                                     i, i, i));
+        fixture_add(&f, NODE(.name = textf("%c", i), .labels = textf("zone=%c", i), .cpu = "8",
+                             .memory = "8Gi"));
     for (size_t i = 0; i < ARRAY_LEN(zones); i++) {
         struct reload_result result;
         char name[] = {'p', (char)('0' + i), '\0'};
@@ -553,10 +547,7 @@ static void hints_are_those_of_new_instances(void **state)
     fixture_schedule(&f);
     reload(&f, DEFAULT("refuse"), NULL);
     fixture_update(&f, NODE(.name = "n0", .cpu = "8", .memory = "8Gi"),
-                   object_jsonf(KIND_NODE, "{'metadata':{'name':'n0','uid':'n0',"
-                                           "'labels':{'a':'b'}},'status':{"
-                                           "'allocatable':{'cpu':'8','memory':'8Gi',"
-                                           "'pods':'110'}}}"));
+                   NODE(.name = "n0", .labels = "a=b", .cpu = "8", .memory = "8Gi"));
     assert_int_equal(stats(&f).unschedulable, 0);
     buf_clear(&calls);
     fixture_schedule(&f);
@@ -774,13 +765,12 @@ static void any_number_of_reloads(void **state)
 
 static struct object *node_object(size_t i, int shape)
 {
-    return object_jsonf(
-        KIND_NODE,
-        "{'metadata':{'name':'n%zu','labels':{'s':'%d','kubernetes.io/hostname':"
-        "'n%zu','topology.kubernetes.io/zone':'z%zu'}},'spec':{'unschedulable':%s%s},"
-        "'status':{'allocatable':{'cpu':'%d','memory':'64Gi','pods':'20'}}}",
-        i, shape % 3, i, i % 3, shape % 7 == 0 ? "true" : "false",
-        shape % 4 ? "" : ",'taints':[{'key':'t','effect':'NoSchedule'}]", 1 + shape % 4);
+    return NODE(.name = textf("n%zu", i),
+                .labels = textf("s=%d,kubernetes.io/hostname=n%zu,topology.kubernetes.io/zone=z%zu",
+                                shape % 3, i, i % 3),
+                .unschedulable = shape % 7 == 0, .cpu = textf("%d", 1 + shape % 4),
+                .memory = "64Gi", .pods = "20",
+                .spec = shape % 4 ? "" : ",'taints':[{'key':'t','effect':'NoSchedule'}]");
 }
 
 static uint64_t draw_pod(struct rand *r)
@@ -802,14 +792,14 @@ static struct object *pod_object(const struct life_pod *pod, size_t i)
         "\"labelSelector\":{\"matchLabels\":{\"app\":\"2\"}}}]",
     };
     uint64_t s = pod->shape;
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'p%zu','namespace':'default','uid':'u%zu','labels':"
-                        "{'app':'%u'}},'spec':{'schedulerName':'%s','nodeName':'%s','priority':%u%s"
-                        "%s,'containers':[{'name':'c','resources':{'requests':{'cpu':'%um'}}}]}}",
-                        i, i, (unsigned)(s % 3), s % 4 ? "default-scheduler" : "second", pod->node,
-                        (unsigned)(s / 7 % 3),
-                        s % 11 || pod->opened ? "" : ",'schedulingGates':[{'name':'g'}]",
-                        affinity[s / 13 % ARRAY_LEN(affinity)], 50 + (unsigned)(s / 29 % 900));
+    return POD(.name = textf("p%zu", i), .uid = textf("u%zu", i),
+               .labels = textf("app=%u", (unsigned)(s % 3)),
+               .scheduler = s % 4 ? "default-scheduler" : "second", .node = pod->node,
+               .priority = (int)((unsigned)(s / 7 % 3)),
+               .cpu = textf("%um", 50 + (unsigned)(s / 29 % 900)),
+               .spec =
+                   textf("%s,%s", s % 11 || pod->opened ? "" : ",'schedulingGates':[{'name':'g'}]",
+                         affinity[s / 13 % ARRAY_LEN(affinity)]));
 }
 
 static const struct life_kind kind = {.max_nodes = 40,

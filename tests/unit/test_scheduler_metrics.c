@@ -620,20 +620,12 @@ static void events_are_kept_for_pods_in_flight(void **state)
 
 static struct object *node_with(const char *labels)
 {
-    return object_jsonf(KIND_NODE,
-                        "{'metadata':{'name':'n','uid':'n','labels':{%s}},"
-                        "'status':{'allocatable':{'cpu':'4','memory':'8Gi',"
-                        "'pods':'110'}}}",
-                        labels);
+    return NODE(.name = "n", .labels = labels, .cpu = "4", .memory = "8Gi");
 }
 
 static struct object *pod_with(const char *version, const char *labels, const char *node)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'p','namespace':'default','uid':'p',"
-                        "'resourceVersion':'%s','labels':{%s}},'spec':{"
-                        "'schedulerName':'default-scheduler','nodeName':'%s'}}",
-                        version, labels, node);
+    return POD(.name = "p", .version = version, .labels = labels, .node = node);
 }
 
 static void events_have_upstreams_names(void **state)
@@ -670,8 +662,7 @@ static void events_have_upstreams_names(void **state)
     expect_handled(&f, "AssignedPodDelete", 1);
     expect(&f, 0, "scheduler_cache_size{type=\"nodes\"}");
     /* Pods of other schedulers are not looked at before they have a node. */
-    fixture_add(&f, object_jsonf(KIND_POD, "{'metadata':{'name':'o','uid':'o'},"
-                                           "'spec':{'schedulerName':'other'}}"));
+    fixture_add(&f, POD(.name = "o", .scheduler = "other"));
     expect_handled(&f, "UnschedulablePodAdd", 1);
     fixture_release(&f);
 }
@@ -879,8 +870,7 @@ static void profiles_count_for_themselves(void **state)
                  "- schedulerName: other\n",
                  NULL);
     fixture_add(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
-    fixture_add(&f, object_jsonf(KIND_POD, "{'metadata':{'name':'o','uid':'o'},"
-                                           "'spec':{'schedulerName':'other'}}"));
+    fixture_add(&f, POD(.name = "o", .scheduler = "other"));
     fixture_settle(&f);
     expect(&f, 1, "scheduler_schedule_attempts_total{profile=\"other\",result=\"scheduled\"}");
     expect_attempts(&f, "scheduled", NAN);

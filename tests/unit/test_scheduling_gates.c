@@ -14,10 +14,7 @@
 
 static struct object *pod(const char *name, const char *gates)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'%s','uid':'%s'},'spec':{"
-                        "'schedulerName':'default-scheduler','schedulingGates':[%s]}}",
-                        name, name, gates);
+    return POD(.name = name, .spec = textf("'schedulingGates':[%s]", gates));
 }
 
 static void gates_hold_the_pod(void **state)
@@ -25,8 +22,7 @@ static void gates_hold_the_pod(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, object_jsonf(KIND_NODE, "{'metadata':{'name':'n'},'status':{"
-                                            "'allocatable':{'pods':'1'}}}"));
+    fixture_add(&f, NODE(.name = "n", .pods = "1"));
     struct object *gated = pod("p", "{\"name\":\"a\"},{\"name\":\"x.io/b\"}");
     fixture_add(&f, object_ref(gated));
     fixture_settle(&f);

@@ -26,23 +26,17 @@ static const char config[] = "apiVersion: kubescheduler.config.k8s.io/v1\n"
 
 static struct object *node(const char *name, const char *labels)
 {
-    return object_jsonf(KIND_NODE, "{'metadata':{'name':'%s','labels':{%s}}}", name, labels);
+    return NODE(.name = name, .labels = labels);
 }
 
 static struct object *pod(const char *name, const char *meta, const char *spec)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'%s','uid':'%s','namespace':'default'"
-                        "%s},'spec':{%s}}",
-                        name, name, meta, spec);
+    return POD(.name = name, .meta = meta, .spec = spec);
 }
 
 static struct object *service(const char *name, const char *selector)
 {
-    return object_jsonf(KIND_SERVICE,
-                        "{'metadata':{'name':'%s','namespace':'default'},'spec':{"
-                        "'selector':%s}}",
-                        name, selector);
+    return SERVICE(.name = name, .selector = selector /*BRACES*/);
 }
 
 /* --- the selector ----------------------------------------------------------------------------- */

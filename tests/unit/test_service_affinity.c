@@ -28,24 +28,19 @@ static void begin(struct fixture *f, const char *args)
 
 static struct object *node_in(const char *name, const char *labels)
 {
-    return object_jsonf(KIND_NODE, "{'metadata':{'name':'%s','labels':%s}}", name, labels);
+    return NODE(.name = name, .labels = labels /*BRACES*/);
 }
 
 static struct object *web_pod(const char *name, const char *namespace, const char *node,
                               const char *rest)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'%s','namespace':'%s','uid':'%s',"
-                        "'labels':{'app':'web'}},'spec':{'nodeName':'%s'%s}}",
-                        name, namespace, name, node, rest);
+    return POD(.name = name, .namespace = namespace, .labels = "app=web", .node = node,
+               .spec = rest);
 }
 
 static struct object *service(const char *selector)
 {
-    return object_jsonf(KIND_SERVICE,
-                        "{'metadata':{'name':'s','namespace':'default'},'spec':{"
-                        "'selector':%s}}",
-                        selector);
+    return SERVICE(.name = "s", .selector = selector /*BRACES*/);
 }
 
 /* Two regions of two zones each. */

@@ -17,15 +17,12 @@
 
 static struct object *node(const char *taints)
 {
-    return object_jsonf(KIND_NODE, "{'metadata':{'name':'n'},'spec':{'taints':[%s]}}", taints);
+    return NODE(.name = "n", .spec = textf("'taints':[%s]", taints));
 }
 
 static struct object *pod(const char *tolerations)
 {
-    return object_jsonf(KIND_POD,
-                        "{'metadata':{'name':'p','uid':'p'},'spec':{'tolerations':["
-                        "%s]}}",
-                        tolerations);
+    return POD(.name = "p", .spec = textf("'tolerations':[%s]", tolerations));
 }
 
 static void only_taints_that_bar_are_filtered_by(void **state)

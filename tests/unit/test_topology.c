@@ -181,8 +181,7 @@ static void numbers_are_given_out_again(void **state)
     for (int i = 0; i < 1000; i++) {
         char name[16];
         snprintf(name, sizeof(name), "n%d", i);
-        struct object *o = object_jsonf(
-            KIND_NODE, "{'metadata':{'name':'%s','labels':{'host':'%s'}}}", name, name);
+        struct object *o = NODE(.name = name, .labels = textf("host=%s", name));
         cache_set_node(&s.cache, o);
         const struct topology *t = topologies_get(&s.cluster.topologies, STR("host"));
         assert_int_equal(t->n_used, 1);
@@ -197,8 +196,7 @@ static void numbers_are_given_out_again(void **state)
 
 static void set_node(struct pod_stream *s, const char *name, const char *labels)
 {
-    struct object *o =
-        object_jsonf(KIND_NODE, "{'metadata':{'name':'%s','labels':{%s}}}", name, labels);
+    struct object *o = NODE(.name = name, .labels = labels);
     cache_set_node(&s->cache, o);
     object_unref(o);
 }

@@ -102,10 +102,7 @@ static void a_pod_behind_a_gate(void **state)
     (void)state;
     struct fixture f;
     scene(&f, 5);
-    fixture_add(&f, object_jsonf(KIND_POD, "{'metadata':{'name':'p','namespace':'default"
-                                           "','uid':'p'},'spec':{'schedulerName':'defa"
-                                           "ult-scheduler','schedulingGates':[{'name':'x'"
-                                           "}],'containers':[{}]}}"));
+    fixture_add(&f, POD(.name = "p", .gates = "x", .containers = "{}"));
     SAID(&f, "3 Add event for unscheduled pod pod=default/p",
          "4 Status after running PreEnqueue plugin pod=default/p plugin=SchedulingGates "
          "status=waiting for scheduling gates: [x]",
@@ -135,9 +132,7 @@ static void pods_of_others_and_silence(void **state)
     (void)state;
     struct fixture f;
     scene(&f, 10);
-    fixture_add(&f, object_jsonf(KIND_POD, "{'metadata':{'name':'p','namespace':'default"
-                                           "','uid':'p'},'spec':{'schedulerName':'othe"
-                                           "r','containers':[{}]}}"));
+    fixture_add(&f, POD(.name = "p", .scheduler = "other", .containers = "{}"));
     assert_int_equal(f.logs.n, 0);
     engine_set_verbosity(f.engine, 0);
     fixture_add(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
@@ -156,9 +151,7 @@ static void the_dump_shows_nodes_and_the_queue(void **state)
     struct buf text = BUF_INIT;
     scene(&f, 0);
     fixture_add(&f, NODE(.name = "n1", .cpu = "4", .memory = "8Gi"));
-    fixture_add(&f, object_jsonf(KIND_NODE, "{'metadata':{'name':'n0'},'status':{'alloc"
-                                            "atable':{'cpu':'2','pods':'9','b.x/y':"
-                                            "'3','a.x/y':'2'}}}"));
+    fixture_add(&f, NODE(.name = "n0", .cpu = "2", .pods = "9", .allocatable = "b.x/y=3,a.x/y=2"));
     fixture_add(&f, POD(.name = "ghost", .cpu = "1", .memory = "1Gi", .node = "gone"));
     fixture_add(&f, POD(.name = "p", .cpu = "9", .memory = "1Gi"));
     fixture_schedule(&f);
