@@ -164,6 +164,7 @@ void fixture_init_uncounted(struct fixture *f, const char *config, const struct 
 
 double fixture_metric(struct fixture *f, const char *series)
 {
+    series = json_quotes(series);
     struct buf page = BUF_INIT;
     size_t n = strlen(series);
     double value = NAN;

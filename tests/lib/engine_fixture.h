@@ -79,7 +79,8 @@ void fixture_init_features(struct fixture *f, const char *config, const char *ga
 void fixture_init_uncounted(struct fixture *f, const char *config, const struct registry *registry);
 void fixture_release(struct fixture *f);
 
-/* The value of a series by the text that a scrape has of it; NAN: there is none. */
+/* The value of a series by its text in a scrape, with single quotes: "x_total{result='error'}".
+ * NAN: there is none. */
 double fixture_metric(struct fixture *f, const char *series);
 
 /* Tells the engine and drops the test's references. */

@@ -376,31 +376,31 @@ static void odd_objects(void **state)
     (void)state;
     static const char *const pods[] = {
         /* Words that no enum has. */
-        "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"schedulerName\":"
-        "\"default-scheduler\",\"restartPolicy\":\"Perhaps\",\"preemptionPolicy\":\"Sometimes\","
-        "\"dnsPolicy\":\"?\",\"tolerations\":[{\"operator\":\"Almost\",\"effect\":\"Funny\"}],"
-        "\"topologySpreadConstraints\":[{\"maxSkew\":-1,\"whenUnsatisfiable\":\"Shrug\"}],"
-        "\"containers\":[{\"name\":\"c\",\"imagePullPolicy\":\"Tomorrow\",\"ports\":[{\"hostPort\":"
-        "-7,\"protocol\":\"CARRIER-PIGEON\"}]}]},\"status\":{\"phase\":\"Dreaming\","
-        "\"conditions\":[{\"type\":\"X\",\"status\":\"Y\"}]}}",
+        "{'metadata':{'name':'p','uid':'p'},'spec':{'schedulerName':"
+        "'default-scheduler','restartPolicy':'Perhaps','preemptionPolicy':'Sometimes',"
+        "'dnsPolicy':'?','tolerations':[{'operator':'Almost','effect':'Funny'}],"
+        "'topologySpreadConstraints':[{'maxSkew':-1,'whenUnsatisfiable':'Shrug'}],"
+        "'containers':[{'name':'c','imagePullPolicy':'Tomorrow','ports':[{'hostPort':"
+        "-7,'protocol':'CARRIER-PIGEON'}]}]},'status':{'phase':'Dreaming',"
+        "'conditions':[{'type':'X','status':'Y'}]}}",
         /* No names at all. */
-        "{\"metadata\":{},\"spec\":{\"schedulerName\":\"default-scheduler\"}}",
+        "{'metadata':{},'spec':{'schedulerName':'default-scheduler'}}",
         /* Nothing in it, and absurd numbers. */
-        "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"schedulerName\":"
-        "\"default-scheduler\",\"priority\":-2147483648,\"containers\":[{},{}],"
-        "\"initContainers\":[{}],\"nodeSelector\":{\"\":\"\"},\"affinity\":{\"nodeAffinity\":{"
-        "\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[{},{"
-        "\"matchExpressions\":[{\"key\":\"\",\"operator\":\"Nearby\",\"values\":[]}]}]}}}}}",
+        "{'metadata':{'name':'p','uid':'p'},'spec':{'schedulerName':"
+        "'default-scheduler','priority':-2147483648,'containers':[{},{}],"
+        "'initContainers':[{}],'nodeSelector':{'':''},'affinity':{'nodeAffinity':{"
+        "'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[{},{"
+        "'matchExpressions':[{'key':'','operator':'Nearby','values':[]}]}]}}}}}",
     };
     static const char *const nodes[] = {
-        "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"taints\":[{\"key\":\"\",\"effect\":\"Bad\"}]},"
-        "\"status\":{\"phase\":\"Limbo\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"Maybe\"}]"
+        "{'metadata':{'name':'n'},'spec':{'taints':[{'key':'','effect':'Bad'}]},"
+        "'status':{'phase':'Limbo','conditions':[{'type':'Ready','status':'Maybe'}]"
         "}}",
-        "{\"metadata\":{},\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":"
-        "\"110\"}}}",
-        "{\"metadata\":{\"name\":\"n\",\"labels\":{\"topology.kubernetes.io/"
-        "zone\":\"\",\"\":\"\"}},"
-        "\"status\":{\"images\":[{\"names\":[\"\",\"\",\"a\"],\"sizeBytes\":-5},{}]}}",
+        "{'metadata':{},'status':{'allocatable':{'cpu':'4','memory':'8Gi','pods':"
+        "'110'}}}",
+        "{'metadata':{'name':'n','labels':{'topology.kubernetes.io/"
+        "zone':'','':''}},"
+        "'status':{'images':[{'names':['','','a'],'sizeBytes':-5},{}]}}",
     };
     for (size_t i = 0; i < ARRAY_LEN(pods) * ARRAY_LEN(nodes); i++) {
         struct fixture f;
@@ -421,7 +421,7 @@ static void odd_objects(void **state)
 static void add_many(struct buf *out, const char *prefix, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        buf_add_printf(out, "%s\"%s%zu\":\"v\"", i ? "," : "", prefix, i);
+        buf_add_printf(out, "%s'%s%zu':'v'", i ? "," : "", prefix, i);
 }
 
 #define MANY 100000
@@ -429,12 +429,12 @@ static void add_many(struct buf *out, const char *prefix, size_t n)
 static struct object *big_node(const char *name)
 {
     struct buf text = BUF_INIT;
-    buf_add_printf(&text, "{\"metadata\":{\"name\":\"%s\",\"labels\":{", name);
+    buf_add_printf(&text, "{'metadata':{'name':'%s','labels':{", name);
     add_many(&text, "l", MANY);
-    buf_add_cstr(&text, "}},\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":"
-                        "\"110\"},\"images\":[");
+    buf_add_cstr(&text, "}},'status':{'allocatable':{'cpu':'4','memory':'8Gi','pods':"
+                        "'110'},'images':[");
     for (size_t i = 0; i < MANY; i++)
-        buf_add_printf(&text, "%s{\"names\":[\"i%zu\"],\"sizeBytes\":%zu}", i ? "," : "", i, i);
+        buf_add_printf(&text, "%s{'names':['i%zu'],'sizeBytes':%zu}", i ? "," : "", i, i);
     buf_add_cstr(&text, "]}}");
     struct object *o = object_jsonf(KIND_NODE, "%s", buf_cstr(&text));
     buf_release(&text);
@@ -444,9 +444,9 @@ static struct object *big_node(const char *name)
 static struct object *big_pod(const char *name)
 {
     struct buf text = BUF_INIT;
-    buf_add_printf(&text, "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"labels\":{", name, name);
+    buf_add_printf(&text, "{'metadata':{'name':'%s','uid':'%s','labels':{", name, name);
     add_many(&text, "l", MANY);
-    buf_add_cstr(&text, "}},\"spec\":{\"schedulerName\":\"default-scheduler\",\"nodeSelector\":{");
+    buf_add_cstr(&text, "}},'spec':{'schedulerName':'default-scheduler','nodeSelector':{");
     add_many(&text, "l", 1000);
     buf_add_cstr(&text, "}}}");
     struct object *o = object_jsonf(KIND_POD, "%s", buf_cstr(&text));

@@ -242,10 +242,10 @@ static void unknown_names_are_nothing(void **state)
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-#define ZONE(z)        "\"topology.kubernetes.io/zone\":\"" z "\""
-#define REGION(z)      "\"topology.kubernetes.io/region\":\"" z "\""
-#define BETA_ZONE(z)   "\"failure-domain.beta.kubernetes.io/zone\":\"" z "\""
-#define BETA_REGION(z) "\"failure-domain.beta.kubernetes.io/region\":\"" z "\""
+#define ZONE(z)        "'topology.kubernetes.io/zone':'" z "'"
+#define REGION(z)      "'topology.kubernetes.io/region':'" z "'"
+#define BETA_ZONE(z)   "'failure-domain.beta.kubernetes.io/zone':'" z "'"
+#define BETA_REGION(z) "'failure-domain.beta.kubernetes.io/region':'" z "'"
 
 static void zones_take_turns(void **state)
 {
@@ -297,7 +297,7 @@ static void zones_take_turns(void **state)
          {{"a1", ZONE("a")}, {"a2", ZONE("a")}, {"a1", REGION("r") "," ZONE("a")}, {"x", ""}},
          "a2 a1 x"},
         {"who changes something else stays",
-         {{"a1", ZONE("a")}, {"a2", ZONE("a")}, {"a1", ZONE("a") ",\"x\":\"y\""}},
+         {{"a1", ZONE("a")}, {"a2", ZONE("a")}, {"a1", ZONE("a") ",'x':'y'"}},
          "a1 a2"},
         {"a zone keeps its turn while it has nodes",
          {{"a1", ZONE("a")}, {"b1", ZONE("b")}, {"a2", ZONE("a")}, {"a1", NULL}},
@@ -325,8 +325,8 @@ static void zones_take_turns(void **state)
 
 /* --- images ----------------------------------------------------------------------------------- */
 
-#define IMAGES(list)      ",\"status\":{\"images\":[" list "]}"
-#define IMAGE(name, size) "{\"names\":[\"" name "\"],\"sizeBytes\":" size "}"
+#define IMAGES(list)      ",'status':{'images':[" list "]}"
+#define IMAGE(name, size) "{'names':['" name "'],'sizeBytes':" size "}"
 
 static void assert_image(struct bench *b, const char *name, int64_t size, size_t n_nodes)
 {
@@ -380,7 +380,7 @@ static void an_image_goes_with_the_last_node_that_has_it(void **state)
 static void every_name_of_an_image_counts_once_per_node(void **state)
 {
     BENCH(b);
-    set_node(&b, "a", "", IMAGES("{\"names\":[\"i\",\"i:1\"],\"sizeBytes\":10}," IMAGE("i", "12")));
+    set_node(&b, "a", "", IMAGES("{'names':['i','i:1'],'sizeBytes':10}," IMAGE("i", "12")));
     assert_image(&b, "i", 10, 1);
     assert_image(&b, "i:1", 10, 1);
     assert_int_equal(node(&b, "a")->images.n, 2);
@@ -421,10 +421,10 @@ static void host_ports_are_those_of_running_containers(void **state)
 {
     BENCH(b);
     set_pod_with(&b, "p",
-                 "\"containers\":[{\"ports\":[{\"hostPort\":80},{\"containerPort\":7},"
-                 "{\"hostPort\":53,\"protocol\":\"UDP\",\"hostIP\":\"10.0.0.1\"}]}],"
-                 "\"initContainers\":[{\"ports\":[{\"hostPort\":1}]},"
-                 "{\"restartPolicy\":\"Always\",\"ports\":[{\"hostPort\":2}]}]");
+                 "'containers':[{'ports':[{'hostPort':80},{'containerPort':7},"
+                 "{'hostPort':53,'protocol':'UDP','hostIP':'10.0.0.1'}]}],"
+                 "'initContainers':[{'ports':[{'hostPort':1}]},"
+                 "{'restartPolicy':'Always','ports':[{'hostPort':2}]}]");
     assert_int_equal(node(&b, "a")->used_ports.n, 3);
     assert_true(uses_port(&b, "0.0.0.0", "TCP", 80));
     assert_true(uses_port(&b, "10.0.0.1", "UDP", 53));
@@ -435,10 +435,10 @@ static void host_ports_are_those_of_running_containers(void **state)
 static void a_host_port_is_free_when_a_pod_that_has_it_goes(void **state)
 {
     BENCH(b);
-    static const char spec[] = "\"containers\":[{\"ports\":[{\"hostPort\":80}]}]";
+    static const char spec[] = "'containers':[{'ports':[{'hostPort':80}]}]";
     set_pod_with(&b, "p", spec);
     set_pod_with(&b, "q", spec);
-    set_pod_with(&b, "r", "\"containers\":[{\"ports\":[{\"hostPort\":81}]}]");
+    set_pod_with(&b, "r", "'containers':[{'ports':[{'hostPort':81}]}]");
     cache_remove_pod(&b.c, STR("p"));
     assert_false(uses_port(&b, "0.0.0.0", "TCP", 80));
     assert_true(uses_port(&b, "0.0.0.0", "TCP", 81));
@@ -462,8 +462,8 @@ static void claims_are_counted_by_pod(void **state)
 {
     BENCH(b);
     static const char spec[] =
-        "\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"data\"}},"
-        "{\"name\":\"scratch\",\"ephemeral\":{}},{\"name\":\"e\",\"emptyDir\":{}}]";
+        "'volumes':[{'name':'v','persistentVolumeClaim':{'claimName':'data'}},"
+        "{'name':'scratch','ephemeral':{}},{'name':'e','emptyDir':{}}]";
     set_pod_with(&b, "p", spec);
     set_pod_with(&b, "q", spec);
     assert_int_equal(claim_uses(&b, "ns/data"), 2);
@@ -476,7 +476,7 @@ static void claims_are_counted_by_pod(void **state)
     bench_release(&b);
 }
 
-#define TERM "{\"topologyKey\":\"zone\",\"labelSelector\":{}}"
+#define TERM "{'topologyKey':'zone','labelSelector':{}}"
 static void pods_with_affinity_are_listed(void **state)
 {
     static const struct {
@@ -484,22 +484,21 @@ static void pods_with_affinity_are_listed(void **state)
         size_t any, required_anti;
     } table[] = {
         {"{}", 0, 0},
-        {"{\"nodeAffinity\":{}}", 0, 0},
-        {"{\"podAffinity\":{}}", 0, 0},
-        {"{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[" TERM "]}}", 1, 0},
-        {"{\"podAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":1,"
-         "\"podAffinityTerm\":" TERM "}]}}",
+        {"{'nodeAffinity':{}}", 0, 0},
+        {"{'podAffinity':{}}", 0, 0},
+        {"{'podAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':[" TERM "]}}", 1, 0},
+        {"{'podAffinity':{'preferredDuringSchedulingIgnoredDuringExecution':[{'weight':1,"
+         "'podAffinityTerm':" TERM "}]}}",
          1, 0},
-        {"{\"podAntiAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":1,"
-         "\"podAffinityTerm\":" TERM "}]}}",
+        {"{'podAntiAffinity':{'preferredDuringSchedulingIgnoredDuringExecution':[{'weight':1,"
+         "'podAffinityTerm':" TERM "}]}}",
          1, 0},
-        {"{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[" TERM "]}}", 1,
-         1},
+        {"{'podAntiAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':[" TERM "]}}", 1, 1},
     };
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         BENCH(b);
         struct buf spec = BUF_INIT;
-        buf_add_printf(&spec, "\"affinity\":%s", table[i].affinity);
+        buf_add_printf(&spec, "'affinity':%s", table[i].affinity);
         set_pod_with(&b, "p", buf_cstr(&spec));
         set_pod_with(&b, "q", buf_cstr(&spec));
         assert_int_equal(node(&b, "a")->pods_with_affinity.n, 2 * table[i].any);
@@ -524,13 +523,13 @@ static void absurd_requests_wrap_and_come_back(void **state)
         const char *a = amounts[i % ARRAY_LEN(amounts)];
         buf_clear(&spec);
         buf_add_printf(&spec,
-                       "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"%s\",\"memory\":"
-                       "\"%s\",\"ephemeral-storage\":\"%s\",\"example.com/x\":\"%s\"}}}]",
+                       "'containers':[{'resources':{'requests':{'cpu':'%s','memory':"
+                       "'%s','ephemeral-storage':'%s','example.com/x':'%s'}}}]",
                        a, a, a, a);
         snprintf(name, sizeof(name), "p%zu", i);
         set_pod_with(&b, name, buf_cstr(&spec));
     }
-    set_pod_with(&b, "p", "\"containers\":[]");
+    set_pod_with(&b, "p", "'containers':[]");
     for (size_t i = 0; i < ARRAY_LEN(amounts) * 2; i++) {
         snprintf(name, sizeof(name), "p%zu", i);
         cache_remove_pod(&b.c, str_of(name));
@@ -563,7 +562,7 @@ static void the_generation_grows_with_every_change(void **state)
     set_node(&b, "b", "", "");
     uint64_t of_a = node(&b, "a")->generation;
     GREW("b");
-    set_node(&b, "b", "\"x\":\"y\"", "");
+    set_node(&b, "b", "x=y", "");
     GREW("b");
     set_pod(&b, "p", "b");
     GREW("b");
@@ -597,7 +596,7 @@ static void the_node_set_grows_when_a_slot_gets_a_node_or_loses_it(void **state)
     GREW(false);
     set_pod(&b, "q", "a");
     GREW(false);
-    set_node(&b, "a", "", ",\"spec\":{\"unschedulable\":true}");
+    set_node(&b, "a", "", ",'spec':{'unschedulable':true}");
     GREW(false);
     cache_remove_pod(&b.c, STR("p"));
     GREW(false);
@@ -674,16 +673,16 @@ static const struct {
     const char *json, *ip, *protocol;
     int32_t port;
 } ports[MODEL_PORTS] = {
-    {"{\"hostPort\":80}", "0.0.0.0", "TCP", 80},
-    {"{\"hostPort\":80,\"hostIP\":\"10.0.0.1\"}", "10.0.0.1", "TCP", 80},
-    {"{\"hostPort\":53,\"protocol\":\"UDP\"}", "0.0.0.0", "UDP", 53},
-    {"{\"hostPort\":80,\"protocol\":\"SCTP\"}", "0.0.0.0", "SCTP", 80},
+    {"{'hostPort':80}", "0.0.0.0", "TCP", 80},
+    {"{'hostPort':80,'hostIP':'10.0.0.1'}", "10.0.0.1", "TCP", 80},
+    {"{'hostPort':53,'protocol':'UDP'}", "0.0.0.0", "UDP", 53},
+    {"{'hostPort':80,'protocol':'SCTP'}", "0.0.0.0", "SCTP", 80},
 };
 static const char *const scalars[MODEL_SCALARS] = {"example.com/gpu", "example.com/nic"};
 static const char *const claims[MODEL_CLAIMS] = {
-    "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"data\"}}",
-    "{\"name\":\"w\",\"persistentVolumeClaim\":{\"claimName\":\"logs\"}}",
-    "{\"name\":\"scratch\",\"ephemeral\":{}}",
+    "{'name':'v','persistentVolumeClaim':{'claimName':'data'}}",
+    "{'name':'w','persistentVolumeClaim':{'claimName':'logs'}}",
+    "{'name':'scratch','ephemeral':{}}",
 };
 
 /* By pod, kind and node; the last node is none. Immutable, so made once. */
@@ -704,7 +703,7 @@ static void amount(struct buf *out, const char *name, int64_t value, const char 
     char text[128];
     if (!value)
         return;
-    snprintf(text, sizeof(text), "\"%s\":\"%lld%s\"", name, (long long)value, unit);
+    snprintf(text, sizeof(text), "%s=%lld%s", name, (long long)value, unit);
     element(out, text);
 }
 
@@ -712,31 +711,31 @@ static struct object *make_pod(int pod, const struct pod_facts *f, int node)
 {
     struct buf text = BUF_INIT;
     buf_add_printf(&text,
-                   "{\"metadata\":{\"name\":\"p%d\",\"namespace\":\"ns\",\"uid\":\"p%d\"},"
-                   "\"spec\":{\"containers\":[{\"resources\":{\"requests\":{",
+                   "{'metadata':{'name':'p%d','namespace':'ns','uid':'p%d'},"
+                   "'spec':{'containers':[{'resources':{'requests':{",
                    pod, pod);
     amount(&text, "cpu", f->cpu, "m");
     amount(&text, "memory", f->memory, "");
     amount(&text, "ephemeral-storage", f->storage, "");
     for (int i = 0; i < MODEL_SCALARS; i++)
         amount(&text, scalars[i], f->scalars[i], "");
-    buf_add_cstr(&text, "}},\"ports\":[");
+    buf_add_cstr(&text, "}},'ports':[");
     for (int i = 0; i < MODEL_PORTS; i++)
         if (f->ports[i])
             element(&text, ports[i].json);
-    buf_add_cstr(&text, "]}],\"volumes\":[");
+    buf_add_cstr(&text, "]}],'volumes':[");
     for (int i = 0; i < MODEL_CLAIMS; i++)
         if (f->claims[i])
             element(&text, claims[i]);
     buf_add_cstr(&text, "]");
     if (f->required_anti_affinity)
-        buf_add_cstr(&text, ",\"affinity\":{\"podAntiAffinity\":{\"required"
-                            "DuringSchedulingIgnoredDuringExecution\":[" TERM "]}}");
+        buf_add_cstr(&text, ",'affinity':{'podAntiAffinity':{'required"
+                            "DuringSchedulingIgnoredDuringExecution':[" TERM "]}}");
     else if (f->affinity)
-        buf_add_cstr(&text, ",\"affinity\":{\"podAffinity\":{\"preferredDuringSchedulingIgnored"
-                            "DuringExecution\":[{\"weight\":1,\"podAffinityTerm\":" TERM "}]}}");
+        buf_add_cstr(&text, ",'affinity':{'podAffinity':{'preferredDuringSchedulingIgnored"
+                            "DuringExecution':[{'weight':1,'podAffinityTerm':" TERM "}]}}");
     if (node < MODEL_NODES)
-        buf_add_printf(&text, ",\"nodeName\":\"n%d\"", node);
+        buf_add_printf(&text, ",'nodeName':'n%d'", node);
     buf_add_cstr(&text, "}}");
     struct object *o = object_jsonf(KIND_POD, "%s", buf_cstr(&text));
     buf_release(&text);
@@ -748,18 +747,18 @@ static struct object *make_node(int node, const struct node_facts *f)
     struct buf text = BUF_INIT;
     char image[64];
     buf_add_printf(&text,
-                   "{\"metadata\":{\"name\":\"n%d\",\"labels\":{%s}},\"spec\":{"
-                   "\"unschedulable\":%s},\"status\":{\"allocatable\":{",
+                   "{'metadata':{'name':'n%d','labels':{%s}},'spec':{"
+                   "'unschedulable':%s},'status':{'allocatable':{",
                    node, f->labels, f->unschedulable ? "true" : "false");
     amount(&text, "cpu", f->cpu, "m");
     amount(&text, "memory", f->memory, "");
     amount(&text, "ephemeral-storage", f->storage, "");
     amount(&text, "pods", f->pods, "");
-    buf_add_cstr(&text, "},\"images\":[");
+    buf_add_cstr(&text, "},'images':[");
     for (int i = 0; i < MODEL_IMAGES; i++) {
         if (!f->images[i])
             continue;
-        snprintf(image, sizeof(image), "{\"names\":[\"i%d\"],\"sizeBytes\":%lld}", i,
+        snprintf(image, sizeof(image), "{'names':['i%d'],'sizeBytes':%lld}", i,
                  (long long)f->images[i]);
         element(&text, image);
     }

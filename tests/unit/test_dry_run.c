@@ -30,18 +30,17 @@ static const char *draw(struct rand *r, const char *const *list, size_t n)
 
 static void add_terms(struct rand *r, const char *kind, struct buf *out)
 {
-    buf_add_printf(
-        out,
-        "%s\"%s\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"labelSelector\":"
-        "{\"matchLabels\":{\"app\":\"%s\"}},\"topologyKey\":\"%s\"}]}",
-        out->n ? "," : "", kind, DRAW(r, apps), DRAW(r, keys));
+    buf_add_printf(out,
+                   "%s'%s':{'requiredDuringSchedulingIgnoredDuringExecution':[{'labelSelector':"
+                   "{'matchLabels':{'app':'%s'}},'topologyKey':'%s'}]}",
+                   out->n ? "," : "", kind, DRAW(r, apps), DRAW(r, keys));
 }
 
 static void add_constraint(struct rand *r, struct buf *out)
 {
     buf_add_printf(out,
-                   "{\"maxSkew\":%d,\"topologyKey\":\"%s\",\"whenUnsatisfiable\":\"DoNotSchedule\","
-                   "\"labelSelector\":{\"matchLabels\":{\"app\":\"%s\"}}}",
+                   "{'maxSkew':%d,'topologyKey':'%s','whenUnsatisfiable':'DoNotSchedule',"
+                   "'labelSelector':{'matchLabels':{'app':'%s'}}}",
                    1 + (int)rand_below(r, 2), DRAW(r, keys), DRAW(r, apps));
 }
 
@@ -56,7 +55,7 @@ static struct object *random_pod(struct rand *r, const char *name, const char *n
     if (choosy && rand_below(r, 2))
         add_constraint(r, &spread);
     if (rand_below(r, 3) == 0)
-        buf_add_printf(&ports, "{\"containerPort\":1,\"hostPort\":%d}", 80 + (int)rand_below(r, 2));
+        buf_add_printf(&ports, "{'containerPort':1,'hostPort':%d}", 80 + (int)rand_below(r, 2));
     struct object *pod =
         POD(.name = name, .labels = textf("app=%s", DRAW(r, apps)), .node = node,
             .priority = choosy ? 5 : (int)rand_below(r, 4),

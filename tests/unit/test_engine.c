@@ -166,7 +166,7 @@ static void a_long_note_is_cut_the_condition_is_not(void **state)
     fixture_init(&f, NULL, NULL);
     fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "1Gi"));
     for (int i = 0; i < 20; i++)
-        buf_add_printf(&names, "%s\"example.com/%063d\":\"1\"", i ? "," : "", i);
+        buf_add_printf(&names, "%s'example.com/%063d':'1'", i ? "," : "", i);
     fixture_add(&f, POD(.name = "p", .requests = buf_cstr(&names)));
     fixture_schedule(&f);
     const char *note = fixture_last(&f, WRITE_EVENT, "p")->message;
@@ -199,21 +199,17 @@ static void a_new_node_helps_at_once(void **state)
     fixture_release(&f);
 }
 
-static struct object *cordoned(const char *name, bool yes)
-{
-    return NODE(.name = name, .unschedulable = yes, .cpu = "4", .memory = "8Gi");
-}
-
 static void uncordoning_helps(void **state)
 {
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, cordoned("a", true));
+    fixture_add(&f, NODE(.name = "a", .unschedulable = true, .cpu = "4", .memory = "8Gi"));
     fixture_add(&f, POD(.name = "p", .cpu = "1", .memory = "1Gi"));
     fixture_settle(&f);
     assert_waits(&f, "p", "0/1 nodes are available: 1 node(s) were unschedulable." NOT_HELPFUL);
-    fixture_update(&f, cordoned("a", true), cordoned("a", false));
+    fixture_update(&f, NODE(.name = "a", .unschedulable = true, .cpu = "4", .memory = "8Gi"),
+                   NODE(.name = "a", .unschedulable = false, .cpu = "4", .memory = "8Gi"));
     fixture_settle(&f);
     assert_placed(&f, "p", "a");
     fixture_release(&f);

@@ -43,11 +43,6 @@ static void a_pod_held_in_permit_counts_once(void **state)
     fixture_release(&f);
 }
 
-static struct object *versioned(const char *name, const char *node)
-{
-    return POD(.name = name, .version = "7", .node = node);
-}
-
 /* The same version once more, fetched in another form: it is taken, and nobody is told. */
 static void the_same_pod_in_another_form(void **state)
 {
@@ -57,15 +52,16 @@ static void the_same_pod_in_another_form(void **state)
     struct puppet *p = puppet_add("No", AT(FILTER));
     p->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    fixture_add(&f, versioned("waits", ""));
-    fixture_add(&f, versioned("runs", "n0"));
+    fixture_add(&f, POD(.name = "waits", .version = "7"));
+    fixture_add(&f, POD(.name = "runs", .version = "7", .node = "n0"));
     fixture_schedule(&f);
     assert_int_equal(engine_get_stats(f.engine).unschedulable, 1);
-    struct object *waits = versioned("waits", ""), *runs = versioned("runs", "n0");
+    struct object *waits = POD(.name = "waits", .version = "7"),
+                  *runs = POD(.name = "runs", .version = "7", .node = "n0");
     object_ref(waits);
     object_ref(runs);
-    fixture_update(&f, versioned("waits", ""), waits);
-    fixture_update(&f, versioned("runs", "n0"), runs);
+    fixture_update(&f, POD(.name = "waits", .version = "7"), waits);
+    fixture_update(&f, POD(.name = "runs", .version = "7", .node = "n0"), runs);
     /* The puppet has no word on events, so it would be told of any. */
     assert_int_equal(engine_get_stats(f.engine).unschedulable, 1);
     assert_ptr_equal(queue_get(&f.engine->queue, STR("waits"))->pod->object, waits);

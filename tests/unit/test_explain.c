@@ -515,7 +515,7 @@ static void old_records_go(void **state)
         fixture_settle(&f);
         assert_true(x->bytes <= x->max_bytes);
         /* Names of node sets count as well. */
-        snprintf(name, sizeof(name), "x%d", i);
+        const char *name = textf("x%d", i);
         fixture_add(&f, NODE(.name = name, .cpu = "4", .memory = "8Gi"));
         fixture_delete(&f, NODE(.name = name, .cpu = "4", .memory = "8Gi"));
     }

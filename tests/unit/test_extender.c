@@ -121,14 +121,14 @@ static void interest_is_in_pods_that_want_a_managed_resource(void **state)
         bool interested;
     } cases[] = {
         {"", false},
-        {"\"containers\":[{\"name\":\"c\"}]", false},
-        {"\"containers\":[{\"resources\":{\"requests\":{\"a.b/gpu\":\"1\"}}}]", true},
-        {"\"containers\":[{},{\"resources\":{\"limits\":{\"a.b/fpga\":\"1\"}}}]", true},
-        {"\"containers\":[{\"resources\":{\"requests\":{\"a.b/gpu\":\"0\"}}}]", true},
-        {"\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]", false},
-        {"\"initContainers\":[{\"resources\":{\"limits\":{\"a.b/gpu\":\"1\"}}}]", true},
-        {"\"initContainers\":[{\"resources\":{\"requests\":{\"a.b/fpga\":\"1\"}}}]", true},
-        {"\"overhead\":{\"a.b/gpu\":\"1\"}", false},
+        {"'containers':[{'name':'c'}]", false},
+        {"'containers':[{'resources':{'requests':{'a.b/gpu':'1'}}}]", true},
+        {"'containers':[{},{'resources':{'limits':{'a.b/fpga':'1'}}}]", true},
+        {"'containers':[{'resources':{'requests':{'a.b/gpu':'0'}}}]", true},
+        {"'containers':[{'resources':{'requests':{'cpu':'1'}}}]", false},
+        {"'initContainers':[{'resources':{'limits':{'a.b/gpu':'1'}}}]", true},
+        {"'initContainers':[{'resources':{'requests':{'a.b/fpga':'1'}}}]", true},
+        {"'overhead':{'a.b/gpu':'1'}", false},
     };
     struct extender all = {.name = STR("x")}, some = all;
     some.managed_resources = managed;
@@ -228,12 +228,12 @@ static void each_sees_what_the_one_before_left_ignorable_ones_last(void **state)
     assert_on(&f, "p", "n3");
     assert_int_equal(f.calls.n, 3);
     assert_explained(&f, "p",
-                     "{\"name\":\"n0\",\"code\":\"Unschedulable\",\"plugin\":\"http://b\","
-                     "\"reasons\":[\"no\"]}");
+                     "{'name':'n0','code':'Unschedulable','plugin':'http://b',"
+                     "'reasons':['no']}");
     assert_explained(&f, "p",
-                     "{\"name\":\"n1\",\"code\":\"UnschedulableAndUnresolvable\",\"plugin\":"
-                     "\"http://c\"}");
-    assert_explained(&f, "p", "\"feasible\":[{\"name\":\"n3\"");
+                     "{'name':'n1','code':'UnschedulableAndUnresolvable','plugin':"
+                     "'http://c'}");
+    assert_explained(&f, "p", "'feasible':[{'name':'n3'");
     fixture_release(&f);
 }
 
@@ -253,7 +253,7 @@ static void refusals_are_told_and_no_more_extenders_asked(void **state)
     assert_asked(&f, NULL);
     assert_told(&f, "p", "Unschedulable", "0/5 nodes are available: 2 never, 2 no-gpu.");
     assert_int_equal(engine_get_stats(f.engine).unschedulable, 1);
-    assert_explained(&f, "p", "\"queue\":\"unschedulable\"");
+    assert_explained(&f, "p", "'queue':'unschedulable'");
     /* Any event will do, even one that no plugin asked for. */
     fixture_update(&f, POD(.name = "other", .cpu = "1", .memory = "1Gi", .node = "n0"),
                    POD(.name = "other", .labels = "a=b", .node = "n0"));
@@ -309,7 +309,7 @@ static void an_error_fails_the_attempt_unless_it_is_ignorable(void **state)
             assert_told(&f, "p", "SchedulerError",
                         "failed filter with extender at URL http://a/filter, code 500");
             /* The plugin that refused n0 is not to blame: it is tried again after a while. */
-            assert_explained(&f, "p", "\"queue\":\"errorBackoff\"");
+            assert_explained(&f, "p", "'queue':'errorBackoff'");
         }
         fixture_release(&f);
     }
@@ -351,7 +351,7 @@ static void all_nodes_are_found_though_nothing_scores(void **state)
     fixture_add(&f, POD(.name = "p"));
     fixture_schedule(&f);
     fixture_extender_done(&f, fixture_call(&f), &(struct extender_result){0});
-    assert_explained(&f, "p", "\"nodes\":[{\"name\":\"n0\",\"code\":\"Success\"}]");
+    assert_explained(&f, "p", "'nodes':[{'name':'n0','code':'Success'}]");
     fixture_release(&f);
     struct extender *xs[] = {&filter, &prioritizer};
     for (size_t i = 0; i < 2; i++) {
@@ -518,11 +518,11 @@ static void scores_are_asked_for_at_once_and_added(void **state)
         fixture_settle(&f);
         assert_on(&f, "p", "n2");
         assert_explained(&f, "p",
-                         "{\"name\":\"n2\",\"plugins\":[{\"name\":\"P\",\"raw\":30,"
-                         "\"normalized\":30,\"weight\":1,\"weighted\":30},"
-                         "{\"name\":\"x\",\"raw\":0,\"normalized\":0,\"weight\":1,\"weighted\":0},"
-                         "{\"name\":\"y\",\"raw\":3,\"normalized\":30,\"weight\":2,"
-                         "\"weighted\":60}],\"total\":90}");
+                         "{'name':'n2','plugins':[{'name':'P','raw':30,"
+                         "'normalized':30,'weight':1,'weighted':30},"
+                         "{'name':'x','raw':0,'normalized':0,'weight':1,'weighted':0},"
+                         "{'name':'y','raw':3,'normalized':30,'weight':2,"
+                         "'weighted':60}],'total':90}");
         fixture_release(&f);
     }
 }
@@ -743,10 +743,10 @@ static void nodes_come_and_go_while_it_waits_for_filters(void **state)
     fixture_settle(&f);
     assert_on(&f, "p", "n1");
     assert_explained(&f, "p",
-                     "{\"name\":\"n0\",\"code\":\"UnschedulableAndUnresolvable\",\"plugin\":"
-                     "\"Extender\",\"reasons\":[\"node(s) went away while extenders were "
-                     "asked\"]}");
-    assert_explained(&f, "p", "\"allNodes\":4,");
+                     "{'name':'n0','code':'UnschedulableAndUnresolvable','plugin':"
+                     "'Extender','reasons':['node(s) went away while extenders were "
+                     "asked']}");
+    assert_explained(&f, "p", "'allNodes':4,");
     fixture_release(&f);
 }
 
@@ -777,7 +777,7 @@ static void nodes_come_and_go_while_it_waits_for_scores(void **state)
         } else {
             fixture_settle(&f);
             assert_on(&f, "p", "n2");
-            assert_explained(&f, "p", "\"total\":60}]");
+            assert_explained(&f, "p", "'total':60}]");
         }
         fixture_release(&f);
     }
@@ -878,16 +878,18 @@ static void live_one_step(struct life *l)
 {
     size_t n = (size_t)rand_below(l->r, ARRAY_LEN(l->nodes));
     size_t p = (size_t)rand_below(l->r, ARRAY_LEN(l->pods));
+    const char *name;
     switch (rand_below(l->r, 8)) {
     case 0:
+        name = textf("n%zu", n);
         if (l->nodes[n])
-            fixture_delete(&l->f, NODE(.name = textf("n%zu", n), .cpu = "4", .memory = "8Gi"));
+            fixture_delete(&l->f, NODE(.name = name, .cpu = "4", .memory = "8Gi"));
         else
             fixture_add(&l->f, NODE(.name = name, .cpu = "4", .memory = "8Gi"));
         l->nodes[n] = !l->nodes[n];
         break;
     case 1:
-        snprintf(name, sizeof(name), "p%zu", p);
+        name = textf("p%zu", p);
         if (l->pods[p])
             fixture_delete(&l->f, POD(.name = name, .cpu = "100m", .memory = "1Mi"));
         else

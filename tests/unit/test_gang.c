@@ -30,21 +30,12 @@ static void a_minute_later(struct fixture *f)
     fixture_settle(f);
 }
 
-static struct object *member(const char *name, int cpu)
-{
-    return POD(.name = name, .priority = 10, .group = "g", .cpu = textf("%d", cpu));
-}
-
-static struct object *group(int min)
-{
-    return POD_GROUP(.name = "g", .uid = "u", .min_count = min);
-}
-
 static void add_gang(struct fixture *f, int n, int min, int cpu)
 {
-    fixture_add(f, group(min));
+    fixture_add(f, POD_GROUP(.name = "g", .uid = "u", .min_count = min));
     for (int i = 0; i < n; i++)
-        fixture_add(f, member(names[i], cpu));
+        fixture_add(f,
+                    POD(.name = names[i], .priority = 10, .group = "g", .cpu = textf("%d", cpu)));
 }
 
 static int bound(struct fixture *f, int n)
@@ -146,13 +137,13 @@ static void who_waits_for_nothing_else_comes_back_after_an_eviction(void **state
     fixture_add(&f, POD(.name = "v0", .cpu = "4", .memory = "1Gi", .node = "n0"));
     fixture_add(&f, POD(.name = "v1", .cpu = "4", .memory = "1Gi", .node = "n1"));
     add_gang(&f, 2, 3, 4);
-    fixture_add(&f, member("g-2", 100));
+    fixture_add(&f, POD(.name = "g-2", .priority = 10, .group = "g", .cpu = "100"));
     fixture_schedule(&f);
     assert_string_equal(condition(&f), "pod group is unschedulable");
-    struct object *by_hand = member("g-2", 100);
+    struct object *by_hand = POD(.name = "g-2", .priority = 10, .group = "g", .cpu = "100");
     ((struct pod *)object_body_mut(by_hand))->spec.node_name =
         arena_dup(object_arena(by_hand), STR("elsewhere"));
-    fixture_update(&f, member("g-2", 100), by_hand);
+    fixture_update(&f, POD(.name = "g-2", .priority = 10, .group = "g", .cpu = "100"), by_hand);
     assert_int_equal(strlen(fixture_evict(&f)), 5);
     a_minute_later(&f);
     assert_int_equal(bound(&f, 2), 2);
@@ -161,7 +152,7 @@ static void who_waits_for_nothing_else_comes_back_after_an_eviction(void **state
 
 static struct object *ranked(const char *name, int priority, const char *promised)
 {
-    struct object *o = member(name, 4);
+    struct object *o = POD(.name = name, .priority = 10, .group = "g", .cpu = "4");
     struct pod *pod = object_body_mut(o);
     pod->spec.priority = arena_new(object_arena(o), int32_t);
     *pod->spec.priority = priority;
@@ -177,7 +168,7 @@ static void members_do_not_take_promises_from_each_other(void **state)
     fixture_init(&f, NULL, NULL);
     add_nodes(&f, 1);
     fixture_add(&f, POD(.name = "v", .cpu = "4", .memory = "1Gi", .node = "n0"));
-    fixture_add(&f, group(1));
+    fixture_add(&f, POD_GROUP(.name = "g", .uid = "u", .min_count = 1));
     fixture_add(&f, ranked("g-0", 20, ""));
     fixture_add(&f, ranked("g-1", 10, "n0"));
     fixture_schedule(&f);
@@ -305,12 +296,12 @@ static void a_gang_whose_member_is_deleted_lets_go(void **state)
         add_gang(&f, 3, 3, 4);
         fixture_settle(&f);
         assert_int_equal(engine_get_stats(f.engine).held, 3);
-        fixture_delete(&f, member("g-1", 4));
+        fixture_delete(&f, POD(.name = "g-1", .priority = 10, .group = "g", .cpu = "4"));
         assert_int_equal(engine_get_stats(f.engine).held, gate ? 0 : 2);
         assert_int_equal(engine_get_stats(f.engine).assumed_pods, gate ? 0 : 2);
         /* Another one in its place, and the gang runs. */
         holds_all = false;
-        fixture_add(&f, member("g-3", 4));
+        fixture_add(&f, POD(.name = "g-3", .priority = 10, .group = "g", .cpu = "4"));
         a_minute_later(&f);
         if (gate)
             assert_int_equal(bound(&f, 4), 3);
@@ -363,10 +354,10 @@ static void a_gang_without_its_group_lets_go(void **state)
         holds_all = true;
         add_gang(&f, 3, 3, 4);
         fixture_settle(&f);
-        fixture_delete(&f, group(3));
+        fixture_delete(&f, POD_GROUP(.name = "g", .uid = "u", .min_count = 3));
         assert_int_equal(engine_get_stats(f.engine).held, gate ? 0 : 3);
         holds_all = false;
-        fixture_add(&f, group(3));
+        fixture_add(&f, POD_GROUP(.name = "g", .uid = "u", .min_count = 3));
         a_minute_later(&f);
         assert_int_equal(bound(&f, 3), gate ? 3 : 0);
         end(&f);
@@ -396,7 +387,7 @@ static void a_gang_that_is_short_gives_its_promises_back(void **state)
         add_gang(&f, 2, 2, 4);
         fixture_schedule(&f);
         assert_int_equal(promises(&f, 2), 2);
-        fixture_delete(&f, member("g-1", 4));
+        fixture_delete(&f, POD(.name = "g-1", .priority = 10, .group = "g", .cpu = "4"));
         assert_int_equal(promises(&f, 1), gate ? 0 : 1);
         assert_int_equal(strlen(last_nomination(&f, "g-0")), gate ? 0 : 2);
         assert_int_equal(strlen(fixture_evict(&f)), 5);

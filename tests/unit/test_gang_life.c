@@ -116,7 +116,7 @@ static struct object *pod_object(const struct world *w, size_t i)
     const struct api_pod *p = &w->pods[i];
     char group[64] = "";
     if (p->group >= 0)
-        snprintf(group, sizeof(group), "\"schedulingGroup\":{\"podGroupName\":\"g%d\"},", p->group);
+        snprintf(group, sizeof(group), "'schedulingGroup':{'podGroupName':'g%d'},", p->group);
     return POD(.name = textf("p%zu", i), .version = textf("%d", p->version), .node = p->node,
                .priority = p->priority, .cpu = textf("%d", p->cpu), .nominated = p->promised,
                .meta = p->deleting ? ",'deletionTimestamp':'2026-01-01T00:00:00Z'" : "",

@@ -19,11 +19,6 @@ static const char waits[] = "pod group is unschedulable, waiting for minCount po
                             "be scheduled, one or more plugins asked to wait and no plugin "
                             "rejected pod";
 
-static struct object *member(const char *name, const char *group, const char *cpu)
-{
-    return POD(.name = name, .group = group, .cpu = cpu);
-}
-
 static struct object *group(const char *name, const char *policy)
 {
     return object_jsonf(KIND_POD_GROUP,
@@ -36,12 +31,12 @@ static struct object *group(const char *name, const char *policy)
 static void add_gang(struct fixture *f, const char *name, int n, int min, const char *cpu)
 {
     char policy[64];
-    snprintf(policy, sizeof(policy), "\"gang\":{\"minCount\":%d}", min);
+    snprintf(policy, sizeof(policy), "'gang':{'minCount':%d}", min);
     fixture_add(f, group(name, policy));
     for (int i = 0; i < n; i++) {
         char pod[32];
         snprintf(pod, sizeof(pod), "%s-%d", name, i);
-        fixture_add(f, member(pod, name, cpu));
+        fixture_add(f, POD(.name = pod, .group = name, .cpu = cpu));
     }
 }
 
@@ -128,15 +123,15 @@ static void nobody_enters_before_the_quorum_is_there(void **state)
     fixture_init(&f, NULL, NULL);
     fixture_add(&f, NODE(.name = "a", .cpu = "8", .memory = "8Gi"));
     add_gang(&f, "g", 2, 3, "1");
-    fixture_add(&f, member("h-0", "h", "1")); /* its group does not exist */
+    fixture_add(&f, POD(.name = "h-0", .group = "h", .cpu = "1")); /* its group does not exist */
     fixture_settle(&f);
     assert_int_equal(engine_get_stats(f.engine).gated, 3);
     assert_int_equal(f.decisions.n, 0);
-    fixture_add(&f, member("g-2", "g", "1"));
+    fixture_add(&f, POD(.name = "g-2", .group = "g", .cpu = "1"));
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 3);
     assert_int_equal(engine_get_stats(f.engine).gated, 1);
-    fixture_add(&f, group("h", "\"basic\":{}"));
+    fixture_add(&f, group("h", "'basic':{}"));
     fixture_settle(&f);
     assert_int_equal(bound(&f, "h", 1), 1);
     fixture_release(&f);
@@ -162,11 +157,11 @@ static void without_a_gang_each_goes_where_it_can(void **state)
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     fixture_add(&f, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
-    fixture_add(&f, group("g", "\"basic\":{}"));
+    fixture_add(&f, group("g", "'basic':{}"));
     for (int i = 0; i < 3; i++) {
         char pod[16];
         snprintf(pod, sizeof(pod), "g-%d", i);
-        fixture_add(&f, member(pod, "g", "1"));
+        fixture_add(&f, POD(.name = pod, .group = "g", .cpu = "1"));
     }
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 2);
@@ -186,8 +181,8 @@ static void the_condition_is_told_once(void **state)
                 "'conditions':[{'type':'PodGroupScheduled','status':'True','reason':'Scheduled','"
                 "message':'','observedGeneration':1,'lastTransitionTime':'2026-01-01T00:00:00Z'}]");
     fixture_add(&f, told);
-    fixture_add(&f, member("g-0", "g", "1"));
-    fixture_add(&f, member("g-1", "g", "1"));
+    fixture_add(&f, POD(.name = "g-0", .group = "g", .cpu = "1"));
+    fixture_add(&f, POD(.name = "g-1", .group = "g", .cpu = "1"));
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 2), 0);
     assert_null(condition(&f, "g"));
@@ -261,11 +256,6 @@ static void without_the_gate_nothing_is_counted(void **state)
 
 /* --- placements ------------------------------------------------------------------------------- */
 
-static struct object *node_in(const char *name, const char *rack, const char *cpu)
-{
-    return NODE(.name = name, .labels = textf("rack=%s", rack), .cpu = cpu, .memory = "8Gi");
-}
-
 static void a_topology_key_keeps_the_group_in_one_domain(void **state)
 {
     (void)state;
@@ -278,13 +268,17 @@ static void a_topology_key_keeps_the_group_in_one_domain(void **state)
         snprintf(name, sizeof(name), "n%d", i);
         snprintf(rack, sizeof(rack), "r%d", i / 2);
         /* Only the racks r1 and r2 have room for all, and r2 has more of it. */
-        fixture_add(&f, node_in(name, rack, i < 2 ? "1" : i < 4 ? "2" : "4"));
+        fixture_add(&f, NODE(.name = name, .labels = textf("rack=%s", rack),
+                             .cpu = i < 2   ? "1"
+                                    : i < 4 ? "2"
+                                            : "4",
+                             .memory = "8Gi"));
     }
     fixture_add(&f, POD_GROUP(.name = "g", .min_count = 3, .topology = "rack"));
     for (int i = 0; i < 3; i++) {
         char pod[16];
         snprintf(pod, sizeof(pod), "g-%d", i);
-        fixture_add(&f, member(pod, "g", "1"));
+        fixture_add(&f, POD(.name = pod, .group = "g", .cpu = "1"));
     }
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 3);
@@ -296,11 +290,11 @@ static void a_topology_key_keeps_the_group_in_one_domain(void **state)
         assert_true(strcmp(node, "n2") == 0 || strcmp(node, "n3") == 0);
     }
     /* A fourth one goes where the others are, while there is room; then nowhere. */
-    fixture_add(&f, member("g-3", "g", "1"));
+    fixture_add(&f, POD(.name = "g-3", .group = "g", .cpu = "1"));
     fixture_settle(&f);
     const char *node = fixture_node_of(&f, "g-3");
     assert_true(node && (strcmp(node, "n2") == 0 || strcmp(node, "n3") == 0));
-    fixture_add(&f, member("g-4", "g", "1"));
+    fixture_add(&f, POD(.name = "g-4", .group = "g", .cpu = "1"));
     fixture_settle(&f);
     assert_null(fixture_node_of(&f, "g-4"));
     fixture_release(&f);
@@ -310,7 +304,7 @@ static void a_topology_key_keeps_the_group_in_one_domain(void **state)
 
 static struct object *nominated_member(const char *name, const char *cpu, const char *node)
 {
-    struct object *o = member(name, "g", cpu);
+    struct object *o = POD(.name = name, .group = "g", .cpu = cpu);
     ((struct pod *)object_body_mut(o))->status.nominated_node_name =
         arena_dup(object_arena(o), str_of(node));
     return o;
@@ -327,10 +321,10 @@ static void a_promise_does_not_lead_out_of_the_placement(void **state)
     (void)state;
     struct fixture f;
     fixture_init_features(&f, NULL, BY_TOPOLOGY);
-    fixture_add(&f, node_in("a", "r0", "1"));
-    fixture_add(&f, node_in("b", "r1", "2"));
+    fixture_add(&f, NODE(.name = "a", .labels = "rack=r0", .cpu = "1", .memory = "8Gi"));
+    fixture_add(&f, NODE(.name = "b", .labels = "rack=r1", .cpu = "2", .memory = "8Gi"));
     add_group_in_a_rack(&f, 2);
-    fixture_add(&f, member("g-0", "g", "1"));
+    fixture_add(&f, POD(.name = "g-0", .group = "g", .cpu = "1"));
     fixture_add(&f, nominated_member("g-1", "1", "a"));
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "g-0"), "b");
@@ -344,11 +338,11 @@ static void turns_are_taken_within_the_placement(void **state)
     (void)state;
     struct fixture f;
     fixture_init_features(&f, NULL, BY_TOPOLOGY);
-    fixture_add(&f, node_in("a", "r0", "2"));
-    fixture_add(&f, node_in("b", "r0", "2"));
+    fixture_add(&f, NODE(.name = "a", .labels = "rack=r0", .cpu = "2", .memory = "8Gi"));
+    fixture_add(&f, NODE(.name = "b", .labels = "rack=r0", .cpu = "2", .memory = "8Gi"));
     fixture_add(&f, NODE(.name = "c", .cpu = "2", .memory = "8Gi"));
     add_group_in_a_rack(&f, 1);
-    fixture_add(&f, member("g-0", "g", "1"));
+    fixture_add(&f, POD(.name = "g-0", .group = "g", .cpu = "1"));
     fixture_settle(&f);
     assert_non_null(fixture_node_of(&f, "g-0"));
     assert_int_equal(f.engine->next_start_node, 0);
@@ -362,7 +356,7 @@ static void no_placement_is_told(void **state)
     fixture_init_features(&f, NULL, BY_TOPOLOGY);
     fixture_add(&f, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
     add_group_in_a_rack(&f, 1);
-    fixture_add(&f, member("g-0", "g", "1"));
+    fixture_add(&f, POD(.name = "g-0", .group = "g", .cpu = "1"));
     fixture_settle(&f);
     assert_string_equal(condition(&f, "g")->message, "no feasible placements found");
     assert_string_equal(fixture_last(&f, WRITE_EVENT, "g-0")->message,
@@ -377,9 +371,9 @@ static void members_do_not_keep_nodes_from_each_other(void **state)
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     fixture_add(&f, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
-    fixture_add(&f, group("g", "\"gang\":{\"minCount\":2}"));
-    fixture_add(&f, member("g-0", "g", "1"));
-    fixture_add(&f, member("g-1", "g", "1"));
+    fixture_add(&f, group("g", "'gang':{'minCount':2}"));
+    fixture_add(&f, POD(.name = "g-0", .group = "g", .cpu = "1"));
+    fixture_add(&f, POD(.name = "g-1", .group = "g", .cpu = "1"));
     fixture_add(&f, nominated_member("g-2", "3", "a"));
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 2);
@@ -410,8 +404,7 @@ static bool no_gang_is_ever_bound_in_part(struct rand *r, size_t size_hint, void
         fixture_settle(&f);
         assert_int_equal(engine_get_stats(f.engine).assumed_pods, 0);
         for (int i = 0; i < gangs; i++) {
-            snprintf(name, sizeof(name), "g%d", i);
-            int n = bound(&f, name, size[i]);
+            int n = bound(&f, textf("g%d", i), size[i]);
             assert_true(n == 0 || n >= min[i]);
         }
     }
@@ -421,11 +414,8 @@ static bool no_gang_is_ever_bound_in_part(struct rand *r, size_t size_hint, void
         fixture_pass(&f, 60 * SECOND);
         fixture_settle(&f);
     }
-    for (int i = 0; i < gangs; i++) {
-        char name[16];
-        snprintf(name, sizeof(name), "g%d", i);
-        assert_int_equal(bound(&f, name, size[i]), size[i]);
-    }
+    for (int i = 0; i < gangs; i++)
+        assert_int_equal(bound(&f, textf("g%d", i), size[i]), size[i]);
     fixture_release(&f);
     return true;
 }
@@ -454,14 +444,14 @@ static void a_placement_may_lose_all_its_nodes(void **state)
     struct fixture_call *call;
     fixture_init_parts(
         &f, &(struct fixture_parts){.extenders = slow, .n_extenders = 1, .gates = BY_TOPOLOGY});
-    fixture_add(&f, node_in("a", "r0", "2"));
-    fixture_add(&f, node_in("b", "r1", "2"));
+    fixture_add(&f, NODE(.name = "a", .labels = "rack=r0", .cpu = "2", .memory = "8Gi"));
+    fixture_add(&f, NODE(.name = "b", .labels = "rack=r1", .cpu = "2", .memory = "8Gi"));
     add_group_in_a_rack(&f, 2);
-    fixture_add(&f, member("g-0", "g", "1"));
-    fixture_add(&f, member("g-1", "g", "1"));
+    fixture_add(&f, POD(.name = "g-0", .group = "g", .cpu = "1"));
+    fixture_add(&f, POD(.name = "g-1", .group = "g", .cpu = "1"));
     fixture_schedule(&f);
     assert_string_equal(fixture_call(&f)->nodes, "a");
-    fixture_delete(&f, node_in("a", "r0", "2"));
+    fixture_delete(&f, NODE(.name = "a", .labels = "rack=r0", .cpu = "2", .memory = "8Gi"));
     while ((call = fixture_call(&f))) {
         struct str kept = str_of(call->nodes);
         fixture_extender_done(&f, call, &(struct extender_result){.kept = &kept, .n_kept = 1});
@@ -490,7 +480,8 @@ static struct object *storm_node(size_t i)
 {
     char name[16];
     snprintf(name, sizeof(name), "n%zu", i);
-    return node_in(name, i % 2 ? "r1" : "r0", "2");
+    return NODE(.name = name, .labels = textf("rack=%s", i % 2 ? "r1" : "r0"), .cpu = "2",
+                .memory = "8Gi");
 }
 
 /* Says yes to all it was asked about, or to none, or fails. */
@@ -606,8 +597,7 @@ static bool whatever_happens_meanwhile(struct rand *r, size_t size_hint, void *c
     for (size_t i = 0; i < MANY; i++) {
         char name[16];
         snprintf(name, sizeof(name), "g%zu", i);
-        fixture_add(&s.f,
-                    group(name, rand_below(r, 2) ? "\"gang\":{\"minCount\":3}" : "\"basic\":{}"));
+        fixture_add(&s.f, group(name, rand_below(r, 2) ? "'gang':{'minCount':3}" : "'basic':{}"));
         fixture_add(&s.f, storm_node(i));
         s.nodes[i] = true;
     }

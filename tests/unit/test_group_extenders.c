@@ -20,26 +20,16 @@ static const struct extender extenders[] = {
     {.name = STR_INIT("http://x"), .filters = true, .prioritizes = true, .weight = 1000},
 };
 
-static struct object *member(const char *name)
-{
-    return POD(.name = name, .priority = 10, .group = "g", .cpu = "1");
-}
-
-static struct object *node(const char *name)
-{
-    return NODE(.name = name, .cpu = "1", .memory = "8Gi");
-}
-
 static void begin(struct fixture *f, int nodes, int n, int min, const char *gates)
 {
     static const char *const all[] = {"n0", "n1", "n2", "n3"};
     fixture_init_parts(
         f, &(struct fixture_parts){.extenders = extenders, .n_extenders = 1, .gates = gates});
     for (int i = 0; i < nodes; i++)
-        fixture_add(f, node(all[i]));
+        fixture_add(f, NODE(.name = all[i], .cpu = "1", .memory = "8Gi"));
     fixture_add(f, POD_GROUP(.name = "g", .uid = "u", .min_count = min, .priority = 10));
     for (int i = 0; i < n; i++)
-        fixture_add(f, member(names[i]));
+        fixture_add(f, POD(.name = names[i], .priority = 10, .group = "g", .cpu = "1"));
 }
 
 static bool is_asked_about(const struct fixture_call *call, const char *pod)
@@ -147,7 +137,7 @@ static void a_member_is_deleted_while_it_is_asked_about(void **state)
         while (!is_asked_about(fixture_call(&f), "g-1"))
             answer(&f, "");
         struct fixture_call *late = fixture_call(&f);
-        fixture_delete(&f, member("g-1"));
+        fixture_delete(&f, POD(.name = "g-1", .priority = 10, .group = "g", .cpu = "1"));
         fixture_schedule(&f); /* on to the next one */
         size_t i = 0;
         while (i < f.calls.n && !is_asked_about(&f.calls.v[i], "g-2"))
@@ -173,11 +163,11 @@ static void a_member_is_deleted_after_it_was_tried(void **state)
     fixture_schedule(&f);
     while (!is_asked_about(fixture_call(&f), "g-2"))
         answer(&f, "");
-    fixture_delete(&f, member("g-0"));
+    fixture_delete(&f, POD(.name = "g-0", .priority = 10, .group = "g", .cpu = "1"));
     settle(&f, "");
     assert_int_equal(bound(&f), 0);
     assert_int_equal(engine_get_stats(f.engine).assumed_pods, 0);
-    fixture_add(&f, member("g-0"));
+    fixture_add(&f, POD(.name = "g-0", .priority = 10, .group = "g", .cpu = "1"));
     fixture_pass(&f, 60 * SECOND);
     settle(&f, "");
     assert_int_equal(bound(&f), 3);
@@ -191,7 +181,7 @@ static void a_node_goes_that_is_asked_about(void **state)
     begin(&f, 4, 3, 3, NULL);
     fixture_schedule(&f);
     assert_string_equal(fixture_call(&f)->nodes, "n0 n1 n2 n3");
-    fixture_delete(&f, node("n3"));
+    fixture_delete(&f, NODE(.name = "n3", .cpu = "1", .memory = "8Gi"));
     settle(&f, "");
     assert_int_equal(bound(&f), 3);
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
@@ -209,7 +199,7 @@ static void a_node_goes_that_was_chosen(void **state)
         fixture_schedule(&f);
         while (!is_asked_about(fixture_call(&f), "g-1"))
             answer(&f, "");
-        fixture_delete(&f, node("n3")); /* g-0's */
+        fixture_delete(&f, NODE(.name = "n3", .cpu = "1", .memory = "8Gi")); /* g-0's */
         while (is_asked_about(fixture_call(&f), "g-1") || is_asked_about(fixture_call(&f), "g-2")) {
             answer(&f, "");
             if (!fixture_call(&f))

@@ -34,14 +34,9 @@ static int64_t divides(const void *ask, const struct berth_node *node)
     return node->pods.n && node->pods.n % (size_t)*(const int64_t *)ask == 0;
 }
 
-static struct object *node(size_t i, size_t x)
-{
-    return NODE(.name = textf("n%zu", i), .labels = textf("x=%zu", x));
-}
-
 static void set_node(struct cache *c, size_t i, size_t x)
 {
-    struct object *o = node(i, x);
+    struct object *o = NODE(.name = textf("n%zu", i), .labels = textf("x=%zu", x));
     cache_set_node(c, o);
     object_unref(o);
 }

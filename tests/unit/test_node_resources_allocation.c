@@ -93,22 +93,22 @@ static void arguments_are_checked(void **state)
         const char *plugin, *args, *message;
     } cases[] = {
         {LEAST,
-         "{\"kind\":\"NodeResourcesLeastAllocatedArgs\",\"apiVersion\":"
-         "\"kubescheduler.config.k8s.io/v1beta1\"}",
+         "{'kind':'NodeResourcesLeastAllocatedArgs','apiVersion':"
+         "'kubescheduler.config.k8s.io/v1beta1'}",
          ""},
-        {LEAST, "{\"resources\":[{\"name\":\"cpu\"}]}",
+        {LEAST, "{'resources':[{'name':'cpu'}]}",
          "resources[0].weight: Invalid value: 0: resource weight of cpu not in valid range (0, "
          "100]"},
-        {MOST, "{\"resources\":[{\"name\":\"cpu\",\"weight\":101}]}",
+        {MOST, "{'resources':[{'name':'cpu','weight':101}]}",
          "resources[0].weight: Invalid value: 101: resource weight of cpu not in valid range (0, "
          "100]"},
         {RATIO, "", "shape: Required value: at least one point must be specified"},
-        {RATIO, "{\"shape\":[{\"utilization\":0,\"score\":1}],\"resources\":[{\"name\":\"cpu\"}]}",
+        {RATIO, "{'shape':[{'utilization':0,'score':1}],'resources':[{'name':'cpu'}]}",
          "resources[0].weight: Invalid value: 0: resource weight of cpu not in valid range [1, "
          "inf)"},
         {RATIO,
-         "{\"shape\":[{\"utilization\":0,\"score\":1}],\"resources\":[{\"name\":\"cpu\","
-         "\"weight\":1000}]}",
+         "{'shape':[{'utilization':0,'score':1}],'resources':[{'name':'cpu',"
+         "'weight':1000}]}",
          ""},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -130,10 +130,10 @@ static void arguments_are_checked(void **state)
         const char *args, *message;
     } rows[] = {
         {"", ""},
-        {"{\"resources\":[{\"name\":\"cpu\",\"weight\":1},{\"name\":\"x.io/a\"}]}", ""},
-        {"{\"resources\":[{\"name\":\"cpu\",\"weight\":2}]}",
+        {"{'resources':[{'name':'cpu','weight':1},{'name':'x.io/a'}]}", ""},
+        {"{'resources':[{'name':'cpu','weight':2}]}",
          "resources[0].weight: Invalid value: 2: must be 1"},
-        {"{\"resources\":[{\"name\":\"cpu\"},{\"name\":\"cpu\",\"weight\":-1}]}",
+        {"{'resources':[{'name':'cpu'},{'name':'cpu','weight':-1}]}",
          "[resources[1].name: Duplicate value: \"cpu\", resources[1].weight: Invalid value: -1: "
          "must be 1]"},
     };

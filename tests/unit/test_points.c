@@ -128,10 +128,9 @@ static void profiles_must_agree_on_the_queue_sort(void **state)
     assert_config(HEAD "profiles:\n- schedulerName: a\n" SORTS_BY(
                       "Sort") "- schedulerName: b\n" SORTS_BY("Sort"),
                   "");
-    assert_config(
-        HEAD
-        "profiles:\n- schedulerName: a\n" SORTS_BY("Sort") "- schedulerName: b\n" SORTS_BY("Other"),
-        "profiles[1].plugins.queueSort: Invalid value: {\"Enabled\":[{\"Name\":\"Other\",");
+    assert_config(HEAD "profiles:\n- schedulerName: a\n" SORTS_BY(
+                      "Sort") "- schedulerName: b\n" SORTS_BY("Other"),
+                  "profiles[1].plugins.queueSort: Invalid value: {'Enabled':[{'Name':'Other',");
     assert_config(HEAD "profiles:\n- schedulerName: a\n", "only one queue sort plugin");
     assert_config(HEAD "profiles:\n- schedulerName: a\n" SORTS_BY(
                       "Sort") "  pluginConfig: [{name: Sort, args: {x: 1}}]\n"
@@ -140,7 +139,7 @@ static void profiles_must_agree_on_the_queue_sort(void **state)
                   "different queue sort plugin args for profile \"b\"");
     assert_config(HEAD "profiles:\n- schedulerName: a\n" SORTS_BY(
                       "Sort") "- schedulerName: a\n" SORTS_BY("Sort"),
-                  "\"a\"");
+                  "'a'");
 }
 
 /* --- PreFilter -------------------------------------------------------------------------------- */
@@ -549,11 +548,6 @@ static void post_filter_does_not_run_where_something_broke(void **state)
 
 /* --- events and hints through the whole engine ------------------------------------------------ */
 
-static struct object *labelled_node(const char *name, const char *label)
-{
-    return NODE(.name = name, .labels = textf("l=%s", label));
-}
-
 static void only_who_rejected_is_asked_for_a_hint(void **state)
 {
     (void)state;
@@ -568,17 +562,17 @@ static void only_who_rejected_is_asked_for_a_hint(void **state)
     fixture_add(&f, POD(.name = "p"));
     fixture_settle(&f);
     assert_int_equal(engine_get_stats(f.engine).unschedulable, 1);
-    fixture_add(&f, labelled_node("x", "1"));
+    fixture_add(&f, NODE(.name = "x", .labels = "l=1"));
     assert_string_equal(puppet_calls(AT(HINT)), "A.Hint");
     /* Nobody cares for annotations. */
-    fixture_update(&f, labelled_node("x", "1"),
+    fixture_update(&f, NODE(.name = "x", .labels = "l=1"),
                    NODE(.name = "x", .labels = "l=1", .meta = "'annotations':{'a':'1'}"));
     assert_string_equal(puppet_calls(AT(HINT)), "A.Hint");
     fixture_settle(&f);
     assert_on(&f, "p", NULL);
     a->code[PUPPET_HINT] = BERTH_SUCCESS;
     a->code[PUPPET_FILTER] = BERTH_SUCCESS;
-    fixture_update(&f, labelled_node("x", "1"), labelled_node("x", "2"));
+    fixture_update(&f, NODE(.name = "x", .labels = "l=1"), NODE(.name = "x", .labels = "l=2"));
     assert_string_equal(puppet_calls(AT(HINT)), "A.Hint A.Hint");
     fixture_settle(&f);
     assert_non_null(fixture_node_of(&f, "p"));
@@ -599,7 +593,7 @@ static void pending_pods_do_not_wait_out_their_backoff(void **state)
         fixture_add(&f, POD(.name = "p"));
         fixture_schedule(&f);
         assert_told(&f, "p", "Unschedulable", "0/1 nodes are available: 1 no.");
-        fixture_add(&f, labelled_node("x", "1"));
+        fixture_add(&f, NODE(.name = "x", .labels = "l=1"));
         struct engine_stats stats = engine_get_stats(f.engine);
         assert_int_equal(stats.active, codes[i] == BERTH_PENDING);
         assert_int_equal(stats.backoff, codes[i] != BERTH_PENDING);

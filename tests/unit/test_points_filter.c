@@ -540,7 +540,7 @@ static void looking_begins_where_it_ended_and_wraps_around(void **state)
     for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
         fixture_add(&f, POD(.name = textf("p%zu", i)));
         fixture_settle(&f);
-        assert_on(&f, name, expected[i]);
+        assert_on(&f, textf("p%zu", i), expected[i]);
     }
     fixture_release(&f);
 }

@@ -210,11 +210,6 @@ static struct reload_result reload(struct fixture *f, const char *config, void *
     return result;
 }
 
-static struct object *pod_of(const char *name, const char *scheduler)
-{
-    return POD(.name = name, .scheduler = scheduler, .containers = "{'name':'c'}");
-}
-
 static void add(struct fixture *f, const char *name)
 {
     fixture_add(f, POD(.name = name, .cpu = "1", .memory = "1Gi"));
@@ -590,17 +585,17 @@ static void pods_of_a_profile_that_goes(void **state)
         CONFIG "profiles:\n" PROFILE("default-scheduler", "nothing") PROFILE("second", "hold");
     struct fixture f;
     begin(&f, two);
-    fixture_add(&f, pod_of("held", "second"));
-    fixture_add(&f, pod_of("lost", "second"));
+    fixture_add(&f, POD(.name = "held", .scheduler = "second", .containers = "{'name':'c'}"));
+    fixture_add(&f, POD(.name = "lost", .scheduler = "second", .containers = "{'name':'c'}"));
     fixture_schedule(&f);
     assert_int_equal(stats(&f).binding, 2);
-    fixture_add(&f, pod_of("waits", "second"));
+    fixture_add(&f, POD(.name = "waits", .scheduler = "second", .containers = "{'name':'c'}"));
     fixture_add(&f, POD(.name = "stays", .cpu = "1", .memory = "1Gi"));
     assert_int_equal(reload(&f, DEFAULT("nothing"), NULL).gone, 3);
     assert_int_equal(stats(&f).active, 1);
     assert_null(queue_get(&f.engine->queue, STR("waits")));
     /* Those on their way arrive, or are given up. */
-    fixture_delete(&f, pod_of("lost", "second"));
+    fixture_delete(&f, POD(.name = "lost", .scheduler = "second", .containers = "{'name':'c'}"));
     newest->host->waiting_pods(newest->handle, allow_all, newest);
     fixture_pass(&f, 1);
     fixture_settle(&f);
@@ -609,7 +604,7 @@ static void pods_of_a_profile_that_goes(void **state)
     assert_null(fixture_node_of(&f, "waits"));
     /* It comes back, and so does the pod when it is told of again. */
     reload(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"), NULL);
-    fixture_add(&f, pod_of("waits", "second"));
+    fixture_add(&f, POD(.name = "waits", .scheduler = "second", .containers = "{'name':'c'}"));
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "waits"), "n0");
     end(&f);
@@ -623,11 +618,11 @@ static void profile_goes_after_two_reloads(void **state)
         CONFIG "profiles:\n" PROFILE("default-scheduler", "nothing") PROFILE("second", "hold");
     struct fixture f;
     begin(&f, two);
-    fixture_add(&f, pod_of("late", "second"));
-    fixture_add(&f, pod_of("lost", "second"));
+    fixture_add(&f, POD(.name = "late", .scheduler = "second", .containers = "{'name':'c'}"));
+    fixture_add(&f, POD(.name = "lost", .scheduler = "second", .containers = "{'name':'c'}"));
     fixture_schedule(&f);
     reload(&f, two, NULL);
-    fixture_delete(&f, pod_of("lost", "second"));
+    fixture_delete(&f, POD(.name = "lost", .scheduler = "second", .containers = "{'name':'c'}"));
     assert_int_equal(reload(&f, DEFAULT("nothing"), NULL).gone, 1);
     fixture_pass(&f, 61 * NSEC_PER_SEC);
     assert_non_null(fixture_last(&f, WRITE_EVENT, "late"));
@@ -641,7 +636,7 @@ static void a_binding_that_fails_after_its_profile_has_gone(void **state)
     (void)state;
     struct fixture f;
     begin(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"));
-    fixture_add(&f, pod_of("a", "second"));
+    fixture_add(&f, POD(.name = "a", .scheduler = "second", .containers = "{'name':'c'}"));
     fixture_schedule(&f);
     reload(&f, DEFAULT("nothing"), NULL);
     fixture_answer(&f, fixture_binding(&f, "a"), 409, "no");
@@ -650,7 +645,7 @@ static void a_binding_that_fails_after_its_profile_has_gone(void **state)
     assert_int_equal(f.retired.n, 1);
     /* Its profile comes back while it is under way: so does the pod. */
     reload(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"), NULL);
-    fixture_add(&f, pod_of("a", "second"));
+    fixture_add(&f, POD(.name = "a", .scheduler = "second", .containers = "{'name':'c'}"));
     fixture_schedule(&f);
     reload(&f, DEFAULT("nothing"), NULL);
     reload(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"), NULL);
@@ -782,14 +777,14 @@ static struct object *pod_object(const struct life_pod *pod, size_t i)
 {
     static const char *const affinity[] = {
         "",
-        ",\"nodeSelector\":{\"s\":\"1\"}",
-        ",\"tolerations\":[{\"key\":\"t\",\"operator\":\"Exists\"}]",
-        ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":"
-        "[{\"topologyKey\":\"kubernetes.io/hostname\",\"labelSelector\":{\"matchLabels\":"
-        "{\"app\":\"1\"}}}]}}",
-        ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":"
-        "\"topology.kubernetes.io/zone\",\"whenUnsatisfiable\":\"DoNotSchedule\","
-        "\"labelSelector\":{\"matchLabels\":{\"app\":\"2\"}}}]",
+        ",'nodeSelector':{'s':'1'}",
+        ",'tolerations':[{'key':'t','operator':'Exists'}]",
+        ",'affinity':{'podAntiAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':"
+        "[{'topologyKey':'kubernetes.io/hostname','labelSelector':{'matchLabels':"
+        "{'app':'1'}}}]}}",
+        ",'topologySpreadConstraints':[{'maxSkew':1,'topologyKey':"
+        "'topology.kubernetes.io/zone','whenUnsatisfiable':'DoNotSchedule',"
+        "'labelSelector':{'matchLabels':{'app':'2'}}}]",
     };
     uint64_t s = pod->shape;
     return POD(.name = textf("p%zu", i), .uid = textf("u%zu", i),

@@ -618,47 +618,44 @@ static void events_are_kept_for_pods_in_flight(void **state)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static struct object *node_with(const char *labels)
-{
-    return NODE(.name = "n", .labels = labels, .cpu = "4", .memory = "8Gi");
-}
-
-static struct object *pod_with(const char *version, const char *labels, const char *node)
-{
-    return POD(.name = "p", .version = version, .labels = labels, .node = node);
-}
-
 static void events_have_upstreams_names(void **state)
 {
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, node_with(""));
-    fixture_update(&f, node_with(""), node_with("\"a\":\"b\""));
-    fixture_update(&f, node_with("\"a\":\"b\""), node_with("\"a\":\"b\"")); /* nothing changed */
+    fixture_add(&f, NODE(.name = "n", .cpu = "4", .memory = "8Gi"));
+    fixture_update(&f, NODE(.name = "n", .cpu = "4", .memory = "8Gi"),
+                   NODE(.name = "n", .labels = "a=b", .cpu = "4", .memory = "8Gi"));
+    fixture_update(
+        &f, NODE(.name = "n", .labels = "a=b", .cpu = "4", .memory = "8Gi"),
+        NODE(.name = "n", .labels = "a=b", .cpu = "4", .memory = "8Gi")); /* nothing changed */
     expect_handled(&f, "NodeAdd", 1);
     expect_handled(&f, "NodeUpdateNodeLabel", 1);
     expect_handled(&f, "NodeUpdate", NAN);
 
-    fixture_add(&f, pod_with("1", "", ""));
-    fixture_update(&f, pod_with("1", "", ""), pod_with("1", "", ""));
-    fixture_update(&f, pod_with("1", "", ""), pod_with("2", "\"a\":\"b\"", ""));
+    fixture_add(&f, POD(.name = "p", .version = "1"));
+    fixture_update(&f, POD(.name = "p", .version = "1"), POD(.name = "p", .version = "1"));
+    fixture_update(&f, POD(.name = "p", .version = "1"),
+                   POD(.name = "p", .version = "2", .labels = "a=b"));
     expect_handled(&f, "UnschedulablePodAdd", 1);
     expect_handled(&f, "UnschedulablePodUpdate", 1);
     expect_handled(&f, "UnschedulablePodUpdatePodLabel", 1);
 
-    fixture_update(&f, pod_with("2", "\"a\":\"b\"", ""), pod_with("3", "\"a\":\"b\"", "n"));
+    fixture_update(&f, POD(.name = "p", .version = "2", .labels = "a=b"),
+                   POD(.name = "p", .version = "3", .labels = "a=b", .node = "n"));
     expect_handled(&f, "AssignedPodAdd", 1);
     expect_handled(&f, "UnschedulablePodDelete", 1);
-    fixture_update(&f, pod_with("3", "\"a\":\"b\"", "n"), pod_with("4", "", "n"));
+    fixture_update(&f, POD(.name = "p", .version = "3", .labels = "a=b", .node = "n"),
+                   POD(.name = "p", .version = "4", .node = "n"));
     expect_handled(&f, "AssignedPodUpdate", 1);
     expect_handled(&f, "AssignedPodUpdatePodLabel", 1);
-    fixture_update(&f, pod_with("4", "", "n"), pod_with("5", "", "n"));
+    fixture_update(&f, POD(.name = "p", .version = "4", .node = "n"),
+                   POD(.name = "p", .version = "5", .node = "n"));
     expect_handled(&f, "AssignedPodUpdate", 3); /* of no kind: upstream tells it twice */
-    fixture_delete(&f, node_with("\"a\":\"b\""));
+    fixture_delete(&f, NODE(.name = "n", .labels = "a=b", .cpu = "4", .memory = "8Gi"));
     expect_handled(&f, "NodeDelete", 1);
     expect(&f, 1, "scheduler_cache_size{type=\"nodes\"}"); /* there is a pod on it */
-    fixture_delete(&f, pod_with("5", "", "n"));
+    fixture_delete(&f, POD(.name = "p", .version = "5", .node = "n"));
     expect_handled(&f, "AssignedPodDelete", 1);
     expect(&f, 0, "scheduler_cache_size{type=\"nodes\"}");
     /* Pods of other schedulers are not looked at before they have a node. */
