@@ -105,7 +105,7 @@ static void assert_explained(struct fixture *f, const char *pod, const char *par
 {
     struct buf text = BUF_INIT;
     assert_true(engine_explain(f->engine, STR("default"), str_of(pod), &text) > 0);
-    if (!strstr(buf_cstr(&text), part))
+    if (!strstr(buf_cstr(&text), json_quotes(part)))
         fail_msg("no %s in %s", part, buf_cstr(&text));
     buf_release(&text);
 }

@@ -114,16 +114,11 @@ static void tell(struct world *w)
 static struct object *pod_object(const struct world *w, size_t i)
 {
     const struct api_pod *p = &w->pods[i];
-    char group[64] = "";
-    if (p->group >= 0)
-        snprintf(group, sizeof(group), "'schedulingGroup':{'podGroupName':'g%d'},", p->group);
     return POD(.name = textf("p%zu", i), .version = textf("%d", p->version), .node = p->node,
                .priority = p->priority, .cpu = textf("%d", p->cpu), .nominated = p->promised,
-               .meta = p->deleting ? ",'deletionTimestamp':'2026-01-01T00:00:00Z'" : "",
-               .spec = textf("%s,%s", group, p->never ? "'preemptionPolicy':'Never'," : ""),
-               .status = p->preempted ? ",'conditions':[{'type':'DisruptionTarget','status':'True',"
-                                        "'reason':'PreemptionByScheduler'}]"
-                                      : "");
+               .group = p->group >= 0 ? textf("g%d", p->group) : NULL,
+               .preemption_policy = p->never ? "Never" : NULL, .deleting = p->deleting,
+               .preempted = p->preempted);
 }
 
 static void pod_changed(struct world *w, size_t i)
@@ -158,7 +153,7 @@ static void change_group(struct world *w, size_t i)
     publish(w, &g->object,
             POD_GROUP(.name = textf("g%zu", i), .uid = textf("g%zu-%d", i, g->generation++),
                       .min_count = g->min, .priority = g->priority,
-                      .spec = g->whole ? ",'disruptionMode':'PodGroup'" : ""));
+                      .spec = g->whole ? "'disruptionMode':'PodGroup'" : NULL));
 }
 
 static void add_pod(struct world *w)

@@ -19,25 +19,11 @@ static const char waits[] = "pod group is unschedulable, waiting for minCount po
                             "be scheduled, one or more plugins asked to wait and no plugin "
                             "rejected pod";
 
-static struct object *group(const char *name, const char *policy)
-{
-    return object_jsonf(KIND_POD_GROUP,
-                        "{'metadata':{'name':'%s','namespace':'default',"
-                        "'uid':'g-%s','generation':1},"
-                        "'spec':{'schedulingPolicy':{%s}}}",
-                        name, name, policy);
-}
-
 static void add_gang(struct fixture *f, const char *name, int n, int min, const char *cpu)
 {
-    char policy[64];
-    snprintf(policy, sizeof(policy), "'gang':{'minCount':%d}", min);
-    fixture_add(f, group(name, policy));
-    for (int i = 0; i < n; i++) {
-        char pod[32];
-        snprintf(pod, sizeof(pod), "%s-%d", name, i);
-        fixture_add(f, POD(.name = pod, .group = name, .cpu = cpu));
-    }
+    fixture_add(f, POD_GROUP(.name = name, .generation = 1, .min_count = min));
+    for (int i = 0; i < n; i++)
+        ADD_POD(f, .name = textf("%s-%d", name, i), .group = name, .cpu = cpu);
 }
 
 /* How many of the gang have been bound, or are being bound. */
@@ -131,7 +117,7 @@ static void nobody_enters_before_the_quorum_is_there(void **state)
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 3);
     assert_int_equal(engine_get_stats(f.engine).gated, 1);
-    fixture_add(&f, group("h", "'basic':{}"));
+    fixture_add(&f, POD_GROUP(.name = "h", .generation = 1));
     fixture_settle(&f);
     assert_int_equal(bound(&f, "h", 1), 1);
     fixture_release(&f);
@@ -157,7 +143,7 @@ static void without_a_gang_each_goes_where_it_can(void **state)
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     fixture_add(&f, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
-    fixture_add(&f, group("g", "'basic':{}"));
+    fixture_add(&f, POD_GROUP(.name = "g", .generation = 1));
     for (int i = 0; i < 3; i++) {
         char pod[16];
         snprintf(pod, sizeof(pod), "g-%d", i);
@@ -229,11 +215,11 @@ static void groups_are_counted_and_logged(void **state)
     assert_true(was_logged(&f, "2 Unable to schedule a pod group podGroup=default/big "
                                "unschedulablePods=2"));
     assert_true(fixture_metric(&f, "scheduler_podgroup_schedule_attempts_total{"
-                                   "profile=\"default-scheduler\",result=\"scheduled\"}") == 1);
+                                   "profile='default-scheduler',result='scheduled'}") == 1);
     assert_true(fixture_metric(&f, "scheduler_podgroup_schedule_attempts_total{"
-                                   "profile=\"default-scheduler\",result=\"unschedulable\"}") == 1);
+                                   "profile='default-scheduler',result='unschedulable'}") == 1);
     assert_true(fixture_metric(&f, "scheduler_podgroup_scheduling_attempt_duration_seconds_count{"
-                                   "profile=\"default-scheduler\",result=\"scheduled\"}") == 1);
+                                   "profile='default-scheduler',result='scheduled'}") == 1);
     assert_true(
         fixture_metric(&f, "scheduler_podgroup_scheduling_algorithm_duration_seconds_count") == 2);
     fixture_release(&f);
@@ -371,7 +357,7 @@ static void members_do_not_keep_nodes_from_each_other(void **state)
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     fixture_add(&f, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
-    fixture_add(&f, group("g", "'gang':{'minCount':2}"));
+    fixture_add(&f, POD_GROUP(.name = "g", .generation = 1, .min_count = 2));
     fixture_add(&f, POD(.name = "g-0", .group = "g", .cpu = "1"));
     fixture_add(&f, POD(.name = "g-1", .group = "g", .cpu = "1"));
     fixture_add(&f, nominated_member("g-2", "3", "a"));
@@ -597,7 +583,8 @@ static bool whatever_happens_meanwhile(struct rand *r, size_t size_hint, void *c
     for (size_t i = 0; i < MANY; i++) {
         char name[16];
         snprintf(name, sizeof(name), "g%zu", i);
-        fixture_add(&s.f, group(name, rand_below(r, 2) ? "'gang':{'minCount':3}" : "'basic':{}"));
+        fixture_add(
+            &s.f, POD_GROUP(.name = name, .generation = 1, .min_count = rand_below(r, 2) ? 3 : 0));
         fixture_add(&s.f, storm_node(i));
         s.nodes[i] = true;
     }

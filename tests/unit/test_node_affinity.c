@@ -209,14 +209,14 @@ static void preferences_that_make_no_sense_are_an_error(void **state)
          "[0].matchExpressions[0].values: Invalid value: []: for 'in', 'notin' operators, values "
          "set can't be empty"},
         {PREFER(1, LABEL("x", "Exists", "'a','b'")),
-         "[0].matchExpressions[0].values: Invalid value: ['a','b']: values set must be empty "
+         "[0].matchExpressions[0].values: Invalid value: [\"a\",\"b\"]: values set must be empty "
          "for exists and does not exist"},
         {PREFER(1, "{}") "," PREFER(2, LABEL("x", "Is", "'a'")),
          "[1].matchExpressions[0].operator: Unsupported value: \"Is\": supported values: \"In\", "
          "\"NotIn\", \"Exists\", \"DoesNotExist\", \"Gt\", \"Lt\""},
         {PREFER(1, NAME("Gt", "'n'")) "," PREFER(1, NAME("In", "'n','m'")),
-         "[[0].matchFields[0].operator: Unsupported value: 'Gt': supported values: 'In', "
-         "'NotIn', [1].matchFields[0].values: Invalid value: ['n','m']: must have one "
+         "[[0].matchFields[0].operator: Unsupported value: \"Gt\": supported values: \"In\", "
+         "\"NotIn\", [1].matchFields[0].values: Invalid value: [\"n\",\"m\"]: must have one "
          "element]"},
         {PREFER(1, LABEL("x", "In", "'a b'")),
          "[0].matchExpressions[0].values[0][x]: Invalid value: \"a b\": a valid label must be an "

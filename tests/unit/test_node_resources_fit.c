@@ -46,8 +46,7 @@ static void reasons_come_in_order_and_all_of_them(void **state)
         {"cpu=1001m", BERTH_UNSCHEDULABLE, "Insufficient cpu"},
         {"cpu=4", BERTH_UNSCHEDULABLE, "Insufficient cpu"},
         {"cpu=4001m", BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, "Insufficient cpu"},
-        {"'cpu':'2','memory':'2Gi','ephemeral-storage':'11','b.io/x':'3',"
-         "a.io/x=3,hugepages-2Mi=2Mi",
+        {"cpu=2,memory=2Gi,ephemeral-storage=11,b.io/x=3,a.io/x=3,hugepages-2Mi=2Mi",
          BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE,
          "Insufficient cpu, Insufficient memory, Insufficient ephemeral-storage, Insufficient "
          "a.io/x, Insufficient b.io/x, Insufficient hugepages-2Mi"},
@@ -62,9 +61,8 @@ static void reasons_come_in_order_and_all_of_them(void **state)
     };
     struct fixture f;
     begin(&f, "{}");
-    fixture_add(&f, NODE(.allocatable = "'cpu':'4','memory':'2Gi','pods':'10',"
-                                        "'ephemeral-storage':'10','a.io/x':'2','b.io/x':"
-                                        "'2'"));
+    fixture_add(&f, NODE(.cpu = "4", .memory = "2Gi", .pods = "10",
+                         .allocatable = "ephemeral-storage=10,a.io/x=2,b.io/x=2"));
     fixture_add(&f,
                 POD(.name = "q", .node = "n", .cpu = "3", .memory = "1Gi", .requests = "a.io/x=1"));
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -84,12 +82,12 @@ static void pods_are_counted_first(void **state)
     struct fixture f;
     struct trial t;
     begin(&f, "{}");
-    fixture_add(&f, NODE(.allocatable = "cpu=4,memory=2Gi,pods=0"));
-    trial_begin(&t, &f, FIT, POD(.requests = "cpu=1"));
+    fixture_add(&f, NODE(.cpu = "4", .memory = "2Gi", .pods = "0"));
+    trial_begin(&t, &f, FIT, POD(.cpu = "1"));
     assert_int_equal(trial_filter(&t, "n"), BERTH_UNSCHEDULABLE);
     assert_string_equal(t.text, "Too many pods");
     trial_end(&t);
-    trial_begin(&t, &f, FIT, POD(.requests = "cpu=5"));
+    trial_begin(&t, &f, FIT, POD(.cpu = "5"));
     assert_int_equal(trial_filter(&t, "n"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
     assert_string_equal(t.text, "Too many pods, Insufficient cpu");
     trial_end(&t);
@@ -149,7 +147,7 @@ static void a_resize_does_not_count_for_a_pod_without_a_node(void **state)
     struct fixture f;
     struct trial t;
     begin(&f, "{}");
-    fixture_add(&f, NODE(.allocatable = "cpu=4,memory=2Gi,pods=9"));
+    fixture_add(&f, NODE(.cpu = "4", .memory = "2Gi", .pods = "9"));
     trial_begin(&t, &f, FIT,
                 POD(.cpu = "1", .status = "'containerStatuses':[{'name':'c','resources':{'requests'"
                                           ":{'cpu':'8','z.io/x':'1'}}}]"));
@@ -172,7 +170,7 @@ static void least_allocated_prefers_what_is_free(void **state)
     /* (75 + 50) / 2 */
     assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .memory = "5000"), "n"), 62);
     /* No request counts as 100m and 200Mi; more memory than there is scores 0: (97 + 0) / 2. */
-    assert_int_equal(trial_score_of(&f, FIT, POD(.requests = ""), "n"), 48);
+    assert_int_equal(trial_score_of(&f, FIT, POD(), "n"), 48);
     fixture_add(&f, POD(.name = "q", .cpu = "2", .memory = "2500", .node = "n"));
     /* (25 + 25) / 2 */
     assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .memory = "5000"), "n"), 25);
@@ -185,11 +183,12 @@ static void weights_and_other_resources_count(void **state)
     struct fixture f;
     begin(&f, "{scoringStrategy: {type: LeastAllocated, resources: [{name: cpu, weight: 3}, "
               "{name: example.com/gpu}, {name: pods}, {name: nonsense}]}}");
-    fixture_add(&f, NODE(.allocatable = "cpu=4,example.com/gpu=4,pods=10"));
+    fixture_add(&f, NODE(.cpu = "4", .pods = "10", .allocatable = "example.com/gpu=4"));
     /* gpu is not asked for: cpu alone. */
     assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .memory = "1"), "n"), 75);
     /* (3 * 75 + 25) / 4 */
-    assert_int_equal(trial_score_of(&f, FIT, POD(.requests = "cpu=1,example.com/gpu=3"), "n"), 62);
+    assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .requests = "example.com/gpu=3"), "n"),
+                     62);
     fixture_release(&f);
 }
 
@@ -202,7 +201,7 @@ static void most_allocated_prefers_what_is_taken(void **state)
     /* (25 + 50) / 2 */
     assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .memory = "5000"), "n"), 37);
     /* 200Mi are more than there is: as much as there is. (2 + 100) / 2. */
-    assert_int_equal(trial_score_of(&f, FIT, POD(.requests = ""), "n"), 51);
+    assert_int_equal(trial_score_of(&f, FIT, POD(), "n"), 51);
     fixture_release(&f);
 }
 
@@ -438,8 +437,8 @@ static void arguments_are_checked(void **state)
         {"{}", ""},
         {"{'apiVersion':'kubescheduler.config.k8s.io/v1','kind':'NodeResourcesFitArgs'}", ""},
         {"{'kind':'NodeAffinityArgs'}", "args for plugin NodeResourcesFit were not of type "
-                                  "NodeResourcesFitArgs.kubescheduler.config.k8s.io, got "
-                                  "NodeAffinityArgs.kubescheduler.config.k8s.io"},
+                                        "NodeResourcesFitArgs.kubescheduler.config.k8s.io, got "
+                                        "NodeAffinityArgs.kubescheduler.config.k8s.io"},
         {"{'scoringStrategy':{'type':'Wild'}}",
          "scoringStrategy.type: Unsupported value: \"Wild\": supported values: "
          "\"LeastAllocated\", \"MostAllocated\", \"RequestedToCapacityRatio\""},
@@ -549,30 +548,27 @@ static void hints_after_pods(void **state)
         struct change change;
         enum berth_hint hint;
     } cases[] = {
-        {{assigned, gone, POD(.name = "q", .node = "n", .requests = ""), NULL}, BERTH_QUEUE},
-        {{unscheduled, gone, POD(.name = "q", .requests = ""), NULL}, BERTH_QUEUE_SKIP},
-        {{unscheduled, gone, POD(.name = "q", .requests = "", .nominated = "n"), NULL},
-         BERTH_QUEUE},
+        {{assigned, gone, POD(.name = "q", .node = "n", ), NULL}, BERTH_QUEUE},
+        {{unscheduled, gone, POD(.name = "q", ), NULL}, BERTH_QUEUE_SKIP},
+        {{unscheduled, gone, POD(.name = "q", , .nominated = "n"), NULL}, BERTH_QUEUE},
         /* The pod itself. */
-        {{unscheduled, down, POD(.requests = "cpu=2"), POD(.requests = "")}, BERTH_QUEUE},
-        {{unscheduled, down, POD(.name = "q", .requests = "cpu=2"),
-          POD(.name = "q", .requests = "")},
-         BERTH_QUEUE_SKIP},
-        {{assigned, down, POD(.name = "q", .node = "n", .requests = "cpu=2"),
-          POD(.name = "q", .node = "n", .requests = "cpu=1")},
+        {{unscheduled, down, POD(.cpu = "2"), POD()}, BERTH_QUEUE},
+        {{unscheduled, down, POD(.name = "q", .cpu = "2"), POD(.name = "q", )}, BERTH_QUEUE_SKIP},
+        {{assigned, down, POD(.name = "q", .node = "n", .cpu = "2"),
+          POD(.name = "q", .node = "n", .cpu = "1")},
          BERTH_QUEUE},
-        {{assigned, down, POD(.name = "q", .node = "n", .requests = "cpu=1"),
-          POD(.name = "q", .node = "n", .requests = "cpu=2")},
+        {{assigned, down, POD(.name = "q", .node = "n", .cpu = "1"),
+          POD(.name = "q", .node = "n", .cpu = "2")},
          BERTH_QUEUE_SKIP},
         /* Less of what nobody waits for. */
-        {{assigned, down, POD(.name = "q", .node = "n", .requests = "memory=2"),
-          POD(.name = "q", .node = "n", .requests = "memory=1")},
+        {{assigned, down, POD(.name = "q", .node = "n", .memory = "2"),
+          POD(.name = "q", .node = "n", .memory = "1")},
          BERTH_QUEUE_SKIP},
         {{assigned, down, POD(.name = "q", .node = "n", .requests = "x.io/a=2"),
-          POD(.name = "q", .node = "n", .requests = "")},
+          POD(.name = "q", .node = "n", )},
          BERTH_QUEUE},
         {{assigned, down, POD(.name = "q", .node = "n", .requests = "x.io/b=2"),
-          POD(.name = "q", .node = "n", .requests = "")},
+          POD(.name = "q", .node = "n", )},
          BERTH_QUEUE_SKIP},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -606,7 +602,7 @@ static void hints_after_nodes(void **state)
                            added ? BERTH_ACTION_ADD : BERTH_ACTION_UPDATE_NODE_ALLOCATABLE,
                            added ? NULL : NODE(.allocatable = cases[i].before),
                            NODE(.allocatable = cases[i].after)};
-        assert_int_equal(hint_for(&f, POD(.requests = "cpu=1,x.io/a=1"), c), cases[i].hint);
+        assert_int_equal(hint_for(&f, POD(.cpu = "1", .requests = "x.io/a=1"), c), cases[i].hint);
     }
     fixture_release(&f);
 }

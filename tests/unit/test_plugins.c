@@ -28,7 +28,7 @@ static struct berth_handle *instance(const struct fixture *f, const char *name)
 static void add_random_nodes(struct fixture *f, struct rand *r, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        fixture_add(f, NODE(.name = textf("n%zu", i), .unschedulable = !(rand_below(r, 3)),
+        fixture_add(f, NODE(.name = textf("n%zu", i), .unschedulable = rand_below(r, 3) == 0,
                             .cpu = textf("%d", (int)rand_below(r, 4)),
                             .memory = textf("%dMi", (int)rand_below(r, 300)),
                             .pods = textf("%d", (int)rand_below(r, 4)),
@@ -41,10 +41,9 @@ static struct object *random_pod(struct rand *r, size_t i, const char *node)
     return POD(.name = textf("p%zu", i), .node = node,
                .cpu = textf("%d00m", (int)rand_below(r, 30)),
                .memory = textf("%dMi", (int)rand_below(r, 200)),
-               .requests = textf("'ephemeral-storage':'%d',%s", (int)rand_below(r, 6),
-                                 rand_below(r, 2) ? ",'example.com/gpu':'1'" : ""),
-               .spec =
-                   textf("'tolerations':[%s]", rand_below(r, 2) ? "{'operator':'Exists'}" : ""));
+               .requests = textf("ephemeral-storage=%d%s", (int)rand_below(r, 6),
+                                 rand_below(r, 2) ? ",example.com/gpu=1" : ""),
+               .tolerations = rand_below(r, 2) ? TOLERATIONS({.op = "Exists"}) : NULL);
 }
 
 static bool same_verdicts(struct fixture *f, const struct berth_handle *h,

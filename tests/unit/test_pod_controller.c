@@ -22,14 +22,12 @@ struct made {
 
 static void read_controller(struct made *m, const char *spec)
 {
-    struct buf text = BUF_INIT;
+    const char *json = jsonf("{'metadata':{'name':'web','namespace':'team','uid':'u'},%s}", spec);
     struct err err;
     arena_init(&m->arena, 0);
-    buf_add_printf(&text, "{'metadata':{'name':'web','namespace':'team','uid':'u'},%s}", spec);
-    if (json_decode(buf_str(&text), &pod_controller_view_type, 0, &m->arena, &m->controller, &err) <
+    if (json_decode(str_of(json), &pod_controller_view_type, 0, &m->arena, &m->controller, &err) <
         0)
         fail_msg("%s", err.msg);
-    buf_release(&text);
 }
 
 static struct object *make_pod(enum pod_controller_kind kind, const struct made *m,
@@ -132,25 +130,24 @@ static void a_daemon_runs_on_its_nodes(void **state)
     struct made m;
     read_controller(&m, "'spec':{'template':{'spec':{'nodeSelector':{'disk':'ssd'},"
                         "'tolerations':[{'key':'ours','operator':'Exists'}]}}}");
-    static const struct {
-        const char *node;
+    const struct {
+        struct node_args node;
         bool runs;
     } cases[] = {
-        {"'labels':{'disk':'ssd'}},'spec':{", true},
-        {"'labels':{}},'spec':{", false},
-        {"'labels':{'disk':'ssd'}},'spec':{'taints':[{'key':'ours','effect':"
-         "'NoSchedule'},{'key':'node.kubernetes.io/unschedulable','effect':'NoSchedule'},"
-         "{'key':'x','effect':'PreferNoSchedule'}]",
+        {{.labels = "disk=ssd"}, true},
+        {{.labels = ""}, false},
+        {{.labels = "disk=ssd",
+          .taints = TAINTS({"ours", .effect = "NoSchedule"},
+                           {"node.kubernetes.io/unschedulable", .effect = "NoSchedule"},
+                           {"x", .effect = "PreferNoSchedule"})},
          true},
-        {"'labels':{'disk':'ssd'}},'spec':{'taints':[{'key':'x','effect':"
-         "'NoExecute'}]",
-         false},
-        {"'labels':{'disk':'ssd'}},'spec':{'taints':[{'key':"
-         "'node.kubernetes.io/network-unavailable','effect':'NoSchedule'}]",
+        {{.labels = "disk=ssd", .taints = TAINTS({"x", .effect = "NoExecute"})}, false},
+        {{.labels = "disk=ssd",
+          .taints = TAINTS({"node.kubernetes.io/network-unavailable", .effect = "NoSchedule"})},
          false},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct object *node = NODE(.name = "n", .meta = cases[i].node);
+        struct object *node = object_from_node_args(&cases[i].node);
         assert_int_equal(pod_controller_runs_on(&m.controller, node), cases[i].runs);
         object_unref(node);
     }

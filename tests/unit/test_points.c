@@ -128,9 +128,10 @@ static void profiles_must_agree_on_the_queue_sort(void **state)
     assert_config(HEAD "profiles:\n- schedulerName: a\n" SORTS_BY(
                       "Sort") "- schedulerName: b\n" SORTS_BY("Sort"),
                   "");
-    assert_config(HEAD "profiles:\n- schedulerName: a\n" SORTS_BY(
-                      "Sort") "- schedulerName: b\n" SORTS_BY("Other"),
-                  "profiles[1].plugins.queueSort: Invalid value: {'Enabled':[{'Name':'Other',");
+    assert_config(
+        HEAD
+        "profiles:\n- schedulerName: a\n" SORTS_BY("Sort") "- schedulerName: b\n" SORTS_BY("Other"),
+        "profiles[1].plugins.queueSort: Invalid value: {\"Enabled\":[{\"Name\":\"Other\",");
     assert_config(HEAD "profiles:\n- schedulerName: a\n", "only one queue sort plugin");
     assert_config(HEAD "profiles:\n- schedulerName: a\n" SORTS_BY(
                       "Sort") "  pluginConfig: [{name: Sort, args: {x: 1}}]\n"
@@ -139,7 +140,7 @@ static void profiles_must_agree_on_the_queue_sort(void **state)
                   "different queue sort plugin args for profile \"b\"");
     assert_config(HEAD "profiles:\n- schedulerName: a\n" SORTS_BY(
                       "Sort") "- schedulerName: a\n" SORTS_BY("Sort"),
-                  "'a'");
+                  "\"a\"");
 }
 
 /* --- PreFilter -------------------------------------------------------------------------------- */

@@ -765,7 +765,7 @@ static struct object *node_object(size_t i, int shape)
                                 shape % 3, i, i % 3),
                 .unschedulable = shape % 7 == 0, .cpu = textf("%d", 1 + shape % 4),
                 .memory = "64Gi", .pods = "20",
-                .spec = shape % 4 ? "" : ",'taints':[{'key':'t','effect':'NoSchedule'}]");
+                .taints = shape % 4 ? NULL : TAINTS({"t", .effect = "NoSchedule"}));
 }
 
 static uint64_t draw_pod(struct rand *r)
@@ -775,26 +775,16 @@ static uint64_t draw_pod(struct rand *r)
 
 static struct object *pod_object(const struct life_pod *pod, size_t i)
 {
-    static const char *const affinity[] = {
-        "",
-        ",'nodeSelector':{'s':'1'}",
-        ",'tolerations':[{'key':'t','operator':'Exists'}]",
-        ",'affinity':{'podAntiAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':"
-        "[{'topologyKey':'kubernetes.io/hostname','labelSelector':{'matchLabels':"
-        "{'app':'1'}}}]}}",
-        ",'topologySpreadConstraints':[{'maxSkew':1,'topologyKey':"
-        "'topology.kubernetes.io/zone','whenUnsatisfiable':'DoNotSchedule',"
-        "'labelSelector':{'matchLabels':{'app':'2'}}}]",
-    };
-    uint64_t s = pod->shape;
+    uint64_t s = pod->shape, wish = s / 13 % 5;
+    bool gated = s % 11 == 0 && !pod->opened;
     return POD(.name = textf("p%zu", i), .uid = textf("u%zu", i),
-               .labels = textf("app=%u", (unsigned)(s % 3)),
-               .scheduler = s % 4 ? "default-scheduler" : "second", .node = pod->node,
-               .priority = (int)((unsigned)(s / 7 % 3)),
-               .cpu = textf("%um", 50 + (unsigned)(s / 29 % 900)),
-               .spec =
-                   textf("%s,%s", s % 11 || pod->opened ? "" : ",'schedulingGates':[{'name':'g'}]",
-                         affinity[s / 13 % ARRAY_LEN(affinity)]));
+               .labels = textf("app=%u", (unsigned)(s % 3)), .scheduler = s % 4 ? NULL : "second",
+               .node = pod->node, .priority = (int)(s / 7 % 3),
+               .cpu = textf("%um", 50 + (unsigned)(s / 29 % 900)), .gates = gated ? "g" : NULL,
+               .node_selector = wish == 1 ? "s=1" : NULL,
+               .tolerations = wish == 2 ? TOLERATIONS({"t", .op = "Exists"}) : NULL,
+               .anti_affinity = wish == 3 ? TERMS({"kubernetes.io/hostname", "app=1"}) : NULL,
+               .spread = wish == 4 ? SPREAD({"topology.kubernetes.io/zone", "app=2"}) : NULL);
 }
 
 static const struct life_kind kind = {.max_nodes = 40,

@@ -11,6 +11,7 @@
 #include "api/resources.h"
 #include "codec/json.h"
 #include "golden.h"
+#include "objects.h"
 
 /* --- the table -------------------------------------------------------------------------------- */
 
@@ -193,7 +194,7 @@ static void test_pod_resource(void **state)
 static void decode_pod(const char *json, struct arena *a, struct pod *pod)
 {
     struct err e;
-    if (json_decode(str_of(json), &pod_type, 0, a, pod, &e) < 0)
+    if (json_decode(json_quotes_str(json), &pod_type, 0, a, pod, &e) < 0)
         fail_msg("%s", e.msg);
 }
 

@@ -21,71 +21,53 @@ static void expect(struct fixture *f, double value, const char *series)
         fail_msg("%s is %g, not %g", series, found, value);
 }
 
-#define PROFILE "profile=\"default-scheduler\""
+#define PROFILE "profile='default-scheduler'"
 
 static void expect_attempts(struct fixture *f, const char *result, double n)
 {
-    char series[160];
-    snprintf(series, sizeof(series), "scheduler_schedule_attempts_total{" PROFILE ",result=\"%s\"}",
-             result);
-    expect(f, n, series);
-    snprintf(series, sizeof(series),
-             "scheduler_scheduling_attempt_duration_seconds_count{" PROFILE ",result=\"%s\"}",
-             result);
-    expect(f, n, series);
+    expect(f, n, textf("scheduler_schedule_attempts_total{" PROFILE ",result='%s'}", result));
+    expect(f, n,
+           textf("scheduler_scheduling_attempt_duration_seconds_count{" PROFILE ",result='%s'}",
+                 result));
 }
 
 static void expect_point(struct fixture *f, const char *point, const char *status, double n)
 {
-    char series[200];
-    snprintf(
-        series, sizeof(series),
-        "scheduler_framework_extension_point_duration_seconds_count{extension_point=\"%s\"," PROFILE
-        ",status=\"%s\"}",
-        point, status);
-    expect(f, n, series);
+    expect(f, n,
+           textf("scheduler_framework_extension_point_duration_seconds_count{extension_point='%s'"
+                 "," PROFILE ",status='%s'}",
+                 point, status));
 }
 
 static void expect_evaluations(struct fixture *f, const char *point, const char *plugin, double n)
 {
-    char series[200];
-    snprintf(series, sizeof(series),
-             "scheduler_plugin_evaluation_total{extension_point=\"%s\",plugin=\"%s\"," PROFILE "}",
-             point, plugin);
-    expect(f, n, series);
+    expect(f, n,
+           textf("scheduler_plugin_evaluation_total{extension_point='%s',plugin='%s'," PROFILE "}",
+                 point, plugin));
 }
 
 static void expect_incoming(struct fixture *f, const char *queue, const char *event, double n)
 {
-    char series[160];
-    snprintf(series, sizeof(series),
-             "scheduler_queue_incoming_pods_total{event=\"%s\",queue=\"%s\"}", event, queue);
-    expect(f, n, series);
+    expect(f, n, textf("scheduler_queue_incoming_pods_total{event='%s',queue='%s'}", event, queue));
 }
 
 static void expect_pending(struct fixture *f, double active, double backoff, double unschedulable,
                            double gated)
 {
-    expect(f, active, "scheduler_pending_pods{queue=\"active\"}");
-    expect(f, backoff, "scheduler_pending_pods{queue=\"backoff\"}");
-    expect(f, unschedulable, "scheduler_pending_pods{queue=\"unschedulable\"}");
-    expect(f, gated, "scheduler_pending_pods{queue=\"gated\"}");
+    expect(f, active, "scheduler_pending_pods{queue='active'}");
+    expect(f, backoff, "scheduler_pending_pods{queue='backoff'}");
+    expect(f, unschedulable, "scheduler_pending_pods{queue='unschedulable'}");
+    expect(f, gated, "scheduler_pending_pods{queue='gated'}");
 }
 
 static void expect_blamed(struct fixture *f, const char *plugin, double n)
 {
-    char series[160];
-    snprintf(series, sizeof(series), "scheduler_unschedulable_pods{plugin=\"%s\"," PROFILE "}",
-             plugin);
-    expect(f, n, series);
+    expect(f, n, textf("scheduler_unschedulable_pods{plugin='%s'," PROFILE "}", plugin));
 }
 
 static void expect_handled(struct fixture *f, const char *event, double n)
 {
-    char series[160];
-    snprintf(series, sizeof(series),
-             "scheduler_event_handling_duration_seconds_count{event=\"%s\"}", event);
-    expect(f, n, series);
+    expect(f, n, textf("scheduler_event_handling_duration_seconds_count{event='%s'}", event));
 }
 
 /* --- families --------------------------------------------------------------------------------- */
@@ -168,9 +150,9 @@ static void before_anything_happens(void **state)
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     expect_pending(&f, 0, 0, 0, 0);
-    expect(&f, 0, "scheduler_cache_size{type=\"nodes\"}");
-    expect(&f, 0, "scheduler_cache_size{type=\"pods\"}");
-    expect(&f, 0, "scheduler_cache_size{type=\"assumed_pods\"}");
+    expect(&f, 0, "scheduler_cache_size{type='nodes'}");
+    expect(&f, 0, "scheduler_cache_size{type='pods'}");
+    expect(&f, 0, "scheduler_cache_size{type='assumed_pods'}");
     expect(&f, 0, "scheduler_pod_scheduled_after_flush_total");
     expect(&f, 0, "scheduler_preemption_attempts_total");
     expect(&f, 0, "scheduler_preemption_victims_count");
@@ -183,7 +165,7 @@ static void before_anything_happens(void **state)
     /* Series that nobody has touched are not shown. */
     expect_attempts(&f, "scheduled", NAN);
     expect_point(&f, "Filter", "Success", NAN);
-    expect(&f, NAN, "scheduler_goroutines{operation=\"binding\"}");
+    expect(&f, NAN, "scheduler_goroutines{operation='binding'}");
     fixture_release(&f);
 }
 
@@ -204,8 +186,8 @@ static void a_pod_is_bound(void **state)
     fixture_add(&f, POD(.name = "p"));
     expect_pending(&f, 1, 0, 0, 0);
     fixture_schedule(&f);
-    expect(&f, 1, "scheduler_goroutines{operation=\"binding\"}");
-    expect(&f, 1, "scheduler_cache_size{type=\"assumed_pods\"}");
+    expect(&f, 1, "scheduler_goroutines{operation='binding'}");
+    expect(&f, 1, "scheduler_cache_size{type='assumed_pods'}");
     expect_attempts(&f, "scheduled", NAN);
     fixture_settle(&f);
     expect_attempts(&f, "scheduled", 1);
@@ -224,16 +206,16 @@ static void a_pod_is_bound(void **state)
     expect_evaluations(&f, "PreScore", "S", 0);
     expect_evaluations(&f, "Score", "S", 0);
     expect(&f, 1, "scheduler_scheduling_algorithm_duration_seconds_count");
-    expect(&f, 1, "scheduler_pod_scheduling_attempts_bucket{le=\"1\"}");
-    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_count{attempts=\"1\"}");
+    expect(&f, 1, "scheduler_pod_scheduling_attempts_bucket{le='1'}");
+    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_count{attempts='1'}");
     expect(&f, 0, "scheduler_pod_scheduled_after_flush_total");
     expect_incoming(&f, "active", "UnschedulablePodAdd", 1);
     expect_pending(&f, 0, 0, 0, 0);
-    expect(&f, 3, "scheduler_cache_size{type=\"nodes\"}");
-    expect(&f, 1, "scheduler_cache_size{type=\"pods\"}");
-    expect(&f, 0, "scheduler_cache_size{type=\"assumed_pods\"}");
-    expect(&f, 0, "scheduler_goroutines{operation=\"binding\"}");
-    expect(&f, 0, "scheduler_goroutines{operation=\"Filter\"}");
+    expect(&f, 3, "scheduler_cache_size{type='nodes'}");
+    expect(&f, 1, "scheduler_cache_size{type='pods'}");
+    expect(&f, 0, "scheduler_cache_size{type='assumed_pods'}");
+    expect(&f, 0, "scheduler_goroutines{operation='binding'}");
+    expect(&f, 0, "scheduler_goroutines{operation='Filter'}");
     fixture_release(&f);
 }
 
@@ -375,10 +357,10 @@ static void the_api_server_refuses_a_binding(void **state)
     expect_attempts(&f, "error", 1);
     expect(&f, 0,
            "scheduler_scheduling_attempt_duration_seconds_bucket{" PROFILE
-           ",result=\"error\",le=\"2.048\"}");
+           ",result='error',le='2.048'}");
     expect(&f, 1,
            "scheduler_scheduling_attempt_duration_seconds_bucket{" PROFILE
-           ",result=\"error\",le=\"4.096\"}");
+           ",result='error',le='4.096'}");
     fixture_release(&f);
 }
 
@@ -405,18 +387,18 @@ static void a_pod_waits_and_is_told(void **state)
     fixture_add(&f, NODE(.name = "w", .cpu = "4", .memory = "8Gi"));
     fixture_add(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
     expect(&f, 2,
-           "scheduler_queueing_hint_execution_duration_seconds_count{event=\"NodeAdd\","
-           "hint=\"QueueSkip\",plugin=\"A\"}");
+           "scheduler_queueing_hint_execution_duration_seconds_count{event='NodeAdd',"
+           "hint='QueueSkip',plugin='A'}");
     expect(&f, NAN,
-           "scheduler_queueing_hint_execution_duration_seconds_count{event=\"NodeAdd\","
-           "hint=\"Queue\",plugin=\"B\"}");
+           "scheduler_queueing_hint_execution_duration_seconds_count{event='NodeAdd',"
+           "hint='Queue',plugin='B'}");
     expect_pending(&f, 0, 0, 1, 0);
 
     a->code[PUPPET_HINT] = BERTH_SUCCESS;
     fixture_add(&f, NODE(.name = "y", .cpu = "4", .memory = "8Gi"));
     expect(&f, 1,
-           "scheduler_queueing_hint_execution_duration_seconds_count{event=\"NodeAdd\","
-           "hint=\"Queue\",plugin=\"A\"}");
+           "scheduler_queueing_hint_execution_duration_seconds_count{event='NodeAdd',"
+           "hint='Queue',plugin='A'}");
     expect_incoming(&f, "backoff", "NodeAdd", 1);
     expect_pending(&f, 0, 1, 0, 0);
     expect_blamed(&f, "A", 1);
@@ -427,13 +409,11 @@ static void a_pod_waits_and_is_told(void **state)
     fixture_settle(&f);
     expect_blamed(&f, "A", 0);
     expect_attempts(&f, "scheduled", 1);
-    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_count{attempts=\"2\"}");
-    expect(&f, 0,
-           "scheduler_pod_scheduling_sli_duration_seconds_bucket{attempts=\"2\",le=\"10.24\"}");
-    expect(&f, 1,
-           "scheduler_pod_scheduling_sli_duration_seconds_bucket{attempts=\"2\",le=\"20.48\"}");
-    expect(&f, 0, "scheduler_pod_scheduling_attempts_bucket{le=\"1\"}");
-    expect(&f, 1, "scheduler_pod_scheduling_attempts_bucket{le=\"2\"}");
+    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_count{attempts='2'}");
+    expect(&f, 0, "scheduler_pod_scheduling_sli_duration_seconds_bucket{attempts='2',le='10.24'}");
+    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_bucket{attempts='2',le='20.48'}");
+    expect(&f, 0, "scheduler_pod_scheduling_attempts_bucket{le='1'}");
+    expect(&f, 1, "scheduler_pod_scheduling_attempts_bucket{le='2'}");
     fixture_release(&f);
 }
 
@@ -474,8 +454,8 @@ static void fifteen_attempts_and_more(void **state)
         a->code[PUPPET_FILTER] = BERTH_SUCCESS;
         fixture_settle(&f);
     }
-    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_count{attempts=\"10\"}");
-    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_count{attempts=\"15+\"}");
+    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_count{attempts='10'}");
+    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_count{attempts='15+'}");
     expect(&f, 10 + 22, "scheduler_pod_scheduling_attempts_sum");
     fixture_release(&f);
 }
@@ -564,9 +544,9 @@ static void permit_holds_a_pod(void **state)
         fixture_schedule(&f);
         expect_point(&f, "Permit", "Wait", 1);
         expect_point(&f, "PreBind", "Success", NAN);
-        expect(&f, 1, "scheduler_inflight_events{event=\"PodPopped\"}");
+        expect(&f, 1, "scheduler_inflight_events{event='PodPopped'}");
         fixture_add(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
-        expect(&f, 1, "scheduler_inflight_events{event=\"PodPopped\"}");
+        expect(&f, 1, "scheduler_inflight_events{event='PodPopped'}");
         f.now += 5 * NSEC_PER_SEC;
         if (allowed) {
             permit_allow(f.engine->ops.v[0], a->handle);
@@ -578,16 +558,15 @@ static void permit_holds_a_pod(void **state)
         const char *result = allowed ? "Success" : "Unschedulable";
         char series[120];
         snprintf(series, sizeof(series),
-                 "scheduler_permit_wait_duration_seconds_count{result=\"%s\"}", result);
+                 "scheduler_permit_wait_duration_seconds_count{result='%s'}", result);
         expect(&f, 1, series);
         snprintf(series, sizeof(series),
-                 "scheduler_permit_wait_duration_seconds_bucket{result=\"%s\",le=\"4.096\"}",
-                 result);
+                 "scheduler_permit_wait_duration_seconds_bucket{result='%s',le='4.096'}", result);
         expect(&f, 0, series);
         expect_attempts(&f, allowed ? "scheduled" : "unschedulable", 1);
         expect_point(&f, "Unreserve", "Success", allowed ? NAN : 1);
         expect_blamed(&f, "A", allowed ? NAN : 1);
-        expect(&f, 0, "scheduler_inflight_events{event=\"PodPopped\"}");
+        expect(&f, 0, "scheduler_inflight_events{event='PodPopped'}");
         fixture_release(&f);
     }
 }
@@ -605,13 +584,13 @@ static void events_are_kept_for_pods_in_flight(void **state)
     fixture_schedule(&f);
     fixture_add(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
     fixture_add(&f, NODE(.name = "y", .cpu = "4", .memory = "8Gi"));
-    expect(&f, 2, "scheduler_inflight_events{event=\"NodeAdd\"}");
+    expect(&f, 2, "scheduler_inflight_events{event='NodeAdd'}");
     fixture_pass(&f, 10 * NSEC_PER_SEC);
-    expect(&f, 0, "scheduler_inflight_events{event=\"NodeAdd\"}");
+    expect(&f, 0, "scheduler_inflight_events{event='NodeAdd'}");
     /* One of them will do: the first has brought it back. */
     expect(&f, 1,
-           "scheduler_queueing_hint_execution_duration_seconds_count{event=\"NodeAdd\","
-           "hint=\"Queue\",plugin=\"A\"}");
+           "scheduler_queueing_hint_execution_duration_seconds_count{event='NodeAdd',"
+           "hint='Queue',plugin='A'}");
     expect_incoming(&f, "backoff", "ScheduleAttemptFailure", 1);
     fixture_release(&f);
 }
@@ -654,10 +633,10 @@ static void events_have_upstreams_names(void **state)
     expect_handled(&f, "AssignedPodUpdate", 3); /* of no kind: upstream tells it twice */
     fixture_delete(&f, NODE(.name = "n", .labels = "a=b", .cpu = "4", .memory = "8Gi"));
     expect_handled(&f, "NodeDelete", 1);
-    expect(&f, 1, "scheduler_cache_size{type=\"nodes\"}"); /* there is a pod on it */
+    expect(&f, 1, "scheduler_cache_size{type='nodes'}"); /* there is a pod on it */
     fixture_delete(&f, POD(.name = "p", .version = "5", .node = "n"));
     expect_handled(&f, "AssignedPodDelete", 1);
-    expect(&f, 0, "scheduler_cache_size{type=\"nodes\"}");
+    expect(&f, 0, "scheduler_cache_size{type='nodes'}");
     /* Pods of other schedulers are not looked at before they have a node. */
     fixture_add(&f, POD(.name = "o", .scheduler = "other"));
     expect_handled(&f, "UnschedulablePodAdd", 1);
@@ -671,8 +650,8 @@ static double executions(struct fixture *f, const char *plugin, const char *poin
 {
     char series[200];
     snprintf(series, sizeof(series),
-             "scheduler_plugin_execution_duration_seconds_count{extension_point=\"%s\","
-             "plugin=\"%s\",status=\"%s\"}",
+             "scheduler_plugin_execution_duration_seconds_count{extension_point='%s',"
+             "plugin='%s',status='%s'}",
              point, plugin, status);
     return fixture_metric(f, series);
 }
@@ -759,8 +738,8 @@ static void stages_take_their_own_time(void **state)
     for (size_t i = 0; i < ARRAY_LEN(points); i++) {
         char series[200];
         snprintf(series, sizeof(series),
-                 "scheduler_framework_extension_point_duration_seconds_sum{extension_point=\"%"
-                 "s\"," PROFILE ",status=\"Success\"}",
+                 "scheduler_framework_extension_point_duration_seconds_sum{extension_point='%"
+                 "s'," PROFILE ",status='Success'}",
                  points[i]);
         double took = fixture_metric(&f, series);
         assert_true(took >= 0.001);
@@ -768,9 +747,9 @@ static void stages_take_their_own_time(void **state)
     }
     double algorithm = fixture_metric(&f, "scheduler_scheduling_algorithm_duration_seconds_sum");
     double attempt = fixture_metric(&f, "scheduler_scheduling_attempt_duration_seconds_sum{" PROFILE
-                                        ",result=\"scheduled\"}");
+                                        ",result='scheduled'}");
     double sli =
-        fixture_metric(&f, "scheduler_pod_scheduling_sli_duration_seconds_sum{attempts=\"1\"}");
+        fixture_metric(&f, "scheduler_pod_scheduling_sli_duration_seconds_sum{attempts='1'}");
     assert_true(sum < attempt + 1e-9);
     assert_true(algorithm < attempt);
     assert_true(sli >= algorithm);
@@ -823,12 +802,12 @@ static void it_is_published_a_few_times_a_second(void **state)
     int64_t due = engine_publish_metrics(f.engine);
     assert_true(due > f.now && due <= published + NSEC_PER_SEC);
     metrics_write(f.metrics, &page);
-    assert_non_null(strstr(buf_cstr(&page), "scheduler_cache_size{type=\"nodes\"} 1\n"));
+    assert_non_null(strstr(buf_cstr(&page), json_quotes("scheduler_cache_size{type='nodes'} 1\n")));
     f.now = due;
     assert_true(engine_publish_metrics(f.engine) == INT64_MAX);
     buf_clear(&page);
     metrics_write(f.metrics, &page);
-    assert_non_null(strstr(buf_cstr(&page), "scheduler_cache_size{type=\"nodes\"} 2\n"));
+    assert_non_null(strstr(buf_cstr(&page), json_quotes("scheduler_cache_size{type='nodes'} 2\n")));
     buf_release(&page);
     fixture_release(&f);
 }
@@ -847,10 +826,11 @@ static void an_engine_ends(void **state)
     expect_pending(&f, 0, 0, 1, 0);
     f.engine = engine_free(f.engine);
     metrics_write(f.metrics, &page);
-    assert_non_null(strstr(buf_cstr(&page), "scheduler_pending_pods{queue=\"unschedulable\"} 0\n"));
     assert_non_null(
-        strstr(buf_cstr(&page), "scheduler_unschedulable_pods{plugin=\"A\"," PROFILE "} 0\n"));
-    assert_non_null(strstr(buf_cstr(&page), "result=\"unschedulable\"} 1\n"));
+        strstr(buf_cstr(&page), json_quotes("scheduler_pending_pods{queue='unschedulable'} 0\n")));
+    assert_non_null(strstr(
+        buf_cstr(&page), json_quotes("scheduler_unschedulable_pods{plugin='A'," PROFILE "} 0\n")));
+    assert_non_null(strstr(buf_cstr(&page), json_quotes("result='unschedulable'} 1\n")));
     buf_release(&page);
     fixture_release(&f);
 }
@@ -869,11 +849,11 @@ static void profiles_count_for_themselves(void **state)
     fixture_add(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
     fixture_add(&f, POD(.name = "o", .scheduler = "other"));
     fixture_settle(&f);
-    expect(&f, 1, "scheduler_schedule_attempts_total{profile=\"other\",result=\"scheduled\"}");
+    expect(&f, 1, "scheduler_schedule_attempts_total{profile='other',result='scheduled'}");
     expect_attempts(&f, "scheduled", NAN);
     expect(&f, 1,
-           "scheduler_plugin_evaluation_total{extension_point=\"Filter\",plugin=\"NodeName\","
-           "profile=\"other\"}");
+           "scheduler_plugin_evaluation_total{extension_point='Filter',plugin='NodeName',"
+           "profile='other'}");
     expect_evaluations(&f, "Filter", "NodeName", 0);
     fixture_release(&f);
 }
@@ -893,11 +873,11 @@ static void plugins_count_what_happens_seldom(void **state)
     scheduler_metrics_add(m, FAMILY_VOLUME_STAGE_ERRORS, &operation, 2);
     scheduler_metrics_add(m, FAMILY_ASYNC_API_CALLS, NULL, 1); /* its gate is off */
     expect(&f, 1, "scheduler_preemption_attempts_total");
-    expect(&f, 0, "scheduler_preemption_victims_bucket{le=\"2\"}");
-    expect(&f, 1, "scheduler_preemption_victims_bucket{le=\"4\"}");
-    expect(&f, 1, "scheduler_preemption_goroutines_execution_total{result=\"success\"}");
-    expect(&f, 20, "scheduler_preemption_goroutines_duration_seconds_sum{result=\"success\"}");
-    expect(&f, 2, "scheduler_volume_scheduling_stage_error_total{operation=\"bind\"}");
+    expect(&f, 0, "scheduler_preemption_victims_bucket{le='2'}");
+    expect(&f, 1, "scheduler_preemption_victims_bucket{le='4'}");
+    expect(&f, 1, "scheduler_preemption_goroutines_execution_total{result='success'}");
+    expect(&f, 20, "scheduler_preemption_goroutines_duration_seconds_sum{result='success'}");
+    expect(&f, 2, "scheduler_volume_scheduling_stage_error_total{operation='bind'}");
     fixture_release(&f);
     /* Nobody counts. */
     scheduler_metrics_preemption_attempt(NULL);

@@ -85,7 +85,7 @@ static void a_pod_that_fits_nowhere(void **state)
     assert_non_null(strstr(before, "3 Pod moved to an internal scheduling queue pod=default/p "
                                    "event=ScheduleAttemptFailure queue=Unschedulable "
                                    "schedulingCycle=2 hint=0 unschedulable plugins="
-                                   "{'NodeResourcesFit':{}}"));
+                                   "{\"NodeResourcesFit\":{}}"));
     assert_non_null(strstr(last, "3 Updating pod condition and nominated node name pod=default/p "
                                  "conditionType=PodScheduled conditionStatus=False "
                                  "conditionReason=Unschedulable nominatedNodeName= "));
