@@ -27,8 +27,10 @@ static void add_quotes(struct buf *out, const char *text)
             buf_add_char(out, '"');
         else if (*c == '`')
             buf_add_cstr(out, "\\\"");
-        else if (*c == '\\' && c[1] == '\'')
+        else if (*c == '\\' && (c[1] == '\'' || c[1] == '`'))
             buf_add_char(out, *++c);
+        else if (*c == '\\' && c[1] == '\\')
+            buf_add(out, c++, 2);
         else
             buf_add_char(out, *c);
     }
@@ -83,6 +85,18 @@ const char *jsonf(const char *fmt, ...)
     return keep(buf_take(&out));
 }
 
+struct str arena_jsonf(struct arena *a, const char *fmt, ...)
+{
+    struct buf out = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    add_vjsonf(&out, fmt, ap);
+    va_end(ap);
+    struct str copy = arena_dup(a, buf_str(&out));
+    buf_release(&out);
+    return copy;
+}
+
 void buf_add_jsonf(struct buf *out, const char *fmt, ...)
 {
     va_list ap;
@@ -91,9 +105,9 @@ void buf_add_jsonf(struct buf *out, const char *fmt, ...)
     va_end(ap);
 }
 
-struct object *object_json(enum kind_id kind, const char *json)
+static struct object *decode(enum kind_id kind, unsigned flags, const char *json)
 {
-    struct wire wire = {.kind = kind_get(kind), .encoding = ENCODING_JSON};
+    struct wire wire = {.kind = kind_get(kind), .encoding = ENCODING_JSON, .flags = flags};
     struct object *o = NULL;
     struct err err = {0};
     if (object_decode(&wire, str_of(json), &o, &err) < 0) {
@@ -101,6 +115,16 @@ struct object *object_json(enum kind_id kind, const char *json)
         abort();
     }
     return o;
+}
+
+struct object *object_json(enum kind_id kind, const char *json)
+{
+    return decode(kind, 0, json);
+}
+
+struct object *object_kept(enum kind_id kind, unsigned flags, const char *text)
+{
+    return decode(kind, flags, json_quotes(text));
 }
 
 struct object *object_jsonf(enum kind_id kind, const char *fmt, ...)

@@ -29,7 +29,7 @@
 /* A formatted text: textf("n%zu", i). */
 const char *textf(const char *fmt, ...) PRINTF_LIKE(1, 2);
 /*
- * The text with ' turned into ", ` into \" (a quote within a string) and \' into ':
+ * The text with ' turned into " and ` into \" (a quote within a string); \' is ' and \` is `:
  *     json_quotes("{'a':1}")                   {"a":1}
  *     json_quotes("{'a':'{`b`:1}'}")           {"a":"{\"b\":1}"}
  *     json_quotes("{'a':'it\\'s'}")            {"a":"it's"}
@@ -40,6 +40,8 @@ struct str json_quotes_str(const char *text);
 const char *single_quotes(const char *json);
 /* Formats, then json_quotes: jsonf("{'code':%d}", 404). */
 const char *jsonf(const char *fmt, ...) PRINTF_LIKE(1, 2);
+/* The same, in an arena. */
+struct str arena_jsonf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* The same, appended to a buffer. */
 void buf_add_jsonf(struct buf *out, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
@@ -51,6 +53,8 @@ void buf_add_jsonf(struct buf *out, const char *fmt, ...) PRINTF_LIKE(2, 3);
 struct object *object_jsonf(enum kind_id kind, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* From a text that has double quotes already. */
 struct object *object_json(enum kind_id kind, const char *json);
+/* From a text with single quotes, with enum object_flags: OBJECT_KEEP_WIRE, OBJECT_KEEP_JSON … */
+struct object *object_kept(enum kind_id kind, unsigned flags, const char *text);
 
 /* --- lists within objects --------------------------------------------------------------------- */
 

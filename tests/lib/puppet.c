@@ -374,9 +374,8 @@ const struct registry *puppet_registry(void)
 void puppet_scene(struct fixture *f, size_t nodes)
 {
     fixture_init(f, NULL, puppet_registry());
-    for (size_t i = 0; i < nodes; i++) {
-        fixture_add(f, NODE(.name = textf("n%zu", i), .cpu = "4", .memory = "8Gi"));
-    }
+    for (size_t i = 0; i < nodes; i++)
+        ADD_NODE(f, .name = textf("n%zu", i), .cpu = "4", .memory = "8Gi");
 }
 
 void assert_told(struct fixture *f, const char *pod, const char *reason, const char *message)

@@ -56,8 +56,8 @@ struct object *resource_random_pod(struct rand *r, size_t i, const char *node)
 void resource_random_cluster(struct fixture *f, struct rand *r, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        fixture_add(f, NODE(.name = textf("n%zu", i), .pods = textf("%d", (int)rand_below(r, 5)),
-                            .allocatable = random_amounts(r)));
+        ADD_NODE(f, .name = textf("n%zu", i), .pods = textf("%d", (int)rand_below(r, 5)),
+                 .allocatable = random_amounts(r));
     for (size_t i = 0; i < n; i++)
         fixture_add(f, resource_random_pod(r, i, textf("n%zu", (size_t)rand_below(r, n))));
 }

@@ -17,7 +17,7 @@
 /* Some node carries the topology key. */
 static void add_zone(struct fixture *f)
 {
-    fixture_add(f, NODE(.name = "zoned", .labels = "zone=a"));
+    ADD_NODE(f, .name = "zoned", .labels = "zone=a");
 }
 
 static size_t found(struct fixture *f, const char *namespace, const char *labels,
@@ -43,7 +43,7 @@ static void equal_terms_are_one(void **state)
     const struct affinity_terms *index = &f.engine->cluster.affinity_terms;
     for (int i = 0; i < 10; i++) {
         const char *name = textf("p%d", i), *node = textf("n%d", i % 3);
-        fixture_add(&f, POD(.name = name, .labels = "app=web", .node = node, .anti_affinity = WEB));
+        ADD_POD(&f, .name = name, .labels = "app=web", .node = node, .anti_affinity = WEB);
     }
     assert_int_equal(index->n[AFFINITY_MUST], 1);
     assert_int_equal(index->n[AFFINITY_MAY], 0);
@@ -101,8 +101,7 @@ static void found_by_whom_they_mean(void **state)
         running_terms terms = {0};
         fixture_init(&f, NULL, NULL);
         add_zone(&f);
-        fixture_add(
-            &f, POD(.name = "q", .labels = "app=web", .node = "n", .anti_affinity = cases[i].term));
+        ADD_POD(&f, .name = "q", .labels = "app=web", .node = "n", .anti_affinity = cases[i].term);
         assert_int_equal(
             found(&f, cases[i].namespace, cases[i].labels, cases[i].namespace_labels, &terms),
             cases[i].n);
@@ -145,9 +144,9 @@ static void found_while_a_node_carries_the_key(void **state)
     running_terms terms = {0};
     fixture_init(&f, NULL, NULL);
     const struct affinity_terms *index = &f.engine->cluster.affinity_terms;
-    fixture_add(&f, POD(.name = "p", .labels = "app=web", .node = "n", .anti_affinity = WEB));
-    fixture_add(&f, POD(.name = "q", .labels = "app=web", .node = "n",
-                        .anti_affinity = TERMS({"zone", "app=web"}, {"zone", ""})));
+    ADD_POD(&f, .name = "p", .labels = "app=web", .node = "n", .anti_affinity = WEB);
+    ADD_POD(&f, .name = "q", .labels = "app=web", .node = "n",
+            .anti_affinity = TERMS({"zone", "app=web"}, {"zone", ""}));
     assert_int_equal(index->n[AFFINITY_MUST], 0);
     assert_int_equal(index->buckets.n, 0);
     assert_int_equal(found(&f, "default", "app=web", "", &terms), 0);

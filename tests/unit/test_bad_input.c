@@ -63,7 +63,7 @@ static void undefined_codes_are_errors_at_every_point(void **state)
         puppet_clear();
         puppet_add("A", EVERYTHING)->hook = be_bad;
         puppet_scene(&f, 2);
-        fixture_add(&f, POD(.name = "bad", .priority = 10));
+        ADD_POD(&f, .name = "bad", .priority = 10);
         /* Somebody is promised a node, so that AddPod has something to do. */
         struct object *promised = POD(.name = "promised", .priority = 10, .nominated = "n0");
         struct berth_pod *pod = pod_info_new(promised, &f.engine->names);
@@ -74,7 +74,7 @@ static void undefined_codes_are_errors_at_every_point(void **state)
         assert_told(&f, "bad", "SchedulerError", text);
         assert_int_equal(engine_get_stats(f.engine).binding, 0);
         /* The others go on. */
-        fixture_add(&f, POD(.name = "good"));
+        ADD_POD(&f, .name = "good");
         fixture_settle(&f);
         assert_non_null(fixture_node_of(&f, "good"));
         pod_info_unref(pod);
@@ -150,7 +150,7 @@ static void batches_that_lie(void **state)
         a->plugin.filter_many = bad_batch;
         puppet_add("Last", AT(FILTER)); /* must not see what is out of the race */
         puppet_scene(&f, 2);
-        fixture_add(&f, POD(.name = "p"));
+        ADD_POD(&f, .name = "p");
         fixture_settle(&f);
         assert_told(&f, "p", cases[i].condition, cases[i].message);
         assert_int_equal(puppet_count(AT(FILTER)), cases[i].revives ? 2 : 0);
@@ -177,10 +177,10 @@ static void who_never_answers_holds_up_nobody(void **state)
         puppet_clear();
         puppet_add("A", points[i])->hook = never_answer;
         puppet_scene(&f, 1);
-        fixture_add(&f, POD(.name = "bad"));
-        for (int k = 0; k < 20; k++) {
-            fixture_add(&f, POD(.name = textf("p%d", k)));
-        }
+        ADD_POD(&f, .name = "bad");
+        for (int k = 0; k < 20; k++)
+            ADD_POD(&f, .name = textf("p%d", k));
+
         fixture_settle(&f);
         assert_int_equal(f.decisions.n, 20);
         assert_int_equal(engine_get_stats(f.engine).binding, 1);
@@ -213,7 +213,7 @@ static void an_answer_too_many_is_not_the_next_plugins(void **state)
     struct puppet *b = puppet_add("B", AT(PRE_BIND));
     b->hook = answer_twice;
     puppet_scene(&f, 1);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     /* B has not answered. */
     assert_null(fixture_binding(&f, "p"));
@@ -241,7 +241,7 @@ static void the_last_of_two_writes_counts(void **state)
     puppet_clear();
     puppet_add("A", AT(BIND))->hook = write_twice;
     puppet_scene(&f, 1);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     assert_int_equal(f.writes.n, 2);
     struct write_result failed = {.status = 500, .message = STR("x")};
@@ -272,7 +272,7 @@ static void a_write_that_nobody_waits_for_any_more(void **state)
     struct puppet *a = puppet_add("A", AT(BIND));
     a->hook = write_and_answer;
     puppet_scene(&f, 1);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     assert_int_equal(engine_get_stats(f.engine).binding, 0);
     assert_int_equal(f.engine->ops_by_write.n, 0);
@@ -306,7 +306,7 @@ static void reasons_without_end_are_cut(void **state)
     puppet_clear();
     puppet_add("A", AT(FILTER))->hook = log_too_much;
     puppet_scene(&f, 300);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     const struct fixture_write *w = fixture_last(&f, WRITE_POD_STATUS, "p");
     assert_non_null(w);
@@ -324,8 +324,8 @@ static void assert_survives(struct fixture *f, const char *pod)
     fixture_settle(f);
     if (!fixture_node_of(f, pod))
         assert_non_null(fixture_last(f, WRITE_POD_STATUS, pod));
-    fixture_add(f, NODE(.name = "sane", .cpu = "4", .memory = "8Gi"));
-    fixture_add(f, POD(.name = "sane-pod", .cpu = "100m", .memory = "64Mi"));
+    ADD_NODE(f, .name = "sane", .cpu = "4", .memory = "8Gi");
+    ADD_POD(f, .name = "sane-pod", .cpu = "100m", .memory = "64Mi");
     fixture_settle(f);
     if (!fixture_node_of(f, "sane-pod"))
         fail_msg("the sane pod has no node: %s", vec_last(&f->decisions));
@@ -356,16 +356,16 @@ static void odd_amounts(void **state)
         /* Upstream's scores overflow here, and no pod is placed any more; the gate mends that. */
         fixture_init_features(&f, NULL, "BerthSaneScores=true");
         for (int n = 0; n < 2; n++) {
-            fixture_add(&f, NODE(.name = textf("n%d", n), .cpu = has, .memory = has,
-                                 .pods = n ? "110" : has,
-                                 .allocatable = textf("ephemeral-storage=%s,x.io/y=%s", has, has)));
-            fixture_add(&f, POD(.name = n ? "on1" : "on0", .cpu = wants, .memory = wants,
-                                .node = n ? "n1" : "n0"));
+            ADD_NODE(&f, .name = textf("n%d", n), .cpu = has, .memory = has,
+                     .pods = n ? "110" : has,
+                     .allocatable = textf("ephemeral-storage=%s,x.io/y=%s", has, has));
+            ADD_POD(&f, .name = n ? "on1" : "on0", .cpu = wants, .memory = wants,
+                    .node = n ? "n1" : "n0");
         }
         for (int n = 0; n < 3; n++)
-            fixture_add(&f, POD(.name = textf("p%d", n), .cpu = wants, .memory = wants,
-                                .requests = textf("ephemeral-storage=%s,x.io/y=%s", wants, wants),
-                                .spec = textf("'overhead':{'cpu':'%s'}", wants)));
+            ADD_POD(&f, .name = textf("p%d", n), .cpu = wants, .memory = wants,
+                    .requests = textf("ephemeral-storage=%s,x.io/y=%s", wants, wants),
+                    .spec = textf("'overhead':{'cpu':'%s'}", wants));
         assert_survives(&f, "p2");
         fixture_release(&f);
     }

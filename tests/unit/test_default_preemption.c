@@ -149,8 +149,8 @@ static void victims_that_take_their_time_are_waited_for(void **state)
     fixture_release(&f);
     /* Not on a node that would not help any more. */
     begin(&f, 0);
-    fixture_add(&f, NODE(.name = "n0", .unschedulable = true, .cpu = "4", .pods = "10"));
-    fixture_add(&f, NODE(.name = "n1", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "n0", .unschedulable = true, .cpu = "4", .pods = "10");
+    ADD_NODE(&f, .name = "n1", .cpu = "4", .memory = "8Gi");
     ADD_POD(&f, .name = "slow", .node = "n0", .priority = 1, .cpu = "4", .deleting = true,
             .preempted = true);
     ADD_POD(&f, .name = "low", .node = "n1", .priority = 1, .cpu = "4");

@@ -46,10 +46,10 @@ static void binds_to_the_emptier_node(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
-    fixture_add(&f, NODE(.name = "b", .cpu = "4", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "old", .cpu = "1", .memory = "1Gi", .node = "a"));
-    fixture_add(&f, POD(.name = "p", .cpu = "500m", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "4", .memory = "8Gi");
+    ADD_NODE(&f, .name = "b", .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "old", .cpu = "1", .memory = "1Gi", .node = "a");
+    ADD_POD(&f, .name = "p", .cpu = "500m", .memory = "1Gi");
     fixture_settle(&f);
     assert_placed(&f, "p", "b");
     struct fixture_write *event = fixture_last(&f, WRITE_EVENT, "p");
@@ -64,9 +64,9 @@ static void an_assumed_pod_counts_before_it_is_confirmed(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"));
-    fixture_add(&f, POD(.name = "q", .cpu = "800m", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
+    ADD_POD(&f, .name = "q", .cpu = "800m", .memory = "1Gi");
     fixture_schedule(&f);
     assert_non_null(fixture_binding(&f, "p"));
     assert_null(fixture_binding(&f, "q"));
@@ -79,9 +79,9 @@ static void higher_priority_goes_first(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "low", .cpu = "800m", .memory = "1Gi"));
-    fixture_add(&f, POD(.name = "high", .priority = 10, .cpu = "800m"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "low", .cpu = "800m", .memory = "1Gi");
+    ADD_POD(&f, .name = "high", .priority = 10, .cpu = "800m");
     fixture_settle(&f);
     assert_placed(&f, "high", "a");
     assert_null(fixture_node_of(&f, "low"));
@@ -93,8 +93,8 @@ static void leaves_pods_of_other_schedulers_alone(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "x", .scheduler = "other"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "x", .scheduler = "other");
     fixture_settle(&f);
     assert_int_equal(f.writes.n, 0);
     fixture_release(&f);
@@ -112,9 +112,9 @@ static void profiles_serve_their_own_pods(void **state)
                  "- schedulerName: careless\n"
                  "  plugins: {filter: {disabled: [{name: NodeResourcesFit}]}}\n",
                  NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "big", .cpu = "2", .memory = "1Gi"));
-    fixture_add(&f, POD(.name = "bold", .scheduler = "careless", .cpu = "2"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "big", .cpu = "2", .memory = "1Gi");
+    ADD_POD(&f, .name = "bold", .scheduler = "careless", .cpu = "2");
     fixture_settle(&f);
     assert_placed(&f, "bold", "a");
     assert_waits(&f, "big", "0/1 nodes are available: 1 Insufficient cpu." NOT_HELPFUL);
@@ -128,11 +128,11 @@ static void reasons_are_counted_and_sorted(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "1Gi"));
-    fixture_add(&f, NODE(.name = "b", .cpu = "1", .memory = "64Gi"));
-    fixture_add(&f, NODE(.name = "c", .unschedulable = true, .cpu = "64"));
-    fixture_add(&f, NODE(.name = "d", .cpu = "64", .memory = "64Gi", .pods = "0"));
-    fixture_add(&f, POD(.name = "p", .cpu = "2", .memory = "2Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "1Gi");
+    ADD_NODE(&f, .name = "b", .cpu = "1", .memory = "64Gi");
+    ADD_NODE(&f, .name = "c", .unschedulable = true, .cpu = "64");
+    ADD_NODE(&f, .name = "d", .cpu = "64", .memory = "64Gi", .pods = "0");
+    ADD_POD(&f, .name = "p", .cpu = "2", .memory = "2Gi");
     fixture_settle(&f);
     assert_waits(&f, "p",
                  "0/4 nodes are available: 1 Insufficient memory, 1 Too many pods, 1 node(s) were "
@@ -148,10 +148,10 @@ static void without_nodes_it_says_so_and_tries_again(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, POD(.name = "p", .cpu = "1", .memory = "1Gi"));
+    ADD_POD(&f, .name = "p", .cpu = "1", .memory = "1Gi");
     fixture_schedule(&f);
     assert_waits(&f, "p", "no nodes available to schedule pods");
-    fixture_add(&f, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "4", .memory = "8Gi");
     fixture_pass(&f, 3 * NSEC_PER_SEC);
     fixture_settle(&f);
     assert_placed(&f, "p", "a");
@@ -164,10 +164,10 @@ static void a_long_note_is_cut_the_condition_is_not(void **state)
     struct fixture f;
     struct buf names = BUF_INIT;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "1Gi");
     for (int i = 0; i < 20; i++)
         buf_add_printf(&names, "%s'example.com/%063d':'1'", i ? "," : "", i);
-    fixture_add(&f, POD(.name = "p", .requests = buf_cstr(&names)));
+    ADD_POD(&f, .name = "p", .requests = buf_cstr(&names));
     fixture_schedule(&f);
     const char *note = fixture_last(&f, WRITE_EVENT, "p")->message;
     assert_int_equal(strlen(note), 1024);
@@ -184,16 +184,16 @@ static void a_new_node_helps_at_once(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "1Gi"));
-    fixture_add(&f, POD(.name = "p", .cpu = "2", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "1Gi");
+    ADD_POD(&f, .name = "p", .cpu = "2", .memory = "1Gi");
     fixture_settle(&f);
     assert_null(fixture_node_of(&f, "p"));
     /* Too small: the hint says that trying again is no use. */
     size_t before = f.decisions.n;
-    fixture_add(&f, NODE(.name = "b", .cpu = "1", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "b", .cpu = "1", .memory = "1Gi");
     fixture_settle(&f);
     assert_int_equal(f.decisions.n, before);
-    fixture_add(&f, NODE(.name = "c", .cpu = "4", .memory = "4Gi"));
+    ADD_NODE(&f, .name = "c", .cpu = "4", .memory = "4Gi");
     fixture_settle(&f);
     assert_placed(&f, "p", "c");
     fixture_release(&f);
@@ -204,8 +204,8 @@ static void uncordoning_helps(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .unschedulable = true, .cpu = "4", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "p", .cpu = "1", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "a", .unschedulable = true, .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "1", .memory = "1Gi");
     fixture_settle(&f);
     assert_waits(&f, "p", "0/1 nodes are available: 1 node(s) were unschedulable." NOT_HELPFUL);
     fixture_update(&f, NODE(.name = "a", .unschedulable = true, .cpu = "4", .memory = "8Gi"),
@@ -220,9 +220,9 @@ static void a_pod_that_goes_makes_room(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "old", .cpu = "800m", .memory = "1Gi", .node = "a"));
-    fixture_add(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "old", .cpu = "800m", .memory = "1Gi", .node = "a");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
     fixture_settle(&f);
     assert_null(fixture_node_of(&f, "p"));
     fixture_delete(&f, POD(.name = "old", .cpu = "800m", .memory = "1Gi", .node = "a"));
@@ -236,9 +236,9 @@ static void a_pod_that_has_ended_makes_room(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "old", .cpu = "800m", .memory = "1Gi", .node = "a"));
-    fixture_add(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "old", .cpu = "800m", .memory = "1Gi", .node = "a");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
     fixture_settle(&f);
     fixture_update(&f, POD(.name = "old", .cpu = "800m", .memory = "1Gi", .node = "a"),
                    POD(.name = "old", .node = "a", .phase = "Succeeded"));
@@ -252,8 +252,8 @@ static void waiting_too_long_is_trying_again(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "1Gi"));
-    fixture_add(&f, POD(.name = "p", .cpu = "2", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "1Gi");
+    ADD_POD(&f, .name = "p", .cpu = "2", .memory = "1Gi");
     fixture_settle(&f);
     size_t before = f.decisions.n;
     fixture_pass(&f, 4 * 60 * NSEC_PER_SEC);
@@ -272,8 +272,8 @@ static void a_refused_binding_gives_the_room_back_and_is_tried_again(void **stat
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
     fixture_schedule(&f);
     fixture_answer(&f, fixture_binding(&f, "p"), 500, "etcdserver: request timed out");
     assert_waits(&f, "p", "running Bind plugin \"DefaultBinder\": etcdserver: request timed out");
@@ -295,8 +295,8 @@ static void a_pod_deleted_while_it_is_bound_leaves_nothing(void **state)
     for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
         struct fixture f;
         fixture_init(&f, NULL, NULL);
-        fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-        fixture_add(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"));
+        ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+        ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
         fixture_schedule(&f);
         fixture_delete(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"));
         struct fixture_write *w = fixture_binding(&f, "p");
@@ -315,11 +315,11 @@ static void a_pod_that_somebody_else_binds_leaves_the_queue(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
     fixture_update(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"),
                    POD(.name = "p", .cpu = "800m", .memory = "1Gi", .node = "a"));
-    fixture_add(&f, POD(.name = "q", .cpu = "800m", .memory = "1Gi"));
+    ADD_POD(&f, .name = "q", .cpu = "800m", .memory = "1Gi");
     fixture_settle(&f);
     assert_null(fixture_last(&f, WRITE_BINDING, "p"));
     assert_waits(&f, "q", "0/1 nodes are available: 1 Insufficient cpu." NOBODY_BELOW);
@@ -331,8 +331,8 @@ static void the_watch_may_confirm_before_the_answer_comes(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
     fixture_schedule(&f);
     fixture_update(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"),
                    POD(.name = "p", .cpu = "800m", .memory = "1Gi", .node = "a"));
@@ -349,8 +349,8 @@ static void a_pod_on_its_way_out_is_not_placed(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "p", .deleting = true));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .deleting = true);
     fixture_schedule(&f);
     assert_null(fixture_binding(&f, "p"));
     assert_string_equal(fixture_last(&f, WRITE_EVENT, "p")->message,
@@ -363,8 +363,8 @@ static void a_pod_made_anew_under_its_name_is_another_pod(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi", .node = "a"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi", .node = "a");
     struct object *again = POD(.name = "p", .uid = "p2", .cpu = "800m");
     fixture_update(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi", .node = "a"), again);
     fixture_settle(&f);
@@ -379,10 +379,10 @@ static void pods_may_come_before_their_node(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, POD(.name = "old", .cpu = "800m", .memory = "1Gi", .node = "a"));
+    ADD_POD(&f, .name = "old", .cpu = "800m", .memory = "1Gi", .node = "a");
     assert_int_equal(engine_get_stats(f.engine).nodes, 0);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
     fixture_settle(&f);
     assert_waits(&f, "p", "0/1 nodes are available: 1 Insufficient cpu." NOBODY_BELOW);
     fixture_release(&f);
@@ -393,11 +393,11 @@ static void pods_may_outlive_their_node(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "old", .cpu = "800m", .memory = "1Gi", .node = "a"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "old", .cpu = "800m", .memory = "1Gi", .node = "a");
     fixture_delete(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, NODE(.name = "b", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "b", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
     fixture_settle(&f);
     assert_placed(&f, "p", "b");
     fixture_delete(&f, POD(.name = "old", .cpu = "800m", .memory = "1Gi", .node = "a"));
@@ -466,7 +466,7 @@ static void live_one_step(struct life *l)
     switch (rand_below(l->r, 8)) {
     case 0:
         if (!l->nodes[n])
-            fixture_add(&l->f, NODE(.name = node_names[n], .cpu = "4", .memory = "8Gi"));
+            ADD_NODE(&l->f, .name = node_names[n], .cpu = "4", .memory = "8Gi");
         else if (rand_below(l->r, 4) == 0)
             fixture_delete(&l->f, NODE(.name = node_names[n], .cpu = "4", .memory = "8Gi"));
         else

@@ -32,11 +32,11 @@ static void a_pod_held_in_permit_counts_once(void **state)
     p->hook = watch_filter;
     most_pods = 0;
     puppet_scene(&f, 1);
-    fixture_add(&f, POD(.name = "held"));
+    ADD_POD(&f, .name = "held");
     fixture_schedule(&f);
     assert_int_equal(engine_get_stats(f.engine).assumed_pods, 1);
     fixture_update(&f, POD(.name = "held"), POD(.name = "held", .nominated = "n0"));
-    fixture_add(&f, POD(.name = "other"));
+    ADD_POD(&f, .name = "other");
     fixture_settle(&f);
     assert_int_equal(most_pods, 1);
     assert_on(&f, "other", "n0");
@@ -52,8 +52,8 @@ static void the_same_pod_in_another_form(void **state)
     struct puppet *p = puppet_add("No", AT(FILTER));
     p->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    fixture_add(&f, POD(.name = "waits", .version = "7"));
-    fixture_add(&f, POD(.name = "runs", .version = "7", .node = "n0"));
+    ADD_POD(&f, .name = "waits", .version = "7");
+    ADD_POD(&f, .name = "runs", .version = "7", .node = "n0");
     fixture_schedule(&f);
     assert_int_equal(engine_get_stats(f.engine).unschedulable, 1);
     struct object *waits = POD(.name = "waits", .version = "7"),

@@ -21,9 +21,8 @@
 static void scene(struct fixture *f, size_t nodes, const struct extender *extenders, size_t n)
 {
     fixture_init_extenders(f, puppet_registry(), extenders, n);
-    for (size_t i = 0; i < nodes; i++) {
-        fixture_add(f, NODE(.name = textf("n%zu", i), .cpu = "4", .memory = "8Gi"));
-    }
+    for (size_t i = 0; i < nodes; i++)
+        ADD_NODE(f, .name = textf("n%zu", i), .cpu = "4", .memory = "8Gi");
 }
 
 static void scene_with(struct fixture *f, size_t nodes, struct extender x)
@@ -155,7 +154,7 @@ static void who_is_not_interested_is_not_asked(void **state)
     struct fixture f;
     puppet_clear();
     scene_with(&f, 3, x);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_on(&f, "p", "n0");
     assert_int_equal(f.calls.n, 0);
@@ -188,8 +187,8 @@ static void an_attempt_waits_and_no_other_begins(void **state)
     struct fixture f;
     puppet_clear();
     scene_with(&f, 3, A);
-    fixture_add(&f, POD(.name = "p"));
-    fixture_add(&f, POD(.name = "q"));
+    ADD_POD(&f, .name = "p");
+    ADD_POD(&f, .name = "q");
     assert_true(engine_schedule_one(f.engine));
     assert_asked(&f, "n0 n1 n2");
     assert_false(engine_schedule_one(f.engine));
@@ -213,7 +212,7 @@ static void each_sees_what_the_one_before_left_ignorable_ones_last(void **state)
     xs[2].name = STR("http://c");
     puppet_clear();
     scene(&f, 4, xs, ARRAY_LEN(xs));
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     assert_int_equal(fixture_call(&f)->extender, 1);
     assert_asked(&f, "n0 n1 n2 n3");
@@ -246,7 +245,7 @@ static void refusals_are_told_and_no_more_extenders_asked(void **state)
     struct puppet *plugin = puppet_add("P", AT(FILTER) | AT(HINT));
     plugin->reason = "too hot";
     scene(&f, 5, xs, 2);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     /* n3 is in both maps; nobody says why n4 has to go; n9 is none of its business. */
     answer_filter(&f, "", "n0=no-gpu n1=no-gpu n3=maybe n9=what", "n2=never n3=never");
@@ -270,7 +269,7 @@ static void what_plugins_refused_is_not_asked_about(void **state)
     plugin->limit[0] = "n1";
     plugin->limit[1] = "n2";
     scene_with(&f, 4, A);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     assert_asked(&f, "n1 n2");
     answer_filter(&f, "", "n2=no", "");
@@ -296,7 +295,7 @@ static void an_error_fails_the_attempt_unless_it_is_ignorable(void **state)
         puppet_clear();
         puppet_add("P", AT(FILTER))->hook = fail_hook;
         scene_with(&f, 3, x);
-        fixture_add(&f, POD(.name = "p"));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         assert_asked(&f, "n1 n2");
         answer_error(&f, "failed filter with extender at URL http://a/filter, code 500");
@@ -324,7 +323,7 @@ static void a_node_that_was_not_asked_about_is_an_error(void **state)
         x.ignorable = ignorable;
         puppet_clear();
         scene_with(&f, 2, x);
-        fixture_add(&f, POD(.name = "p"));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         answer_filter(&f, "n1 n7", "n0=no", "");
         fixture_settle(&f);
@@ -348,7 +347,7 @@ static void all_nodes_are_found_though_nothing_scores(void **state)
     puppet_clear();
     puppet_add("P", AT(FILTER));
     scene_with(&f, 3, binder);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     fixture_extender_done(&f, fixture_call(&f), &(struct extender_result){0});
     assert_explained(&f, "p", "'nodes':[{'name':'n0','code':'Success'}]");
@@ -356,7 +355,7 @@ static void all_nodes_are_found_though_nothing_scores(void **state)
     struct extender *xs[] = {&filter, &prioritizer};
     for (size_t i = 0; i < 2; i++) {
         scene(&f, 3, xs[i], 1);
-        fixture_add(&f, POD(.name = "p"));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         assert_asked(&f, "n0 n1 n2");
         fixture_release(&f); /* and nobody ever answers */
@@ -370,7 +369,7 @@ static void long_messages_are_cut(void **state)
     struct buf refusal = BUF_INIT;
     puppet_clear();
     scene_with(&f, 1, A);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     buf_add_cstr(&refusal, "n0=x");
     for (int i = 0; i < 40000; i++)
@@ -415,10 +414,10 @@ static void preemption_sees_the_verdicts_of_extenders(void **state)
     puppet_clear();
     puppet_add("P", AT(POST_FILTER))->hook = look_hook;
     scene_with(&f, 4, A);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     fixture_delete(&f, NODE(.name = "n3", .cpu = "4", .memory = "8Gi"));
-    fixture_add(&f, NODE(.name = "n4", .cpu = "4", .memory = "8Gi")); /* in n3's slot */
+    ADD_NODE(&f, .name = "n4", .cpu = "4", .memory = "8Gi"); /* in n3's slot */
     answer_filter(&f, "n3", "n0=no", "n1=never");
     assert_string_equal(seen, "U UU UU - UU ");
     assert_told(&f, "p", "Unschedulable",
@@ -435,7 +434,7 @@ static void the_promised_node_is_asked_about_alone(void **state)
     struct fixture f;
     puppet_clear();
     scene_with(&f, 3, A);
-    fixture_add(&f, POD(.name = "p", .nominated = "n2"));
+    ADD_POD(&f, .name = "p", .nominated = "n2");
     fixture_schedule(&f);
     assert_asked(&f, "n2");
     answer_filter(&f, "n2", "", "");
@@ -453,7 +452,7 @@ static void if_it_will_not_do_all_are(void **state)
         puppet_clear();
         puppet_add("P", AT(PRE_FILTER));
         scene_with(&f, 3, A);
-        fixture_add(&f, POD(.name = "p", .nominated = "n2"));
+        ADD_POD(&f, .name = "p", .nominated = "n2");
         fixture_schedule(&f);
         assert_asked(&f, "n2");
         if (i == 0) {
@@ -499,7 +498,7 @@ static void scores_are_asked_for_at_once_and_added(void **state)
         puppet_clear();
         puppet_add("P", AT(SCORE))->hook = score_hook;
         scene(&f, 3, xs, 3);
-        fixture_add(&f, POD(.name = "p"));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         assert_int_equal(f.calls.n, 3);
         for (size_t i = 0; i < 3; i++) {
@@ -550,10 +549,10 @@ static void nodes_that_come_back_are_scored_without_what_runs_on_them(void **sta
         puppet_clear();
         puppet_add("S", AT(SCORE))->hook = look_at_node;
         scene_with(&f, 3, A);
-        fixture_add(&f, POD(.name = "there", .node = "n0", .cpu = "1"));
+        ADD_POD(&f, .name = "there", .node = "n0", .cpu = "1");
         seen_requested = seen_allocatable = 0;
         seen_pods = 0;
-        fixture_add(&f, POD(.name = "p"));
+        ADD_POD(&f, .name = "p");
         assert_true(engine_schedule_one(f.engine));
         fixture_extender_done(&f, fixture_call(&f), &r);
         fixture_settle(&f);
@@ -570,7 +569,7 @@ static void scores_may_be_any_number(void **state)
     struct fixture f;
     puppet_clear();
     scene_with(&f, 3, prioritizer("x", INT64_MAX));
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     answer_scores(&f, fixture_call(&f),
                   "n0=9223372036854775807 n1=-9223372036854775808 n1=-1 n2=7 n2=7");
@@ -587,7 +586,7 @@ static void a_single_node_needs_no_score(void **state)
     x.prioritizes = true;
     puppet_clear();
     scene_with(&f, 2, x);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     answer_filter(&f, "n1", "", "");
     fixture_settle(&f);
@@ -609,7 +608,7 @@ static int on_first(const struct extender *x, const char *answer)
         snprintf(name, sizeof(name), "p%d", i);
         /* Every cycle begins to look at n0 again. */
         f.engine->next_start_node = 0;
-        fixture_add(&f, POD(.name = name));
+        ADD_POD(&f, .name = name);
         fixture_schedule(&f);
         if (fixture_call(&f) && answer)
             answer_scores(&f, fixture_call(&f), answer);
@@ -648,8 +647,8 @@ static void a_binder_binds_instead_of_the_plugins(void **state)
     puppet_clear();
     puppet_add("P", AT(BIND) | AT(PRE_BIND) | AT(POST_BIND));
     scene(&f, 1, xs, 2);
-    fixture_add(&f, POD(.name = "p"));
-    fixture_add(&f, POD(.name = "q"));
+    ADD_POD(&f, .name = "p");
+    ADD_POD(&f, .name = "q");
     /* Unlike an attempt, a binding holds nobody up. */
     fixture_schedule(&f);
     assert_int_equal(f.calls.n, 2);
@@ -678,7 +677,7 @@ static void a_binder_that_fails(void **state)
         xs[0].ignorable = xs[1].ignorable = ignorable;
         puppet_clear();
         scene(&f, 1, xs, 2);
-        fixture_add(&f, POD(.name = "p"));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         answer_error(&f, "no way");
         if (!ignorable) {
@@ -705,9 +704,9 @@ static void events_of_meanwhile_are_not_lost(void **state)
     struct fixture f;
     puppet_clear();
     scene_with(&f, 1, A);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
-    fixture_add(&f, NODE(.name = "n1", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "n1", .cpu = "4", .memory = "8Gi");
     answer_filter(&f, "", "n0=no", "");
     assert_told(&f, "p", "Unschedulable", "0/1 nodes are available: 1 no.");
     assert_int_equal(engine_get_stats(f.engine).unschedulable, 0);
@@ -726,18 +725,17 @@ static void nodes_come_and_go_while_it_waits_for_filters(void **state)
     puppet_clear();
     puppet_add("P", AT(SCORE))->hook = score_hook;
     scene(&f, 4, xs, 2);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     fixture_delete(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
     /* Takes n0's slot; then enough to make the columns move. */
-    for (int i = 0; i < 200; i++) {
-        fixture_add(&f, NODE(.name = textf("m%d", i), .cpu = "4", .memory = "8Gi"));
-    }
+    for (int i = 0; i < 200; i++)
+        ADD_NODE(&f, .name = textf("m%d", i), .cpu = "4", .memory = "8Gi");
+
     answer_filter(&f, "n0 n1 n2 n3", "", "");
     assert_asked(&f, "n1 n2 n3");
     fixture_delete(&f, NODE(.name = "n1", .cpu = "4", .memory = "8Gi"));
-    fixture_add(&f,
-                NODE(.name = "n1", .cpu = "4", .memory = "8Gi")); /* the same again, where it was */
+    ADD_NODE(&f, .name = "n1", .cpu = "4", .memory = "8Gi"); /* the same again, where it was */
     fixture_delete(&f, NODE(.name = "n3", .cpu = "4", .memory = "8Gi"));
     answer_filter(&f, "n1 n3", "n2=no", "");
     fixture_settle(&f);
@@ -759,11 +757,11 @@ static void nodes_come_and_go_while_it_waits_for_scores(void **state)
         puppet_clear();
         puppet_add("P", AT(SCORE))->hook = score_hook;
         scene(&f, 3, xs, 2);
-        fixture_add(&f, POD(.name = "p"));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         answer_scores(&f, &f.calls.v[0], "n0=10 n1=1 n2=2");
         fixture_delete(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
-        fixture_add(&f, NODE(.name = "m", .cpu = "4", .memory = "8Gi"));
+        ADD_NODE(&f, .name = "m", .cpu = "4", .memory = "8Gi");
         if (all) {
             fixture_delete(&f, NODE(.name = "n1", .cpu = "4", .memory = "8Gi"));
             fixture_delete(&f, NODE(.name = "n2", .cpu = "4", .memory = "8Gi"));
@@ -793,8 +791,8 @@ static void a_pod_that_goes_is_dropped(void **state)
         x.prioritizes = true;
         puppet_clear();
         scene_with(&f, 2, x);
-        fixture_add(&f, POD(.name = "p"));
-        fixture_add(&f, POD(.name = "q"));
+        ADD_POD(&f, .name = "p");
+        ADD_POD(&f, .name = "q");
         fixture_schedule(&f);
         if (i / 2 == 0)
             fixture_delete(&f, POD(.name = "p"));
@@ -826,7 +824,7 @@ static void a_pod_that_changes_goes_on(void **state)
     struct fixture f;
     puppet_clear();
     scene_with(&f, 2, A);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     fixture_update(&f, POD(.name = "p"), POD(.name = "p", .priority = 5));
     answer_filter(&f, "n1", "", "");
@@ -885,7 +883,7 @@ static void live_one_step(struct life *l)
         if (l->nodes[n])
             fixture_delete(&l->f, NODE(.name = name, .cpu = "4", .memory = "8Gi"));
         else
-            fixture_add(&l->f, NODE(.name = name, .cpu = "4", .memory = "8Gi"));
+            ADD_NODE(&l->f, .name = name, .cpu = "4", .memory = "8Gi");
         l->nodes[n] = !l->nodes[n];
         break;
     case 1:
@@ -893,7 +891,7 @@ static void live_one_step(struct life *l)
         if (l->pods[p])
             fixture_delete(&l->f, POD(.name = name, .cpu = "100m", .memory = "1Mi"));
         else
-            fixture_add(&l->f, POD(.name = name, .cpu = "100m", .memory = "1Mi"));
+            ADD_POD(&l->f, .name = name, .cpu = "100m", .memory = "1Mi");
         l->pods[p] = !l->pods[p];
         break;
     case 2:

@@ -21,7 +21,7 @@ static void add_nodes(struct fixture *f, int n)
 {
     static const char *const nodes[] = {"n0", "n1", "n2", "n3"};
     for (int i = 0; i < n; i++)
-        fixture_add(f, NODE(.name = nodes[i], .cpu = "4", .memory = "8Gi"));
+        ADD_NODE(f, .name = nodes[i], .cpu = "4", .memory = "8Gi");
 }
 
 static void a_minute_later(struct fixture *f)
@@ -34,8 +34,7 @@ static void add_gang(struct fixture *f, int n, int min, int cpu)
 {
     fixture_add(f, POD_GROUP(.name = "g", .uid = "u", .min_count = min));
     for (int i = 0; i < n; i++)
-        fixture_add(f,
-                    POD(.name = names[i], .priority = 10, .group = "g", .cpu = textf("%d", cpu)));
+        ADD_POD(f, .name = names[i], .priority = 10, .group = "g", .cpu = textf("%d", cpu));
 }
 
 static int bound(struct fixture *f, int n)
@@ -69,8 +68,8 @@ static void nobody_is_evicted_for_a_gang_that_never_fits(void **state)
         struct fixture f;
         fixture_init_features(&f, NULL, gate ? "BerthGangPreemption=true" : NULL);
         add_nodes(&f, 2);
-        fixture_add(&f, POD(.name = "v0", .cpu = "4", .memory = "1Gi", .node = "n0"));
-        fixture_add(&f, POD(.name = "v1", .cpu = "4", .memory = "1Gi", .node = "n1"));
+        ADD_POD(&f, .name = "v0", .cpu = "4", .memory = "1Gi", .node = "n0");
+        ADD_POD(&f, .name = "v1", .cpu = "4", .memory = "1Gi", .node = "n1");
         add_gang(&f, 3, 3, 4);
         fixture_schedule(&f);
         assert_string_equal(condition(&f), "pod group is unschedulable");
@@ -90,8 +89,8 @@ static void victims_go_when_all_of_the_gang_will_fit(void **state)
         struct fixture f;
         fixture_init_features(&f, NULL, gates[i]);
         add_nodes(&f, 3);
-        fixture_add(&f, POD(.name = "v0", .cpu = "4", .memory = "1Gi", .node = "n0"));
-        fixture_add(&f, POD(.name = "v1", .cpu = "4", .memory = "1Gi", .node = "n1"));
+        ADD_POD(&f, .name = "v0", .cpu = "4", .memory = "1Gi", .node = "n0");
+        ADD_POD(&f, .name = "v1", .cpu = "4", .memory = "1Gi", .node = "n1");
         add_gang(&f, 3, 3, 4);
         fixture_schedule(&f);
         assert_string_equal(
@@ -112,8 +111,8 @@ static void nobody_is_evicted_twice(void **state)
     struct fixture f;
     fixture_init_features(&f, NULL, "BerthGangPreemption=true");
     add_nodes(&f, 1);
-    fixture_add(&f, POD(.name = "v0", .cpu = "2", .memory = "1Gi", .node = "n0"));
-    fixture_add(&f, POD(.name = "v1", .cpu = "2", .memory = "1Gi", .node = "n0"));
+    ADD_POD(&f, .name = "v0", .cpu = "2", .memory = "1Gi", .node = "n0");
+    ADD_POD(&f, .name = "v1", .cpu = "2", .memory = "1Gi", .node = "n0");
     add_gang(&f, 2, 2, 2);
     fixture_schedule(&f);
     assert_int_equal(strlen(fixture_evict(&f)), 5);
@@ -134,10 +133,10 @@ static void who_waits_for_nothing_else_comes_back_after_an_eviction(void **state
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     add_nodes(&f, 2);
-    fixture_add(&f, POD(.name = "v0", .cpu = "4", .memory = "1Gi", .node = "n0"));
-    fixture_add(&f, POD(.name = "v1", .cpu = "4", .memory = "1Gi", .node = "n1"));
+    ADD_POD(&f, .name = "v0", .cpu = "4", .memory = "1Gi", .node = "n0");
+    ADD_POD(&f, .name = "v1", .cpu = "4", .memory = "1Gi", .node = "n1");
     add_gang(&f, 2, 3, 4);
-    fixture_add(&f, POD(.name = "g-2", .priority = 10, .group = "g", .cpu = "100"));
+    ADD_POD(&f, .name = "g-2", .priority = 10, .group = "g", .cpu = "100");
     fixture_schedule(&f);
     assert_string_equal(condition(&f), "pod group is unschedulable");
     struct object *by_hand = POD(.name = "g-2", .priority = 10, .group = "g", .cpu = "100");
@@ -167,7 +166,7 @@ static void members_do_not_take_promises_from_each_other(void **state)
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     add_nodes(&f, 1);
-    fixture_add(&f, POD(.name = "v", .cpu = "4", .memory = "1Gi", .node = "n0"));
+    ADD_POD(&f, .name = "v", .cpu = "4", .memory = "1Gi", .node = "n0");
     fixture_add(&f, POD_GROUP(.name = "g", .uid = "u", .min_count = 1));
     fixture_add(&f, ranked("g-0", 20, ""));
     fixture_add(&f, ranked("g-1", 10, "n0"));
@@ -244,8 +243,8 @@ static void a_gang_whose_member_is_turned_down_lets_go(void **state)
         assert_int_equal(engine_get_stats(f.engine).held, gate ? 0 : 2);
         assert_int_equal(engine_get_stats(f.engine).assumed_pods, gate ? 0 : 2);
         /* Others may have the room. */
-        fixture_add(&f, POD(.name = "alone", .cpu = "4", .memory = "1Gi"));
-        fixture_add(&f, POD(.name = "other", .cpu = "4", .memory = "1Gi"));
+        ADD_POD(&f, .name = "alone", .cpu = "4", .memory = "1Gi");
+        ADD_POD(&f, .name = "other", .cpu = "4", .memory = "1Gi");
         fixture_settle(&f);
         assert_non_null(fixture_node_of(&f, "alone"));
         assert_int_equal(fixture_node_of(&f, "other") != NULL, gate);
@@ -301,7 +300,7 @@ static void a_gang_whose_member_is_deleted_lets_go(void **state)
         assert_int_equal(engine_get_stats(f.engine).assumed_pods, gate ? 0 : 2);
         /* Another one in its place, and the gang runs. */
         holds_all = false;
-        fixture_add(&f, POD(.name = "g-3", .priority = 10, .group = "g", .cpu = "4"));
+        ADD_POD(&f, .name = "g-3", .priority = 10, .group = "g", .cpu = "4");
         a_minute_later(&f);
         if (gate)
             assert_int_equal(bound(&f, 4), 3);
@@ -331,7 +330,7 @@ static void nobody_is_let_go_while_the_gang_is_merely_tried(void **state)
     add_gang(&f, 3, 3, 4);
     fixture_settle(&f);
     assert_int_equal(engine_get_stats(f.engine).held, 2);
-    fixture_add(&f, POD(.name = "v", .cpu = "4", .memory = "1Gi", .node = free_node(&f)));
+    ADD_POD(&f, .name = "v", .cpu = "4", .memory = "1Gi", .node = free_node(&f));
     refused = NULL;
     fixture_pass(&f, 60 * SECOND);
     fixture_schedule(&f);
@@ -382,8 +381,8 @@ static void a_gang_that_is_short_gives_its_promises_back(void **state)
         struct fixture f;
         fixture_init_features(&f, NULL, gate ? "BerthGangsHoldNothing=true" : NULL);
         add_nodes(&f, 2);
-        fixture_add(&f, POD(.name = "v0", .cpu = "4", .memory = "1Gi", .node = "n0"));
-        fixture_add(&f, POD(.name = "v1", .cpu = "4", .memory = "1Gi", .node = "n1"));
+        ADD_POD(&f, .name = "v0", .cpu = "4", .memory = "1Gi", .node = "n0");
+        ADD_POD(&f, .name = "v1", .cpu = "4", .memory = "1Gi", .node = "n1");
         add_gang(&f, 2, 2, 4);
         fixture_schedule(&f);
         assert_int_equal(promises(&f, 2), 2);
@@ -391,8 +390,8 @@ static void a_gang_that_is_short_gives_its_promises_back(void **state)
         assert_int_equal(promises(&f, 1), gate ? 0 : 1);
         assert_int_equal(strlen(last_nomination(&f, "g-0")), gate ? 0 : 2);
         assert_int_equal(strlen(fixture_evict(&f)), 5);
-        fixture_add(&f, POD(.name = "alone", .cpu = "4", .memory = "1Gi"));
-        fixture_add(&f, POD(.name = "other", .cpu = "4", .memory = "1Gi"));
+        ADD_POD(&f, .name = "alone", .cpu = "4", .memory = "1Gi");
+        ADD_POD(&f, .name = "other", .cpu = "4", .memory = "1Gi");
         a_minute_later(&f);
         assert_non_null(fixture_node_of(&f, "alone"));
         assert_int_equal(fixture_node_of(&f, "other") != NULL, gate);

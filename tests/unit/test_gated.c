@@ -64,12 +64,12 @@ static void place_tied(const char *gates, size_t ret_counts[TIED + 1])
 {
     struct fixture f;
     fixture_init_features(&f, NULL, gates);
-    for (int i = 0; i <= TIED; i++) {
-        fixture_add(&f, NODE(.name = textf("n%d", i), .cpu = "4", .memory = "8Gi"));
-    }
-    fixture_add(&f, POD(.name = "fills", .cpu = "3", .memory = "6Gi", .node = "n2"));
+    for (int i = 0; i <= TIED; i++)
+        ADD_NODE(&f, .name = textf("n%d", i), .cpu = "4", .memory = "8Gi");
+
+    ADD_POD(&f, .name = "fills", .cpu = "3", .memory = "6Gi", .node = "n2");
     for (int i = 0; i < DRAWS; i++) {
-        fixture_add(&f, POD(.name = "p", .cpu = "1", .memory = "1Gi"));
+        ADD_POD(&f, .name = "p", .cpu = "1", .memory = "1Gi");
         fixture_schedule(&f);
         struct fixture_write *w = fixture_binding(&f, "p");
         assert_non_null(w);
@@ -104,9 +104,9 @@ static void without_the_gate_nothing_is_drawn(void **state)
     assert_int_equal(counts[2], 0);
     fixture_init(&f, NULL, NULL);
     uint64_t before = f.engine->rand.s[0];
-    fixture_add(&f, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
-    fixture_add(&f, NODE(.name = "b", .cpu = "4", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "p", .cpu = "1", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "4", .memory = "8Gi");
+    ADD_NODE(&f, .name = "b", .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "1", .memory = "1Gi");
     fixture_settle(&f);
     assert_true(f.engine->rand.s[0] == before);
     fixture_release(&f);

@@ -48,8 +48,8 @@ static void all_that_fit_together_are_bound(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
-    fixture_add(&f, NODE(.name = "b", .cpu = "2", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "2", .memory = "8Gi");
+    ADD_NODE(&f, .name = "b", .cpu = "2", .memory = "8Gi");
     add_gang(&f, "g", 4, 4, "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 4), 4);
@@ -64,7 +64,7 @@ static void none_is_bound_where_not_enough_fit(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "2", .memory = "8Gi");
     add_gang(&f, "g", 3, 3, "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 0);
@@ -80,7 +80,7 @@ static void none_is_bound_where_not_enough_fit(void **state)
     assert_string_equal(condition(&f, "g")->message, "pod group is unschedulable");
     assert_false(condition(&f, "g")->scheduled);
     /* Time brings them back, and room lets them go. */
-    fixture_add(&f, NODE(.name = "b", .cpu = "2", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "b", .cpu = "2", .memory = "8Gi");
     fixture_pass(&f, 30 * SECOND);
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 3);
@@ -93,10 +93,10 @@ static void a_gang_that_waits_holds_nothing(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "2", .memory = "8Gi");
     add_gang(&f, "g", 3, 3, "1");
     fixture_settle(&f);
-    fixture_add(&f, POD(.name = "alone", .cpu = "2", .memory = "1Gi"));
+    ADD_POD(&f, .name = "alone", .cpu = "2", .memory = "1Gi");
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "alone"), "a");
     fixture_release(&f);
@@ -107,13 +107,13 @@ static void nobody_enters_before_the_quorum_is_there(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "8", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "8", .memory = "8Gi");
     add_gang(&f, "g", 2, 3, "1");
-    fixture_add(&f, POD(.name = "h-0", .group = "h", .cpu = "1")); /* its group does not exist */
+    ADD_POD(&f, .name = "h-0", .group = "h", .cpu = "1"); /* its group does not exist */
     fixture_settle(&f);
     assert_int_equal(engine_get_stats(f.engine).gated, 3);
     assert_int_equal(f.decisions.n, 0);
-    fixture_add(&f, POD(.name = "g-2", .group = "g", .cpu = "1"));
+    ADD_POD(&f, .name = "g-2", .group = "g", .cpu = "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 3);
     assert_int_equal(engine_get_stats(f.engine).gated, 1);
@@ -129,7 +129,7 @@ static void the_quorum_is_enough(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "3", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "3", .memory = "8Gi");
     add_gang(&f, "g", 5, 2, "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 5), 3);
@@ -142,12 +142,12 @@ static void without_a_gang_each_goes_where_it_can(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "2", .memory = "8Gi");
     fixture_add(&f, POD_GROUP(.name = "g", .generation = 1));
     for (int i = 0; i < 3; i++) {
         char pod[16];
         snprintf(pod, sizeof(pod), "g-%d", i);
-        fixture_add(&f, POD(.name = pod, .group = "g", .cpu = "1"));
+        ADD_POD(&f, .name = pod, .group = "g", .cpu = "1");
     }
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 2);
@@ -160,15 +160,15 @@ static void the_condition_is_told_once(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
     struct object *told = POD_GROUP(
             .name = "g", .generation = 1, .min_count = 2,
             .status =
                 "'conditions':[{'type':'PodGroupScheduled','status':'True','reason':'Scheduled','"
                 "message':'','observedGeneration':1,'lastTransitionTime':'2026-01-01T00:00:00Z'}]");
     fixture_add(&f, told);
-    fixture_add(&f, POD(.name = "g-0", .group = "g", .cpu = "1"));
-    fixture_add(&f, POD(.name = "g-1", .group = "g", .cpu = "1"));
+    ADD_POD(&f, .name = "g-0", .group = "g", .cpu = "1");
+    ADD_POD(&f, .name = "g-1", .group = "g", .cpu = "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 2), 0);
     assert_null(condition(&f, "g"));
@@ -180,7 +180,7 @@ static void gates_switch_it_off(void **state)
     (void)state;
     struct fixture f;
     fixture_init_features(&f, NULL, "GenericWorkload=false");
-    fixture_add(&f, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "2", .memory = "8Gi");
     add_gang(&f, "g", 3, 3, "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 2);
@@ -204,7 +204,7 @@ static void groups_are_counted_and_logged(void **state)
     struct fixture f;
     fixture_init_features(&f, NULL, "GenericWorkload=true,GangScheduling=true");
     engine_set_verbosity(f.engine, 5);
-    fixture_add(&f, NODE(.name = "a", .cpu = "3", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "3", .memory = "8Gi");
     add_gang(&f, "g", 4, 2, "1");
     fixture_settle(&f);
     add_gang(&f, "big", 2, 2, "1");
@@ -231,7 +231,7 @@ static void without_the_gate_nothing_is_counted(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "3", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "3", .memory = "8Gi");
     add_gang(&f, "g", 2, 2, "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 2), 2);
@@ -254,17 +254,17 @@ static void a_topology_key_keeps_the_group_in_one_domain(void **state)
         snprintf(name, sizeof(name), "n%d", i);
         snprintf(rack, sizeof(rack), "r%d", i / 2);
         /* Only the racks r1 and r2 have room for all, and r2 has more of it. */
-        fixture_add(&f, NODE(.name = name, .labels = textf("rack=%s", rack),
-                             .cpu = i < 2   ? "1"
-                                    : i < 4 ? "2"
-                                            : "4",
-                             .memory = "8Gi"));
+        ADD_NODE(&f, .name = name, .labels = textf("rack=%s", rack),
+                 .cpu = i < 2   ? "1"
+                        : i < 4 ? "2"
+                                : "4",
+                 .memory = "8Gi");
     }
     fixture_add(&f, POD_GROUP(.name = "g", .min_count = 3, .topology = "rack"));
     for (int i = 0; i < 3; i++) {
         char pod[16];
         snprintf(pod, sizeof(pod), "g-%d", i);
-        fixture_add(&f, POD(.name = pod, .group = "g", .cpu = "1"));
+        ADD_POD(&f, .name = pod, .group = "g", .cpu = "1");
     }
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 3);
@@ -276,11 +276,11 @@ static void a_topology_key_keeps_the_group_in_one_domain(void **state)
         assert_true(strcmp(node, "n2") == 0 || strcmp(node, "n3") == 0);
     }
     /* A fourth one goes where the others are, while there is room; then nowhere. */
-    fixture_add(&f, POD(.name = "g-3", .group = "g", .cpu = "1"));
+    ADD_POD(&f, .name = "g-3", .group = "g", .cpu = "1");
     fixture_settle(&f);
     const char *node = fixture_node_of(&f, "g-3");
     assert_true(node && (strcmp(node, "n2") == 0 || strcmp(node, "n3") == 0));
-    fixture_add(&f, POD(.name = "g-4", .group = "g", .cpu = "1"));
+    ADD_POD(&f, .name = "g-4", .group = "g", .cpu = "1");
     fixture_settle(&f);
     assert_null(fixture_node_of(&f, "g-4"));
     fixture_release(&f);
@@ -307,10 +307,10 @@ static void a_promise_does_not_lead_out_of_the_placement(void **state)
     (void)state;
     struct fixture f;
     fixture_init_features(&f, NULL, BY_TOPOLOGY);
-    fixture_add(&f, NODE(.name = "a", .labels = "rack=r0", .cpu = "1", .memory = "8Gi"));
-    fixture_add(&f, NODE(.name = "b", .labels = "rack=r1", .cpu = "2", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "a", .labels = "rack=r0", .cpu = "1", .memory = "8Gi");
+    ADD_NODE(&f, .name = "b", .labels = "rack=r1", .cpu = "2", .memory = "8Gi");
     add_group_in_a_rack(&f, 2);
-    fixture_add(&f, POD(.name = "g-0", .group = "g", .cpu = "1"));
+    ADD_POD(&f, .name = "g-0", .group = "g", .cpu = "1");
     fixture_add(&f, nominated_member("g-1", "1", "a"));
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "g-0"), "b");
@@ -324,11 +324,11 @@ static void turns_are_taken_within_the_placement(void **state)
     (void)state;
     struct fixture f;
     fixture_init_features(&f, NULL, BY_TOPOLOGY);
-    fixture_add(&f, NODE(.name = "a", .labels = "rack=r0", .cpu = "2", .memory = "8Gi"));
-    fixture_add(&f, NODE(.name = "b", .labels = "rack=r0", .cpu = "2", .memory = "8Gi"));
-    fixture_add(&f, NODE(.name = "c", .cpu = "2", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "a", .labels = "rack=r0", .cpu = "2", .memory = "8Gi");
+    ADD_NODE(&f, .name = "b", .labels = "rack=r0", .cpu = "2", .memory = "8Gi");
+    ADD_NODE(&f, .name = "c", .cpu = "2", .memory = "8Gi");
     add_group_in_a_rack(&f, 1);
-    fixture_add(&f, POD(.name = "g-0", .group = "g", .cpu = "1"));
+    ADD_POD(&f, .name = "g-0", .group = "g", .cpu = "1");
     fixture_settle(&f);
     assert_non_null(fixture_node_of(&f, "g-0"));
     assert_int_equal(f.engine->next_start_node, 0);
@@ -340,9 +340,9 @@ static void no_placement_is_told(void **state)
     (void)state;
     struct fixture f;
     fixture_init_features(&f, NULL, BY_TOPOLOGY);
-    fixture_add(&f, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "4", .memory = "8Gi");
     add_group_in_a_rack(&f, 1);
-    fixture_add(&f, POD(.name = "g-0", .group = "g", .cpu = "1"));
+    ADD_POD(&f, .name = "g-0", .group = "g", .cpu = "1");
     fixture_settle(&f);
     assert_string_equal(condition(&f, "g")->message, "no feasible placements found");
     assert_string_equal(fixture_last(&f, WRITE_EVENT, "g-0")->message,
@@ -356,10 +356,10 @@ static void members_do_not_keep_nodes_from_each_other(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "2", .memory = "8Gi");
     fixture_add(&f, POD_GROUP(.name = "g", .generation = 1, .min_count = 2));
-    fixture_add(&f, POD(.name = "g-0", .group = "g", .cpu = "1"));
-    fixture_add(&f, POD(.name = "g-1", .group = "g", .cpu = "1"));
+    ADD_POD(&f, .name = "g-0", .group = "g", .cpu = "1");
+    ADD_POD(&f, .name = "g-1", .group = "g", .cpu = "1");
     fixture_add(&f, nominated_member("g-2", "3", "a"));
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 2);
@@ -384,8 +384,8 @@ static bool no_gang_is_ever_bound_in_part(struct rand *r, size_t size_hint, void
     }
     for (int step = 0; step < 8; step++) {
         if (rand_below(r, 2))
-            fixture_add(&f, NODE(.name = textf("n%d", step), .cpu = rand_below(r, 2) ? "3" : "5",
-                                 .memory = "8Gi"));
+            ADD_NODE(&f, .name = textf("n%d", step), .cpu = rand_below(r, 2) ? "3" : "5",
+                     .memory = "8Gi");
         fixture_pass(&f, (int64_t)rand_below(r, 20) * SECOND);
         fixture_settle(&f);
         assert_int_equal(engine_get_stats(f.engine).assumed_pods, 0);
@@ -395,7 +395,7 @@ static bool no_gang_is_ever_bound_in_part(struct rand *r, size_t size_hint, void
         }
     }
     /* With room for all, all come to run. */
-    fixture_add(&f, NODE(.name = "big", .cpu = "100", .memory = "80Gi"));
+    ADD_NODE(&f, .name = "big", .cpu = "100", .memory = "80Gi");
     for (int i = 0; i < 8; i++) {
         fixture_pass(&f, 60 * SECOND);
         fixture_settle(&f);
@@ -430,11 +430,11 @@ static void a_placement_may_lose_all_its_nodes(void **state)
     struct fixture_call *call;
     fixture_init_parts(
         &f, &(struct fixture_parts){.extenders = slow, .n_extenders = 1, .gates = BY_TOPOLOGY});
-    fixture_add(&f, NODE(.name = "a", .labels = "rack=r0", .cpu = "2", .memory = "8Gi"));
-    fixture_add(&f, NODE(.name = "b", .labels = "rack=r1", .cpu = "2", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "a", .labels = "rack=r0", .cpu = "2", .memory = "8Gi");
+    ADD_NODE(&f, .name = "b", .labels = "rack=r1", .cpu = "2", .memory = "8Gi");
     add_group_in_a_rack(&f, 2);
-    fixture_add(&f, POD(.name = "g-0", .group = "g", .cpu = "1"));
-    fixture_add(&f, POD(.name = "g-1", .group = "g", .cpu = "1"));
+    ADD_POD(&f, .name = "g-0", .group = "g", .cpu = "1");
+    ADD_POD(&f, .name = "g-1", .group = "g", .cpu = "1");
     fixture_schedule(&f);
     assert_string_equal(fixture_call(&f)->nodes, "a");
     fixture_delete(&f, NODE(.name = "a", .labels = "rack=r0", .cpu = "2", .memory = "8Gi"));

@@ -26,10 +26,10 @@ static void begin(struct fixture *f, int nodes, int n, int min, const char *gate
     fixture_init_parts(
         f, &(struct fixture_parts){.extenders = extenders, .n_extenders = 1, .gates = gates});
     for (int i = 0; i < nodes; i++)
-        fixture_add(f, NODE(.name = all[i], .cpu = "1", .memory = "8Gi"));
+        ADD_NODE(f, .name = all[i], .cpu = "1", .memory = "8Gi");
     fixture_add(f, POD_GROUP(.name = "g", .uid = "u", .min_count = min, .priority = 10));
     for (int i = 0; i < n; i++)
-        fixture_add(f, POD(.name = names[i], .priority = 10, .group = "g", .cpu = "1"));
+        ADD_POD(f, .name = names[i], .priority = 10, .group = "g", .cpu = "1");
 }
 
 static bool is_asked_about(const struct fixture_call *call, const char *pod)
@@ -115,7 +115,7 @@ static void the_queue_waits(void **state)
     begin(&f, 4, 3, 3, NULL);
     fixture_schedule(&f);
     assert_true(is_asked_about(fixture_call(&f), "g-0"));
-    fixture_add(&f, POD(.name = "alone", .cpu = "1", .memory = "1Gi"));
+    ADD_POD(&f, .name = "alone", .cpu = "1", .memory = "1Gi");
     fixture_schedule(&f);
     answer(&f, "");
     while (!is_asked_about(fixture_call(&f), "g-1"))
@@ -167,7 +167,7 @@ static void a_member_is_deleted_after_it_was_tried(void **state)
     settle(&f, "");
     assert_int_equal(bound(&f), 0);
     assert_int_equal(engine_get_stats(f.engine).assumed_pods, 0);
-    fixture_add(&f, POD(.name = "g-0", .priority = 10, .group = "g", .cpu = "1"));
+    ADD_POD(&f, .name = "g-0", .priority = 10, .group = "g", .cpu = "1");
     fixture_pass(&f, 60 * SECOND);
     settle(&f, "");
     assert_int_equal(bound(&f), 3);
@@ -223,7 +223,7 @@ static void dry_tries_do_not_ask(void **state)
     (void)state;
     struct fixture f;
     begin(&f, 2, 2, 2, "GenericWorkload=true,GangScheduling=true,WorkloadAwarePreemption=true");
-    fixture_add(&f, POD(.name = "v", .cpu = "1", .memory = "1Gi", .node = "n0"));
+    ADD_POD(&f, .name = "v", .cpu = "1", .memory = "1Gi", .node = "n0");
     settle(&f, "");
     assert_int_equal(f.calls.n, 1); /* of the member that found n1 free: its filter */
     fixture_answer(&f, fixture_eviction(&f, "v"), 200, "");

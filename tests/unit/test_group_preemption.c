@@ -25,18 +25,16 @@ static void add_gang(struct fixture *f, int n, int min, int priority, int cpu)
 {
     fixture_add(f, POD_GROUP(.name = "gang", .uid = "uid-of-gang", .generation = 1,
                              .min_count = min, .priority = priority));
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         ADD_POD(f, .name = textf("gang-%d", i), .group = "gang", .cpu = textf("%d", cpu),
                 .priority = priority);
-    }
 }
 
 static void begin_with(struct fixture *f, size_t nodes, const char *gates)
 {
     fixture_init_features(f, NULL, gates);
-    for (size_t i = 0; i < nodes; i++) {
-        fixture_add(f, NODE(.name = textf("n%zu", i), .cpu = "4", .memory = "8Gi"));
-    }
+    for (size_t i = 0; i < nodes; i++)
+        ADD_NODE(f, .name = textf("n%zu", i), .cpu = "4", .memory = "8Gi");
 }
 
 static void begin(struct fixture *f, size_t nodes)
@@ -243,10 +241,10 @@ static void refusals_are_told(void **state)
         ADD_POD(&f, .name = "v", .node = "n0", .priority = cases[i].victim, .cpu = "4");
         fixture_add(&f, POD_GROUP(.name = "gang", .min_count = cases[i].members, .priority = 10,
                                   .spec = cases[i].more));
-        for (int k = 0; k < cases[i].members; k++) {
+        for (int k = 0; k < cases[i].members; k++)
             ADD_POD(&f, .name = textf("gang-%d", k), .group = "gang", .cpu = "4",
                     .preemption_policy = cases[i].never && k == 0 ? "Never" : NULL);
-        }
+
         fixture_settle(&f);
         snprintf(want, sizeof(want), "pod group is unschedulable, %s", cases[i].says);
         assert_string_equal(condition(&f), want);
@@ -265,7 +263,7 @@ static void without_the_plugin_nobody_preempts(void **state)
                           "profiles:\n"
                           "- plugins: {multiPoint: {disabled: [{name: DefaultPreemption}]}}\n",
                           GATES);
-    fixture_add(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "n0", .cpu = "4", .memory = "8Gi");
     ADD_POD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = "4");
     add_gang(&f, 1, 1, 10, 4);
     fixture_settle(&f);
@@ -394,10 +392,9 @@ static void play(struct fixture *f, const struct scene *s, bool never)
                 .group = group < 0 ? NULL : textf("v%d", group));
     }
     fixture_add(f, POD_GROUP(.name = "gang", .min_count = s->members, .priority = 6));
-    for (int i = 0; i < s->members; i++) {
+    for (int i = 0; i < s->members; i++)
         ADD_POD(f, .name = textf("gang-%d", i), .group = "gang", .cpu = textf("%d", s->cpu),
                 .priority = 6, .preemption_policy = never ? "Never" : NULL);
-    }
 }
 
 /* Everything a dry run could have left in disorder: sums, and the pods of every node in order. */

@@ -17,9 +17,8 @@
 
 static void add_node(struct fixture *f, const char *name, const char *image, long long size)
 {
-    fixture_add(f,
-                NODE(.name = name,
-                     .status = textf("'images':[{'names':['%s'],'sizeBytes':%lld}]", image, size)));
+    ADD_NODE(f, .name = name,
+             .status = textf("'images':[{'names':['%s'],'sizeBytes':%lld}]", image, size));
 }
 
 #define ONE(image) "'containers':[{'name':'c','image':'" image "'}]"

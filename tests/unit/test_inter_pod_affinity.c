@@ -123,7 +123,7 @@ static void pods_that_run_keep_others_away(void **state)
     (void)state;
     struct fixture f;
     begin(&f);
-    fixture_add(&f, POD(.name = "loner", .anti_affinity = WEB_IN("zone"), .node = "b1"));
+    ADD_POD(&f, .name = "loner", .anti_affinity = WEB_IN("zone"), .node = "b1");
     check_verdicts(&f, POD(.name = "p", .labels = "app=web"), "..e.");
     /* Its own wishes come first. */
     check_verdicts(&f, POD(.name = "p", .labels = "app=web", .anti_affinity = WEB_IN("host")),
@@ -155,16 +155,15 @@ static void who_has_nothing_to_say_skips(void **state)
     begin(&f);
     assert_int_equal(pre_filter_of(&f, POD(.name = "p", .labels = "app=web")), BERTH_SKIP);
     assert_int_equal(pre_score_of(&f, POD(.name = "p", .labels = "app=web")), BERTH_SKIP);
-    fixture_add(&f, POD(.name = "q", .anti_affinity = WEB_IN("rack"), .node = "a1"));
-    fixture_add(
-        &f, POD(.name = "r", .namespace = "other", .anti_affinity = WEB_IN("zone"), .node = "a1"));
-    fixture_add(&f, POD(.name = "s", .anti_affinity = WEB_IN("zone"), .node = "gone"));
+    ADD_POD(&f, .name = "q", .anti_affinity = WEB_IN("rack"), .node = "a1");
+    ADD_POD(&f, .name = "r", .namespace = "other", .anti_affinity = WEB_IN("zone"), .node = "a1");
+    ADD_POD(&f, .name = "s", .anti_affinity = WEB_IN("zone"), .node = "gone");
     assert_int_equal(pre_filter_of(&f, POD(.name = "p", .labels = "app=web")), BERTH_SKIP);
     assert_int_equal(pre_filter_of(&f, POD(.name = "p", .namespace = "other", .labels = "app=web")),
                      BERTH_SUCCESS);
     /* A weight of 0 is a score, even if it changes nothing. */
-    fixture_add(&f, POD(.name = "t", .preferred_affinity = TERMS({"zone", "app=web", .weight = 0}),
-                        .node = "a1"));
+    ADD_POD(&f, .name = "t", .preferred_affinity = TERMS({"zone", "app=web", .weight = 0}),
+            .node = "a1");
     assert_int_equal(pre_score_of(&f, POD(.name = "p", .labels = "app=web")), BERTH_SUCCESS);
     assert_int_equal(pre_score_of(&f, POD(.name = "p", .namespace = "other", .labels = "app=web")),
                      BERTH_SKIP);
@@ -236,10 +235,9 @@ static void scores_by_table(void **state)
     };
     struct fixture f;
     begin(&f);
-    fixture_add(&f, POD(.name = "hater",
-                        .preferred_anti_affinity = TERMS({"zone", "app=web", .weight = 7}),
-                        .node = "b1"));
-    fixture_add(&f, POD(.name = "lover", .affinity = WEB_IN("host"), .node = "a1"));
+    ADD_POD(&f, .name = "hater", .preferred_anti_affinity = TERMS({"zone", "app=web", .weight = 7}),
+            .node = "b1");
+    ADD_POD(&f, .name = "lover", .affinity = WEB_IN("host"), .node = "a1");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
         struct pod_args pod = cases[i].pod;

@@ -70,9 +70,9 @@ static void demands(void **state)
     };
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "n0", .labels = "x=1"));
-    fixture_add(&f, NODE(.name = "n1", .labels = "x=2"));
-    fixture_add(&f, NODE(.name = "n2"));
+    ADD_NODE(&f, .name = "n0", .labels = "x=1");
+    ADD_NODE(&f, .name = "n1", .labels = "x=2");
+    ADD_NODE(&f, .name = "n2");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
         trial_begin(&t, &f, PLUGIN, POD(.spec = cases[i].spec));
@@ -130,9 +130,9 @@ static void nodes_by_name(void **state)
     struct buf nodes = BUF_INIT;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "n0"));
-    fixture_add(&f, NODE(.name = "n1"));
-    fixture_add(&f, NODE(.name = "n2"));
+    ADD_NODE(&f, .name = "n0");
+    ADD_NODE(&f, .name = "n1");
+    ADD_NODE(&f, .name = "n2");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
         struct object *p = POD(.spec = cases[i].spec);
@@ -146,7 +146,7 @@ static void nodes_by_name(void **state)
         object_unref(p);
     }
     buf_release(&nodes);
-    fixture_add(&f, POD(.spec = cases[6].spec));
+    ADD_POD(&f, .spec = cases[6].spec);
     fixture_schedule(&f);
     assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "p")->message,
                         "0/3 nodes are available: pod affinity terms conflict. preemption: 0/3 "
@@ -175,8 +175,8 @@ static void preferences_add_up(void **state)
     };
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "n0", .labels = "x=1"));
-    fixture_add(&f, NODE(.name = "n1"));
+    ADD_NODE(&f, .name = "n0", .labels = "x=1");
+    ADD_NODE(&f, .name = "n1");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
         trial_begin(&t, &f, PLUGIN, POD(.spec = cases[i].spec));
@@ -226,8 +226,8 @@ static void preferences_that_make_no_sense_are_an_error(void **state)
     };
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "n0", .cpu = "1", .memory = "1Gi"));
-    fixture_add(&f, NODE(.name = "n1", .cpu = "1", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "n0", .cpu = "1", .memory = "1Gi");
+    ADD_NODE(&f, .name = "n1", .cpu = "1", .memory = "1Gi");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct object *p =
             POD(.name = "p",
@@ -252,9 +252,9 @@ static void the_profile_demands_too(void **state)
     struct fixture f;
     struct trial t;
     begin(&f, REQUIRED(LABEL("zone", "In", "'a'")));
-    fixture_add(&f, NODE(.name = "n0", .labels = "zone=a,x=1"));
-    fixture_add(&f, NODE(.name = "n1", .labels = "zone=a"));
-    fixture_add(&f, NODE(.name = "n2", .labels = "x=1"));
+    ADD_NODE(&f, .name = "n0", .labels = "zone=a,x=1");
+    ADD_NODE(&f, .name = "n1", .labels = "zone=a");
+    ADD_NODE(&f, .name = "n2", .labels = "x=1");
     trial_begin(&t, &f, PLUGIN, POD(.node_selector = "x=1"));
     assert_int_equal(trial_filter(&t, "n0"), BERTH_SUCCESS);
     assert_int_equal(trial_filter(&t, "n1"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
@@ -278,8 +278,8 @@ static void the_profile_prefers_too(void **state)
     (void)state;
     struct fixture f;
     begin(&f, PREFERRED(PREFER(10, LABEL("zone", "Exists", ""))));
-    fixture_add(&f, NODE(.name = "n0", .labels = "zone=a,x=1"));
-    fixture_add(&f, NODE(.name = "n1", .labels = "x=1"));
+    ADD_NODE(&f, .name = "n0", .labels = "zone=a,x=1");
+    ADD_NODE(&f, .name = "n1", .labels = "x=1");
     assert_int_equal(trial_score_of(&f, PLUGIN, POD(.name = "p"), "n0"), 10);
     assert_int_equal(trial_score_of(&f, PLUGIN, POD(.name = "p"), "n1"), 0);
     static const char both[] = AFFINITY(PREFERRED(PREFER(3, LABEL("x", "Exists", ""))));

@@ -49,7 +49,7 @@ static void nodes_must_declare_what_pods_need(void **state)
         struct fixture f;
         struct trial t;
         fixture_init(&f, NULL, NULL);
-        fixture_add(&f, NODE(.status = textf("'declaredFeatures':[%s]", cases[i].features)));
+        ADD_NODE(&f, .status = textf("'declaredFeatures':[%s]", cases[i].features));
         trial_begin(&t, &f, PLUGIN, POD(.spec = cases[i].spec));
         assert_int_equal(t.pre_filter, cases[i].pre_filter);
         if (t.pre_filter == BERTH_SUCCESS) {
@@ -68,7 +68,7 @@ static void with_the_gate_off_it_does_nothing(void **state)
     struct fixture f;
     struct trial t;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.status = "'declaredFeatures':[]"));
+    ADD_NODE(&f, .status = "'declaredFeatures':[]");
     f.engine->features.on[FEATURE_NODE_DECLARED_FEATURES] = false;
     struct berth_handle *h = trial_instance(&f, PLUGIN);
     struct berth_error error;

@@ -31,9 +31,9 @@ static void nodes_have_and_lack_labels(void **state)
     struct fixture f;
     struct trial t;
     fixture_init(&f, CONFIG("{presentLabels: [a, b], absentLabels: [c]}"), NULL);
-    fixture_add(&f, NODE(.name = "good", .labels = "a=1,b="));
-    fixture_add(&f, NODE(.name = "lacks", .labels = "a=1"));
-    fixture_add(&f, NODE(.name = "has", .labels = "a=1,b=,c=1"));
+    ADD_NODE(&f, .name = "good", .labels = "a=1,b=");
+    ADD_NODE(&f, .name = "lacks", .labels = "a=1");
+    ADD_NODE(&f, .name = "has", .labels = "a=1,b=,c=1");
     trial_begin(&t, &f, PLUGIN, POD(.name = "p", .cpu = "1", .memory = "1"));
     assert_int_equal(trial_filter(&t, "good"), BERTH_SUCCESS);
     assert_int_equal(trial_filter(&t, "lacks"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
@@ -53,10 +53,10 @@ static void preferences_are_averaged(void **state)
     struct trial t;
     fixture_init(&f, CONFIG("{presentLabelsPreference: [a, b], absentLabelsPreference: [c]}"),
                  NULL);
-    fixture_add(&f, NODE(.name = "all", .labels = "a=1,b="));
-    fixture_add(&f, NODE(.name = "two", .labels = "a=1"));
-    fixture_add(&f, NODE(.name = "one", .labels = "b=1,c=1"));
-    fixture_add(&f, NODE(.name = "none", .labels = "c=1"));
+    ADD_NODE(&f, .name = "all", .labels = "a=1,b=");
+    ADD_NODE(&f, .name = "two", .labels = "a=1");
+    ADD_NODE(&f, .name = "one", .labels = "b=1,c=1");
+    ADD_NODE(&f, .name = "none", .labels = "c=1");
     trial_begin(&t, &f, PLUGIN, POD(.name = "p", .cpu = "1", .memory = "1"));
     assert_int_equal(trial_filter(&t, "none"), BERTH_SUCCESS);
     assert_int_equal(trial_score(&t, "all"), 100);

@@ -38,8 +38,8 @@ static void ports_collide(void **state)
         struct fixture f;
         struct trial t;
         fixture_init(&f, NULL, NULL);
-        fixture_add(&f, NODE(.name = "n", .cpu = "1", .memory = "1Gi"));
-        fixture_add(&f, POD(.name = "old", .node = "n", .ports = cases[i].used));
+        ADD_NODE(&f, .name = "n", .cpu = "1", .memory = "1Gi");
+        ADD_POD(&f, .name = "old", .node = "n", .ports = cases[i].used);
         trial_begin(&t, &f, PLUGIN, POD(.ports = cases[i].wanted));
         assert_int_equal(t.pre_filter, BERTH_SUCCESS);
         assert_int_equal(trial_filter(&t, "n"),
@@ -59,7 +59,7 @@ static void who_wants_no_port_is_not_asked(void **state)
     struct fixture f;
     struct trial t;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "n", .cpu = "1", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "n", .cpu = "1", .memory = "1Gi");
     trial_begin(&t, &f, PLUGIN, POD(.containers = "{'name':'c','ports':[{'containerPort':80}]}"));
     assert_int_equal(t.pre_filter, BERTH_SKIP);
     trial_end(&t);
@@ -86,8 +86,8 @@ static void filter_without_prefilter_is_an_error(void **state)
                  "      disabled:\n"
                  "      - name: NodePorts\n",
                  NULL);
-    fixture_add(&f, NODE(.name = "n", .cpu = "1", .memory = "1Gi"));
-    fixture_add(&f, POD(.ports = PORTS({80})));
+    ADD_NODE(&f, .name = "n", .cpu = "1", .memory = "1Gi");
+    ADD_POD(&f, .ports = PORTS({80}));
     fixture_schedule(&f);
     assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "p")->message,
                         "running \"NodePorts\" filter plugin: reading \"PreFilterNodePorts\" from "

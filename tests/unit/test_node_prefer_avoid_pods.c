@@ -53,12 +53,11 @@ static void only_who_is_named_is_avoided(void **state)
         struct fixture f;
         struct trial t;
         fixture_init(&f, CONFIG, NULL);
-        fixture_add(&f,
-                    NODE(.name = "n",
-                         .meta = textf(
-                             "'annotations':{'scheduler.alpha.kubernetes.io/preferAvoidPods':'%s'}",
-                             cases[i].annotation)));
-        fixture_add(&f, NODE(.name = "m", .cpu = "1", .memory = "1"));
+        ADD_NODE(&f, .name = "n",
+                 .meta =
+                     textf("'annotations':{'scheduler.alpha.kubernetes.io/preferAvoidPods':'%s'}",
+                           cases[i].annotation));
+        ADD_NODE(&f, .name = "m", .cpu = "1", .memory = "1");
         trial_begin(
             &t, &f, PLUGIN,
             POD(.meta = textf("'ownerReferences':[{'kind':'%s','uid':'%s','controller':%s}]",

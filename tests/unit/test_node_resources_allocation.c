@@ -35,10 +35,10 @@ static void the_fullest_node_wins(void **state)
     (void)state;
     struct fixture f;
     begin(&f, MOST, "{}");
-    fixture_add(&f, NODE(.name = "empty", .cpu = "4", .memory = "8Gi"));
-    fixture_add(&f, NODE(.name = "used", .cpu = "4", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "q", .cpu = "2", .memory = "2Gi", .node = "used"));
-    fixture_add(&f, POD(.name = "p", .cpu = "1", .memory = "1Gi"));
+    ADD_NODE(&f, .name = "empty", .cpu = "4", .memory = "8Gi");
+    ADD_NODE(&f, .name = "used", .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "q", .cpu = "2", .memory = "2Gi", .node = "used");
+    ADD_POD(&f, .name = "p", .cpu = "1", .memory = "1Gi");
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "p"), "used");
     fixture_release(&f);
@@ -76,7 +76,7 @@ static void scores_by_table(void **state)
         struct fixture f;
         struct trial t;
         begin(&f, cases[i].plugin, cases[i].args);
-        fixture_add(&f, NODE(.name = "n", .cpu = "4", .memory = "10000"));
+        ADD_NODE(&f, .name = "n", .cpu = "4", .memory = "10000");
         trial_begin(&t, &f, cases[i].plugin,
                     POD(.name = "p", .cpu = cases[i].cpu, .memory = cases[i].memory));
         assert_int_equal(trial_score(&t, "n"), cases[i].score);

@@ -101,7 +101,7 @@ static void a_pod_that_asks_for_nothing_is_left_out(void **state)
     struct fixture f;
     struct trial t;
     begin(&f, "{resources: [{name: cpu}, {name: memory}, {name: nonsense}]}", NULL);
-    fixture_add(&f, NODE(.name = "n", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "n", .cpu = "4", .memory = "8Gi");
     /* No defaults here, unlike in NodeResourcesFit. */
     trial_begin(&t, &f, BALANCED, POD(.uid = "x", .containers = "{'name':'c'}"));
     assert_int_equal(t.pre_score, BERTH_SKIP);

@@ -61,10 +61,9 @@ static void reasons_come_in_order_and_all_of_them(void **state)
     };
     struct fixture f;
     begin(&f, "{}");
-    fixture_add(&f, NODE(.cpu = "4", .memory = "2Gi", .pods = "10",
-                         .allocatable = "ephemeral-storage=10,a.io/x=2,b.io/x=2"));
-    fixture_add(&f,
-                POD(.name = "q", .node = "n", .cpu = "3", .memory = "1Gi", .requests = "a.io/x=1"));
+    ADD_NODE(&f, .cpu = "4", .memory = "2Gi", .pods = "10",
+             .allocatable = "ephemeral-storage=10,a.io/x=2,b.io/x=2");
+    ADD_POD(&f, .name = "q", .node = "n", .cpu = "3", .memory = "1Gi", .requests = "a.io/x=1");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
         trial_begin(&t, &f, FIT, POD(.requests = cases[i].requests));
@@ -82,7 +81,7 @@ static void pods_are_counted_first(void **state)
     struct fixture f;
     struct trial t;
     begin(&f, "{}");
-    fixture_add(&f, NODE(.cpu = "4", .memory = "2Gi", .pods = "0"));
+    ADD_NODE(&f, .cpu = "4", .memory = "2Gi", .pods = "0");
     trial_begin(&t, &f, FIT, POD(.cpu = "1"));
     assert_int_equal(trial_filter(&t, "n"), BERTH_UNSCHEDULABLE);
     assert_string_equal(t.text, "Too many pods");
@@ -110,7 +109,7 @@ static void ignored_resources_are_not_looked_at(void **state)
     struct fixture f;
     begin(&f, "{ignoredResources: [a.com/x, hugepages-2Mi], ignoredResourceGroups: [b.com, "
               "x.kubernetes.io]}");
-    fixture_add(&f, NODE(.cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .cpu = "4", .memory = "8Gi");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
         trial_begin(&t, &f, FIT, POD(.requests = cases[i].requests));
@@ -132,8 +131,8 @@ static void without_pre_filter_it_is_an_error(void **state)
                  "profiles:\n"
                  "- plugins: {preFilter: {disabled: [{name: NodeResourcesFit}]}}\n",
                  NULL);
-    fixture_add(&f, NODE(.cpu = "4", .memory = "8Gi"));
-    fixture_add(&f, POD(.cpu = "1", .memory = "1Gi"));
+    ADD_NODE(&f, .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .cpu = "1", .memory = "1Gi");
     fixture_settle(&f);
     assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "p")->message,
                         "running \"NodeResourcesFit\" filter plugin: error reading "
@@ -147,7 +146,7 @@ static void a_resize_does_not_count_for_a_pod_without_a_node(void **state)
     struct fixture f;
     struct trial t;
     begin(&f, "{}");
-    fixture_add(&f, NODE(.cpu = "4", .memory = "2Gi", .pods = "9"));
+    ADD_NODE(&f, .cpu = "4", .memory = "2Gi", .pods = "9");
     trial_begin(&t, &f, FIT,
                 POD(.cpu = "1", .status = "'containerStatuses':[{'name':'c','resources':{'requests'"
                                           ":{'cpu':'8','z.io/x':'1'}}}]"));
@@ -166,12 +165,12 @@ static void least_allocated_prefers_what_is_free(void **state)
     (void)state;
     struct fixture f;
     begin(&f, "{}");
-    fixture_add(&f, NODE(.cpu = "4", .memory = "10000"));
+    ADD_NODE(&f, .cpu = "4", .memory = "10000");
     /* (75 + 50) / 2 */
     assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .memory = "5000"), "n"), 62);
     /* No request counts as 100m and 200Mi; more memory than there is scores 0: (97 + 0) / 2. */
-    assert_int_equal(trial_score_of(&f, FIT, POD(), "n"), 48);
-    fixture_add(&f, POD(.name = "q", .cpu = "2", .memory = "2500", .node = "n"));
+    assert_int_equal(trial_score_of(&f, FIT, POD(.requests = ""), "n"), 48);
+    ADD_POD(&f, .name = "q", .cpu = "2", .memory = "2500", .node = "n");
     /* (25 + 25) / 2 */
     assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .memory = "5000"), "n"), 25);
     fixture_release(&f);
@@ -183,7 +182,7 @@ static void weights_and_other_resources_count(void **state)
     struct fixture f;
     begin(&f, "{scoringStrategy: {type: LeastAllocated, resources: [{name: cpu, weight: 3}, "
               "{name: example.com/gpu}, {name: pods}, {name: nonsense}]}}");
-    fixture_add(&f, NODE(.cpu = "4", .pods = "10", .allocatable = "example.com/gpu=4"));
+    ADD_NODE(&f, .cpu = "4", .pods = "10", .allocatable = "example.com/gpu=4");
     /* gpu is not asked for: cpu alone. */
     assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .memory = "1"), "n"), 75);
     /* (3 * 75 + 25) / 4 */
@@ -197,11 +196,11 @@ static void most_allocated_prefers_what_is_taken(void **state)
     (void)state;
     struct fixture f;
     begin(&f, "{scoringStrategy: {type: MostAllocated}}");
-    fixture_add(&f, NODE(.cpu = "4", .memory = "10000"));
+    ADD_NODE(&f, .cpu = "4", .memory = "10000");
     /* (25 + 50) / 2 */
     assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .memory = "5000"), "n"), 37);
     /* 200Mi are more than there is: as much as there is. (2 + 100) / 2. */
-    assert_int_equal(trial_score_of(&f, FIT, POD(), "n"), 51);
+    assert_int_equal(trial_score_of(&f, FIT, POD(.requests = ""), "n"), 51);
     fixture_release(&f);
 }
 
@@ -224,7 +223,7 @@ static void ratio_follows_its_shape(void **state)
     begin(&f, "{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: "
               "{shape: [{utilization: 10, score: 2}, {utilization: 40, score: 8}, "
               "{utilization: 70, score: 4}]}}}");
-    fixture_add(&f, NODE(.cpu = "1", .memory = "1000"));
+    ADD_NODE(&f, .cpu = "1", .memory = "1000");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         assert_int_equal(
             trial_score_of(&f, FIT, POD(.cpu = cases[i].cpu, .memory = cases[i].memory), "n"),
@@ -240,7 +239,7 @@ static void ratio_leaves_out_zeros(void **state)
     struct fixture f;
     begin(&f, "{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: "
               "{shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}}}");
-    fixture_add(&f, NODE(.cpu = "1", .memory = "1000"));
+    ADD_NODE(&f, .cpu = "1", .memory = "1000");
     assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "500m", .memory = "0"), "n"), 50);
     assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "0", .memory = "0"), "n"), 0);
     fixture_release(&f);
@@ -253,7 +252,7 @@ static void own_requests_of_a_pod_are_not_scored(void **state)
     struct fixture f;
     struct trial t;
     begin(&f, "{}");
-    fixture_add(&f, NODE(.cpu = "4", .memory = "2000Mi"));
+    ADD_NODE(&f, .cpu = "4", .memory = "2000Mi");
     trial_begin(&t, &f, FIT,
                 POD(.containers = "{'name':'c'}", .spec = "'resources':{'requests':{'cpu':'5'}}"));
     assert_int_equal(trial_filter(&t, "n"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
@@ -296,7 +295,7 @@ static int64_t memory_score(const char *strategy, size_t i, const char *gates)
              args);
     fixture_init_features(&f, config, gates);
     snprintf(memory, sizeof(memory), "memory=%lld", (long long)go_scores[i].capacity);
-    fixture_add(&f, NODE(.allocatable = memory));
+    ADD_NODE(&f, .allocatable = memory);
     snprintf(memory, sizeof(memory), "memory=%lld", (long long)go_scores[i].requested);
     struct trial t;
     trial_begin(&t, &f, FIT, POD(.requests = memory));
@@ -548,12 +547,12 @@ static void hints_after_pods(void **state)
         struct change change;
         enum berth_hint hint;
     } cases[] = {
-        {{assigned, gone, POD(.name = "q", .node = "n", ), NULL}, BERTH_QUEUE},
-        {{unscheduled, gone, POD(.name = "q", ), NULL}, BERTH_QUEUE_SKIP},
-        {{unscheduled, gone, POD(.name = "q", , .nominated = "n"), NULL}, BERTH_QUEUE},
+        {{assigned, gone, POD(.name = "q", .node = "n"), NULL}, BERTH_QUEUE},
+        {{unscheduled, gone, POD(.name = "q"), NULL}, BERTH_QUEUE_SKIP},
+        {{unscheduled, gone, POD(.name = "q", .nominated = "n"), NULL}, BERTH_QUEUE},
         /* The pod itself. */
         {{unscheduled, down, POD(.cpu = "2"), POD()}, BERTH_QUEUE},
-        {{unscheduled, down, POD(.name = "q", .cpu = "2"), POD(.name = "q", )}, BERTH_QUEUE_SKIP},
+        {{unscheduled, down, POD(.name = "q", .cpu = "2"), POD(.name = "q")}, BERTH_QUEUE_SKIP},
         {{assigned, down, POD(.name = "q", .node = "n", .cpu = "2"),
           POD(.name = "q", .node = "n", .cpu = "1")},
          BERTH_QUEUE},
@@ -565,10 +564,10 @@ static void hints_after_pods(void **state)
           POD(.name = "q", .node = "n", .memory = "1")},
          BERTH_QUEUE_SKIP},
         {{assigned, down, POD(.name = "q", .node = "n", .requests = "x.io/a=2"),
-          POD(.name = "q", .node = "n", )},
+          POD(.name = "q", .node = "n")},
          BERTH_QUEUE},
         {{assigned, down, POD(.name = "q", .node = "n", .requests = "x.io/b=2"),
-          POD(.name = "q", .node = "n", )},
+          POD(.name = "q", .node = "n")},
          BERTH_QUEUE_SKIP},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -686,10 +685,10 @@ static void placements_are_scored_as_one_node(void **state)
     struct fixture f;
     int64_t score = -1;
     begin(&f, "{}");
-    fixture_add(&f, NODE(.name = "a", .cpu = "4", .memory = "4000"));
-    fixture_add(&f, NODE(.name = "b", .cpu = "12", .memory = "4000"));
-    fixture_add(&f, POD(.name = "q", .cpu = "4", .memory = "1000", .node = "a"));
-    fixture_add(&f, POD(.name = "r", .cpu = "2", .memory = "1000", .node = "b"));
+    ADD_NODE(&f, .name = "a", .cpu = "4", .memory = "4000");
+    ADD_NODE(&f, .name = "b", .cpu = "12", .memory = "4000");
+    ADD_POD(&f, .name = "q", .cpu = "4", .memory = "1000", .node = "a");
+    ADD_POD(&f, .name = "r", .cpu = "2", .memory = "1000", .node = "b");
     struct berth_handle *h = trial_instance(&f, FIT);
     struct berth_node *nodes[] = {cache_node(&f.engine->cache, STR("a")),
                                   cache_node(&f.engine->cache, STR("b"))};

@@ -31,8 +31,8 @@ static void cordoned_nodes_take_who_tolerates_it(void **state)
     };
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "open"));
-    fixture_add(&f, NODE(.name = "closed", .unschedulable = true));
+    ADD_NODE(&f, .name = "open");
+    ADD_NODE(&f, .name = "closed", .unschedulable = true);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
         trial_begin(&t, &f, "NodeUnschedulable", POD(.tolerations = cases[i].tolerations));
@@ -85,8 +85,8 @@ static void a_pod_that_names_its_node_goes_there(void **state)
     struct fixture f;
     struct trial t;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "a"));
-    fixture_add(&f, NODE(.name = "b"));
+    ADD_NODE(&f, .name = "a");
+    ADD_NODE(&f, .name = "b");
     trial_begin(&t, &f, "NodeName", POD());
     assert_int_equal(trial_filter(&t, "a"), BERTH_SUCCESS);
     assert_true(trial_batches_agree(&t));

@@ -44,8 +44,8 @@ static const struct {
 static void play(struct fixture *f, const char *config, const char *spec)
 {
     fixture_init(f, config, NULL);
-    fixture_add(f, NODE(.cpu = "4", .memory = "4Gi", .pods = "10"));
-    fixture_add(f, POD(.spec = spec));
+    ADD_NODE(f, .cpu = "4", .memory = "4Gi", .pods = "10");
+    ADD_POD(f, .spec = spec);
     fixture_settle(f);
 }
 
@@ -88,8 +88,8 @@ static void configurations_name_them_at_all_their_points(void **state)
                  "profiles: [{plugins: {reserve: {enabled: [{name: VolumeBinding}]}, score: "
                  "{enabled: [{name: DynamicResources, weight: 3}]}}}]}",
                  NULL);
-    fixture_add(&f, NODE(.cpu = "4", .memory = "4Gi", .pods = "10"));
-    fixture_add(&f, POD(.name = "p"));
+    ADD_NODE(&f, .cpu = "4", .memory = "4Gi", .pods = "10");
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "p"), "n");
     fixture_release(&f);

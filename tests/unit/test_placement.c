@@ -104,9 +104,9 @@ static void begin(struct fixture *f)
 {
     memset(&told, 0, sizeof(told));
     fixture_init(f, NULL, &registry);
-    fixture_add(f, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
-    fixture_add(f, NODE(.name = "b", .cpu = "4", .memory = "8Gi"));
-    fixture_add(f, NODE(.name = "c", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(f, .name = "a", .cpu = "4", .memory = "8Gi");
+    ADD_NODE(f, .name = "b", .cpu = "4", .memory = "8Gi");
+    ADD_NODE(f, .name = "c", .cpu = "4", .memory = "8Gi");
 }
 
 /* --- signatures ------------------------------------------------------------------------------- */

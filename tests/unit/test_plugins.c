@@ -28,12 +28,12 @@ static struct berth_handle *instance(const struct fixture *f, const char *name)
 static void add_random_nodes(struct fixture *f, struct rand *r, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        fixture_add(f, NODE(.name = textf("n%zu", i), .unschedulable = rand_below(r, 3) == 0,
-                            .cpu = textf("%d", (int)rand_below(r, 4)),
-                            .memory = textf("%dMi", (int)rand_below(r, 300)),
-                            .pods = textf("%d", (int)rand_below(r, 4)),
-                            .allocatable = textf("ephemeral-storage=%d,example.com/gpu=%d",
-                                                 (int)rand_below(r, 10), (int)rand_below(r, 3))));
+        ADD_NODE(f, .name = textf("n%zu", i), .unschedulable = rand_below(r, 3) == 0,
+                 .cpu = textf("%d", (int)rand_below(r, 4)),
+                 .memory = textf("%dMi", (int)rand_below(r, 300)),
+                 .pods = textf("%d", (int)rand_below(r, 4)),
+                 .allocatable = textf("ephemeral-storage=%d,example.com/gpu=%d",
+                                      (int)rand_below(r, 10), (int)rand_below(r, 3)));
 }
 
 static struct object *random_pod(struct rand *r, size_t i, const char *node)

@@ -295,7 +295,7 @@ static void reasons_and_codes(void **state)
     add_node(&f, "n0", "a");
     add_node(&f, "n1", "b");
     add_node(&f, "n2", NULL);
-    fixture_add(&f, POD(.name = "r", .labels = WEB, .node = "n0"));
+    ADD_POD(&f, .name = "r", .labels = WEB, .node = "n0");
     trial_begin(&t, &f, PLUGIN, POD(.labels = WEB, .spread = HARD()));
     assert_int_equal(trial_filter(&t, "n0"), BERTH_UNSCHEDULABLE);
     assert_string_equal(t.text, "node(s) didn't match pod topology spread constraints");
@@ -309,7 +309,7 @@ static void reasons_and_codes(void **state)
     assert_int_equal(trial_filter(&t, "n0"), BERTH_SUCCESS);
     trial_end(&t);
     /* Three domains wanted, two there: the lowest counts as none. */
-    fixture_add(&f, POD(.name = "r1", .labels = WEB, .node = "n1"));
+    ADD_POD(&f, .name = "r1", .labels = WEB, .node = "n1");
     trial_begin(&t, &f, PLUGIN, POD(.labels = WEB, .spread = HARD(.more = "'minDomains':3")));
     assert_int_equal(trial_filter(&t, "n0"), BERTH_UNSCHEDULABLE);
     assert_int_equal(trial_filter(&t, "n1"), BERTH_UNSCHEDULABLE);
@@ -413,7 +413,7 @@ static void defaults_from_a_list_keep_pods_out(void **state)
                    "'topologyKey':'" ZONE "','whenUnsatisfiable':'DoNotSchedule'}]}");
     add_node(&f, "n0", "a");
     add_node(&f, "n1", "b");
-    fixture_add(&f, POD(.name = "r", .labels = WEB, .node = "n0"));
+    ADD_POD(&f, .name = "r", .labels = WEB, .node = "n0");
     fixture_add(&f, REPLICA_SET(.name = "rs", .selector = WEB));
     struct object *owned =
         POD(.labels = WEB, .meta = "'ownerReferences':[{'apiVersion':'apps/v1','kind':'ReplicaSet',"

@@ -93,7 +93,7 @@ static void every_failure_is_told_and_undone(void **state)
         a->second_reason = "y";
         puppet_add("B", ALL_POINTS);
         puppet_scene(&f, 1);
-        fixture_add(&f, POD(.name = "p", .nominated = "n0"));
+        ADD_POD(&f, .name = "p", .nominated = "n0");
         fixture_schedule(&f);
         assert_undone(&f);
         assert_told(&f, "p", c->reason, c->message);
@@ -110,7 +110,7 @@ static void every_failure_is_told_and_undone(void **state)
                          c->blamed);
         assert_int_equal(qp->place == QUEUE_UNSCHEDULABLE, c->blamed);
         a->code[c->point] = c->point == PUPPET_BIND ? BERTH_SKIP : BERTH_SUCCESS;
-        fixture_add(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
+        ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
         fixture_pass(&f, 20 * NSEC_PER_SEC);
         fixture_settle(&f);
         assert_non_null(fixture_node_of(&f, "p"));
@@ -138,12 +138,12 @@ static void others_learn_that_the_room_is_free_again(void **state)
         struct puppet *a = puppet_add("A", ALL_POINTS);
         gate->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
         puppet_scene(&f, 1);
-        fixture_add(&f, POD(.name = "waits"));
+        ADD_POD(&f, .name = "waits");
         fixture_schedule(&f);
         assert_int_equal(engine_get_stats(f.engine).unschedulable, 1);
         gate->code[PUPPET_FILTER] = BERTH_SUCCESS;
         a->code[cases[i].point] = BERTH_ERROR;
-        fixture_add(&f, POD(.name = "p"));
+        ADD_POD(&f, .name = "p");
         engine_schedule_one(f.engine);
         assert_int_equal(queue_get(&f.engine->queue, STR("waits"))->place != QUEUE_UNSCHEDULABLE,
                          cases[i].told);
@@ -159,7 +159,7 @@ static void all_goes_well_in_order(void **state)
     puppet_add("A", ALL_POINTS);
     puppet_add("B", ALL_POINTS);
     puppet_scene(&f, 1);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_on(&f, "p", "n0");
     assert_string_equal(
@@ -195,7 +195,7 @@ static struct puppet *hold_pod(struct fixture *f, struct puppet *a, int64_t time
 {
     a->code[PUPPET_PERMIT] = BERTH_WAIT;
     a->timeout = timeout;
-    fixture_add(f, POD(.name = "p"));
+    ADD_POD(f, .name = "p");
     fixture_schedule(f);
     assert_int_equal(look_for_held(a), 1);
     assert_true(str_is(str_abi(a->host->pod_name(a->host->waiting_pod(held))), "p"));
@@ -332,7 +332,7 @@ static void wait_after_a_denial_is_no_wait(void **state)
     b->code[PUPPET_PERMIT] = BERTH_UNSCHEDULABLE;
     b->reason = "no";
     puppet_scene(&f, 1);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     assert_told(&f, "p", "Unschedulable", "0/1 nodes are available: 1 no.");
     assert_undone(&f);
@@ -361,12 +361,12 @@ static void a_permit_may_let_others_go(void **state)
     puppet_clear();
     puppet_add("Gang", AT(PERMIT))->hook = gang_of_three;
     puppet_scene(&f, 2);
-    fixture_add(&f, POD(.name = "a"));
-    fixture_add(&f, POD(.name = "b"));
+    ADD_POD(&f, .name = "a");
+    ADD_POD(&f, .name = "b");
     fixture_schedule(&f);
     assert_null(fixture_binding(&f, "a"));
     assert_null(fixture_binding(&f, "b"));
-    fixture_add(&f, POD(.name = "c"));
+    ADD_POD(&f, .name = "c");
     fixture_settle(&f);
     assert_non_null(fixture_node_of(&f, "a"));
     assert_non_null(fixture_node_of(&f, "b"));
@@ -394,9 +394,9 @@ static void a_permit_may_throw_others_out(void **state)
     puppet_clear();
     puppet_add("A", AT(PERMIT) | AT(HINT))->hook = jealous;
     puppet_scene(&f, 2);
-    fixture_add(&f, POD(.name = "a"));
+    ADD_POD(&f, .name = "a");
     fixture_schedule(&f);
-    fixture_add(&f, POD(.name = "b"));
+    ADD_POD(&f, .name = "b");
     fixture_settle(&f);
     assert_told(&f, "a", "Unschedulable", "0/1 nodes are available: 1 mine.");
     assert_non_null(fixture_node_of(&f, "b"));
@@ -477,7 +477,7 @@ static void the_node_is_told_where_there_is_work_or_waiting(void **state)
         a->code[PUPPET_PERMIT] = cases[i].permit;
         a->timeout = NSEC_PER_SEC;
         puppet_scene(&f, 1);
-        fixture_add(&f, POD(.name = "p"));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         const char *told = told_node(&f, "p");
         if (cases[i].told != (told && strcmp(told, "n0") == 0))
@@ -541,7 +541,7 @@ static void answers_may_come_later(void **state)
         struct puppet *a = puppet_add("A", cases[i].point | AT(POST_BIND));
         a->hook = take_time;
         puppet_scene(&f, 1);
-        fixture_add(&f, POD(.name = "p"));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         assert_int_equal(engine_get_stats(f.engine).binding, 1);
         assert_int_equal(puppet_count(AT(POST_BIND)), 0);
@@ -571,7 +571,7 @@ static void an_answer_may_come_before_the_call_returns(void **state)
         puppet_clear();
         puppet_add("A", points[i])->hook = take_time;
         puppet_scene(&f, 1);
-        fixture_add(&f, POD(.name = "p"));
+        ADD_POD(&f, .name = "p");
         fixture_settle(&f);
         assert_on(&f, "p", "n0");
         assert_int_equal(engine_get_stats(f.engine).binding, 0);
@@ -590,7 +590,7 @@ static void the_first_binder_that_does_not_skip_binds(void **state)
     b->code[PUPPET_BIND] = BERTH_SUCCESS;
     c->code[PUPPET_BIND] = BERTH_ERROR;
     puppet_scene(&f, 1);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     assert_string_equal(puppet_calls(AT(BIND)), "A.Bind B.Bind");
     assert_on(&f, "p", "n0");
@@ -613,8 +613,8 @@ static void somebody_has_to_bind(void **state)
                  "profiles:\n"
                  "- plugins: {bind: {disabled: [{name: DefaultBinder}]}}\n",
                  puppet_registry());
-    fixture_add(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "p"));
+    ADD_NODE(&f, .name = "n0", .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     assert_told(&f, "p", "SchedulerError", "every Bind plugin skipped the pod");
     assert_undone(&f);
@@ -639,7 +639,7 @@ static void a_binding_that_the_api_refuses_is_tried_again(void **state)
         puppet_clear();
         puppet_add("A", AT(RESERVE) | AT(UNRESERVE) | AT(POST_BIND));
         puppet_scene(&f, 1);
-        fixture_add(&f, POD(.name = "p"));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         fixture_answer(&f, fixture_binding(&f, "p"), cases[i].status, cases[i].text);
         snprintf(text, sizeof(text), "running Bind plugin \"DefaultBinder\": %s", cases[i].text);
@@ -662,9 +662,9 @@ static void a_pod_that_goes_while_it_is_bound_frees_its_room(void **state)
         for (int status = 201; status <= 404; status += 203) {
             struct fixture f;
             fixture_init(&f, NULL, NULL);
-            fixture_add(&f, NODE(.name = "n0", .cpu = "1", .memory = "8Gi"));
-            fixture_add(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"));
-            fixture_add(&f, POD(.name = "q", .cpu = "800m", .memory = "1Gi"));
+            ADD_NODE(&f, .name = "n0", .cpu = "1", .memory = "8Gi");
+            ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
+            ADD_POD(&f, .name = "q", .cpu = "800m", .memory = "1Gi");
             fixture_schedule(&f);
             assert_told(&f, "q", "Unschedulable",
                         "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are "
@@ -728,11 +728,11 @@ static void pods_are_activated_after_permit_and_after_binding(void **state)
         puppet_clear();
         puppet_add("A", AT(FILTER) | ALL_POINTS)->hook = activate;
         puppet_scene(&f, 1);
-        fixture_add(&f, POD(.name = "sleeper"));
+        ADD_POD(&f, .name = "sleeper");
         fixture_schedule(&f);
         sleeper = queue_get(&f.engine->queue, STR("sleeper"))->pod;
         activates_at = cases[i].at;
-        fixture_add(&f, POD(.name = "p"));
+        ADD_POD(&f, .name = "p");
         engine_schedule_one(f.engine);
         assert_int_equal(is_awake(&f), cases[i].before_binding);
         fixture_answer(&f, fixture_binding(&f, "p"), 201, "");
@@ -750,12 +750,12 @@ static void nobody_is_activated_by_an_attempt_that_fails(void **state)
     struct puppet *a = puppet_add("A", AT(FILTER) | ALL_POINTS);
     a->hook = activate;
     puppet_scene(&f, 1);
-    fixture_add(&f, POD(.name = "sleeper"));
+    ADD_POD(&f, .name = "sleeper");
     fixture_schedule(&f);
     sleeper = queue_get(&f.engine->queue, STR("sleeper"))->pod;
     activates_at = PUPPET_RESERVE;
     a->code[PUPPET_PERMIT] = BERTH_UNSCHEDULABLE;
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     engine_schedule_one(f.engine);
     assert_false(is_awake(&f));
     fixture_release(&f);

@@ -190,7 +190,7 @@ static void begin(struct fixture *f, const char *config)
     n_created = n_destroyed = 0;
     buf_clear(&calls);
     fixture_init(f, config, &registry);
-    fixture_add(f, NODE(.name = "n0", .cpu = "8", .memory = "8Gi"));
+    ADD_NODE(f, .name = "n0", .cpu = "8", .memory = "8Gi");
 }
 
 static void end(struct fixture *f)
@@ -212,7 +212,7 @@ static struct reload_result reload(struct fixture *f, const char *config, void *
 
 static void add(struct fixture *f, const char *name)
 {
-    fixture_add(f, POD(.name = name, .cpu = "1", .memory = "1Gi"));
+    ADD_POD(f, .name = name, .cpu = "1", .memory = "1Gi");
 }
 
 static struct engine_stats stats(const struct fixture *f)
@@ -270,9 +270,9 @@ static void scores_change_with_the_next_cycle(void **state)
     struct reload_result result;
     struct err err;
     fixture_init(&f, strategy("LeastAllocated"), NULL);
-    fixture_add(&f, NODE(.name = "n0", .cpu = "8", .memory = "8Gi"));
-    fixture_add(&f, NODE(.name = "n1", .cpu = "8", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "full", .cpu = "4", .memory = "1Gi", .node = "n1"));
+    ADD_NODE(&f, .name = "n0", .cpu = "8", .memory = "8Gi");
+    ADD_NODE(&f, .name = "n1", .cpu = "8", .memory = "8Gi");
+    ADD_POD(&f, .name = "full", .cpu = "4", .memory = "1Gi", .node = "n1");
     add(&f, "a");
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "a"), "n0");
@@ -308,8 +308,8 @@ static void answers_of_nodes_follow(void **state)
     struct err err;
     fixture_init(&f, affinity("a"), NULL);
     for (char i = 'a'; i < 'c'; i++)
-        fixture_add(&f, NODE(.name = textf("%c", i), .labels = textf("zone=%c", i), .cpu = "8",
-                             .memory = "8Gi"));
+        ADD_NODE(&f, .name = textf("%c", i), .labels = textf("zone=%c", i), .cpu = "8",
+                 .memory = "8Gi");
     for (size_t i = 0; i < ARRAY_LEN(zones); i++) {
         struct reload_result result;
         char name[] = {'p', (char)('0' + i), '\0'};
@@ -585,12 +585,12 @@ static void pods_of_a_profile_that_goes(void **state)
         CONFIG "profiles:\n" PROFILE("default-scheduler", "nothing") PROFILE("second", "hold");
     struct fixture f;
     begin(&f, two);
-    fixture_add(&f, POD(.name = "held", .scheduler = "second", .containers = "{'name':'c'}"));
-    fixture_add(&f, POD(.name = "lost", .scheduler = "second", .containers = "{'name':'c'}"));
+    ADD_POD(&f, .name = "held", .scheduler = "second", .containers = "{'name':'c'}");
+    ADD_POD(&f, .name = "lost", .scheduler = "second", .containers = "{'name':'c'}");
     fixture_schedule(&f);
     assert_int_equal(stats(&f).binding, 2);
-    fixture_add(&f, POD(.name = "waits", .scheduler = "second", .containers = "{'name':'c'}"));
-    fixture_add(&f, POD(.name = "stays", .cpu = "1", .memory = "1Gi"));
+    ADD_POD(&f, .name = "waits", .scheduler = "second", .containers = "{'name':'c'}");
+    ADD_POD(&f, .name = "stays", .cpu = "1", .memory = "1Gi");
     assert_int_equal(reload(&f, DEFAULT("nothing"), NULL).gone, 3);
     assert_int_equal(stats(&f).active, 1);
     assert_null(queue_get(&f.engine->queue, STR("waits")));
@@ -604,7 +604,7 @@ static void pods_of_a_profile_that_goes(void **state)
     assert_null(fixture_node_of(&f, "waits"));
     /* It comes back, and so does the pod when it is told of again. */
     reload(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"), NULL);
-    fixture_add(&f, POD(.name = "waits", .scheduler = "second", .containers = "{'name':'c'}"));
+    ADD_POD(&f, .name = "waits", .scheduler = "second", .containers = "{'name':'c'}");
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "waits"), "n0");
     end(&f);
@@ -618,8 +618,8 @@ static void profile_goes_after_two_reloads(void **state)
         CONFIG "profiles:\n" PROFILE("default-scheduler", "nothing") PROFILE("second", "hold");
     struct fixture f;
     begin(&f, two);
-    fixture_add(&f, POD(.name = "late", .scheduler = "second", .containers = "{'name':'c'}"));
-    fixture_add(&f, POD(.name = "lost", .scheduler = "second", .containers = "{'name':'c'}"));
+    ADD_POD(&f, .name = "late", .scheduler = "second", .containers = "{'name':'c'}");
+    ADD_POD(&f, .name = "lost", .scheduler = "second", .containers = "{'name':'c'}");
     fixture_schedule(&f);
     reload(&f, two, NULL);
     fixture_delete(&f, POD(.name = "lost", .scheduler = "second", .containers = "{'name':'c'}"));
@@ -636,7 +636,7 @@ static void a_binding_that_fails_after_its_profile_has_gone(void **state)
     (void)state;
     struct fixture f;
     begin(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"));
-    fixture_add(&f, POD(.name = "a", .scheduler = "second", .containers = "{'name':'c'}"));
+    ADD_POD(&f, .name = "a", .scheduler = "second", .containers = "{'name':'c'}");
     fixture_schedule(&f);
     reload(&f, DEFAULT("nothing"), NULL);
     fixture_answer(&f, fixture_binding(&f, "a"), 409, "no");
@@ -645,7 +645,7 @@ static void a_binding_that_fails_after_its_profile_has_gone(void **state)
     assert_int_equal(f.retired.n, 1);
     /* Its profile comes back while it is under way: so does the pod. */
     reload(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"), NULL);
-    fixture_add(&f, POD(.name = "a", .scheduler = "second", .containers = "{'name':'c'}"));
+    ADD_POD(&f, .name = "a", .scheduler = "second", .containers = "{'name':'c'}");
     fixture_schedule(&f);
     reload(&f, DEFAULT("nothing"), NULL);
     reload(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"), NULL);
@@ -670,8 +670,8 @@ static void attempt_at_an_extender_ends_with_it(void **state)
     struct err err;
     n_created = n_destroyed = 0;
     fixture_init_extenders(&f, &registry, &old, 1);
-    fixture_add(&f, NODE(.name = "n0", .cpu = "8", .memory = "8Gi"));
-    fixture_add(&f, NODE(.name = "n1", .cpu = "8", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "n0", .cpu = "8", .memory = "8Gi");
+    ADD_NODE(&f, .name = "n1", .cpu = "8", .memory = "8Gi");
     add(&f, "a");
     fixture_schedule(&f);
     struct fixture_call *call = fixture_call(&f);
@@ -706,7 +706,7 @@ static void refused_by_an_extender_that_goes(void **state)
     struct err err;
     n_created = n_destroyed = 0;
     fixture_init_extenders(&f, &registry, &old, 1);
-    fixture_add(&f, NODE(.name = "n0", .cpu = "8", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "n0", .cpu = "8", .memory = "8Gi");
     add(&f, "waits");
     fixture_schedule(&f);
     fixture_extender_done(&f, fixture_call(&f), &nothing);

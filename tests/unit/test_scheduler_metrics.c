@@ -183,7 +183,7 @@ static void a_pod_is_bound(void **state)
     puppet_add("A", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE));
     skips->code[PUPPET_PRE_FILTER] = skips->code[PUPPET_PRE_SCORE] = BERTH_SKIP;
     puppet_scene(&f, 3);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     expect_pending(&f, 1, 0, 0, 0);
     fixture_schedule(&f);
     expect(&f, 1, "scheduler_goroutines{operation='binding'}");
@@ -226,7 +226,7 @@ static void one_feasible_node_is_not_scored(void **state)
     puppet_clear();
     puppet_add("A", AT(FILTER) | AT(PRE_SCORE) | AT(SCORE));
     puppet_scene(&f, 1);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     expect_attempts(&f, "scheduled", 1);
     expect_point(&f, "Filter", "Success", 1);
@@ -244,7 +244,7 @@ static void who_refuses_a_node_spares_the_next(void **state)
     puppet_add("B", AT(FILTER));
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 4);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     expect_attempts(&f, "unschedulable", 1);
     expect_evaluations(&f, "Filter", "A", 4);
@@ -265,14 +265,14 @@ static void a_promised_node_counts_once_more(void **state)
     struct puppet *a = puppet_add("A", AT(FILTER));
     puppet_add("B", AT(FILTER));
     puppet_scene(&f, 3);
-    fixture_add(&f, POD(.name = "p", .nominated = "n1"));
+    ADD_POD(&f, .name = "p", .nominated = "n1");
     fixture_settle(&f);
     assert_on(&f, "p", "n1");
     expect_evaluations(&f, "Filter", "A", 1);
     expect_evaluations(&f, "Filter", "B", 1);
     expect_point(&f, "Filter", "Success", 1);
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
-    fixture_add(&f, POD(.name = "q", .nominated = "n1"));
+    ADD_POD(&f, .name = "q", .nominated = "n1");
     fixture_settle(&f);
     expect_evaluations(&f, "Filter", "A", 1 + 1 + 3);
     expect_evaluations(&f, "Filter", "B", 1);
@@ -297,7 +297,7 @@ static void post_filter_is_timed_where_there_is_one(void **state)
         a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
         a->code[PUPPET_POST_FILTER] = rows[i].code;
         puppet_scene(&f, 1);
-        fixture_add(&f, POD(.name = "p"));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         expect_point(&f, "PostFilter", rows[i].status, 1);
         expect_attempts(&f, "unschedulable", 1);
@@ -330,7 +330,7 @@ static void something_breaks(void **state)
         struct puppet *a = puppet_add("A", rows[i].at);
         a->code[rows[i].point] = BERTH_ERROR;
         puppet_scene(&f, 2);
-        fixture_add(&f, POD(.name = "p"));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         expect_point(&f, rows[i].label, "Error", 1);
         expect_point(&f, rows[i].label, "Success", NAN);
@@ -349,7 +349,7 @@ static void the_api_server_refuses_a_binding(void **state)
     struct fixture f;
     puppet_clear();
     puppet_scene(&f, 1);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     f.now += 3 * NSEC_PER_SEC;
     fixture_answer(&f, fixture_binding(&f, "p"), 409, "no");
@@ -375,7 +375,7 @@ static void a_pod_waits_and_is_told(void **state)
     struct puppet *b = puppet_add("B", AT(FILTER) | AT(HINT));
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     expect_incoming(&f, "unschedulable", "ScheduleAttemptFailure", 1);
     expect_pending(&f, 0, 0, 1, 0);
@@ -384,8 +384,8 @@ static void a_pod_waits_and_is_told(void **state)
 
     a->code[PUPPET_HINT] = BERTH_SKIP; /* only who rejected it is asked */
     b->code[PUPPET_HINT] = BERTH_SUCCESS;
-    fixture_add(&f, NODE(.name = "w", .cpu = "4", .memory = "8Gi"));
-    fixture_add(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "w", .cpu = "4", .memory = "8Gi");
+    ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
     expect(&f, 2,
            "scheduler_queueing_hint_execution_duration_seconds_count{event='NodeAdd',"
            "hint='QueueSkip',plugin='A'}");
@@ -395,7 +395,7 @@ static void a_pod_waits_and_is_told(void **state)
     expect_pending(&f, 0, 0, 1, 0);
 
     a->code[PUPPET_HINT] = BERTH_SUCCESS;
-    fixture_add(&f, NODE(.name = "y", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "y", .cpu = "4", .memory = "8Gi");
     expect(&f, 1,
            "scheduler_queueing_hint_execution_duration_seconds_count{event='NodeAdd',"
            "hint='Queue',plugin='A'}");
@@ -425,10 +425,10 @@ static void who_is_popped_early_was_active(void **state)
     struct puppet *a = puppet_add("A", AT(FILTER) | AT(HINT));
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     a->code[PUPPET_FILTER] = BERTH_SUCCESS;
-    fixture_add(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
     expect_pending(&f, 0, 1, 0, 0);
     fixture_settle(&f);
     expect_incoming(&f, "active", "PopFromBackoffQ", 1);
@@ -446,7 +446,7 @@ static void fifteen_attempts_and_more(void **state)
     puppet_scene(&f, 1);
     for (int pod = 0; pod < 2; pod++) {
         a->code[PUPPET_FILTER] = BERTH_ERROR;
-        fixture_add(&f, POD(.name = pod ? "p" : "q"));
+        ADD_POD(&f, .name = pod ? "p" : "q");
         for (int i = 0; i < 9 + pod * 12; i++) {
             fixture_schedule(&f);
             fixture_pass(&f, 60 * NSEC_PER_SEC);
@@ -477,7 +477,7 @@ static void a_gate_holds_a_pod(void **state)
     expect_point(&f, "PreEnqueue", "Success", 1);
     expect_point(&f, "PreEnqueue", "Unschedulable", NAN);
     /* Asked again in vain: it is where it was. */
-    fixture_add(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
     expect_blamed(&f, "A", 1);
     expect_incoming(&f, "unschedulable", "NodeAdd", NAN);
     fixture_delete(&f, p);
@@ -494,7 +494,7 @@ static void the_longest_stay_ends(void **state)
     struct puppet *a = puppet_add("A", AT(FILTER) | AT(HINT));
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     a->code[PUPPET_FILTER] = BERTH_SUCCESS;
     fixture_pass(&f, 6 * 60 * NSEC_PER_SEC);
@@ -518,7 +518,7 @@ static void a_pod_that_waited_is_deleted(void **state)
         fixture_add(&f, object_ref(p));
         fixture_settle(&f);
         if (to_backoff)
-            fixture_add(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
+            ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
         expect_pending(&f, 0, to_backoff, !to_backoff, 0);
         expect_blamed(&f, "A", 1);
         fixture_delete(&f, p);
@@ -540,12 +540,12 @@ static void permit_holds_a_pod(void **state)
         a->code[PUPPET_PERMIT] = BERTH_WAIT;
         a->timeout = 10 * NSEC_PER_SEC;
         puppet_scene(&f, 1);
-        fixture_add(&f, POD(.name = "p"));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         expect_point(&f, "Permit", "Wait", 1);
         expect_point(&f, "PreBind", "Success", NAN);
         expect(&f, 1, "scheduler_inflight_events{event='PodPopped'}");
-        fixture_add(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
+        ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
         expect(&f, 1, "scheduler_inflight_events{event='PodPopped'}");
         f.now += 5 * NSEC_PER_SEC;
         if (allowed) {
@@ -580,10 +580,10 @@ static void events_are_kept_for_pods_in_flight(void **state)
     a->code[PUPPET_PERMIT] = BERTH_WAIT;
     a->timeout = 10 * NSEC_PER_SEC;
     puppet_scene(&f, 1);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
-    fixture_add(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
-    fixture_add(&f, NODE(.name = "y", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
+    ADD_NODE(&f, .name = "y", .cpu = "4", .memory = "8Gi");
     expect(&f, 2, "scheduler_inflight_events{event='NodeAdd'}");
     fixture_pass(&f, 10 * NSEC_PER_SEC);
     expect(&f, 0, "scheduler_inflight_events{event='NodeAdd'}");
@@ -602,7 +602,7 @@ static void events_have_upstreams_names(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "n", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "n", .cpu = "4", .memory = "8Gi");
     fixture_update(&f, NODE(.name = "n", .cpu = "4", .memory = "8Gi"),
                    NODE(.name = "n", .labels = "a=b", .cpu = "4", .memory = "8Gi"));
     fixture_update(
@@ -612,7 +612,7 @@ static void events_have_upstreams_names(void **state)
     expect_handled(&f, "NodeUpdateNodeLabel", 1);
     expect_handled(&f, "NodeUpdate", NAN);
 
-    fixture_add(&f, POD(.name = "p", .version = "1"));
+    ADD_POD(&f, .name = "p", .version = "1");
     fixture_update(&f, POD(.name = "p", .version = "1"), POD(.name = "p", .version = "1"));
     fixture_update(&f, POD(.name = "p", .version = "1"),
                    POD(.name = "p", .version = "2", .labels = "a=b"));
@@ -638,7 +638,7 @@ static void events_have_upstreams_names(void **state)
     expect_handled(&f, "AssignedPodDelete", 1);
     expect(&f, 0, "scheduler_cache_size{type='nodes'}");
     /* Pods of other schedulers are not looked at before they have a node. */
-    fixture_add(&f, POD(.name = "o", .scheduler = "other"));
+    ADD_POD(&f, .name = "o", .scheduler = "other");
     expect_handled(&f, "UnschedulablePodAdd", 1);
     fixture_release(&f);
 }
@@ -666,7 +666,7 @@ static void a_tenth_of_the_cycles_is_looked_at_closely(void **state)
                         AT(BIND) | AT(POST_BIND));
     puppet_scene(&f, 3);
     for (int i = 0; i < 1000; i++) {
-        fixture_add(&f, POD(.name = textf("p%d", i)));
+        ADD_POD(&f, .name = textf("p%d", i));
         fixture_settle(&f);
         puppet_forget_calls();
     }
@@ -705,7 +705,7 @@ static void each_verdict_is_an_execution(void **state)
     puppet_add("B", AT(FILTER));
     puppet_scene(&f, 5);
     for (int i = 0; i < 300; i++) {
-        fixture_add(&f, POD(.name = textf("p%d", i)));
+        ADD_POD(&f, .name = textf("p%d", i));
         fixture_settle(&f);
         puppet_forget_calls();
     }
@@ -730,7 +730,7 @@ static void stages_take_their_own_time(void **state)
     puppet_clear();
     puppet_add("A", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE));
     puppet_scene(&f, 2);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     f.step = NSEC_PER_SEC / 1000;
     fixture_settle(&f);
     f.step = 0;
@@ -764,13 +764,12 @@ static void counting_changes_nothing(void **state)
     fixture_init_uncounted(&b, NULL, NULL);
     struct fixture *both[] = {&a, &b};
     for (size_t k = 0; k < 2; k++) {
-        for (int i = 0; i < 20; i++) {
-            fixture_add(both[k],
-                        NODE(.name = textf("n%d", i), .cpu = i % 3 ? "2" : "4", .memory = "8Gi"));
-        }
+        for (int i = 0; i < 20; i++)
+            ADD_NODE(both[k], .name = textf("n%d", i), .cpu = i % 3 ? "2" : "4", .memory = "8Gi");
+
         for (int i = 0; i < 100; i++) {
-            fixture_add(both[k], POD(.name = textf("p%d", i), .cpu = i % 4 ? "500m" : "1500m",
-                                     .memory = "100Mi"));
+            ADD_POD(both[k], .name = textf("p%d", i), .cpu = i % 4 ? "500m" : "1500m",
+                    .memory = "100Mi");
             if (i % 7 == 0)
                 fixture_settle(both[k]);
         }
@@ -794,11 +793,11 @@ static void it_is_published_a_few_times_a_second(void **state)
     struct fixture f;
     struct buf page = BUF_INIT;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "n", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "n", .cpu = "4", .memory = "8Gi");
     assert_true(engine_publish_metrics(f.engine) == INT64_MAX);
     assert_true(engine_publish_metrics(f.engine) == INT64_MAX); /* nothing has happened since */
     int64_t published = f.now;
-    fixture_add(&f, NODE(.name = "m", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "m", .cpu = "4", .memory = "8Gi");
     int64_t due = engine_publish_metrics(f.engine);
     assert_true(due > f.now && due <= published + NSEC_PER_SEC);
     metrics_write(f.metrics, &page);
@@ -821,7 +820,7 @@ static void an_engine_ends(void **state)
     puppet_clear();
     puppet_add("A", AT(FILTER))->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    fixture_add(&f, POD(.name = "p"));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     expect_pending(&f, 0, 0, 1, 0);
     f.engine = engine_free(f.engine);
@@ -846,8 +845,8 @@ static void profiles_count_for_themselves(void **state)
                  "- schedulerName: default-scheduler\n"
                  "- schedulerName: other\n",
                  NULL);
-    fixture_add(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
-    fixture_add(&f, POD(.name = "o", .scheduler = "other"));
+    ADD_NODE(&f, .name = "n0", .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "o", .scheduler = "other");
     fixture_settle(&f);
     expect(&f, 1, "scheduler_schedule_attempts_total{profile='other',result='scheduled'}");
     expect_attempts(&f, "scheduled", NAN);

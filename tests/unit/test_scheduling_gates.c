@@ -17,7 +17,7 @@ static void gates_hold_the_pod(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.name = "n", .pods = "1"));
+    ADD_NODE(&f, .name = "n", .pods = "1");
     struct object *gated = POD(.gates = "a,x.io/b");
     fixture_add(&f, object_ref(gated));
     fixture_settle(&f);

@@ -125,18 +125,18 @@ static void nodes_and_zones(void **state)
     struct trial t;
     int64_t scores[5];
     fixture_init(&f, config, NULL);
-    fixture_add(&f, NODE(.name = "n0", .labels = ZONE "a"));
-    fixture_add(&f, NODE(.name = "n1", .labels = OLD "a," ZONE "b"));
-    fixture_add(&f, NODE(.name = "n2", .labels = ZONE "b"));
-    fixture_add(&f, NODE(.name = "n3", .labels = OLD "b"));
-    fixture_add(&f, NODE(.name = "n4"));
+    ADD_NODE(&f, .name = "n0", .labels = ZONE "a");
+    ADD_NODE(&f, .name = "n1", .labels = OLD "a," ZONE "b");
+    ADD_NODE(&f, .name = "n2", .labels = ZONE "b");
+    ADD_NODE(&f, .name = "n3", .labels = OLD "b");
+    ADD_NODE(&f, .name = "n4");
     fixture_add(&f, SERVICE(.name = "s", .selector = "app=web"));
-    fixture_add(&f, POD(.name = "r0", .labels = "app=web", .node = "n0"));
-    fixture_add(&f, POD(.name = "r1", .labels = "app=web", .node = "n0"));
-    fixture_add(&f, POD(.name = "r2", .labels = "app=web", .node = "n1"));
-    fixture_add(&f, POD(.name = "r3", .labels = "app=web", .node = "n2"));
-    fixture_add(&f, POD(.name = "r4", .labels = "app=db", .node = "n3"));
-    fixture_add(&f, POD(.name = "r5", .labels = "app=web", .node = "n3", .deleting = true));
+    ADD_POD(&f, .name = "r0", .labels = "app=web", .node = "n0");
+    ADD_POD(&f, .name = "r1", .labels = "app=web", .node = "n0");
+    ADD_POD(&f, .name = "r2", .labels = "app=web", .node = "n1");
+    ADD_POD(&f, .name = "r3", .labels = "app=web", .node = "n2");
+    ADD_POD(&f, .name = "r4", .labels = "app=db", .node = "n3");
+    ADD_POD(&f, .name = "r5", .labels = "app=web", .node = "n3", .deleting = true);
     trial_begin(&t, &f, PLUGIN, POD(.labels = "app=web"));
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         assert_int_equal(trial_score(&t, names[i]), raw[i]);
@@ -156,8 +156,8 @@ static void pods_of_nobody_and_pods_with_constraints(void **state)
     struct trial t;
     int64_t scores[1];
     fixture_init(&f, config, NULL);
-    fixture_add(&f, NODE(.name = "n0", .labels = ZONE "a"));
-    fixture_add(&f, POD(.name = "r0", .labels = "app=web", .node = "n0"));
+    ADD_NODE(&f, .name = "n0", .labels = ZONE "a");
+    ADD_POD(&f, .name = "r0", .labels = "app=web", .node = "n0");
     /* Nothing to spread from: everything is as good as can be. */
     trial_begin(&t, &f, PLUGIN, POD(.labels = "app=web"));
     assert_int_equal(trial_score(&t, "n0"), 0);

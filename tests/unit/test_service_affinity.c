@@ -29,10 +29,10 @@ static void begin(struct fixture *f, const char *args)
 /* Two regions of two zones each. */
 static void add_nodes(struct fixture *f)
 {
-    fixture_add(f, NODE(.name = "r1a", .labels = "region=r1,zone=a"));
-    fixture_add(f, NODE(.name = "r1b", .labels = "region=r1,zone=b"));
-    fixture_add(f, NODE(.name = "r2c", .labels = "region=r2,zone=c"));
-    fixture_add(f, NODE(.name = "bare", .labels = ""));
+    ADD_NODE(f, .name = "r1a", .labels = "region=r1,zone=a");
+    ADD_NODE(f, .name = "r1b", .labels = "region=r1,zone=b");
+    ADD_NODE(f, .name = "r2c", .labels = "region=r2,zone=c");
+    ADD_NODE(f, .name = "bare", .labels = "");
 }
 
 static void check(struct fixture *f, struct object *pod, const char *want)
@@ -55,7 +55,7 @@ static void pods_of_a_service_stay_together(void **state)
     struct fixture f;
     begin(&f, "{affinityLabels: [region]}");
     add_nodes(&f);
-    fixture_add(&f, POD(.name = "q", .labels = "app=web", .node = "r2c"));
+    ADD_POD(&f, .name = "q", .labels = "app=web", .node = "r2c");
     /* Without a service nothing binds them. */
     check(&f, POD(.name = "p", .labels = "app=web"), "....");
     fixture_add(&f, SERVICE(.name = "s", .selector = "app=web"));
@@ -73,7 +73,7 @@ static void without_labels_nothing_is_demanded(void **state)
     begin(&f, "{}");
     add_nodes(&f);
     fixture_add(&f, SERVICE(.name = "s", .selector = "app=web"));
-    fixture_add(&f, POD(.name = "q", .labels = "app=web", .node = "r2c"));
+    ADD_POD(&f, .name = "q", .labels = "app=web", .node = "r2c");
     check(&f, POD(.name = "p", .labels = "app=web"), "....");
     fixture_release(&f);
 }
@@ -86,7 +86,7 @@ static void a_victim_binds_nobody(void **state)
     begin(&f, "{affinityLabels: [region]}");
     add_nodes(&f);
     fixture_add(&f, SERVICE(.name = "s", .selector = "app=web"));
-    fixture_add(&f, POD(.name = "q", .labels = "app=web", .node = "r2c"));
+    ADD_POD(&f, .name = "q", .labels = "app=web", .node = "r2c");
     trial_begin(&t, &f, SERVICE_AFFINITY, POD(.name = "p", .labels = "app=web"));
     const struct berth_plugin *p = t.handle->plugin;
     const struct berth_node *node = cache_node(&f.engine->cache, STR("r2c"));
@@ -112,11 +112,11 @@ static void pods_are_spread_over_labels(void **state)
     begin(&f, "{antiAffinityLabelsPreference: [region, zone]}");
     add_nodes(&f);
     fixture_add(&f, SERVICE(.name = "s", .selector = "app=web"));
-    fixture_add(&f, POD(.name = "q1", .labels = "app=web", .node = "r1a"));
-    fixture_add(&f, POD(.name = "q2", .labels = "app=web", .node = "r1a"));
-    fixture_add(&f, POD(.name = "q3", .labels = "app=web", .node = "r1b"));
-    fixture_add(&f, POD(.name = "q4", .labels = "app=web", .node = "r2c"));
-    fixture_add(&f, POD(.name = "q5", .namespace = "other", .labels = "app=web", .node = "r2c"));
+    ADD_POD(&f, .name = "q1", .labels = "app=web", .node = "r1a");
+    ADD_POD(&f, .name = "q2", .labels = "app=web", .node = "r1a");
+    ADD_POD(&f, .name = "q3", .labels = "app=web", .node = "r1b");
+    ADD_POD(&f, .name = "q4", .labels = "app=web", .node = "r2c");
+    ADD_POD(&f, .name = "q5", .namespace = "other", .labels = "app=web", .node = "r2c");
     trial_begin(&t, &f, SERVICE_AFFINITY, POD(.name = "p", .labels = "app=web"));
     for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
         scores[i] = trial_score(&t, nodes[i]);

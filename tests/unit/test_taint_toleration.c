@@ -38,7 +38,7 @@ static void only_taints_that_bar_are_filtered_by(void **state)
         struct fixture f;
         struct trial t;
         fixture_init(&f, NULL, NULL);
-        fixture_add(&f, NODE(.taints = cases[i].taints));
+        ADD_NODE(&f, .taints = cases[i].taints);
         trial_begin(&t, &f, PLUGIN, POD(.tolerations = cases[i].tolerations));
         assert_int_equal(trial_filter(&t, "n"),
                          cases[i].passes ? BERTH_SUCCESS : BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
@@ -55,7 +55,7 @@ static void comparison_waits_for_its_gate(void **state)
     struct fixture f;
     struct trial t;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.taints = TAINTS({"k", "5", "NoSchedule"})));
+    ADD_NODE(&f, .taints = TAINTS({"k", "5", "NoSchedule"}));
     trial_begin(&t, &f, PLUGIN, POD(.tolerations = TOLERATIONS({"k", "4", .op = "Gt"})));
     assert_int_equal(trial_filter(&t, "n"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
     trial_end(&t);
@@ -79,9 +79,9 @@ static void scores_count_what_is_not_tolerated(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE(.taints = TAINTS({"k", .effect = "PreferNoSchedule"},
-                                          {"l", .effect = "PreferNoSchedule"},
-                                          {"m", .effect = "NoSchedule"})));
+    ADD_NODE(&f,
+             .taints = TAINTS({"k", .effect = "PreferNoSchedule"},
+                              {"l", .effect = "PreferNoSchedule"}, {"m", .effect = "NoSchedule"}));
     assert_int_equal(trial_score_of(&f, PLUGIN, POD(), "n"), 2);
     assert_int_equal(trial_score_of(&f, PLUGIN, POD(.tolerations = TOLERATIONS({"k"})), "n"), 1);
     assert_int_equal(
@@ -120,7 +120,7 @@ static void score_without_prescore_is_an_error(void **state)
     int64_t score;
     struct buf text = BUF_INIT;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, NODE());
+    ADD_NODE(&f, .name = "n");
     trial_begin(&t, &f, PLUGIN, POD());
     struct berth_cycle *fresh = cycle_new(f.engine, f.engine->setup->profiles.v[0]);
     status_clear(&f.engine->status);

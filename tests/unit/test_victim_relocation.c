@@ -31,10 +31,10 @@ static void begin(struct fixture *f, const char *gates, size_t nodes)
                           "    args: {minCandidateNodesPercentage: 100}\n",
                           gates);
     for (size_t i = 0; i < nodes; i++)
-        fixture_add(f, NODE(.name = textf("n%zu", i),
-                            .labels = textf("host=n%zu,zone=z%zu,for-high=%s", i, i / 2,
-                                            i + 1 < nodes ? "yes" : "no"),
-                            .cpu = "4", .memory = "8Gi", .pods = "20"));
+        ADD_NODE(f, .name = textf("n%zu", i),
+                 .labels = textf("host=n%zu,zone=z%zu,for-high=%s", i, i / 2,
+                                 i + 1 < nodes ? "yes" : "no"),
+                 .cpu = "4", .memory = "8Gi", .pods = "20");
     fixture_add_budget(f, "kept", 0);
 }
 

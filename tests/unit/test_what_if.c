@@ -31,8 +31,8 @@ static struct berth_pod *info(struct fixture *f, struct object *o)
 static void begin(struct scene *s, struct fixture *f)
 {
     struct engine *e = f->engine;
-    fixture_add(f, NODE(.name = "n", .cpu = "2", .memory = "8Gi"));
-    fixture_add(f, POD(.name = "old", .cpu = "1500m", .memory = "1Gi", .node = "n"));
+    ADD_NODE(f, .name = "n", .cpu = "2", .memory = "8Gi");
+    ADD_POD(f, .name = "old", .cpu = "1500m", .memory = "1Gi", .node = "n");
     s->cycle = cycle_new(e, e->setup->profiles.v[0]);
     s->pod = info(f, POD(.name = "p", .cpu = "1", .memory = "1Gi"));
     s->more = info(f, POD(.name = "more", .cpu = "1500m", .memory = "1Gi"));

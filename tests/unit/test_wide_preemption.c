@@ -23,9 +23,9 @@ static void begin_zones(struct fixture *f, const char *gates, size_t nodes, size
 {
     fixture_init_features(f, NULL, gates);
     for (size_t i = 0; i < nodes; i++)
-        fixture_add(f, NODE(.name = textf("n%zu", i),
-                            .labels = textf("zone=z%zu,host=n%zu", i / zone_size, i), .cpu = "4",
-                            .memory = "8Gi", .pods = "20"));
+        ADD_NODE(f, .name = textf("n%zu", i),
+                 .labels = textf("zone=z%zu,host=n%zu", i / zone_size, i), .cpu = "4",
+                 .memory = "8Gi", .pods = "20");
 }
 
 static void begin(struct fixture *f, const char *gates, size_t nodes)
