@@ -581,7 +581,7 @@ struct object *object_from_args(enum kind_id kind, const struct object_args *o)
                                        .labels = o->labels,
                                        .more = o->meta});
     open_member(&out, "spec", '{');
-    if (kind == KIND_SERVICE)
+    if (kind == KIND_SERVICE || kind == KIND_REPLICATION_CONTROLLER)
         add_map(&out, "selector", o->selector);
     else
         add_selector(&out, "selector", o->selector);

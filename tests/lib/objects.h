@@ -188,21 +188,22 @@ struct budget_args {
 #define POD_DISRUPTION_BUDGET(...) object_from_budget_args(&(const struct budget_args){__VA_ARGS__})
 struct object *object_from_budget_args(const struct budget_args *args);
 
-/* NAMESPACE(.name = "team", .labels = "a=b")
+/* OBJECT(KIND_DEVICE_CLASS, .name = "c", .spec = "'extendedResourceName':'x.io/a'")
+ * NAMESPACE(.name = "team", .labels = "a=b")
  * SERVICE(.name = "s", .selector = "app=web")
  * REPLICA_SET(.name = "rs", .selector = "app=web") */
 struct object_args {
     const char *name;                 /* NULL: "o" */
-    const char *namespace;            /* NULL: "default", or none for kinds of the cluster */
+    const char *namespace;            /* NULL: "default", where objects of the kind have one */
     const char *version;              /* resourceVersion */
     const char *labels;               /* pairs */
     const char *selector;             /* pairs */
     const char *meta, *spec, *status; /* JSON members */
 };
-#define NAMESPACE(...) object_from_args(KIND_NAMESPACE, &(const struct object_args){__VA_ARGS__})
-#define SERVICE(...)   object_from_args(KIND_SERVICE, &(const struct object_args){__VA_ARGS__})
-#define REPLICA_SET(...) \
-    object_from_args(KIND_REPLICA_SET, &(const struct object_args){__VA_ARGS__})
+#define OBJECT(kind, ...) object_from_args((kind), &(const struct object_args){__VA_ARGS__})
+#define NAMESPACE(...)    OBJECT(KIND_NAMESPACE, __VA_ARGS__)
+#define SERVICE(...)      OBJECT(KIND_SERVICE, __VA_ARGS__)
+#define REPLICA_SET(...)  OBJECT(KIND_REPLICA_SET, __VA_ARGS__)
 struct object *object_from_args(enum kind_id kind, const struct object_args *args);
 
 #endif

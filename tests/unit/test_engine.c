@@ -421,10 +421,8 @@ static const char *const node_names[] = {"n0", "n1", "n2", "n3", "n4", "n5", "n6
 
 static struct object *life_pod(const struct life *l, int i, const char *node)
 {
-    char name[16], cpu[16];
-    snprintf(name, sizeof(name), "p%d", i);
-    snprintf(cpu, sizeof(cpu), "%dm", l->cpu[i] * 100);
-    return POD(.name = name, .cpu = cpu, .memory = "64Mi", .node = node ? node : "");
+    return POD(.name = textf("p%d", i), .cpu = textf("%dm", l->cpu[i] * 100), .memory = "64Mi",
+               .node = node);
 }
 
 static bool overcommitted(const struct life *l)

@@ -296,7 +296,7 @@ static const char *many(struct arena *a, size_t passed, size_t refused, const ch
         else
             buf_add_printf(&json, "'Unschedulable','plugin':'%s','reasons':['%s']}",
                            i % 2 ? "NodePorts" : "NodeResourcesFit",
-                           i % 2 ? "node(s) didn't have free ports for the requested pod ports"
+                           i % 2 ? "node(s) didn\\'t have free ports for the requested pod ports"
                                  : "Insufficient cpu");
     }
     buf_add_cstr(&json, "],'feasible':[");

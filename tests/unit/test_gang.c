@@ -149,16 +149,6 @@ static void who_waits_for_nothing_else_comes_back_after_an_eviction(void **state
     fixture_release(&f);
 }
 
-static struct object *ranked(const char *name, int priority, const char *promised)
-{
-    struct object *o = POD(.name = name, .priority = 10, .group = "g", .cpu = "4");
-    struct pod *pod = object_body_mut(o);
-    pod->spec.priority = arena_new(object_arena(o), int32_t);
-    *pod->spec.priority = priority;
-    pod->status.nominated_node_name = arena_dup(object_arena(o), str_of(promised));
-    return o;
-}
-
 /* The lower of two has been promised the node that the higher one preempts on. */
 static void members_do_not_take_promises_from_each_other(void **state)
 {
@@ -168,8 +158,8 @@ static void members_do_not_take_promises_from_each_other(void **state)
     add_nodes(&f, 1);
     ADD_POD(&f, .name = "v", .cpu = "4", .memory = "1Gi", .node = "n0");
     fixture_add(&f, POD_GROUP(.name = "g", .uid = "u", .min_count = 1));
-    fixture_add(&f, ranked("g-0", 20, ""));
-    fixture_add(&f, ranked("g-1", 10, "n0"));
+    ADD_POD(&f, .name = "g-0", .priority = 20, .group = "g", .cpu = "4");
+    ADD_POD(&f, .name = "g-1", .priority = 10, .group = "g", .cpu = "4", .nominated = "n0");
     fixture_schedule(&f);
     assert_non_null(fixture_eviction(&f, "v"));
     for (size_t i = 0; i < f.writes.n; i++)

@@ -288,14 +288,6 @@ static void a_topology_key_keeps_the_group_in_one_domain(void **state)
 
 #define BY_TOPOLOGY "GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true"
 
-static struct object *nominated_member(const char *name, const char *cpu, const char *node)
-{
-    struct object *o = POD(.name = name, .group = "g", .cpu = cpu);
-    ((struct pod *)object_body_mut(o))->status.nominated_node_name =
-        arena_dup(object_arena(o), str_of(node));
-    return o;
-}
-
 static void add_group_in_a_rack(struct fixture *f, int min)
 {
     fixture_add(f, POD_GROUP(.name = "g", .min_count = min, .topology = "rack"));
@@ -311,7 +303,7 @@ static void a_promise_does_not_lead_out_of_the_placement(void **state)
     ADD_NODE(&f, .name = "b", .labels = "rack=r1", .cpu = "2", .memory = "8Gi");
     add_group_in_a_rack(&f, 2);
     ADD_POD(&f, .name = "g-0", .group = "g", .cpu = "1");
-    fixture_add(&f, nominated_member("g-1", "1", "a"));
+    ADD_POD(&f, .name = "g-1", .group = "g", .cpu = "1", .nominated = "a");
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "g-0"), "b");
     assert_string_equal(fixture_node_of(&f, "g-1"), "b");
@@ -360,7 +352,7 @@ static void members_do_not_keep_nodes_from_each_other(void **state)
     fixture_add(&f, POD_GROUP(.name = "g", .generation = 1, .min_count = 2));
     ADD_POD(&f, .name = "g-0", .group = "g", .cpu = "1");
     ADD_POD(&f, .name = "g-1", .group = "g", .cpu = "1");
-    fixture_add(&f, nominated_member("g-2", "3", "a"));
+    ADD_POD(&f, .name = "g-2", .group = "g", .cpu = "3", .nominated = "a");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 2);
     fixture_release(&f);

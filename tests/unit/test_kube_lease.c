@@ -296,7 +296,7 @@ static void assert_counted(const char *line, bool there)
     struct buf page = BUF_INIT;
 
     metrics_write(metrics, &page);
-    if (!!strstr(buf_cstr(&page), line) != there)
+    if (!!strstr(buf_cstr(&page), json_quotes(line)) != there)
         fail_msg("%s %s\n%s", line, there ? "is not in" : "is in", buf_cstr(&page));
     buf_release(&page);
 }

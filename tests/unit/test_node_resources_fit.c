@@ -608,10 +608,8 @@ static void hints_after_nodes(void **state)
 
 static struct object *device_class(const char *name, const char *resource)
 {
-    return object_jsonf(KIND_DEVICE_CLASS,
-                        "{'metadata':{'name':'%s'},'spec':{'extendedResourceName':"
-                        "'%s'}}",
-                        name, resource);
+    return OBJECT(KIND_DEVICE_CLASS, .name = name,
+                  .spec = textf("'extendedResourceName':'%s'", resource));
 }
 
 static void hints_after_device_classes(void **state)

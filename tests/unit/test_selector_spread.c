@@ -33,9 +33,8 @@ static const char config[] = "apiVersion: kubescheduler.config.k8s.io/v1\n"
 
 static void add_owners(struct fixture *f)
 {
-    fixture_add(f, object_jsonf(KIND_REPLICATION_CONTROLLER,
-                                "{'metadata':{'name':'rc','namespace':'default'},"
-                                "'spec':{'selector':{'app':'other','rc':'yes'}}}"));
+    fixture_add(f,
+                OBJECT(KIND_REPLICATION_CONTROLLER, .name = "rc", .selector = "app=other,rc=yes"));
     fixture_add(f, REPLICA_SET(.name = "rs",
                                .spec = "'selector':{'matchLabels':{'hash':'1'},'matchExpressions':"
                                        "[{'key':'canary','operator':'DoesNotExist'}]}"));
@@ -43,9 +42,7 @@ static void add_owners(struct fixture *f)
     fixture_add(f, REPLICA_SET(.name = "strange",
                                .spec = "'selector':{'matchExpressions':[{'key':'a','operator':"
                                        "'Near'}]}"));
-    fixture_add(f,
-                object_jsonf(KIND_STATEFUL_SET, "{'metadata':{'name':'ss','namespace':'default'},"
-                                                "'spec':{'selector':{'matchLabels':{'ss':'1'}}}}"));
+    fixture_add(f, OBJECT(KIND_STATEFUL_SET, .name = "ss", .selector = "ss=1"));
 }
 
 static void what_the_selector_is_made_of(void **state)
