@@ -68,7 +68,7 @@ void pod_selection_copy(const struct pod_selection *s, struct arena *a,
 
 /* --- as bytes --------------------------------------------------------------------------------- */
 
-/* Operators that differ in spelling only count as one. */
+/* Operators that differ only in spelling are written alike. */
 static enum selector_op plain_op(enum selector_op op)
 {
     switch (op) {

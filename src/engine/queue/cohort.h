@@ -98,7 +98,7 @@ struct berth_queued_pod *cohort_next(const struct cohorts *all);
 void cohort_turned_down(struct cohorts *all, struct berth_queued_pod *qp, uint64_t report,
                         int64_t now);
 
-/* --- functions that append to cohorts.unparked ----------------------------------------------- */
+/* --- functions that append to cohorts.unparked ------------------------------------------------ */
 
 /* The write has ended, in success or failure. False: no cohort waits for it. */
 bool cohort_report_done(struct cohorts *all, uint64_t report, int64_t now);
@@ -108,7 +108,7 @@ void cohort_succeeded(struct cohorts *all, struct cohort *cohort);
 void cohorts_flush(struct cohorts *all, int64_t now);
 void cohorts_unpark_all(struct cohorts *all);
 
-/* --- time and order -------------------------------------------------------------------------- */
+/* --- time and order --------------------------------------------------------------------------- */
 
 /* The time of the next flush; INT64_MAX: none. */
 int64_t cohorts_next_flush(const struct cohorts *all);
