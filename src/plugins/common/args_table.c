@@ -68,7 +68,7 @@ const struct args_kind default_preemption_args_kind = {
 struct volume_binding_args {
     struct args_meta meta;
     int64_t *bind_timeout_seconds;
-    shape_list shape; /* v NULL: not given */
+    shape_list shape; /* v NULL: absent */
 };
 
 static const struct field volume_binding_fields[] = {
@@ -80,7 +80,7 @@ static const struct field volume_binding_fields[] = {
 static const struct type volume_binding_type =
     TYPE("VolumeBindingArgs", struct volume_binding_args, volume_binding_fields);
 
-/* Free room is good. */
+/* The default: prefer nodes with free resources. */
 static void fill_shape(shape_list *shape, struct arena *a)
 {
     shape->v = arena_array(a, struct shape_point, 2);
@@ -180,8 +180,7 @@ static void fill_dynamic_resources(void *ctx, struct arena *a)
         fill_duration(&args->binding_timeout, 600 * NSEC_PER_SEC, a);
 }
 
-static void complain_of_duration(struct error_list *c, const char *field, int64_t ns,
-                                 const char *why)
+static void add_duration_error(struct error_list *c, const char *field, int64_t ns, const char *why)
 {
     struct buf text = BUF_INIT;
     duration_format(ns, &text);
@@ -197,12 +196,12 @@ static void check_dynamic_resources(const void *ctx, struct error_list *c)
         error_list_add(c, "filterTimeout: Forbidden: DRASchedulingFilterTimeout feature gate is "
                           "disabled");
     else if (filter && *filter < 0)
-        complain_of_duration(c, "filterTimeout", *filter, "must be zero or positive");
+        add_duration_error(c, "filterTimeout", *filter, "must be zero or positive");
     if (binding && !has_binding_timeout(args->meta.features))
         error_list_add(c, "bindingTimeout: Forbidden: DRADeviceBindingConditions or "
                           "DRAResourceClaimDeviceStatus feature gate is disabled");
     else if (binding && *binding < NSEC_PER_SEC)
-        complain_of_duration(c, "bindingTimeout", *binding, "must be at least 1 second");
+        add_duration_error(c, "bindingTimeout", *binding, "must be at least 1 second");
 }
 
 static const struct args_kind dynamic_resources_kind = {

@@ -2,10 +2,10 @@
 /*
  * args_table.h - every kind of plugin arguments.
  *
- * Purpose:   the kinds of 1.36 and of older releases: those of plugins inside berth are defined
- *            beside the plugin, the others in args_table.c.
+ * Purpose:   the kinds of 1.36 and of older releases. Kinds of implemented plugins are defined with
+ *            the plugin, the others in args_table.c.
  * Ownership: constant.
- * Threading: any.
+ * Threading: any thread.
  */
 #ifndef BERTH_PLUGINS_COMMON_ARGS_TABLE_H
 #define BERTH_PLUGINS_COMMON_ARGS_TABLE_H

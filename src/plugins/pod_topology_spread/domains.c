@@ -23,7 +23,7 @@ static bool taints_tolerated(const struct pod *pod, const struct node *node, boo
 
 static bool affinity_met(const struct pod *pod, const struct node *node)
 {
-    if (!pod_demands_nodes(pod))
+    if (!pod_requires_nodes(pod))
         return true;
     struct arena scratch;
     struct required_node_affinity affinity;
@@ -133,7 +133,7 @@ static void find_usable_nodes(struct counting *k)
         affinity |= k->scope->constraints.list.v[i].honor_affinity;
         taints |= k->scope->constraints.list.v[i].honor_taints;
     }
-    if (affinity && pod_demands_nodes(pod))
+    if (affinity && pod_requires_nodes(pod))
         k->affinity = unless_all(k, affinity_set(k->self, pod, k->arena));
     if (taints)
         k->taints = unless_all(k, taints_set(k->self, pod));
