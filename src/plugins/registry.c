@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugins/registry.h"
 
-#include "plugins/common/plugin_args.h"
+#include "plugins/args_table.h"
 
 static const struct berth_plugin *const plugins[] = {
     &scheduling_gates_plugin,

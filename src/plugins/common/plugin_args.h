@@ -3,7 +3,7 @@
  * plugin_args.h - decoding of a plugin's pluginConfig entry.
  *
  * Purpose:   decodes and validates it by its kind (engine/config/args_kind.h) and reports errors
- *            as a berth_error. args_table.c is the table of all kinds.
+ *            as a berth_error.
  * Ownership: decoded text is in the caller's arena.
  * Threading: one thread.
  */
@@ -20,8 +20,5 @@
  */
 int plugin_args_read(const struct args_kind *kind, struct berth_str text, struct arena *a,
                      void *out, struct berth_error *error) MUST_CHECK;
-
-/* All kinds, NULL-terminated; also of plugins that berth does not implement. */
-extern const struct args_kind *const in_tree_args[];
 
 #endif

@@ -4,7 +4,7 @@
  * lack, for all pods alike.
  */
 #include "engine/index/cluster.h"
-#include "plugins/common/args_table.h"
+#include "plugins/args_table.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/registry.h"
 

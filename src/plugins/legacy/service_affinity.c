@@ -5,7 +5,7 @@
  */
 #include "api/core.h"
 #include "engine/index/cluster.h"
-#include "plugins/common/args_table.h"
+#include "plugins/args_table.h"
 #include "plugins/common/go_math.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/registry.h"

@@ -10,7 +10,7 @@
 
 #include "engine/config/features.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/common/score_log.h"
+#include "plugins/node_resources/score_log.h"
 #include "plugins/registry.h"
 
 #ifdef __clang__
