@@ -42,7 +42,7 @@ static void fill_volume_binding(void *ctx, struct arena *a)
         fill_shape(&args->shape, a);
 }
 
-static void complain_of_shape(const shape_list *shape, struct error_list *c)
+static void add_shape_error(const shape_list *shape, struct error_list *c)
 {
     struct buf text = BUF_INIT;
     for (size_t i = 0; i < shape->n; i++)
@@ -66,7 +66,7 @@ static void check_volume_binding(const void *ctx, struct error_list *c)
     if (args->meta.features->on[FEATURE_STORAGE_CAPACITY_SCORING])
         shape_check(&args->shape, "shape", c);
     else if (args->shape.v)
-        complain_of_shape(&args->shape, c);
+        add_shape_error(&args->shape, c);
 }
 
 static const struct args_kind volume_binding_kind = {
@@ -154,7 +154,7 @@ static const struct args_kind dynamic_resources_kind = {
     .check = check_dynamic_resources,
 };
 
-/* --- table ------------------------------------------------------------------------------ */
+/* --- table ------------------------------------------------------------------------------------ */
 
 const struct args_kind *const in_tree_args[] = {
     &default_preemption_args_kind,

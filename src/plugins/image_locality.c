@@ -42,7 +42,7 @@ static void destroy(void *ctx)
     free(self);
 }
 
-/* --- the pod's images ------------------------------------------------------------------------- */
+/* --- images of the pod ------------------------------------------------------------------------ */
 
 static size_t count_images(const struct pod_spec *spec)
 {

@@ -110,7 +110,7 @@ static bool mentions(struct str text, const char *word)
 }
 
 /* Is a value of a ConfigMap a configuration? */
-static void judge(struct candidate *c)
+static void classify(struct candidate *c)
 {
     struct arena a;
     struct json_value *doc;
@@ -131,7 +131,7 @@ static void judge(struct candidate *c)
     arena_release(&a);
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- search ----------------------------------------------------------------------------------- */
 
 static void look_at_data(struct search *s, const struct json_value *map, const char *member,
                          bool binary)
@@ -147,7 +147,7 @@ static void look_at_data(struct search *s, const struct json_value *map, const c
                               .binary = binary};
         if (m->value.kind != JSON_STRING)
             continue;
-        judge(&c);
+        classify(&c);
         vec_push(&s->found, c);
     }
 }
@@ -173,7 +173,7 @@ static void look_at(struct search *s, struct json_value *doc)
     }
 }
 
-/* --- choosing --------------------------------------------------------------------------------- */
+/* --- selection -------------------------------------------------------------------------------- */
 
 static struct str where_of(const struct candidate *c, struct arena *a)
 {
@@ -286,7 +286,7 @@ static int choose(struct search *s, struct json_value *docs, size_t n_docs,
     return 0;
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- configuration ---------------------------------------------------------------------------- */
 
 static void keep_twice(const struct search *s, uint32_t from, uint32_t to,
                        struct config_source *out)

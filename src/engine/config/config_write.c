@@ -14,7 +14,7 @@
 #define UPSTREAM_QPS   50
 #define UPSTREAM_BURST 100
 
-/* --- a profile, complete ---------------------------------------------------------------------- */
+/* --- complete profile ------------------------------------------------------------------------- */
 
 /* Upstream's internal form has no unset weights. */
 static void set_weights(struct plugin_ref *refs, size_t n, struct arena *a)
@@ -212,7 +212,7 @@ void config_write_given(const struct scheduler_config *config, bool json, struct
     arena_release(&a);
 }
 
-/* --- what is not there ------------------------------------------------------------------------ */
+/* --- unsupported plugins ---------------------------------------------------------------------- */
 
 static void each_absent(const struct profile_plan *plan, const struct registry *registry,
                         struct plugin_section *told, config_absent_fn *fn, void *ctx)

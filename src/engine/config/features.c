@@ -32,7 +32,7 @@ struct stage {
     bool on, locked;
 };
 
-/* --- the table -------------------------------------------------------------------------------- */
+/* --- table ------------------------------------------------------------------------------------ */
 
 static int find(struct str name)
 {
@@ -127,7 +127,7 @@ void features_emulate(struct features *f, struct kube_version emulated,
     resolve(f);
 }
 
-/* --- what was said ---------------------------------------------------------------------------- */
+/* --- parsing ---------------------------------------------------------------------------------- */
 
 /* Removes "kube:". *components: bit 0, an entry without it; bit 1, an entry with it. */
 static int take_component(struct str *pair, unsigned *components, struct err *reterr)
@@ -243,7 +243,7 @@ int features_parse(struct features *f, struct str text, struct err *reterr)
     return 0;
 }
 
-/* --- what is told ----------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void write_help(size_t gate, struct buf *out)
 {

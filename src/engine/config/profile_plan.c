@@ -97,7 +97,7 @@ void plugin_section_merge(const struct plugin_ref *defaults, size_t n,
     *ret_section = out;
 }
 
-/* --- faults ----------------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 #define MULTI_POINT POINT_COUNT
 
@@ -257,7 +257,7 @@ static void fill_point(const struct planning *p, enum point point)
     vec_release(&e.expanded);
 }
 
-/* --- the plan --------------------------------------------------------------------------------- */
+/* --- plan ------------------------------------------------------------------------------------- */
 
 /* Every plugin that a section lists, once. */
 static void need_all(const struct planning *p)

@@ -240,7 +240,7 @@ static struct pod_class *class_of(struct pod_counts *c, const struct berth_pod *
 }
 
 /* Updating it since its last use has cost more than counting again would. */
-static bool is_too_dear(const struct pod_count *count)
+static bool costs_too_much(const struct pod_count *count)
 {
     return count->n_moves - count->asked_moves > KEEP_MOVES + count->cost;
 }
@@ -252,7 +252,7 @@ static void move(struct pod_count *count, uint32_t slot, int sign)
     if (count->log)
         count->log[count->n_moves % MAX_LOG] = (struct pod_count_move){slot, sign};
     count->n_moves++;
-    if (UNLIKELY(is_too_dear(count)) && !count->is_unasked) {
+    if (UNLIKELY(costs_too_much(count)) && !count->is_unasked) {
         count->is_unasked = true;
         vec_push(&count->owner->unasked, count);
     }
@@ -321,7 +321,7 @@ static void evict_unasked(struct pod_counts *c)
     for (size_t i = 0; i < c->unasked.n; i++) {
         struct pod_count *count = c->unasked.v[i];
         count->is_unasked = false;
-        if (is_too_dear(count))
+        if (costs_too_much(count))
             evict(c, count);
     }
     vec_release(&c->unasked);

@@ -16,7 +16,7 @@ size_t slot_counts_bytes(const struct slot_counts *s)
     return (size_t)s->cap * 2 * sizeof(uint32_t) + (size_t)s->index_size * sizeof(uint32_t);
 }
 
-/* --- the index -------------------------------------------------------------------------------- */
+/* --- index ------------------------------------------------------------------------------------ */
 
 /* The index entry of the slot, or the free entry where it belongs. */
 static uint32_t probe(const struct slot_counts *s, uint32_t slot)

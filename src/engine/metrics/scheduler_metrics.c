@@ -58,7 +58,7 @@ static struct plugin_metrics *plugin_metrics(struct scheduler_metrics *m, uint16
     return m->plugins[plugin];
 }
 
-/* --- making and ending ------------------------------------------------------------------------ */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
 /* Created at start, as upstream. */
 static void make_first_tallies(struct scheduler_metrics *m)
@@ -337,7 +337,7 @@ void scheduler_metrics_hint(struct scheduler_metrics *m, const struct berth_hand
 
 /* --- publishing ------------------------------------------------------------------------------- */
 
-/* Was there such work before? Its duration metrics tell. */
+/* Was there such work before? Its duration metrics show it. */
 static bool has_worked(const struct scheduler_metrics *m, enum metric_work work)
 {
     static const enum metric_point points[WORK_COUNT] = {
@@ -412,7 +412,7 @@ void scheduler_metrics_preemption_done(struct scheduler_metrics *m, bool ok, int
     scheduler_metrics_observe(m, FAMILY_PREEMPTION_GOROUTINES_DURATION, &result, seconds(ns));
 }
 
-/* --- groups of pods --------------------------------------------------------------------------- */
+/* --- pod groups ------------------------------------------------------------------------------- */
 
 void scheduler_metrics_group_algorithm(struct scheduler_metrics *m, int64_t ns)
 {

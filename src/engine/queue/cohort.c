@@ -16,7 +16,7 @@ static struct berth_queued_pod *member_at(const struct heap *heap)
     return node ? member_of(node) : NULL;
 }
 
-/* A parked member is ready; it goes before one whose backoff has not ended. */
+/* A parked member is ready; it precedes one whose backoff has not ended. */
 static struct berth_queued_pod *next_of(const struct cohort *c)
 {
     struct berth_queued_pod *qp = member_at(&c->parked);
@@ -205,7 +205,7 @@ static void join(struct cohorts *all, struct berth_queued_pod *qp, struct cohort
     qp->cohort = c;
 }
 
-/* --- keys of cohorts--------------------------------------------------------------------------- */
+/* --- keys of cohorts -------------------------------------------------------------------------- */
 
 static void mix(uint64_t *key, uint64_t value)
 {
@@ -402,7 +402,7 @@ void cohort_succeeded(struct cohorts *all, struct cohort *c)
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-/* cohort_next is asked only when activeQ is empty. If it never is, parked pods compete in it. */
+/* cohort_next is called only when activeQ is empty. If it never is, parked pods compete in it. */
 static void unpark_ready(struct cohorts *all)
 {
     const struct heap *ready = &all->ready;

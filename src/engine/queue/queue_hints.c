@@ -49,7 +49,7 @@ enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth
             q->hints.v[i].n[hint != BERTH_QUEUE_SKIP]++;
         if (hint == BERTH_QUEUE_SKIP)
             continue;
-        /* A plugin that returned Pending knows that its event has come: no backoff. */
+        /* A plugin that returned Pending knows that its event has happened: no backoff. */
         if (plugin_set_has(&qp->pending, r->handle->id))
             return QUEUE_AT_ONCE;
         strategy = QUEUE_AFTER_BACKOFF;

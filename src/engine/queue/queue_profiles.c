@@ -51,14 +51,14 @@ void queue_forget_profiles(struct queue *q)
     vec_clear(&q->registrar.events);
 }
 
-/* --- pods follow their profiles --------------------------------------------------------------- */
+/* --- replaced profiles ------------------------------------------------------------------------ */
 
 struct following {
     struct queue *q;
     queue_successor_fn *fn;
     void *ctx;
     int64_t now;
-    struct plugin_set same; /* of the pod looked at */
+    struct plugin_set same; /* of the current pod */
     struct queue_followed done;
 };
 

@@ -33,7 +33,7 @@ static void merge_services(struct objects *objects, const struct pod *pod, label
     }
 }
 
-/* --- the owner -------------------------------------------------------------------------------- */
+/* --- owners ----------------------------------------------------------------------------------- */
 
 static bool is_kind(const struct owner_reference *owner, const char *kind, const char *version)
 {
@@ -71,7 +71,7 @@ static void merge_controller(struct objects *objects, const struct pod *pod,
         merge(set, &object_replication_controller(object)->spec.selector);
 }
 
-/* --- all together ----------------------------------------------------------------------------- */
+/* --- all resources ---------------------------------------------------------------------------- */
 
 /* The last of several values for a key counts. Returns the number that remains. */
 static size_t drop_overruled(struct requirement *rs, size_t n)

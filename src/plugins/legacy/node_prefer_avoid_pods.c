@@ -11,7 +11,7 @@
 
 #define AVOID_ANNOTATION STR("scheduler.alpha.kubernetes.io/preferAvoidPods")
 
-/* --- the annotation --------------------------------------------------------------------------- */
+/* --- annotation ------------------------------------------------------------------------------- */
 
 /* Not decoded: evictionTime, reason, message. */
 struct avoid_entry {

@@ -50,7 +50,7 @@ static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth
     return BERTH_SUCCESS;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
 static void destroy(void *ctx)
 {
@@ -115,7 +115,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     return 0;
 }
 
-/* --- what a node is asked --------------------------------------------------------------------- */
+/* --- questions to nodes ----------------------------------------------------------------------- */
 
 static int64_t ask_demands(const void *ask, const struct berth_node *node)
 {

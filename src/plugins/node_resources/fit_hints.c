@@ -173,7 +173,7 @@ static enum berth_hint after_node_change(void *self, const struct berth_pod *pod
 /* The prefix of a class's implicit extended resource name. */
 #define DEVICE_CLASS_PREFIX "deviceclass.resource.kubernetes.io/"
 
-static bool asks_for(const struct berth_pod *pod, struct str prefix, struct str name)
+static bool requests_resource(const struct berth_pod *pod, struct str prefix, struct str name)
 {
     static const struct resource_gates gates = {.pod_level_resources = true};
     struct arena scratch;
@@ -197,8 +197,8 @@ static enum berth_hint after_class_change(void *self, const struct berth_pod *po
         return BERTH_QUEUE_SKIP;
     struct str name = new->spec.extended_resource_name;
     bool same = old && str_eq(old->spec.extended_resource_name, name);
-    bool by_class = !old && asks_for(pod, STR(DEVICE_CLASS_PREFIX), new->metadata.name);
-    bool helps = !same && (by_class || (!str_empty(name) && asks_for(pod, STR(""), name)));
+    bool by_class = !old && requests_resource(pod, STR(DEVICE_CLASS_PREFIX), new->metadata.name);
+    bool helps = !same && (by_class || (!str_empty(name) && requests_resource(pod, STR(""), name)));
     engine_log(
         log_of(self), 5,
         same       ? "device class has identical extended resource name"

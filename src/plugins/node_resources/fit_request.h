@@ -38,7 +38,7 @@ struct fit_request *fit_request_free(struct fit_request *r);
 void fit_request_sign(const struct fit_request *r, const struct berth_host *host,
                       struct berth_signature *s);
 
-/* --- insufficient resources------------------------------------------------------------------- */
+/* --- insufficient resources ------------------------------------------------------------------- */
 
 /* Bits in the order of upstream's reasons. */
 enum fit_lack {

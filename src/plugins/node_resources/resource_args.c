@@ -187,7 +187,7 @@ static void check_strategy(const struct scoring_strategy *s, struct error_list *
     }
 }
 
-/* --- the kinds -------------------------------------------------------------------------------- */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
 static void fill_fit(void *ctx, struct arena *a)
 {
@@ -250,7 +250,7 @@ const struct args_kind balanced_allocation_args_kind = {
     .check = check_balanced,
 };
 
-/* --- the kinds of older releases -------------------------------------------------------------- */
+/* --- kinds of older releases ------------------------------------------------------------------ */
 
 static void fill_allocation(void *ctx, struct arena *a)
 {

@@ -72,7 +72,7 @@ static void *clone_state(const void *data)
     return s;
 }
 
-/* --- the domains with the fewest pods --------------------------------------------------------- */
+/* --- domains with the fewest pods ------------------------------------------------------------- */
 
 static void swap_paths(struct path paths[2])
 {
