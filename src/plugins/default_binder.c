@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DefaultBinder: binds by the API, as nearly everybody does. */
+/* DefaultBinder: binds pods through the API's binding subresource. */
 #include "plugins/common/plugin_base.h"
 #include "plugins/registry.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PrioritySort: higher priority first, then whoever has waited longer. */
-#include "engine/queue/queue.h"
+/* PrioritySort: by descending priority, then by ascending timestamp. */
+#include "engine/queue/queued_pod.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/registry.h"
 

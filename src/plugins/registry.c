@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugins/registry.h"
 
-#include "plugins/common/plugin_args.h"
+#include "plugins/args_table.h"
 
 static const struct berth_plugin *const plugins[] = {
     &scheduling_gates_plugin,
@@ -34,7 +34,7 @@ static const struct berth_plugin *const plugins[] = {
     NULL,
 };
 
-/* The default multiPoint section, in upstream's order; it also names what berth lacks. */
+/* The default multiPoint section in upstream's order, with plugins that are not supported. */
 static int32_t weight_1 = 1, weight_2 = 2, weight_3 = 3;
 static const struct plugin_ref defaults[] = {
     {STR_INIT("SchedulingGates"), NULL},

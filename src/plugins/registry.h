@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * registry.h - the plugins inside berth.
+ * registry.h - the in-tree plugins.
  *
  * Purpose:   the one table of in-tree plugins and the default multiPoint section.
  * Ownership: constant.
- * Threading: any.
+ * Threading: any thread.
  */
 #ifndef BERTH_PLUGINS_REGISTRY_H
 #define BERTH_PLUGINS_REGISTRY_H
@@ -33,7 +33,7 @@ extern const struct berth_plugin node_declared_features_plugin;
 extern const struct berth_plugin gang_scheduling_plugin;
 extern const struct berth_plugin topology_placement_generator_plugin;
 extern const struct berth_plugin pod_group_pods_count_plugin;
-/* Only configurations of older releases name these. */
+/* Used only by configurations of older releases. */
 extern const struct berth_plugin node_resources_least_allocated_plugin;
 extern const struct berth_plugin node_resources_most_allocated_plugin;
 extern const struct berth_plugin requested_to_capacity_ratio_plugin;

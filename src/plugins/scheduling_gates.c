@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SchedulingGates: a pod with gates does not enter the queue before all of them are gone. */
+/* SchedulingGates: gates a pod while it has spec.schedulingGates. */
 #include "plugins/common/plugin_base.h"
 #include "plugins/registry.h"
 

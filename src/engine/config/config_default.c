@@ -41,7 +41,7 @@ static void default_profiles(struct scheduler_config *c, struct arena *a)
         c->profiles.v = arena_new(a, struct profile_config);
         c->profiles.n = 1;
     }
-    /* One profile may go without a name; with several, each must say which it is. */
+    /* Upstream: only a single profile has a default name. */
     if (c->profiles.n == 1)
         SET_DEFAULT(a, c->profiles.v[0].scheduler_name, STR(DEFAULT_SCHEDULER_NAME));
 }

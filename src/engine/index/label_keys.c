@@ -51,8 +51,10 @@ static void drop_slot(struct label_key *key, uint32_t slot)
 static void drop(struct label_keys *k, struct str text, uint32_t slot)
 {
     struct label_key *key = map_get(&k->by_key, text);
+    INVARIANT(key && key->n_nodes > 0);
     if (!key)
         return;
+    INVARIANT(key->many || key->slots.n == key->n_nodes);
     drop_slot(key, slot);
     if (--key->n_nodes)
         return;

@@ -6,7 +6,7 @@
 struct namespace_set {
     struct str key;
     namespace_list names;
-    uint64_t changes; /* of namespaces, when it was made */
+    uint64_t changes; /* of namespaces, when it was computed */
     struct arena arena;
 };
 

@@ -33,7 +33,7 @@ static void publish_one(struct metric_tally *t)
         break;
     case METRIC_GAUGE:
         metric_set(t->series, t->value);
-        return; /* it stays what it is */
+        return; /* a gauge keeps its value */
     case METRIC_HISTOGRAM:
         metric_observe_all(t->series, t->buckets, t->value);
         memset(t->buckets, 0, (t->desc->n_buckets + 1) * sizeof(*t->buckets));

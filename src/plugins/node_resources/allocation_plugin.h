@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * allocation_plugin.h - the score plugins that releases up to 1.22 had in place of the scoring
- * strategies of NodeResourcesFit.
+ * allocation_plugin.h - score plugins of releases up to 1.22, before the scoring strategies of
+ * NodeResourcesFit.
  *
  * Purpose:   NodeResourcesLeastAllocated, NodeResourcesMostAllocated and RequestedToCapacityRatio
- *            differ in their arguments and their formula; the rest is here. Configurations of that
- *            time name them at the score point only.
- * Ownership: as include/berth/plugin.h has it.
- * Threading: as include/berth/plugin.h has it.
+ *            differ in their arguments and formula; this is the common part. Configurations of
+ *            these releases enable them at the score point only.
+ * Ownership: as in include/berth/plugin.h.
+ * Threading: as in include/berth/plugin.h.
  */
 #ifndef BERTH_PLUGINS_NODE_RESOURCES_ALLOCATION_PLUGIN_H
 #define BERTH_PLUGINS_NODE_RESOURCES_ALLOCATION_PLUGIN_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NodeResourcesLeastAllocated: a pod goes where most is left. Of releases up to 1.22. */
+/* NodeResourcesLeastAllocated: prefers nodes with the most free resources. Releases up to 1.22. */
 #include "plugins/node_resources/allocation_plugin.h"
 #include "plugins/registry.h"
 

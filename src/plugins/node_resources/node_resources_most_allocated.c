@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NodeResourcesMostAllocated: a pod goes where least is left. Of releases up to 1.22. */
+/* NodeResourcesMostAllocated: prefers nodes with the least free resources. Releases up to 1.22. */
 #include "plugins/node_resources/allocation_plugin.h"
 #include "plugins/registry.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RequestedToCapacityRatio: how full is best, as a line. Of releases up to 1.22. */
+/* RequestedToCapacityRatio: scores utilization by a configured function. Releases up to 1.22. */
 #include "plugins/node_resources/allocation_plugin.h"
 #include "plugins/registry.h"
 

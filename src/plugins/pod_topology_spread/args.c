@@ -45,7 +45,7 @@ static void check_action(size_t i, struct str action, struct error_list *c)
                        i, STR_ARG(action));
 }
 
-/* Constraints that have been looked at: keys and what they ask for. */
+/* The constraints checked so far: topologyKey and whenUnsatisfiable. */
 struct seen {
     struct arena arena;
     struct map map;

@@ -1,74 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugins/common/args_table.h"
+#include "plugins/args_table.h"
 
 #include "api/scalars.h"
 #include "base/time.h"
-#include "plugins/default_preemption/args.h"
 #include "plugins/node_resources/resource_args.h"
-
-/* --- DefaultPreemption ------------------------------------------------------------------------ */
-
-static const struct field default_preemption_fields[] = {
-    ARGS_META_FIELDS(struct default_preemption_args),
-    F_PTR(struct default_preemption_args, min_candidate_nodes_percentage,
-          "minCandidateNodesPercentage", 0, INT32),
-    F_PTR(struct default_preemption_args, min_candidate_nodes_absolute, "minCandidateNodesAbsolute",
-          0, INT32),
-};
-static const struct type default_preemption_type =
-    TYPE("DefaultPreemptionArgs", struct default_preemption_args, default_preemption_fields);
-
-static void fill_int(int32_t **value, int32_t otherwise, struct arena *a)
-{
-    if (*value)
-        return;
-    *value = arena_new(a, int32_t);
-    **value = otherwise;
-}
-
-static void fill_default_preemption(void *ctx, struct arena *a)
-{
-    struct default_preemption_args *args = ctx;
-    fill_int(&args->min_candidate_nodes_percentage, 10, a);
-    fill_int(&args->min_candidate_nodes_absolute, 100, a);
-}
-
-static void check_default_preemption(const void *ctx, struct error_list *c)
-{
-    const struct default_preemption_args *args = ctx;
-    int32_t percentage = *args->min_candidate_nodes_percentage,
-            absolute = *args->min_candidate_nodes_absolute;
-    if (percentage < 0 || percentage > 100)
-        error_list_add(c,
-                       "minCandidateNodesPercentage: Invalid value: %d: not in valid range "
-                       "[0, 100]",
-                       percentage);
-    if (absolute < 0)
-        error_list_add(c,
-                       "minCandidateNodesAbsolute: Invalid value: %d: not in valid range [0, inf)",
-                       absolute);
-    if (percentage == 0 && absolute == 0) {
-        error_list_add(c, "minCandidateNodesPercentage: Invalid value: 0: cannot be zero at the "
-                          "same time as minCandidateNodesAbsolute");
-        error_list_add(c, "minCandidateNodesAbsolute: Invalid value: 0: cannot be zero at the "
-                          "same time as minCandidateNodesPercentage");
-    }
-}
-
-const struct args_kind default_preemption_args_kind = {
-    .plugin = "DefaultPreemption",
-    .name = "DefaultPreemptionArgs",
-    .type = &default_preemption_type,
-    .fill = fill_default_preemption,
-    .check = check_default_preemption,
-};
 
 /* --- VolumeBinding ---------------------------------------------------------------------------- */
 
 struct volume_binding_args {
     struct args_meta meta;
     int64_t *bind_timeout_seconds;
-    shape_list shape; /* v NULL: not given */
+    shape_list shape; /* v NULL: absent */
 };
 
 static const struct field volume_binding_fields[] = {
@@ -80,7 +22,7 @@ static const struct field volume_binding_fields[] = {
 static const struct type volume_binding_type =
     TYPE("VolumeBindingArgs", struct volume_binding_args, volume_binding_fields);
 
-/* Free room is good. */
+/* The default: prefer nodes with free resources. */
 static void fill_shape(shape_list *shape, struct arena *a)
 {
     shape->v = arena_array(a, struct shape_point, 2);
@@ -100,7 +42,7 @@ static void fill_volume_binding(void *ctx, struct arena *a)
         fill_shape(&args->shape, a);
 }
 
-static void complain_of_shape(const shape_list *shape, struct error_list *c)
+static void add_shape_error(const shape_list *shape, struct error_list *c)
 {
     struct buf text = BUF_INIT;
     for (size_t i = 0; i < shape->n; i++)
@@ -124,7 +66,7 @@ static void check_volume_binding(const void *ctx, struct error_list *c)
     if (args->meta.features->on[FEATURE_STORAGE_CAPACITY_SCORING])
         shape_check(&args->shape, "shape", c);
     else if (args->shape.v)
-        complain_of_shape(&args->shape, c);
+        add_shape_error(&args->shape, c);
 }
 
 static const struct args_kind volume_binding_kind = {
@@ -180,8 +122,7 @@ static void fill_dynamic_resources(void *ctx, struct arena *a)
         fill_duration(&args->binding_timeout, 600 * NSEC_PER_SEC, a);
 }
 
-static void complain_of_duration(struct error_list *c, const char *field, int64_t ns,
-                                 const char *why)
+static void add_duration_error(struct error_list *c, const char *field, int64_t ns, const char *why)
 {
     struct buf text = BUF_INIT;
     duration_format(ns, &text);
@@ -197,12 +138,12 @@ static void check_dynamic_resources(const void *ctx, struct error_list *c)
         error_list_add(c, "filterTimeout: Forbidden: DRASchedulingFilterTimeout feature gate is "
                           "disabled");
     else if (filter && *filter < 0)
-        complain_of_duration(c, "filterTimeout", *filter, "must be zero or positive");
+        add_duration_error(c, "filterTimeout", *filter, "must be zero or positive");
     if (binding && !has_binding_timeout(args->meta.features))
         error_list_add(c, "bindingTimeout: Forbidden: DRADeviceBindingConditions or "
                           "DRAResourceClaimDeviceStatus feature gate is disabled");
     else if (binding && *binding < NSEC_PER_SEC)
-        complain_of_duration(c, "bindingTimeout", *binding, "must be at least 1 second");
+        add_duration_error(c, "bindingTimeout", *binding, "must be at least 1 second");
 }
 
 static const struct args_kind dynamic_resources_kind = {
@@ -213,7 +154,7 @@ static const struct args_kind dynamic_resources_kind = {
     .check = check_dynamic_resources,
 };
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- table ------------------------------------------------------------------------------------ */
 
 const struct args_kind *const in_tree_args[] = {
     &default_preemption_args_kind,

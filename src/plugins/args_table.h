@@ -2,13 +2,13 @@
 /*
  * args_table.h - every kind of plugin arguments.
  *
- * Purpose:   the kinds of 1.36 and of older releases: those of plugins inside berth are defined
- *            beside the plugin, the others in args_table.c.
+ * Purpose:   the kinds of 1.36 and of older releases. Kinds of implemented plugins are defined with
+ *            the plugin, the others in args_table.c.
  * Ownership: constant.
- * Threading: any.
+ * Threading: any thread.
  */
-#ifndef BERTH_PLUGINS_COMMON_ARGS_TABLE_H
-#define BERTH_PLUGINS_COMMON_ARGS_TABLE_H
+#ifndef BERTH_PLUGINS_ARGS_TABLE_H
+#define BERTH_PLUGINS_ARGS_TABLE_H
 
 #include "plugins/common/plugin_args.h"
 
@@ -18,5 +18,8 @@ extern const struct args_kind node_affinity_args_kind;
 extern const struct args_kind node_label_args_kind;
 extern const struct args_kind service_affinity_args_kind;
 extern const struct args_kind spread_args_kind;
+
+/* All kinds, NULL-terminated; also of plugins that berth does not implement. */
+extern const struct args_kind *const in_tree_args[];
 
 #endif
