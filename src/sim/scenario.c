@@ -39,7 +39,7 @@ void scenario_release(struct scenario *s)
     map_release(&s->names);
 }
 
-/* --- what is told ----------------------------------------------------------------------------- */
+/* --- warnings --------------------------------------------------------------------------------- */
 
 static bool is_word(struct str text)
 {
@@ -52,9 +52,9 @@ static bool is_word(struct str text)
 void scenario_skip(struct scenario *s, struct str kind)
 {
     if (s->skipped.n + 1 >= SCENARIO_MAX_SKIPPED)
-        kind = STR("others");
+        kind = STR("of other kinds");
     else if (!is_word(kind))
-        kind = STR("nameless");
+        kind = STR("of invalid kind");
     for (size_t i = 0; i < s->skipped.n; i++) {
         if (str_is(kind, s->skipped.v[i].kind)) {
             s->skipped.v[i].n++;
@@ -75,7 +75,7 @@ void scenario_note(struct scenario *s, const char *text, struct str which)
         vec_push(&s->notes, (struct scenario_note){str_dup(str_of(text)), str_dup(which), 1});
 }
 
-/* --- what an API server fills in -------------------------------------------------------------- */
+/* --- defaults --------------------------------------------------------------------------------- */
 
 static void default_meta(struct scenario *s, const struct kind *kind, struct object_meta *meta,
                          struct arena *a)
@@ -124,7 +124,7 @@ static int note_name(struct scenario *s, struct object *o, struct err *reterr)
     struct str name = arena_printf(object_arena(o), "%.*s %.*s/%.*s", STR_ARG(object_kind(o)->kind),
                                    STR_ARG(meta->namespace), STR_ARG(meta->name));
     if (map_get(&s->names, name))
-        return err_set(reterr, -EEXIST, "metadata.name: there is a \"%.*s\" already",
+        return err_set(reterr, -EEXIST, "metadata.name: \"%.*s\" already exists",
                        STR_ARG(meta->name));
     map_put(&s->names, name, o);
     return 0;
@@ -161,8 +161,7 @@ static int admit(struct scenario *s, struct object *o, struct err *reterr)
     const struct priority_class *class =
         expansion_priority_class(s->expansion, pod->spec.priority_class_name);
     if (!class && pod->spec.priority_class_name.n && !pod->spec.priority)
-        scenario_note(s, "the PriorityClass of these pods is not in the input; priority 0 is used",
-                      buf_str(&name));
+        scenario_note(s, "PriorityClass not found in the input; using priority 0", buf_str(&name));
     pod_set_defaults(pod, a);
     pod_set_priority(pod, class, a);
     if (pod->spec.runtime_class_name.n) {
@@ -172,8 +171,8 @@ static int admit(struct scenario *s, struct object *o, struct err *reterr)
             r = pod_set_runtime_class(pod, runtime, a, reterr);
         else
             scenario_note(s,
-                          "the RuntimeClass of these pods is not in the input; its overhead and "
-                          "node selector are not used",
+                          "RuntimeClass not found in the input; ignoring its overhead and node "
+                          "selector",
                           buf_str(&name));
     }
     if (r < 0)

@@ -47,10 +47,10 @@ static const struct {
     bool (*applies)(const struct pod_spec *spec);
     const char *text;
 } rows[] = {
-    {has_claim, "persistent volume claims and ephemeral volumes are not supported yet: these pods "
-                "stay pending unless the plugin VolumeBinding is disabled"},
-    {has_inline_csi, "attach limits of inline CSI volumes are not evaluated"},
-    {has_disk, "attach limits and conflicts of disks that a pod names itself are not evaluated"},
+    {has_claim, "persistent volume claims and ephemeral volumes are not supported yet: the pod "
+                "stays pending unless the plugin VolumeBinding is disabled"},
+    {has_inline_csi, "attach limits of inline CSI volumes are not checked"},
+    {has_disk, "attach limits and conflicts of in-tree disk volumes are not checked"},
 };
 
 void unevaluated_note(struct scenario *s, const struct object *object)
@@ -66,13 +66,13 @@ void unevaluated_note(struct scenario *s, const struct object *object)
             scenario_note(s, rows[i].text, buf_str(&name));
     if (pod->spec.resource_claims.n)
         scenario_note(s,
-                      "resource claims are not supported yet: these pods stay pending unless the "
+                      "resource claims are not supported yet: the pod stays pending unless the "
                       "plugin DynamicResources is disabled",
                       buf_str(&name));
     if (asks_for_device(s, &pod->spec))
         scenario_note(s,
-                      "devices that a DeviceClass offers as an extended resource are not "
-                      "evaluated, only what nodes have as allocatable",
+                      "devices of a DeviceClass with an extendedResourceName are not counted, only "
+                      "allocatable of nodes",
                       buf_str(&name));
     buf_release(&name);
 }

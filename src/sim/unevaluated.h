@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unevaluated.h - what a simulation does not look at.
+ * unevaluated.h - notes about features that the simulation does not evaluate.
  *
- * Purpose:   a placement is worth what was looked at for it. Pods that depend on something else are
- *            noted in the scenario.
- * Ownership: -
+ * Purpose:   warns that the result may differ from a cluster's for pods with such features.
+ * Ownership: nothing is kept; notes belong to the scenario.
  * Threading: one thread.
  */
 #ifndef BERTH_SIM_UNEVALUATED_H
@@ -12,7 +11,7 @@
 
 #include "sim/scenario.h"
 
-/* Notes what is not looked at of a pod that waits for a node. */
+/* Adds notes for a pending pod. */
 void unevaluated_note(struct scenario *s, const struct object *pod);
 
 #endif

@@ -45,7 +45,7 @@ static void push_plugin(struct diff *d, enum change_kind kind, struct str profil
     vec_push(&d->changes, c);
 }
 
-/* The names in a that are in b too, in their order. */
+/* The names of a that are also in b, in the order of a. */
 static struct str common_order(struct diff *d, const plan_list *a, const plan_list *b)
 {
     struct buf text = BUF_INIT;
@@ -57,7 +57,7 @@ static struct str common_order(struct diff *d, const plan_list *a, const plan_li
     return copy;
 }
 
-/* Scores are added up: their order is nothing that a pod could notice. */
+/* Scores are added up, so the order of score plugins does not matter. */
 static void diff_order(struct diff *d, struct str profile, int point, const plan_list *a,
                        const plan_list *b)
 {
@@ -135,7 +135,7 @@ static void diff_arrays(struct diff *d, const struct change *at, const struct js
     }
 }
 
-/* The leaves in which two trees differ, each as a change with its path. NULL: there is none. */
+/* Adds a change with its path for every leaf that differs. a, b: NULL if none. */
 static void diff_tree(struct diff *d, struct change at, const struct json_value *a,
                       const struct json_value *b)
 {
@@ -161,7 +161,7 @@ static const struct json_value *parse(struct diff *d, struct str text)
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-/* With all defaults, so that what is spelt out and what goes without saying are the same. */
+/* With all defaults, so that an omitted default equals a given one. */
 static struct str arguments(struct diff *d, const struct profile_config *p, struct str plugin)
 {
     const struct args_kind *kind = args_kind_of(d->registry->args, plugin);
@@ -205,8 +205,8 @@ static void index_profiles(const struct scheduler_config *c, struct map *ret_ind
         map_put(ret_index, *c->profiles.v[i].scheduler_name, &c->profiles.v[i]);
 }
 
-/* Whether two profiles say the same: most do, and their plans need not be made. */
-static bool says_the_same(const struct profile_config *a, const struct profile_config *b)
+/* Avoids making plans for equal profiles, which most are. */
+static bool same_profile(const struct profile_config *a, const struct profile_config *b)
 {
     struct buf x = BUF_INIT, y = BUF_INIT;
     profile_config_write(a, &x);
@@ -241,7 +241,7 @@ static void diff_profile(struct diff *d, const struct scheduler_config *ca,
     struct err err;
     struct str name = *b->scheduler_name;
     diff_setting(d, name, "percentageOfNodesToScore", percentage(ca, a), percentage(cb, b));
-    if (says_the_same(a, b) || profile_plan_init(&before, d->registry, d->features, a, &err) < 0)
+    if (same_profile(a, b) || profile_plan_init(&before, d->registry, d->features, a, &err) < 0)
         return;
     if (profile_plan_init(&after, d->registry, d->features, b, &err) == 0) {
         for (int i = 0; i < POINT_COUNT; i++)
@@ -252,9 +252,9 @@ static void diff_profile(struct diff *d, const struct scheduler_config *ca,
     profile_plan_release(&before);
 }
 
-/* --- what holds for all profiles -------------------------------------------------------------- */
+/* --- settings of all profiles ----------------------------------------------------------------- */
 
-/* An array of them, with the timeout that they have. */
+/* The extenders as a JSON array, with their effective timeouts. */
 static const struct json_value *extenders_tree(struct diff *d, const struct scheduler_config *c)
 {
     struct buf text = BUF_INIT;
@@ -271,7 +271,7 @@ static const struct json_value *extenders_tree(struct diff *d, const struct sche
     return v;
 }
 
-/* The paths of what differs are made names of settings: "extenders[0].weight". */
+/* Paths become names of settings: "extenders[0].weight". */
 static void diff_extenders(struct diff *d, const struct scheduler_config *a,
                            const struct scheduler_config *b)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config_diff_internal.h - the changes between two configurations, between finding and telling.
+ * config_diff_internal.h - the list of changes between two configurations.
  *
- * Purpose:   config_diff.c finds them, config_diff_text.c writes them. Private to both.
+ * Purpose:   config_diff.c finds the changes, config_diff_text.c writes them. Private to both.
  * Ownership: texts live in the diff's arena or in the configurations.
  * Threading: one thread.
  */
@@ -14,7 +14,7 @@
 
 enum change_kind {
     CHANGE_SETTING,
-    CHANGE_ADDED, /* of a plugin at a point; without a point: of a whole profile */
+    CHANGE_ADDED, /* a plugin at a point; without a point: a profile */
     CHANGE_REMOVED,
     CHANGE_WEIGHT,
     CHANGE_ORDER,
@@ -23,11 +23,11 @@ enum change_kind {
 
 struct change {
     enum change_kind kind;
-    struct str profile; /* p NULL: of all */
-    const char *point;  /* "score"; NULL: not of a point */
-    struct str what;    /* the plugin or the setting; p NULL: the profile itself, or an order */
-    struct str path;    /* ARGUMENTS: the member, "scoringStrategy.type" */
-    struct str before, after; /* p NULL: there is none */
+    struct str profile;       /* p NULL: all profiles */
+    const char *point;        /* "score"; NULL: none */
+    struct str what;          /* plugin or setting; p NULL: the profile, or an order */
+    struct str path;          /* CHANGE_ARGUMENTS: the field, "scoringStrategy.type" */
+    struct str before, after; /* p NULL: none */
 };
 typedef VEC(struct change) change_list;
 

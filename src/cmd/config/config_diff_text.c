@@ -8,14 +8,14 @@ static const char *const kind_names[] = {
     [CHANGE_WEIGHT] = "weight",   [CHANGE_ORDER] = "order", [CHANGE_ARGUMENTS] = "arguments",
 };
 
-/* --- for a person ----------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static bool is_score(const struct change *c)
 {
     return strcmp(c->point, "score") == 0 || strcmp(c->point, "placementScore") == 0;
 }
 
-/* What a plugin works out there matters to it at another point. */
+/* These points only prepare others: they have no effect on pods of their own. */
 static bool prepares(const struct change *c)
 {
     return strcmp(c->point, "preFilter") == 0 || strcmp(c->point, "preScore") == 0;
@@ -27,7 +27,7 @@ static bool same_plugin(const struct change *a, const struct change *b)
            str_eq(a->what, b->what);
 }
 
-/* One line for all the points at which a plugin comes or goes; the first of them tells it. */
+/* One line for all points at which a plugin is added or removed, at the first of them. */
 static void write_plugin(const change_list *changes, size_t first, struct buf *out)
 {
     const struct change *c = &changes->v[first];
@@ -46,15 +46,15 @@ static void write_plugin(const change_list *changes, size_t first, struct buf *o
         rules |= !is_score(at) && !prepares(at);
         separator = ", ";
     }
-    const struct plugin_summary *words = plugin_summary_find(c->what);
-    const char *rule = words && rules ? words->rules : NULL,
-               *preferred = words && scores ? words->prefers : NULL;
+    const struct plugin_summary *summary = plugin_summary_find(c->what);
+    const char *rule = summary && rules ? summary->rules : NULL,
+               *preferred = summary && scores ? summary->prefers : NULL;
     buf_add_printf(out, ")%s%s%s%s%s\n", rule || preferred ? ": " : "", rule ? rule : "",
                    rule && preferred ? "; " : "", preferred ? "prefers " : "",
                    preferred ? preferred : "");
 }
 
-static bool is_told(const change_list *changes, size_t i)
+static bool is_written(const change_list *changes, size_t i)
 {
     for (size_t k = 0; k < i; k++)
         if (same_plugin(&changes->v[k], &changes->v[i]))
@@ -65,11 +65,11 @@ static bool is_told(const change_list *changes, size_t i)
 static void write_profile(const struct change *c, struct buf *out)
 {
     if (c->kind == CHANGE_ADDED)
-        buf_add_printf(out, "  + the whole profile: pods with schedulerName %.*s are scheduled\n",
+        buf_add_printf(out, "  + the profile: pods with schedulerName %.*s are scheduled\n",
                        STR_ARG(c->profile));
     else
         buf_add_printf(out,
-                       "  - the whole profile: pods with schedulerName %.*s are left to others\n",
+                       "  - the profile: pods with schedulerName %.*s are no longer scheduled\n",
                        STR_ARG(c->profile));
 }
 
@@ -87,7 +87,7 @@ static void write_change(const change_list *changes, size_t i, struct buf *out)
     case CHANGE_REMOVED:
         if (!c->point)
             write_profile(c, out);
-        else if (!is_told(changes, i))
+        else if (!is_written(changes, i))
             write_plugin(changes, i, out);
         break;
     case CHANGE_WEIGHT:
@@ -95,7 +95,7 @@ static void write_change(const change_list *changes, size_t i, struct buf *out)
                        STR_ARG(before), STR_ARG(after));
         break;
     case CHANGE_ORDER:
-        buf_add_printf(out, "  %s runs in another order: %.*s\n", c->point, STR_ARG(after));
+        buf_add_printf(out, "  %s: new order: %.*s\n", c->point, STR_ARG(after));
         break;
     case CHANGE_ARGUMENTS:
         buf_add_printf(out, "  %.*s: %.*s%s%.*s -> %.*s\n", STR_ARG(c->what), STR_ARG(c->path),
@@ -123,7 +123,7 @@ void changes_write_text(const change_list *changes, struct buf *out)
     }
 }
 
-/* --- for a program ---------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static void write_member(struct buf *out, const char *key, struct str value)
 {

@@ -7,11 +7,11 @@
 #include "cmd/scheduler/config_hint.h"
 #include "engine/config/error_list.h"
 
-/* "f.yaml: line 3, column 7: x" becomes "f.yaml:3: x", which editors can follow. */
+/* Turns "f.yaml: line 3, column 7: x" into "f.yaml:3: x", which editors understand. */
 static int put_line_first(const char *path, struct err *reterr)
 {
-    struct err as_told = *reterr;
-    struct str file = str_of(path), rest = str_of(as_told.msg);
+    struct err original = *reterr;
+    struct str file = str_of(path), rest = str_of(original.msg);
     uint64_t line;
     if (!str_starts(rest, file))
         return reterr->code;
@@ -75,15 +75,15 @@ int config_file_load(const char *path, struct arena *a, struct scheduler_config 
 
 /* --- checking --------------------------------------------------------------------------------- */
 
-/* A complaint and where it belongs. */
+/* An error and its position. */
 struct placed {
     const struct error_entry *entry;
     const char *file;
-    uint32_t line;
-    size_t at; /* in the order of finding */
+    uint32_t line; /* 0: none */
+    size_t at;     /* index in the list of errors */
 };
 
-/* Those that belong to no line come last. */
+/* Errors without a line come last. */
 static int by_line(const void *a, const void *b)
 {
     const struct placed *x = a, *y = b;
@@ -144,7 +144,7 @@ bool config_file_use(const char *path, const struct registry *registry,
     return config_file_check(ret_config, registry, features, lines);
 }
 
-void config_file_tell(const struct buf *lines)
+void config_file_print(const struct buf *lines)
 {
     struct str rest = buf_str(lines), line;
     while (rest.n && str_split(&rest, '\n', &line))

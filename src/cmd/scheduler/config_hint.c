@@ -15,7 +15,7 @@ static struct str nearest_plugin(const struct registry *registry, struct str nam
     return nearest_suggestion(&n);
 }
 
-/* One of those that counted disks of a cloud. */
+/* The plugins that limited the volumes of one cloud provider. */
 static bool is_removed(struct str name)
 {
     return str_is(name, "EBSLimits") || str_is(name, "GCEPDLimits") ||
@@ -26,17 +26,17 @@ static void hint_unknown(const struct registry *registry, struct str name, struc
 {
     struct str near = nearest_plugin(registry, name);
     if (is_removed(name))
-        buf_add_cstr(out, " (NodeVolumeLimits does its work now)");
+        buf_add_cstr(out, " (use NodeVolumeLimits instead)");
     else if (near.n)
         buf_add_printf(out, " (did you mean %.*s?)", STR_ARG(near));
     else
-        buf_add_cstr(out, " (neither kube-scheduler nor this program has it: a plugin of your own "
-                          "is compiled in, see src/cmd/out_of_tree.h)");
+        buf_add_cstr(out, " (it is not a plugin of kube-scheduler; to compile in your own plugin, "
+                          "see src/cmd/out_of_tree.h)");
 }
 
 static void hint_misplaced(const struct registry *registry, struct str name, struct buf *out)
 {
-    const char *separator = " (it runs at ";
+    const char *separator = " (it extends ";
     size_t before = out->n;
     for (int point = 0; point < POINT_COUNT; point++)
         if (plugin_extends(registry, name, (enum point)point)) {
@@ -47,7 +47,7 @@ static void hint_misplaced(const struct registry *registry, struct str name, str
         buf_add_char(out, ')');
 }
 
-/* What stands between the first two quotes. */
+/* The text between the first two quotes. */
 static struct str quoted(struct str text)
 {
     struct str rest = str_slice(text, str_find(text, '"') + 1, text.n);
@@ -62,7 +62,7 @@ static bool has(struct str text, const char *part)
 void config_hint(const struct registry *registry, struct str entry, struct buf *out)
 {
     if (has(entry, "\": was invalid in version \"") && is_removed(quoted(entry)))
-        buf_add_cstr(out, " (NodeVolumeLimits does its work now)");
+        buf_add_cstr(out, " (use NodeVolumeLimits instead)");
     else if (has(entry, "Plugin \"") && has(entry, "\" does not exist"))
         hint_unknown(registry, quoted(entry), out);
     else if (has(entry, "\" does not extend "))
