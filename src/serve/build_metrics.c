@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which program this is, which version it stands in for, and which features are on. */
+/* Metrics of the version and the feature gates. */
 #include <sys/utsname.h>
 
 #include "serve/process_metrics.h"
 
 static const struct metric_desc build_desc = {
     .name = "kubernetes_build_info",
-    .help = "Always 1; its labels say which version this is and how it was built.",
+    .help = "A metric with a constant '1' value labeled by major, minor, git version, git commit, "
+            "git tree state, build date, Go version, and compiler from which Kubernetes was built, "
+            "and platform on which it is running.",
     .stability = "BETA",
     .kind = METRIC_GAUGE,
     .labels = {"major", "minor", "git_version", "git_commit", "git_tree_state", "build_date",
                "go_version", "compiler", "platform"}};
 static const struct metric_desc version_desc = {
     .name = "version_info",
-    .help = "Always 1; its labels say which version this is and which it behaves like.",
+    .help = "A metric with a constant '1' value labeled by the binary version, the component, the "
+            "emulated version and the minimum compatible version.",
     .stability = "ALPHA",
     .kind = METRIC_GAUGE,
     .labels = {"binary", "component", "emulation", "min_compat"}};
 static const struct metric_desc feature_desc = {
     .name = "kubernetes_feature_enabled",
-    .help = "1 where a feature gate is on, 0 where it is off.",
+    .help = "This metric records the data about the stage and enablement of a k8s feature.",
     .stability = "BETA",
     .kind = METRIC_GAUGE,
     .labels = {"name", "stage"}};
 
-/* As Go names it. */
+/* Go's name of the architecture. */
 static const char *architecture(const char *machine)
 {
     static const char *const names[][2] = {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * serving_profile.h - where the process spends its CPU time.
+ * serving_profile.h - a sampling CPU profiler.
  *
- * Purpose:   every thread that exists when it begins is interrupted after each 10 ms of CPU time of
- *            its own, and its stack is written down. What comes out is pprof's protobuf format,
- *            with names, as `go tool pprof` reads it.
- * Ownership: one sampler per process at a time. Memory is bounded; what does not fit is counted.
- * Threading: begin, end and write on one thread; the samples come from all.
+ * Purpose:   interrupts every thread that exists at the start after each 10 ms of its CPU time, and
+ *            records its stack. Writes pprof's protobuf format with symbols, for `go tool pprof`.
+ * Ownership: one profile per process at a time. Memory is bounded; samples beyond it are dropped.
+ * Threading: begin, end, write and clear on one thread; samples are taken on all threads.
  */
 #ifndef BERTH_SERVE_SERVING_PROFILE_H
 #define BERTH_SERVE_SERVING_PROFILE_H
@@ -16,12 +15,12 @@
 
 #define SAMPLER_PERIOD ((int64_t)10000000) /* ns */
 
-/* -EBUSY where one runs already. */
+/* -EBUSY if a profile is in progress. */
 int sampler_begin(struct err *reterr) MUST_CHECK;
 void sampler_end(void);
 /* After sampler_end: appends the profile. duration: ns between begin and end. */
 void sampler_write(int64_t duration, struct buf *out);
-/* Gives the memory back; another may begin. */
+/* Frees the samples. Another profile can begin. */
 void sampler_clear(void);
 
 #endif
