@@ -269,7 +269,7 @@ def kube_scheduler_explains_nothing(c):
     wait_for(lambda: curl(kube.port, c, *certificate(c, "admin")) == 404, 60,
              what="kube-scheduler serves")
     failed(explain(c, "hello", SKIP, f"--server=127.0.0.1:{kube.port}", server=False,
-                   kubeconfig=c.admin_kubeconfig), "has no /debug/explain", "not berth")
+                   kubeconfig=c.admin_kubeconfig), "does not serve /debug/explain", "not berth")
     kube.kill()
     c.children.remove(kube)
 
@@ -282,7 +282,7 @@ def wrong_command_lines_exit_with_2(c):
                  ["hello", SKIP, "--certificate-authority=x"], ["hello", "--port-forward"],
                  ["hello", "--nodse=1"]):
         failed(explain(c, *args), code=2)
-    failed(explain(c, "hello", "--server=http://127.0.0.1:1", server=False), "https only")
+    failed(explain(c, "hello", "--server=http://127.0.0.1:1", server=False), "use https")
     failed(explain(c, "hello", f"--kubeconfig={c.dir}/missing"), "missing")
 
 
@@ -353,9 +353,9 @@ def a_leader_that_cannot_be_reached_is_reached_by_port_forward(c):
     port = free_port()
     add_leader(c, "away", "pod-b", "pod-b", "127.0.0.1", f"--secure-port={port}")
     failed(find(c, SKIP, "--lease=away"), "refused",
-           f"--port-forward, which runs `kubectl port-forward -n kube-system pod-b :{port}`")
+           f"--port-forward to run `kubectl port-forward -n kube-system pod-b :{port}`")
     add_leader(c, "loopback", "pod-c", "pod-c", "127.0.0.1", "--bind-address=127.0.0.1")
-    failed(find(c, SKIP, "--lease=loopback"), "listens on its own node only", "--port-forward")
+    failed(find(c, SKIP, "--lease=loopback"), "listens on loopback only", "--port-forward")
     # There are no kubelets here: what kubectl would make a tunnel is the scheduler's own port.
     path = fake_kubectl(c, "good", f'echo "Forwarding from 127.0.0.1:{c.berth.port} -> 10259"\n'
                                    "exec sleep 600")
@@ -375,14 +375,14 @@ def port_forward_that_fails_is_told(c):
     done = find(c, *args, path=c.bin)
     equal((done.code, done.out), (1, ""), done.err)
     contains(done.err, "pod is not running",
-             "berth: --port-forward: `kubectl port-forward` has failed")
+             "berth: --port-forward: `kubectl port-forward` failed")
     for script, text in (("exit 1", "failed"), ("exec sleep 600", "timed out"),
                          ("echo hello; exec sleep 600", "printed unexpected output")):
         path = fake_kubectl(c, "bad", script)
         failed(find(c, *args, "--request-timeout=5s", path=path), text)
         check(not os.path.exists(f"/proc/{written(path, 'pid')}"), "kubectl has ended")
     nothing = os.path.join(c.dir, "nothing")
-    failed(find(c, *args, path=nothing), "kubectl, which it runs, is not in the PATH")
+    failed(find(c, *args, path=nothing), "kubectl not found in PATH")
 
 
 @test
