@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sampler: per-thread CPU timers whose signal handler records stacks. */
+/* Per-thread CPU timers whose signal handler records stacks. */
+#include "serve/serving_sampler.h"
+
 #include <dirent.h>
 #include <execinfo.h>
 #include <signal.h>
@@ -11,7 +13,6 @@
 #include "base/time.h"
 #include "base/vec.h"
 #include "codec/proto.h"
-#include "serve/serving_profile.h"
 #include "serve/serving_symbols.h"
 
 #define DEPTH   48

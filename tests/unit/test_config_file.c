@@ -8,9 +8,8 @@
 
 #include <cmocka.h>
 
-#include "cmd/scheduler/config_file.h"
-#include "cmd/scheduler/config_hint.h"
-#include "cmd/scheduler/plugin_summary.h"
+#include "cmd/config/config_file.h"
+#include "cmd/config/plugin_summary.h"
 #include "engine/config/known_plugins.h"
 #include "plugins/registry.h"
 

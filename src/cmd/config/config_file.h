@@ -8,8 +8,8 @@
  * Ownership: the configuration lives in the arena given.
  * Threading: one thread.
  */
-#ifndef BERTH_CMD_SCHEDULER_CONFIG_FILE_H
-#define BERTH_CMD_SCHEDULER_CONFIG_FILE_H
+#ifndef BERTH_CMD_CONFIG_CONFIG_FILE_H
+#define BERTH_CMD_CONFIG_CONFIG_FILE_H
 
 #include "base/buf.h"
 #include "engine/config/config.h"
@@ -50,6 +50,9 @@ bool config_file_check(const struct scheduler_config *config, const struct regis
 bool config_file_use(const char *path, const struct registry *registry,
                      const struct features *features, struct arena *a,
                      struct scheduler_config *ret_config, struct buf *lines);
+
+/* Appends a hint to an error about plugins, " (did you mean NodePorts?)", if there is one. */
+void config_hint(const struct registry *registry, struct str error, struct buf *out);
 
 /* Prints each line to standard error, prefixed with "berth: ". */
 void config_file_print(const struct buf *lines);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * serving_profile.h - a sampling CPU profiler.
+ * serving_sampler.h - a sampling CPU profiler.
  *
  * Purpose:   interrupts every thread that exists at the start after each 10 ms of its CPU time, and
  *            records its stack. Writes pprof's protobuf format with symbols, for `go tool pprof`.
  * Ownership: one profile per process at a time. Memory is bounded; samples beyond it are dropped.
  * Threading: begin, end, write and clear on one thread; samples are taken on all threads.
  */
-#ifndef BERTH_SERVE_SERVING_PROFILE_H
-#define BERTH_SERVE_SERVING_PROFILE_H
+#ifndef BERTH_SERVE_SERVING_SAMPLER_H
+#define BERTH_SERVE_SERVING_SAMPLER_H
 
 #include "base/buf.h"
 #include "base/err.h"
