@@ -6,8 +6,6 @@ The judge of what flags there are is `--help` of each command; of manual pages, 
 scripts for shells, the shells.
 """
 
-import fnmatch
-import glob
 import os
 import re
 import shutil
@@ -263,22 +261,6 @@ def zsh_completes(i):
                    ("ormat=", "j\t"), ("son", "\x15berth bench engine --row=plain,anti\t"),
                    ("-affinity", "\x15exit\n")], "exit",
                   env={"ZDOTDIR": home, "HOME": home})
-
-
-# ---- --vmodule -----------------------------------------------------------------------------------
-
-@test
-def vmodule_names_source_files_that_log(i):
-    """Upstream's file names stand for files of berth, which somebody may rename."""
-    with open(os.path.join(berth.ROOT, "src/cmd/scheduler/scheduler_logging.c")) as f:
-        patterns = re.findall(r'^    \{"\w+", "([\w*]+)"\},$', f.read(), re.M)
-    check(len(patterns) > 40, "the table of scheduler_logging.c")
-    logging = set()
-    for path in glob.glob(os.path.join(berth.ROOT, "src/**/*.c"), recursive=True):
-        with open(path) as f:
-            if "log" in f.read():
-                logging.add(os.path.basename(path).removesuffix(".c"))
-    equal([p for p in patterns if not fnmatch.filter(logging, p)], [], "patterns without a file")
 
 
 if __name__ == "__main__":
