@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one table of berth's commands. */
+/* The table of berth's commands. */
 #include "cmd/cli/cmd.h"
 
 const struct command commands[] = {
@@ -8,13 +8,13 @@ const struct command commands[] = {
     {"simulate", cmd_simulate, cmd_simulate_flags, "FILE",
      "schedule the pods of manifest files, without a cluster"},
     {"explain", cmd_explain, cmd_explain_flags, "",
-     "ask a running scheduler why a pod is where it is, or nowhere"},
+     "show why a running scheduler placed a pod, or did not"},
     {"config", cmd_config, cmd_config_flags, "convert validate diff FILE",
      "convert, check and compare configuration files"},
     {"bench", cmd_bench, cmd_bench_flags, "engine", "measure the engine alone, without a cluster"},
     {"completion", cmd_completion, cmd_completion_flags, "bash zsh fish",
-     "print what teaches a shell to complete berth's command lines"},
-    {"kube-scheduler", cmd_kube_scheduler, NULL, "", NULL}, /* as if called by that name */
+     "print a shell completion script"},
+    {"kube-scheduler", cmd_kube_scheduler, NULL, "", NULL}, /* as if called with that name */
     {"mdoc", cmd_mdoc, NULL, "", NULL},                     /* for `make man` */
 };
 const size_t n_commands = ARRAY_LEN(commands);

@@ -10,8 +10,9 @@ static void help(FILE *out)
     for (size_t i = 0; i < n_commands; i++)
         if (commands[i].help)
             fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].help);
-    fputs("\n`berth COMMAND --help` tells more. `berth --version` prints the version.\n"
-          "Under any other name than berth, with flags only, the program is the scheduler.\n",
+    fputs("\nUse `berth COMMAND --help` for more about a command and `berth --version` for the\n"
+          "version. A copy or link with another name runs the scheduler if it is called with\n"
+          "flags only.\n",
           out);
 }
 
@@ -30,8 +31,8 @@ static int help_on(char *name)
 }
 
 /*
- * A copy or link of another name is a scheduler as guides build one: all that it takes is flags.
- * Commands work under any name but kube-scheduler, which has none.
+ * A copy or link with another name is the scheduler if it is called with flags only, like a
+ * scheduler that was built with plugins of its own. kube-scheduler has no commands at all.
  */
 static bool is_scheduler(int argc, char **argv)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * out_of_tree.h - plugins that are compiled into this program beside those of src/plugins.
+ * out_of_tree.h - out-of-tree plugins that are compiled into the program.
  *
- * Purpose:   berth itself has none. A program that is berth with plugins of its own links
- *            everything of src/cmd but out_of_tree.o, and brings this table itself: see
- *            tests/plugins and berth-test in the Makefile.
+ * Purpose:   berth itself has none. To build berth with other plugins, link everything except
+ *            out_of_tree.o and define this table: see tests/plugins and berth-test in the
+ *            Makefile.
  * Ownership: constant.
  * Threading: any.
  */
@@ -13,6 +13,6 @@
 
 #include "berth/plugin.h"
 
-extern const struct berth_plugin *const out_of_tree_plugins[]; /* NULL-ended */
+extern const struct berth_plugin *const out_of_tree_plugins[]; /* ends with NULL */
 
 #endif
