@@ -11,7 +11,7 @@ const struct command commands[] = {
      "show why a running scheduler placed a pod, or did not"},
     {"config", cmd_config, cmd_config_flags, "convert validate diff FILE",
      "convert, check and compare configuration files"},
-    {"bench", cmd_bench, cmd_bench_flags, "engine", "measure the engine alone, without a cluster"},
+    {"bench", cmd_bench, cmd_bench_flags, "engine", "measure the scheduling engine"},
     {"completion", cmd_completion, cmd_completion_flags, "bash zsh fish",
      "print a shell completion script"},
     {"kube-scheduler", cmd_kube_scheduler, NULL, "", NULL}, /* as if called with that name */

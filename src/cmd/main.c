@@ -4,8 +4,8 @@
 
 static void help(FILE *out)
 {
-    fputs("berth decides which node each pod runs on: a drop-in replacement for\n"
-          "kube-scheduler.\n\nUsage: berth COMMAND [FLAGS]\n\nCommands:\n",
+    fputs("berth is a Kubernetes scheduler: a drop-in replacement for kube-scheduler.\n"
+          "\nUsage: berth COMMAND [FLAGS]\n\nCommands:\n",
           out);
     for (size_t i = 0; i < n_commands; i++)
         if (commands[i].help)
@@ -21,7 +21,7 @@ static int help_on(char *name)
 {
     const struct command *command = name ? command_find(name) : NULL;
     if (name && !command)
-        return cmd_fail(EXIT_USAGE, "unknown command \"%s\"; `berth --help` lists them", name);
+        return cmd_fail(EXIT_USAGE, "unknown command \"%s\"; see `berth --help`", name);
     if (!command) {
         help(stdout);
         return EXIT_DONE;
@@ -61,5 +61,5 @@ int main(int argc, char **argv)
     const struct command *command = command_find(argv[1]);
     if (command)
         return command->run(argc - 1, argv + 1);
-    return cmd_fail(EXIT_USAGE, "unknown command \"%s\"; `berth --help` lists them", argv[1]);
+    return cmd_fail(EXIT_USAGE, "unknown command \"%s\"; see `berth --help`", argv[1]);
 }

@@ -38,8 +38,7 @@ struct media_page {
     bool watches; /* supports stream=watch */
 };
 
-/* Returns false if the page supports none of the clauses. An empty header selects the first type.
- */
+/* False if the page supports none of the clauses. An empty header selects the first type. */
 bool media_negotiate(struct str accept, const struct media_page *page, struct arena *a,
                      struct media_choice *ret_choice);
 

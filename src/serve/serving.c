@@ -412,7 +412,7 @@ static void on_authenticated(void *ctx, enum authn_verdict verdict, const struct
         http_authenticated(r->x);
     r->user = str_dup(user->username);
     r->asked = time_mono();
-    /* If authz_check returns NULL, on_authorized has freed r. */
+    /* If authz_check returns NULL, it has called on_authorized, which may have freed r. */
     struct authz_request request = {
         .user = user, .from = r->x->remote_host, .verb = r->verb, .path = r->path};
     struct authz_call *call = authz_check(r->serving->authz, &request, on_authorized, r);

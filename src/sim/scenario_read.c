@@ -298,8 +298,7 @@ static void note_object(struct reading *r, const struct candidate *c, const char
     buf_release(&which);
 }
 
-/* Keeps a controller for expansion. uid: of its object; "" if it is not an object of the scenario.
- */
+/* Keeps a controller for expansion. uid: of its object in the scenario; "" if none. */
 static int read_controller(struct reading *r, const struct candidate *c,
                            enum pod_controller_kind kind, struct str uid)
 {

@@ -168,8 +168,7 @@ static struct str key_of(const struct object *o, struct buf *out)
     return buf_str(out);
 }
 
-/* Replaces an object; after NULL: deletes it. Returns the reference to the previous one, or NULL.
- */
+/* Replaces an object; after NULL: deletes it. Returns the previous one with its reference. */
 static struct object *replace(struct sim *sim, const struct object *o, struct object *after)
 {
     struct buf text = BUF_INIT;

@@ -69,7 +69,7 @@ struct flag {
     const char *metavar; /* name of the value in help; NULL: the kind's */
     const char *help;
     bool given;             /* set by flags_parse */
-    const char *deprecated; /* printed if the flag is given; hides it from help; NULL: not so */
+    const char *deprecated; /* the warning if it is given; hidden in help; NULL: not deprecated */
 };
 
 /*

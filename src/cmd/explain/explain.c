@@ -36,11 +36,11 @@ static const char usage[] =
     "schedule the pod, print the nodes that a plugin refused, with the reason, and the\n"
     "scores of the other nodes.\n"
     "\nUsage: berth explain [FLAGS] [NAMESPACE/]POD\n"
-    "\nThe request goes to the scheduler at --server, by default " EXPLAIN_DEFAULT_SERVER ". With\n"
-    "--kubeconfig, --context or --lease and without --server, the scheduler is found\n"
-    "through the API server: the pod's schedulerName determines the lease, and the lease's\n"
-    "holder is a machine or a pod. Use --port-forward to connect to a pod that this machine\n"
-    "cannot reach; it requires kubectl.\n"
+    "\nThe request goes to the scheduler at --server, by default " EXPLAIN_DEFAULT_SERVER ".\n"
+    "With --kubeconfig, --context or --lease and without --server, the scheduler is\n"
+    "found through the API server: the pod's schedulerName determines the lease, and\n"
+    "the lease's holder is a machine or a pod. Use --port-forward to connect to a pod\n"
+    "that this machine cannot reach; it requires kubectl.\n"
     "\nThe user must be allowed to get the path /debug/explain; administrators are.\n"
     "Credentials are taken from the flags or, if there are none, from --kubeconfig,\n"
     "$KUBECONFIG or ~/.kube/config. A scheduler without --tls-cert-file serves a\n"
@@ -227,8 +227,7 @@ static int fail_forbidden(const struct explain_command *c, const struct explain_
 
 static int fail_not_found(const struct explain_command *c, const struct explain_answer *answer)
 {
-    /* berth: "no recorded attempts for this pod". Any other 404 means that there is no such page.
-     */
+    /* berth says "no recorded attempts for this pod"; any other 404 means that there is no page. */
     if (!strstr(answer->err.msg, "attempt"))
         return cmd_fail(EXIT_FAILED,
                         "%.*s does not serve /debug/explain: it is not berth, or it runs with "

@@ -113,7 +113,7 @@ static int load_kube(struct scheduler *s, struct err *reterr)
     return r;
 }
 
-/* --- shutdown --------------------------------------------------------------------------------- */
+/* --- shutdown and other callbacks ------------------------------------------------------------- */
 
 /* How long shutdown waits for requests in progress. */
 #define SERVING_PATIENCE (5 * NSEC_PER_SEC)
@@ -206,8 +206,6 @@ static const struct world_callbacks world_callbacks = {
     .on_retired = on_retired,
 };
 
-/* --- signals ---------------------------------------------------------------------------------- */
-
 static void on_config(void *ctx, const struct scheduler_config *config)
 {
     struct scheduler *s = ctx;
@@ -215,6 +213,8 @@ static void on_config(void *ctx, const struct scheduler_config *config)
     if (s->serving)
         scheduler_serving_set_config(s->serving, config);
 }
+
+/* --- signals ---------------------------------------------------------------------------------- */
 
 /* Replaces the file atomically. Only its owner can read it. */
 static int write_file(const char *path, struct str text, struct err *reterr)

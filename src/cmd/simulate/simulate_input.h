@@ -17,8 +17,7 @@
 int simulate_input_read(struct scenario *s, const char *path, bool recursive,
                         struct err *reterr) MUST_CHECK;
 
-/* Reports problems, ignored kinds and notes. Returns false if a problem is an error (--validate).
- */
+/* Reports problems, ignored kinds and notes. False if a problem is an error (--validate). */
 bool simulate_input_report(const struct scenario *s);
 
 /* The value of --validate; kubectl's values are accepted. */
