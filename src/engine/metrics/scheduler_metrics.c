@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scheduler_metrics.c - upstream: pkg/scheduler/metrics.
+ *
+ * A tally is created when its combination of labels first occurs, so that series exist exactly as
+ * upstream's do; those that upstream creates at start are created at start.
+ */
 #include "engine/metrics/scheduler_metrics.h"
 
 #include "engine/internal.h"
