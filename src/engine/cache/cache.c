@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cache.c - upstream: backend/cache/cache.go.
+ *
+ * A node has a slot as long as it has an object or pods; it is in the node tree, and its bit in
+ * `present` is set, if and only if it has an object. Each change of a node ends in touch, which
+ * copies its sums to the columns, adds it to a journal and calls the watcher.
+ */
 #include "engine/cache/cache.h"
 
 void cache_init(struct cache *c, struct intern *names)

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * node_info.c - upstream: NodeInfo.AddPodInfo, RemovePod and SetNode.
+ *
+ * Sums, ports and claims are those of the pods in the list. Ports and claims are sorted lists,
+ * since most pods have none and most nodes have few.
+ */
 #include "engine/cache/node_info.h"
 
 /* The table that counts uses of names; NULL for a borrowing copy. */

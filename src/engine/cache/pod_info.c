@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pod_info.c - derives requests, host ports, claims and affinity terms from a pod, once.
+ *
+ * An assumed pod shares the derived data of its base and differs in the node only.
+ */
 #include "engine/cache/pod_info.h"
 
 #include "engine/cache/affinity_term.h"

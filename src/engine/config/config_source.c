@@ -24,7 +24,8 @@ struct search {
     size_t other_kinds; /* their number */
 };
 
-bool config_source_is_config(const struct json_value *doc)
+/* Is the document's kind a configuration or a Policy, of any version? */
+static bool is_config(const struct json_value *doc)
 {
     struct str kind = json_get_text(doc, STR("kind"));
     return str_is(kind, CONFIG_KIND) ||
@@ -123,7 +124,7 @@ static void classify(struct candidate *c)
                       (mentions(text, "predicates") || mentions(text, "priorities"));
         if (named || policy || mentions(text, "Policy")) {
             if (parse_text(c, NULL, &a, &doc, &err) == 0)
-                c->fit = config_source_is_config(doc) ? FIT_GOOD : FIT_NONE;
+                c->fit = is_config(doc) ? FIT_GOOD : FIT_NONE;
             else
                 c->fit = named || policy ? FIT_BROKEN : FIT_NONE;
         }
@@ -156,7 +157,7 @@ static void look_at(struct search *s, struct json_value *doc)
 {
     struct str kind = json_get_text(doc, STR("kind"));
     const struct json_value *items = json_get(doc, STR("items"));
-    if (config_source_is_config(doc)) {
+    if (is_config(doc)) {
         vec_push(&s->found, (struct candidate){.doc = doc, .fit = FIT_GOOD});
     } else if (str_is(kind, "ConfigMap")) {
         s->maps++;
@@ -336,7 +337,7 @@ static int find(struct search *s, struct str text, struct str key, struct config
         look_at(s, &docs[i]);
     if (key.n)
         r = choose_by_key(s, key, &chosen, reterr);
-    else if (config_source_is_config(&docs[0]) || (n == 1 && s->maps == 0 && s->found.n == 0))
+    else if (is_config(&docs[0]) || (n == 1 && s->maps == 0 && s->found.n == 0))
         chosen = &first; /* decoding reports what is wrong */
     else
         r = choose(s, docs, n, &chosen, reterr);

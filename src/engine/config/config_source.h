@@ -36,7 +36,4 @@ struct config_source {
 int config_source_find(struct str text, struct str key, struct arena *a,
                        struct config_source *ret_source, struct err *reterr) MUST_CHECK;
 
-/* Is the document's kind a configuration or a Policy, of any version? */
-bool config_source_is_config(const struct json_value *doc);
-
 #endif

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * affinity_terms.c - distinct affinity terms of running pods.
+ *
+ * A term is in by_text and in the list of its topology key while a pod has it, and in its buckets
+ * only while a node carries the topology key.
+ */
 #include "engine/index/affinity_terms.h"
 
 #include "base/buf.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * domain_slots.c - sets of nodes by domain.
+ *
+ * Rebuilt by topology.c whenever a domain has changed; calls nothing above it.
+ */
 #include "engine/index/domain_slots.h"
 
 #include "base/bitset.h"

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * label_keys.c - counts nodes by label key.
+ *
+ * The slots of a key are listed while there are few; once there were more than LABEL_KEY_FEW, the
+ * list is gone until no node carries the key.
+ */
 #include "engine/index/label_keys.h"
 
 static void free_key(struct label_key *key)

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * node_memo.c - columns and sets by question, kept in the order of their last use.
+ *
+ * An answer is valid for the journal positions seen_nodes and seen_pods; entries written since then
+ * name the slots to ask again.
+ */
 #include "engine/index/node_memo.h"
 
 struct node_memo {

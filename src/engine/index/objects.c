@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * objects.c - objects by kind and key, and by kind and namespace in order of addition.
+ *
+ * Both views have the same objects; only the view by key counts references.
+ */
 #include "engine/index/objects.h"
 
 #include "engine/cache/object_key.h"

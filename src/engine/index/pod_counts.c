@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pod_counts.c - counts of pods by selection.
+ *
+ * Selections and classes are linked in both directions; each link knows its index in the other's
+ * list, so that either side can be removed in O(1) per link. The counts of a selection are the sums
+ * of its classes' counts by slot. Sums by domain are computed on use: the log of the last MAX_LOG
+ * moves brings them up to date, otherwise they are recounted.
+ */
 #include "engine/index/pod_counts.h"
 
 #define MAX_LOG      32  /* moves that domains apply one by one; a power of two */

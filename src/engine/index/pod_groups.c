@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pod_groups.c - upstream: backend/cache/podgroupstate.go.
+ *
+ * Each member is in the list of its group, at `index`, and counted in exactly one state.
+ */
 #include "engine/index/pod_groups.h"
 
 #include "engine/cache/object_key.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slot_counts.c - parallel arrays of slots and counts with an optional hash index.
+ *
+ * The arrays have no holes: a slot whose count becomes 0 is replaced by the last one.
+ */
 #include "engine/index/slot_counts.h"
 
 #define WITHOUT_INDEX 8 /* up to this many, a search is faster than a lookup */

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * topology.c - domains of nodes, updated from the cache's journal.
+ *
+ * A topology reads the journal of nodes from its position `seen` on when it is used; if the journal
+ * does not reach back that far, it visits all nodes. Values of the label get numbers; a number is
+ * reused when no node has its value any more. `changes` is incremented with each change of a slot's
+ * domain, so that pod_counts.c can tell whether its sums by domain are current.
+ */
 #include "engine/index/topology.h"
 
 #include "engine/index/domain_slots.h"

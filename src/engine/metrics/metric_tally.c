@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * metric_tally.c - publishes changed tallies.
+ *
+ * A tally is in the list of dirty ones if and only if its flag is set.
+ */
 #include "engine/metrics/metric_tally.h"
 
 void metric_tally_board_init(struct metric_tally_board *board)

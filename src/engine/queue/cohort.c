@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cohort.c - the heaps of cohorts, and the reports that hold them.
+ *
+ * A cohort is in `held` from a failed retry until the report of it has ended and the rest is over.
+ * It is in `ready` if it has a member to try and is not held. A member in backoffQ is in `early`
+ * while its backoff lasts, or in `parked` after it; a pod in any other place is in neither.
+ */
 #include "engine/queue/cohort.h"
 
 #include "base/time.h"

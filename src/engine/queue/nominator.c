@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nominator.c - upstream: backend/queue/nominator.go.
+ *
+ * Two maps describe one relation: every pod of `pods` is in exactly one list of `nodes`, and no
+ * list is empty.
+ */
 #include "engine/queue/nominator.h"
 
 void nominator_init(struct nominator *n)

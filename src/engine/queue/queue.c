@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * queue.c - the places of a pod, and the moves between them.
+ *
+ *     queue_add ----------> activeQ ----queue_pop----> in flight ---queue_begin_binding---> binding
+ *                             ^  ^                      |                                    |
+ *         backoff ends        |  |                      +---- queue_requeue <----------------+
+ *     backoffQ ---------------+  |                             |
+ *        ^                       | event, no backoff left      |
+ *        +--- unschedulablePods -+ <---------------------------+ (or backoffQ, activeQ: by the
+ *             event, backoff                                      events while it was in flight)
+ *
+ * Only leave_place and move_to change a place, apart from parking, which metrics do not count. A
+ * pod that PreEnqueue rejects goes to unschedulablePods instead of activeQ or backoffQ.
+ */
 #include "engine/queue/queue.h"
 
 #include "base/time.h"
 
-/* Backoffs end on whole seconds; QueueSort orders the pods of one second (upstream: alignToWindow).
- */
+/* Backoffs end on whole seconds; QueueSort orders pods within one (upstream: alignToWindow). */
 #define BACKOFF_WINDOW      NSEC_PER_SEC
 #define UNSCHEDULABLE_FLUSH (30 * NSEC_PER_SEC)
 /* Longer than any process runs; adding it to a time does not overflow. */
@@ -247,8 +260,7 @@ void queue_place(struct queue *q, struct berth_queued_pod *qp, enum queue_strate
                  const struct cluster_event *event, int64_t now)
 {
     enum queue_place to = QUEUE_UNSCHEDULABLE;
-    /* The error heap is not popped early. Members of a pod group go there as well: popped early,
-     * a failing gang would be tried again without a pause, as it is upstream. */
+    /* Not popped early: members of a pod group, too. Upstream retries a gang without a pause. */
     bool never_early =
         queue_broke(qp) || (q->options.groups && qp->pod->pod->spec.scheduling_group);
     if (strategy != QUEUE_SKIP && queue_admits(q, qp)) {
@@ -303,13 +315,16 @@ static void replace_pod(struct queue *q, struct berth_queued_pod *qp, struct ber
     struct berth_pod *old = qp->pod;
     qp->pod = pod_info_ref(pod);
     map_put(&q->by_key, pod_info_key(pod), qp); /* the key's bytes belong to the new object */
-    /* In flight and binding its cycle decides about the nomination: an assumed pod that is
-     * nominated as well would count twice. */
+    /* In flight and binding, the cycle decides: an assumed and nominated pod would count twice. */
     if (qp->place != QUEUE_IN_FLIGHT && qp->place != QUEUE_BINDING)
         nominator_update(&q->nominator, old, pod);
     pod_info_unref(old);
 }
 
+/*
+ * Upstream: Update. A pod in activeQ or backoffQ stays there; one in unschedulablePods is requeued
+ * if a hint for its own change says so; for a pod in flight the change is kept as an event.
+ */
 void queue_update(struct queue *q, struct berth_pod *pod, struct object *before, unsigned actions,
                   int64_t now)
 {
@@ -397,6 +412,7 @@ struct berth_queued_pod *queue_pop(struct queue *q, int64_t now)
     return take_out(q, qp, now);
 }
 
+/* Upstream: PopSpecificPod, for members of a pod group. */
 struct berth_queued_pod *queue_pop_pod(struct queue *q, struct str key, int64_t now)
 {
     queue_activate(q, key, now);
@@ -459,6 +475,7 @@ void queue_requeue(struct queue *q, struct berth_queued_pod *qp, int64_t now)
         queue_log_requeued(q, qp, strategy);
 }
 
+/* Upstream: Activate; for a pod in flight the event ForceActivate is kept. */
 void queue_activate(struct queue *q, struct str key, int64_t now)
 {
     struct berth_queued_pod *qp = queue_get(q, key);
@@ -527,6 +544,7 @@ void queue_event(struct queue *q, const struct cluster_event *event, int64_t now
 
 /* --- time ------------------------------------------------------------------------------------- */
 
+/* Upstream: flushBackoffQCompleted. */
 static void flush_backoff(struct queue *q, struct heap *heap, int64_t now)
 {
     struct heap_node *node;

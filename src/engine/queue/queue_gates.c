@@ -49,6 +49,8 @@ bool queue_admits(struct queue *q, struct berth_queued_pod *qp)
     return yes;
 }
 
+/* Upstream: GatingPluginEvents. A gated pod is not moved by events that its gate did not register.
+ */
 bool queue_gate_registered(const struct queue *q, const struct berth_queued_pod *qp,
                            const struct cluster_event *event)
 {

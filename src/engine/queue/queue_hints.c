@@ -23,6 +23,10 @@ static bool rejected_by(const struct berth_queued_pod *qp, const struct berth_ha
            (plugin_set_has(&qp->rejectors, h->id) || plugin_set_has(&qp->pending, h->id));
 }
 
+/*
+ * Only plugins that rejected the pod are asked, and only those that registered the event. A plugin
+ * without a hint function always queues.
+ */
 enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth_queued_pod *qp,
                                        const struct cluster_event *event)
 {
@@ -98,6 +102,7 @@ void queue_keep_event(struct queue *q, const struct cluster_event *event)
         scheduler_metrics_in_flight(q->metrics, event, 1);
 }
 
+/* The events of a pod in flight are events.v[events_from - events_base …]. */
 void queue_enter_flight(struct queue *q, struct berth_queued_pod *qp)
 {
     INVARIANT(!q->n_in_flight == !q->first_in_flight);

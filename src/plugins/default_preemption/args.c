@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* args.c - DefaultPreemptionArgs (upstream: ValidateDefaultPreemptionArgs). */
 #include "plugins/default_preemption/args.h"
 
 static const struct field default_preemption_fields[] = {

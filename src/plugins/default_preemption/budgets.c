@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* budgets.c - compiled PodDisruptionBudgets, and the pods that violate them. */
 #include "plugins/default_preemption/budgets.h"
 
 #include "api/policy.h"

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cross_node_preemption.c - branch and bound over sets of victims.
+ *
+ * The pool of a node is ordered so that pods whose eviction may harm come first: once only harmless
+ * pods remain, evicting all of them decides whether a branch has any solution.
+ */
 #include "plugins/default_preemption/cross_node_preemption.h"
 
 #include "base/go_sort.h"

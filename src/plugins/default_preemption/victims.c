@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * victims.c - upstream: SelectVictimsOnNode.
+ *
+ * The victims are minimal in the order of reprieve: adding back any of them makes the pod not fit.
+ */
 #include "plugins/default_preemption/victims.h"
 
 #include "base/go_sort.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* own_terms.c - the pending pod's own terms, with their namespaces resolved. */
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
 struct topology *topology_of(const struct inter_pod_affinity *self, struct str key)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* fit_hints.c - queueing hints of NodeResourcesFit (upstream: EventsToRegister of Fit). */
 #include "plugins/node_resources/fit_hints.h"
 
 #include "api/resource_claim.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* fit_request.c - upstream: computePodResourceRequest. */
 #include "plugins/node_resources/fit_request.h"
 
 #include "plugins/node_resources/resource_terms.h"

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * resource_scorer.c - upstream: least_allocated.go, most_allocated.go,
+ * requested_to_capacity_ratio.go.
+ *
+ * The score is the average of the resources' scores by weight. The columns are scored with the same
+ * arithmetic as single nodes.
+ */
 #include "plugins/node_resources/resource_scorer.h"
 
 #include <math.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * resource_terms.c - upstream: calculatePodResourceRequest and calculateResourceAllocatableRequest.
+ *
+ * The amounts derived with the pod are used if they equal what the configuration's gates count;
+ * otherwise the requests are computed from the spec.
+ */
 #include "plugins/node_resources/resource_terms.h"
 
 static bool source_of(struct str name, bool nonzero, enum term_source *ret_source)

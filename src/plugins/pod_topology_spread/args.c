@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* args.c - PodTopologySpreadArgs (upstream: ValidatePodTopologySpreadArgs). */
 #include "base/map.h"
 #include "plugins/pod_topology_spread/spread.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* constraints.c - the constraints of a pod, or the defaults (upstream: common.go). */
 #include "plugins/common/default_selector.h"
 #include "plugins/pod_topology_spread/spread.h"
 

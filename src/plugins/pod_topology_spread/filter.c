@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * filter.c - PreFilter and Filter of PodTopologySpread (upstream: filtering.go).
+ *
+ * A node passes if, for each DoNotSchedule constraint, it has the topology key and
+ * pods in its domain + 1 if the pod matches itself - minimum of all domains <= maxSkew.
+ */
 #include "plugins/pod_topology_spread/spread.h"
 
 #define LOGGER LOGGER_FILTER("PodTopologySpread")

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* hints.c - queueing hints of PodTopologySpread. */
 #include "plugins/pod_topology_spread/spread.h"
 
 /* The DoNotSchedule constraints. False: they are invalid; the next attempt reports the error. */

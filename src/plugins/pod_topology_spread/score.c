@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * score.c - PreScore, Score and NormalizeScore of PodTopologySpread (upstream: scoring.go).
+ *
+ * The raw score of a node is the sum over the ScheduleAnyway constraints of
+ * pods in its domain * log(number of domains + 2) + maxSkew - 1; fewer pods are better.
+ */
 #include <math.h>
 
 #include "plugins/common/go_math.h"
