@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/time.h"
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "prop.h"
 #include "puppet.h"
 
@@ -605,7 +605,7 @@ static int on_first(const struct extender *x, const char *answer)
     for (int i = 0; i < 64; i++) {
         const char *name = textf("p%d", i);
         /* Every cycle begins to look at n0 again. */
-        f.engine->next_start_node = 0;
+        f.engine->cycles.next_start_node = 0;
         ADD_POD(&f, .name = name);
         fixture_schedule(&f);
         if (fixture_call(&f) && answer)

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "engine/config/features.h"
+#include "engine/framework/framework.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/common/score_log.h"
 #include "plugins/registry.h"
