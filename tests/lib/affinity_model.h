@@ -2,9 +2,9 @@
 /*
  * affinity_model.h - InterPodAffinity by looking at every pod of the cluster, as upstream does.
  *
- * Purpose:   what the plugin, which counts as pods come and go, is compared with. It reads API
- *            objects alone: neither compiled terms nor any index.
- * Ownership: a model owns its counts; the engine is the test's.
+ * Purpose:   the reference for the plugin, which keeps counts up to date as pods are added and
+ *            deleted. The model reads API objects only: neither compiled terms nor any index.
+ * Ownership: a model owns its counts; the test owns the engine.
  * Threading: one thread.
  */
 #ifndef BERTH_TESTS_AFFINITY_MODEL_H

@@ -2,9 +2,9 @@
 /*
  * cache_model.h - the scheduler's cache, slow and obvious.
  *
- * Purpose:   what engine/cache.c is compared with: a list of nodes, a list of pods, and every sum
- *            added up from scratch whenever somebody asks. Pods, nodes, images, zones and their
- *            kinds are small numbers; what a kind of pod or node is stands in a table of the test.
+ * Purpose:   the reference for engine/cache: a list of nodes, a list of pods, and every sum added
+ *            up from scratch at each call. Pods, nodes, images, zones and their kinds are small
+ *            numbers; a table of the test defines the kinds of pods and nodes.
  * Ownership: plain arrays, nothing to release.
  * Threading: one thread.
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cluster_life.h - a cluster that lives at random: nodes and pods come, change and go, writes are
- * answered or refused, time passes, pods are tried.
+ * cluster_life.h - a random cluster: nodes and pods are added, changed and deleted, writes succeed
+ * or fail, time passes, pods are scheduled.
  *
- * Purpose:   tests that run the same life twice, under circumstances that must make no difference,
- *            and compare every byte that came out.
- * Ownership: whoever tests makes the fixture and the dice; life_begin and life_end bracket the
- *            rest.
+ * Purpose:   tests that run the same events twice, under conditions that must make no difference,
+ *            and compare the output byte for byte.
+ * Ownership: the test makes the fixture and the random generator; life_begin and life_end bracket
+ *            the rest.
  * Threading: one thread.
  */
 #ifndef BERTH_TESTS_CLUSTER_LIFE_H
@@ -19,7 +19,7 @@ struct life_pod {
     uint64_t shape; /* as drawn */
     char node[8];   /* as answered; empty: none */
     bool gone;
-    bool opened; /* it was changed once */
+    bool opened; /* was updated once */
 };
 
 /* What nodes and pods of a life look like. */
@@ -35,17 +35,17 @@ struct life_kind {
 
 struct life {
     const struct life_kind *kind;
-    struct fixture f; /* the test's to make and to release */
-    struct rand r;    /* the test's to seed */
-    int *node_state;  /* 0: not there; else the number of its shape */
+    struct fixture f; /* made and released by the test */
+    struct rand r;    /* seeded by the test */
+    int *node_state;  /* 0: no such node; else the number of its shape */
     struct life_pod *pods;
     size_t n_pods;
 };
 
-/* f and r are there: half of the nodes come. */
+/* Adds half of the nodes; f and r must be set. */
 void life_begin(struct life *l, const struct life_kind *kind);
 void life_step(struct life *l);
-/* Everything that came out, in the order in which it did. */
+/* All decisions and writes, in order. */
 void life_write(const struct life *l, struct buf *out);
 void life_end(struct life *l);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * engine_fixture.h - an engine in a world of the test's own: a clock that stands still, writes that
- * wait to be answered.
+ * engine_fixture.h - an engine with ports of the test: a clock that stands still, writes that wait
+ * for an answer.
  *
- * Purpose:   tests of queue, cache, cycle and binding tell the engine what happened and look at
- *            what it wants written.
+ * Purpose:   tests of queue, cache, cycle and binding feed events to the engine and look at the
+ *            writes it submits.
  * Ownership: the fixture owns the engine and copies of all writes and decisions.
  * Threading: one thread.
  */
@@ -27,7 +27,7 @@ struct fixture_write {
     bool answered;
 };
 
-/* What an extender was asked. */
+/* A call of an extender. */
 struct fixture_call {
     uint64_t id;
     size_t extender;
@@ -39,21 +39,21 @@ struct fixture_call {
 
 struct fixture {
     struct engine *engine;
-    struct metrics *metrics; /* what the engine counts */
+    struct metrics *metrics; /* of the engine */
     struct arena arena;
     struct scheduler_config config;
     int64_t now;
-    int64_t step; /* by which the clock moves when it is looked at; mostly it stands still */
+    int64_t step; /* added to the clock at each reading; mostly 0 */
     VEC(struct fixture_write) writes;
-    bool slow_status; /* statuses are answered by the test; else right after the attempt */
-    size_t n_looked;  /* of writes: those that need no answer, or have got it */
+    bool slow_status; /* the test answers status writes; else they succeed after the attempt */
+    size_t n_looked;  /* writes before this one need no answer, or have it */
     VEC(struct fixture_call) calls;
     VEC(char *) logs;      /* "3 Message key=value", "E Message key=value" */
     VEC(char *) decisions; /* "ns/pod -> node" or "ns/pod: message" */
-    VEC(void *) retired;   /* owners of configurations that are in use no more */
+    VEC(void *) retired;   /* owners of configurations that are no longer used */
 };
 
-/* What an engine may be made of; zero: the default. */
+/* Options of the engine; zero: the default. */
 struct fixture_parts {
     const char *config;
     const struct registry *registry;
@@ -70,7 +70,7 @@ void fixture_init(struct fixture *f, const char *config, const struct registry *
 /* The same with threads for Filter and Score; pool NULL: none. */
 void fixture_init_pool(struct fixture *f, const char *config, const struct registry *registry,
                        struct pool *pool);
-/* The same with extenders, whose calls wait to be answered. */
+/* The same with extenders, whose calls wait for an answer. */
 void fixture_init_extenders(struct fixture *f, const struct registry *registry,
                             const struct extender *extenders, size_t n);
 /* The same with feature gates, as --feature-gates has them. */
@@ -83,33 +83,33 @@ void fixture_release(struct fixture *f);
  * NAN: there is none. */
 double fixture_metric(struct fixture *f, const char *series);
 
-/* Tells the engine and drops the test's references. */
+/* Feed the event to the engine and drop the test's references. */
 void fixture_add(struct fixture *f, struct object *o);
 #define ADD_POD(f, ...)  fixture_add((f), POD(__VA_ARGS__))
 #define ADD_NODE(f, ...) fixture_add((f), NODE(__VA_ARGS__))
 void fixture_update(struct fixture *f, struct object *before, struct object *after);
 void fixture_delete(struct fixture *f, struct object *o);
 
-/* Answers the statuses for whose end the engine waits. */
+/* Answers the status writes that the engine waits for. */
 void fixture_answer_statuses(struct fixture *f);
-/* Tries pods until none is ready. */
+/* Schedules pods until none is ready. */
 void fixture_schedule(struct fixture *f);
 /* Moves the clock and ticks. */
 void fixture_pass(struct fixture *f, int64_t ns);
 
-/* The binding asked for and not yet answered for this pod; NULL: none. */
+/* The unanswered binding of this pod; NULL: none. */
 struct fixture_write *fixture_binding(struct fixture *f, const char *pod);
-/* The eviction asked for and not yet answered of this pod; NULL: none. */
+/* The unanswered eviction of this pod; NULL: none. */
 struct fixture_write *fixture_eviction(struct fixture *f, const char *pod);
-/* Lets everybody go who was asked to: "a b", in their order. Until the next call. */
+/* Answers all evictions with 200; returns the pods, "a b", valid until the next call. */
 const char *fixture_evict(struct fixture *f);
 /* A budget for the pods labelled app=APP. */
 void fixture_add_budget(struct fixture *f, const char *app, int disruptions_allowed);
 /* The last event, or the last status with a condition, about the pod; NULL: none. */
 struct fixture_write *fixture_last(struct fixture *f, enum write_kind kind, const char *pod);
-/* Answers it. 201 also brings the pod back from the watch as bound, 200 takes a victim away. */
+/* Answers it. After 201 the watch shows the pod as bound, after 200 a victim is deleted. */
 void fixture_answer(struct fixture *f, struct fixture_write *w, int status, const char *message);
-/* The oldest call that nobody has answered; NULL: none. */
+/* The oldest unanswered call; NULL: none. */
 struct fixture_call *fixture_call(struct fixture *f);
 void fixture_extender_done(struct fixture *f, struct fixture_call *call,
                            const struct extender_result *result);
@@ -125,7 +125,7 @@ struct fixture_reload {
 /* As engine_reload. A config that cannot be read fails the test. */
 int fixture_reload(struct fixture *f, const struct fixture_reload *reload,
                    struct reload_result *ret_result, struct err *reterr) MUST_CHECK;
-/* Schedules, and answers all bindings with 201, until nothing happens any more. */
+/* Schedules, and answers all bindings with 201, until no pod is left to schedule. */
 void fixture_settle(struct fixture *f);
 /* The node of the last successful binding of the pod; NULL: none. */
 const char *fixture_node_of(const struct fixture *f, const char *pod);

@@ -2,9 +2,9 @@
 /*
  * fake_api.h - a scripted API server on loopback, for tests of the client's side.
  *
- * Purpose:   a test queues answers per method, path and part of the query; each request takes the
- *            first that fits and is written down. A request that nobody expects is answered 599 and
- *            counted. Watches stay open, and the test pushes bytes into them, ends or cuts them.
+ * Purpose:   a test queues answers per method, path and part of the query; each request is recorded
+ *            and takes the first that matches. An unexpected request is answered 599 and counted.
+ *            Watches stay open; the test pushes bytes into them, ends or cuts them.
  * Ownership: the server owns answers and records; texts are copied.
  * Threading: the loop's thread.
  *

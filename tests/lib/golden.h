@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * golden.h - data that upstream's own libraries made, read by our own decoder.
+ * golden.h - data made by upstream's libraries, read by berth's decoder.
  *
- * Purpose:   golden_load reads a file of tests/golden (tests are run from the root of the
- *            repository) into a described type; the test fails where that cannot be done.
- * Ownership: what is decoded lives in the arena.
+ * Purpose:   golden_load reads a file of tests/golden into a described type and fails the test on
+ *            an error. Tests are run from the root of the repository.
+ * Ownership: the decoded value lives in the arena.
  * Threading: one thread.
  */
 #ifndef BERTH_TESTS_GOLDEN_H

@@ -241,8 +241,7 @@ static void change(struct world *w, struct object **at, struct object *after)
 static void step(struct world *w, struct rand *r, size_t size)
 {
     size_t node = pick(r, MIN(size, (size_t)NODES)), pod = pick(r, PODS);
-    char name[16];
-    snprintf(name, sizeof(name), "n%zu", node);
+    const char *name = textf("n%zu", node);
     switch (pick(r, 8)) {
     case 0:
         change(w, &w->nodes[node], NULL);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * node_random.h - random nodes, and pods that are particular about nodes.
+ * node_random.h - random nodes, and pods with random demands on nodes.
  *
- * Purpose:   what the plugins that look at one node read: labels, taints, ports, images, features,
- *            annotations. Vocabularies are small, so that things meet. node_random_agree is the
- *            property that all of them have: their batch forms say what their single forms say,
- *            while nodes and pods come, change and go.
- * Ownership: the caller gets a reference on each object.
+ * Purpose:   the fields that plugins read of one node: labels, taints, ports, images, features,
+ *            annotations. Vocabularies are small, so that pods and nodes match now and then.
+ *            node_random_agree is the property of all these plugins: batch and single forms return
+ *            the same, while nodes and pods are added, changed and deleted.
+ * Ownership: the caller owns a reference on each object.
  * Threading: one thread.
  */
 #ifndef BERTH_TESTS_NODE_RANDOM_H
@@ -16,7 +16,7 @@
 #include "engine_fixture.h"
 
 struct object *node_random_node(struct rand *r, size_t i);
-/* Named p<i>; node "": it has none yet. */
+/* Named p<i>; node "": not bound. */
 struct object *node_random_pod(struct rand *r, size_t i, const char *node);
 
 struct node_random_plugin {

@@ -516,7 +516,8 @@ struct object *object_from_node_args(const struct node_args *n)
     open_member(&out, "allocatable", '{');
     add_text(&out, "cpu", n->cpu);
     add_text(&out, "memory", n->memory);
-    add_text(&out, "pods", n->pods ? n->pods : "110");
+    bool pods_given = n->allocatable && strstr(n->allocatable, "pods");
+    add_text(&out, "pods", n->pods ? n->pods : pods_given ? NULL : "110");
     add_pairs(&out, n->allocatable);
     buf_add_char(&out, '}');
     add_raw(&out, n->status);

@@ -158,7 +158,7 @@ struct node_args {
     const char *spec; /* JSON members */
 
     const char *cpu, *memory;
-    const char *pods;        /* NULL: "110" */
+    const char *pods;        /* NULL: "110", unless allocatable has pods */
     const char *allocatable; /* pairs beside these */
     const char *status;      /* JSON members: "'declaredFeatures':['A']" */
 };
@@ -188,7 +188,7 @@ struct budget_args {
 #define POD_DISRUPTION_BUDGET(...) object_from_budget_args(&(const struct budget_args){__VA_ARGS__})
 struct object *object_from_budget_args(const struct budget_args *args);
 
-/* OBJECT(KIND_DEVICE_CLASS, .name = "c", .spec = "'extendedResourceName':'x.io/a'")
+/* OBJECT(KIND_PERSISTENT_VOLUME_CLAIM, .name = "data", .spec = "'volumeName':'v'")
  * NAMESPACE(.name = "team", .labels = "a=b")
  * SERVICE(.name = "s", .selector = "app=web")
  * REPLICA_SET(.name = "rs", .selector = "app=web") */

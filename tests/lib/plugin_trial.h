@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plugin_trial.h - one plugin, one pod, and what the plugin says of the nodes.
+ * plugin_trial.h - one plugin, one pod, and the plugin's verdicts on the nodes.
  *
- * Purpose:   runs PreFilter and PreScore of a plugin for a pod and then asks it node by node, or
- *            for all nodes at once; whether both forms agree is one call.
+ * Purpose:   runs PreFilter and PreScore of a plugin for a pod, then Filter and Score by node or
+ *            for all nodes at once; trial_batches_agree compares both forms.
  * Ownership: the trial owns its pod and its cycle state; the fixture is the test's.
  * Threading: one thread.
  */
@@ -19,7 +19,7 @@ struct trial {
     struct berth_cycle *cycle;
     struct berth_pod *pod;
     enum berth_code pre_filter, pre_score; /* BERTH_SUCCESS where the plugin has none */
-    char text[512];                        /* what the last filter said */
+    char text[512];                        /* reasons of the last Filter */
 };
 
 /* The instance of a plugin in the first profile; fails the test where there is none. */
@@ -32,28 +32,28 @@ void trial_end(struct trial *t);
 enum berth_code trial_filter(struct trial *t, const char *node);
 /* The plugin's raw score; fails the test on an error. */
 int64_t trial_score(struct trial *t, const char *node);
-/* One question, begun and ended. */
+/* trial_begin, trial_score and trial_end in one. */
 int64_t trial_score_of(const struct fixture *f, const char *plugin, struct object *pod,
                        const char *node);
 
-/* Whether the batch forms that the plugin has say of every node what the single forms say. */
+/* Whether the batch forms of the plugin return for every node what the single forms return. */
 bool trial_batches_agree(struct trial *t);
 
 /* The error of create for these arguments, JSON in single quotes; "" where it takes them. */
 const char *trial_args_error(const struct fixture *f, const char *plugin, const char *args,
                              struct berth_error *error);
 
-/* A change that a waiting pod may profit from; before or after may be NULL. */
+/* A change that may make a waiting pod schedulable; before or after may be NULL. */
 struct trial_change {
     enum berth_resource resource;
     unsigned action;
     struct object *before, *after;
 };
-/* What the plugin's hint says of it; where it has none, it queues. Fails the test where the plugin
- * did not ask to be told. Takes the objects over. */
+/* The plugin's queueing hint; BERTH_QUEUE where it has none. Fails the test where the plugin did
+ * not register for the change. Takes the objects over. */
 enum berth_hint trial_hint(const struct fixture *f, const char *plugin, struct object *waiting,
                            struct trial_change change);
-/* Whether the plugin asked to be told of such changes. */
+/* Whether the plugin registered for such changes. */
 bool trial_is_told(const struct fixture *f, const char *plugin, enum berth_resource resource,
                    unsigned action);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pod_stream.h - pods and nodes that come, change and go at random.
+ * pod_stream.h - pods and nodes that are added, changed and deleted at random.
  *
- * Purpose:   a cache with the indexes over it, for tests that compare these with what is found by
- *            looking at everything. Names, labels and namespaces are few, so that they collide;
- *            pods come before their nodes and stay after them, slots are used again.
+ * Purpose:   a cache and its indexes, for tests that compare these with a full scan. Names, labels
+ *            and namespaces are few, so that they collide; pods are added before their nodes and
+ *            stay after them, slots are reused.
  * Ownership: owns the cache and the cluster.
  * Threading: one thread.
  */

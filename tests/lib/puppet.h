@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * puppet.h - plugins that do as they are told.
+ * puppet.h - plugins whose results the test sets.
  *
- * Purpose:   a test adds puppets, each under a name of its own and at the points that it wants,
- * says what they are to answer, and afterwards looks at who was called when. Ownership: there is
- * one stage per process; puppet_clear empties it. Texts are borrowed. Threading: one thread: not
- * for tests with a pool.
+ * Purpose:   a test adds puppets by name and extension points, sets what they return, and looks at
+ *            the recorded calls afterwards.
+ * Ownership: there is one stage per process; puppet_clear empties it. Texts are borrowed.
+ * Threading: one thread: not for tests with a pool.
  */
 #ifndef BERTH_TESTS_PUPPET_H
 #define BERTH_TESTS_PUPPET_H
@@ -62,13 +62,13 @@ struct puppet {
     const struct berth_host *host;
     struct berth_handle *handle; /* in the profile made last */
 
-    enum berth_code code[PUPPET_POINTS];  /* what it answers; Bind starts with Skip */
-    const char *reason, *second_reason;   /* said beside any code but Success and Skip */
-    const char *reason_at[PUPPET_POINTS]; /* said instead; "": nothing */
+    enum berth_code code[PUPPET_POINTS];  /* returned; Bind starts with Skip */
+    const char *reason, *second_reason;   /* with any code but Success and Skip */
+    const char *reason_at[PUPPET_POINTS]; /* instead of these; "": none */
     const char *limit[4];                 /* pre_filter: only these nodes, up to NULL */
     int64_t score;
     int64_t timeout;
-    void (*hook)(struct puppet_call *call); /* has the last word */
+    void (*hook)(struct puppet_call *call); /* may change code, score and timeout */
 };
 
 /* Empties the stage. */

@@ -2,9 +2,9 @@
 /*
  * queue_model.h - the scheduling queue's rules, slow and obvious.
  *
- * Purpose:   what engine/queue.c is compared with. Plain arrays, no heaps, no shared list of
- *            events: every pod in flight keeps its own list of all that happened since it was
- *            popped. Written from upstream's rules, not from queue.c.
+ * Purpose:   the reference for engine/queue. Plain arrays, no heaps, no shared list of events:
+ *            every pod in flight keeps its own list of the events since it was popped. Written
+ *            from upstream's rules, not from queue.c.
  * Ownership: the model owns its arrays; the world (plugins, answers) belongs to the test.
  * Threading: one thread.
  *

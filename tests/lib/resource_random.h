@@ -2,7 +2,7 @@
 /*
  * resource_random.h - nodes and pods with random amounts of resources, absurd ones among them.
  *
- * Purpose:   what the property tests of the resource plugins run on.
+ * Purpose:   input of the property tests of the resource plugins.
  * Ownership: objects have one reference for the caller.
  * Threading: one thread.
  */
@@ -12,7 +12,7 @@
 #include "base/rand.h"
 #include "engine_fixture.h"
 
-/* An amount as text, valid until the ninth call from now. */
+/* An amount as text, valid for eight calls. */
 const char *resource_random_amount(struct rand *r);
 /* cpu, memory, ephemeral-storage, x.io/a and x.io/b, each or not; node "": none. */
 struct object *resource_random_pod(struct rand *r, size_t i, const char *node);

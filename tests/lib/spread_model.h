@@ -2,9 +2,10 @@
 /*
  * spread_model.h - topology spread constraints, slow and obvious.
  *
- * Purpose:   what PodTopologySpread is compared with: every number is found by walking all nodes
- * and all of their pods whenever somebody asks. Ownership: borrows the cache and the pod; releases
- * its selectors with its arena. Threading: one thread.
+ * Purpose:   the reference for PodTopologySpread: every number is found by walking all nodes and
+ *            their pods at each call.
+ * Ownership: borrows the cache and the pod; releases its selectors with its arena.
+ * Threading: one thread.
  */
 #ifndef BERTH_TESTS_SPREAD_MODEL_H
 #define BERTH_TESTS_SPREAD_MODEL_H

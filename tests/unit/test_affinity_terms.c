@@ -51,8 +51,7 @@ static void equal_terms_are_one(void **state)
     assert_int_equal(terms.v[0]->n, 10);
     assert_int_equal(terms.v[0]->pods.n, 3);
     for (uint32_t i = 0; i < 3; i++) {
-        char node[24];
-        snprintf(node, sizeof(node), "n%u", i);
+        const char *node = textf("n%u", i);
         uint32_t slot = cache_node(&f.engine->cache, str_of(node))->slot;
         assert_int_equal(slot_counts_at(&terms.v[0]->pods, slot), i == 0 ? 4 : 3);
     }
@@ -68,7 +67,7 @@ static void equal_terms_are_one(void **state)
     fixture_release(&f);
 }
 
-static void found_by_whom_they_mean(void **state)
+static void found_by_the_pods_they_match(void **state)
 {
     (void)state;
     const struct {
@@ -172,7 +171,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_terms_are_one),
-        cmocka_unit_test(found_by_whom_they_mean),
+        cmocka_unit_test(found_by_the_pods_they_match),
         cmocka_unit_test(found_while_a_node_carries_the_key),
         cmocka_unit_test(a_wrong_term_spoils_its_kind),
         cmocka_unit_test(no_affinity_to_pods_is_none),

@@ -135,7 +135,7 @@ static void test_stars_elsewhere(void **state)
     struct authz_options options = {.always_allow_paths = &bad, .n_always_allow_paths = 1};
     struct err err;
     assert_int_equal(authz_new(k.loop, &options, &authz, &err), -EINVAL);
-    assert_string_equal(err.msg, json_quotes("only trailing * allowed in 'a*/b'"));
+    assert_string_equal(err.msg, "only trailing * allowed in \"a*/b\"");
     authz = NULL;
 }
 
@@ -294,8 +294,7 @@ static void test_turns(void **state)
     struct verdict strangers = {0}, users = {0};
     struct authz_call *calls[400];
     for (int i = 0; i < 8; i++) {
-        char from[16];
-        snprintf(from, sizeof(from), "10.0.0.%d", i);
+        const char *from = textf("10.0.0.%d", i);
         (void)ask_many(&nobody, from, 100, &strangers, calls);
     }
     assert_int_equal(strangers.told, 800 - REVIEWS_ANONYMOUS_MAX);

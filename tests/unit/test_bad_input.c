@@ -168,7 +168,7 @@ static void never_answer(struct puppet_call *call)
         call->code = BERTH_ASYNC;
 }
 
-static void who_never_answers_holds_up_nobody(void **state)
+static void a_silent_extender_blocks_no_other_call(void **state)
 {
     (void)state;
     unsigned points[] = {AT(PRE_BIND), AT(BIND)};
@@ -264,7 +264,7 @@ static void write_and_answer(struct puppet_call *call)
     call->code = BERTH_ERROR;
 }
 
-static void a_write_that_nobody_waits_for_any_more(void **state)
+static void the_answer_of_an_abandoned_write_is_ignored(void **state)
 {
     (void)state;
     struct fixture f;
@@ -475,10 +475,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(undefined_codes_are_errors_at_every_point),
         cmocka_unit_test(batches_that_lie),
-        cmocka_unit_test(who_never_answers_holds_up_nobody),
+        cmocka_unit_test(a_silent_extender_blocks_no_other_call),
         cmocka_unit_test(an_answer_too_many_is_not_the_next_plugins),
         cmocka_unit_test(the_last_of_two_writes_counts),
-        cmocka_unit_test(a_write_that_nobody_waits_for_any_more),
+        cmocka_unit_test(the_answer_of_an_abandoned_write_is_ignored),
         cmocka_unit_test(reasons_without_end_are_cut),
         cmocka_unit_test(odd_amounts),
         cmocka_unit_test(odd_objects),

@@ -900,8 +900,7 @@ static bool row_agrees(struct stream *s, int node, const struct berth_node *n)
 
 static struct berth_node *nth_node(struct stream *s, int node)
 {
-    char name[8];
-    snprintf(name, sizeof(name), "n%d", node);
+    const char *name = textf("n%d", node);
     return cache_node(&s->b.c, str_of(name));
 }
 
@@ -1000,8 +999,7 @@ static bool step_pod(struct stream *s, int pod)
     case 2:
         if (!there) {
             struct berth_pod *info = pod_info_new(pod_objects[pod][kind][MODEL_NODES], &s->b.names);
-            char name[8];
-            snprintf(name, sizeof(name), "n%d", node);
+            const char *name = textf("n%d", node);
             struct berth_pod *on_node = pod_info_assume(info, str_of(name));
             cache_assume(c, on_node);
             pod_info_unref(on_node);

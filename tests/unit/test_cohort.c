@@ -66,7 +66,7 @@ static void one_of_many_is_tried_for_each_event(void **state)
     fixture_release(&f);
 }
 
-static void none_is_tried_until_the_server_has_been_told(void **state)
+static void no_attempt_before_the_status_is_written(void **state)
 {
     (void)state;
     struct fixture f;
@@ -190,8 +190,7 @@ static void few_reports_are_under_way(void **state)
     f.now = 100 * NSEC_PER_SEC;
     ADD_NODE(&f, .name = "n", .cpu = "4", .memory = "8Gi");
     for (int i = 0; i < N; i++) {
-        char memory[32];
-        snprintf(memory, sizeof(memory), "%dGi", 20 + i);
+        const char *memory = textf("%dGi", 20 + i);
         ADD_POD(&f, .name = numbered("own", i), .cpu = "1", .memory = memory);
     }
     fixture_schedule(&f);
@@ -249,7 +248,7 @@ static bool nobody_is_forgotten(struct rand *r, size_t size, void *ctx)
     return all;
 }
 
-static void whatever_is_answered_nobody_is_forgotten(void **state)
+static void no_pod_is_lost_whatever_the_answers(void **state)
 {
     (void)state;
     assert_true(prop_run("nobody is forgotten", 60, nobody_is_forgotten, NULL));
@@ -259,14 +258,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_of_many_is_tried_for_each_event),
-        cmocka_unit_test(none_is_tried_until_the_server_has_been_told),
+        cmocka_unit_test(no_attempt_before_the_status_is_written),
         cmocka_unit_test(slow_writes_slow_retries_down),
         cmocka_unit_test(backoff_still_ends),
         cmocka_unit_test(a_pod_of_another_shape_finds_room_while_many_are_held),
         cmocka_unit_test(a_new_pod_is_tried_at_once),
         cmocka_unit_test(room_for_all_is_used_by_all),
         cmocka_unit_test(few_reports_are_under_way),
-        cmocka_unit_test(whatever_is_answered_nobody_is_forgotten),
+        cmocka_unit_test(no_pod_is_lost_whatever_the_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

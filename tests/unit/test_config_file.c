@@ -76,7 +76,7 @@ static void assert_lines(const char *text, const char *expected)
 }
 
 /* Whatever kind each is of, and nothing that only follows from another. */
-static void all_problems_are_told_at_once(void **state)
+static void all_problems_are_reported_at_once(void **state)
 {
     (void)state;
     assert_lines(
@@ -125,7 +125,7 @@ static void all_problems_are_told_at_once(void **state)
         "f.yaml:23: percentageOfNodesToScore: Invalid value: 102: not in valid range [0-100]\n");
 }
 
-static void what_has_been_removed_is_told_once(void **state)
+static void removed_features_are_reported_once(void **state)
 {
     (void)state;
     assert_lines(HEAD "profiles: [{plugins: {filter: {enabled: [{name: EBSLimits}]}}}]\n",
@@ -138,7 +138,7 @@ static void what_has_been_removed_is_told_once(void **state)
     "apiVersion: kubescheduler.config.k8s.io/v1beta" #n "\nkind: KubeSchedulerConfiguration\n"
 
 /* Paths and indexes are those of the file, not of what it is converted to. */
-static void older_versions_are_told_in_their_own_terms(void **state)
+static void older_versions_are_reported_in_their_own_terms(void **state)
 {
     (void)state;
     static const struct {
@@ -302,7 +302,7 @@ static void a_key_chooses(void **state)
 
 /* --- hints ------------------------------------------------------------------------------------ */
 
-static void hints_say_what_would_be_right(void **state)
+static void hints_agree_with_the_model(void **state)
 {
     (void)state;
     static const struct {
@@ -328,7 +328,7 @@ static void hints_say_what_would_be_right(void **state)
 }
 
 /* However long a name is, and whatever is in it. */
-static void names_that_nobody_has_are_said_to_be_such(void **state)
+static void unknown_names_are_reported(void **state)
 {
     (void)state;
     for (size_t n = 0; n < 300; n += 7) {
@@ -344,7 +344,7 @@ static void names_that_nobody_has_are_said_to_be_such(void **state)
     }
 }
 
-static void every_plugin_has_words_for_what_it_does(void **state)
+static void every_plugin_has_a_summary(void **state)
 {
     (void)state;
     for (size_t i = 0; in_tree_registry.plugins[i]; i++) {
@@ -366,15 +366,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_name_file_line_and_path),
-        cmocka_unit_test(all_problems_are_told_at_once),
-        cmocka_unit_test(what_has_been_removed_is_told_once),
-        cmocka_unit_test(older_versions_are_told_in_their_own_terms),
+        cmocka_unit_test(all_problems_are_reported_at_once),
+        cmocka_unit_test(removed_features_are_reported_once),
+        cmocka_unit_test(older_versions_are_reported_in_their_own_terms),
         cmocka_unit_test(a_flood_of_problems_is_cut),
         cmocka_unit_test(lines_in_a_config_map_are_those_of_the_file),
         cmocka_unit_test(a_key_chooses),
-        cmocka_unit_test(hints_say_what_would_be_right),
-        cmocka_unit_test(names_that_nobody_has_are_said_to_be_such),
-        cmocka_unit_test(every_plugin_has_words_for_what_it_does),
+        cmocka_unit_test(hints_agree_with_the_model),
+        cmocka_unit_test(unknown_names_are_reported),
+        cmocka_unit_test(every_plugin_has_a_summary),
     };
     return cmocka_run_group_tests_name("config_file", tests, NULL, NULL);
 }

@@ -183,7 +183,7 @@ static void a_policy_without_lists_has_the_usual(void **state)
     arena_release(&r.arena);
 }
 
-static void a_policy_names_what_it_wants(void **state)
+static void a_policy_enables_plugins_by_name(void **state)
 {
     (void)state;
     struct read r;
@@ -287,7 +287,7 @@ int main(void)
         cmocka_unit_test(plugins_for_the_disks_of_clouds_are_one),
         cmocka_unit_test(arguments_of_a_version_become_v1),
         cmocka_unit_test(a_policy_without_lists_has_the_usual),
-        cmocka_unit_test(a_policy_names_what_it_wants),
+        cmocka_unit_test(a_policy_enables_plugins_by_name),
         cmocka_unit_test(a_policys_extenders_are_those_of_v1),
         cmocka_unit_test(what_they_never_had_is_refused),
     };

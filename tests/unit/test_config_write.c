@@ -190,7 +190,7 @@ static void limits_are_written_as_upstream_has_them(void **state)
     }
 }
 
-static void converted_files_say_no_more_than_they_did(void **state)
+static void conversion_adds_nothing(void **state)
 {
     (void)state;
     struct scheduler_config config;
@@ -236,7 +236,7 @@ static void error_list_have_lines(void **state)
     arena_release(&arena);
 }
 
-static void error_list_are_told_once(void **state)
+static void errors_are_reported_once(void **state)
 {
     (void)state;
     struct error_list c = {.prefix = "x."};
@@ -263,7 +263,7 @@ static void count(void *ctx, const char *name, const char *noticed_by)
     ++*(size_t *)ctx;
 }
 
-static void what_berth_lacks_is_told_once(void **state)
+static void unsupported_features_are_reported_once(void **state)
 {
     (void)state;
     static const struct berth_plugin *const none[] = {NULL};
@@ -302,10 +302,10 @@ int main(void)
         cmocka_unit_test(what_is_written_is_read_as_the_same),
         cmocka_unit_test(gates_steer_defaults_and_rules),
         cmocka_unit_test(limits_are_written_as_upstream_has_them),
-        cmocka_unit_test(converted_files_say_no_more_than_they_did),
+        cmocka_unit_test(conversion_adds_nothing),
         cmocka_unit_test(error_list_have_lines),
-        cmocka_unit_test(error_list_are_told_once),
-        cmocka_unit_test(what_berth_lacks_is_told_once),
+        cmocka_unit_test(errors_are_reported_once),
+        cmocka_unit_test(unsupported_features_are_reported_once),
     };
     return cmocka_run_group_tests_name("config_write", tests, NULL, NULL);
 }

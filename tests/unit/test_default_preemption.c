@@ -162,7 +162,7 @@ static void victims_that_take_their_time_are_waited_for(void **state)
 }
 
 /* The promise of a node may take longer to be written than the victims to be told. */
-static void a_promise_counts_before_it_is_written(void **state)
+static void a_nomination_counts_before_it_is_written(void **state)
 {
     (void)state;
     struct fixture f;
@@ -289,9 +289,8 @@ static void few_nodes_are_enough(void **state)
                  NULL);
     add_nodes(&f, 10);
     for (int i = 0; i < 10; i++) {
-        char name[16], node[16];
-        snprintf(name, sizeof(name), "p%d", i);
-        snprintf(node, sizeof(node), "n%d", i);
+        const char *name = textf("p%d", i);
+        const char *node = textf("n%d", i);
         ADD_POD(&f, .name = name, .node = node, .priority = 1, .cpu = "4");
     }
     ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "4");
@@ -357,7 +356,7 @@ static void a_victim_that_stays_brings_the_preemptor_back(void **state)
     fixture_release(&f);
 }
 
-static void lower_promises_are_taken_back_first(void **state)
+static void lower_nominations_are_removed_first(void **state)
 {
     (void)state;
     struct fixture f;
@@ -381,7 +380,7 @@ static void lower_promises_are_taken_back_first(void **state)
     fixture_release(&f);
 }
 
-static void who_leaves_already_is_not_asked_again(void **state)
+static void a_terminating_victim_is_not_evicted_again(void **state)
 {
     (void)state;
     struct fixture f;
@@ -464,7 +463,7 @@ static bool one_of(const char *text, const char *a, const char *b)
     return strcmp(text, a) == 0 || strcmp(text, b) == 0;
 }
 
-static void extenders_have_a_say(void **state)
+static void extenders_may_change_the_victims(void **state)
 {
     (void)state;
     struct fixture f;
@@ -484,7 +483,7 @@ static void extenders_have_a_say(void **state)
 }
 
 /* The last victim leaves while an extender is asked about another node, which will not do. */
-static void nobody_goes_for_a_promise_that_has_come_true(void **state)
+static void no_eviction_once_the_nominated_node_has_room(void **state)
 {
     (void)state;
     struct fixture f;
@@ -639,18 +638,18 @@ int main(void)
         cmocka_unit_test(the_least_important_pod_makes_room),
         cmocka_unit_test(some_pods_never_preempt),
         cmocka_unit_test(victims_that_take_their_time_are_waited_for),
-        cmocka_unit_test(a_promise_counts_before_it_is_written),
+        cmocka_unit_test(a_nomination_counts_before_it_is_written),
         cmocka_unit_test(the_rules_decide_in_their_order),
         cmocka_unit_test(budgets_are_spared_first),
         cmocka_unit_test(few_nodes_are_enough),
         cmocka_unit_test(the_last_victim_comes_after_the_others),
         cmocka_unit_test(a_victim_that_stays_brings_the_preemptor_back),
-        cmocka_unit_test(lower_promises_are_taken_back_first),
-        cmocka_unit_test(who_leaves_already_is_not_asked_again),
+        cmocka_unit_test(lower_nominations_are_removed_first),
+        cmocka_unit_test(a_terminating_victim_is_not_evicted_again),
         cmocka_unit_test(an_attempt_may_wait_for_its_victims),
         cmocka_unit_test(an_attempt_that_waits_ends_with_its_pod),
-        cmocka_unit_test(extenders_have_a_say),
-        cmocka_unit_test(nobody_goes_for_a_promise_that_has_come_true),
+        cmocka_unit_test(extenders_may_change_the_victims),
+        cmocka_unit_test(no_eviction_once_the_nominated_node_has_room),
         cmocka_unit_test(extenders_may_be_wrong),
         cmocka_unit_test(a_pod_that_waits_goes_back_to_the_queue),
         cmocka_unit_test(a_pod_in_pre_bind_is_not_bound),

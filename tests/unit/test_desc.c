@@ -133,7 +133,7 @@ static void *decode_fresh(void *ctx)
     struct arena a;
     arena_init(&a, 0);
     struct leaf leaf;
-    *(bool *)ctx = json_decode(json_quotes_str("{'name':'x'}"), &fresh, 0, &a, &leaf, NULL) == 0 &&
+    *(bool *)ctx = json_decode(STR("{\"name\":\"x\"}"), &fresh, 0, &a, &leaf, NULL) == 0 &&
                    str_is(leaf.name, "x");
     arena_release(&a);
     return NULL;

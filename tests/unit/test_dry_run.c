@@ -220,9 +220,8 @@ static void threads_make_no_difference(void **state)
     for (size_t i = 0; i < MANY_NODES; i++)
         nodes[i] = random_node(&r, i);
     for (size_t i = 0; i < ARRAY_LEN(pods); i++) {
-        char name[32], node[32];
-        snprintf(name, sizeof(name), "p%zu", i);
-        snprintf(node, sizeof(node), "n%zu", i % MANY_NODES);
+        const char *name = textf("p%zu", i);
+        const char *node = textf("n%zu", i % MANY_NODES);
         pods[i] = random_pod(&r, name, node, false);
     }
     for (int round = 0; round < 6; round++) {

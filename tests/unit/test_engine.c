@@ -143,7 +143,7 @@ static void reasons_are_counted_and_sorted(void **state)
     fixture_release(&f);
 }
 
-static void without_nodes_it_says_so_and_tries_again(void **state)
+static void without_nodes_the_attempt_fails_and_is_retried(void **state)
 {
     (void)state;
     struct fixture f;
@@ -310,7 +310,7 @@ static void a_pod_deleted_while_it_is_bound_leaves_nothing(void **state)
     }
 }
 
-static void a_pod_that_somebody_else_binds_leaves_the_queue(void **state)
+static void a_pod_bound_elsewhere_leaves_the_queue(void **state)
 {
     (void)state;
     struct fixture f;
@@ -545,7 +545,7 @@ int main(void)
         cmocka_unit_test(leaves_pods_of_other_schedulers_alone),
         cmocka_unit_test(profiles_serve_their_own_pods),
         cmocka_unit_test(reasons_are_counted_and_sorted),
-        cmocka_unit_test(without_nodes_it_says_so_and_tries_again),
+        cmocka_unit_test(without_nodes_the_attempt_fails_and_is_retried),
         cmocka_unit_test(a_long_note_is_cut_the_condition_is_not),
         cmocka_unit_test(a_new_node_helps_at_once),
         cmocka_unit_test(uncordoning_helps),
@@ -554,7 +554,7 @@ int main(void)
         cmocka_unit_test(waiting_too_long_is_trying_again),
         cmocka_unit_test(a_refused_binding_gives_the_room_back_and_is_tried_again),
         cmocka_unit_test(a_pod_deleted_while_it_is_bound_leaves_nothing),
-        cmocka_unit_test(a_pod_that_somebody_else_binds_leaves_the_queue),
+        cmocka_unit_test(a_pod_bound_elsewhere_leaves_the_queue),
         cmocka_unit_test(the_watch_may_confirm_before_the_answer_comes),
         cmocka_unit_test(a_pod_on_its_way_out_is_not_placed),
         cmocka_unit_test(a_pod_made_anew_under_its_name_is_another_pod),

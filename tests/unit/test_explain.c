@@ -205,7 +205,7 @@ static void a_single_node_has_no_scores(void **state)
     fixture_release(&f);
 }
 
-static void the_promised_node_alone_was_looked_at(void **state)
+static void only_the_nominated_node_was_evaluated(void **state)
 {
     (void)state;
     struct fixture f;
@@ -269,7 +269,7 @@ static void a_rejected_pod_is_explained_attempt_by_attempt(void **state)
     fixture_release(&f);
 }
 
-static void what_brought_the_pod_back_is_told(void **state)
+static void the_event_that_requeued_the_pod_is_recorded(void **state)
 {
     (void)state;
     struct fixture f;
@@ -318,7 +318,7 @@ static void failures_of_the_binding_are_explained_with_the_choice(void **state)
     fixture_release(&f);
 }
 
-static void without_nodes_there_is_little_to_say(void **state)
+static void without_nodes_the_record_is_short(void **state)
 {
     (void)state;
     struct fixture f;
@@ -452,8 +452,7 @@ static bool node_is_told(const struct json_value *node, size_t i)
 static bool score_is_told(const struct json_value *node, size_t i)
 {
     const struct json_value *plugins = member(node, "plugins");
-    char name[24];
-    snprintf(name, sizeof(name), "n%zu", i);
+    const char *name = textf("n%zu", i);
     return str_is(member(node, "name")->text, name) && plugins->n == 1 &&
            number(&plugins->items[0], "raw") == opinion.nodes[i].raw &&
            number(&plugins->items[0], "normalized") == opinion.nodes[i].normalized;
@@ -493,7 +492,7 @@ static bool all_is_told(struct rand *rand, size_t size, void *ctx)
     return ok;
 }
 
-static void what_was_said_is_told_whatever_it_was(void **state)
+static void any_message_is_recorded_unchanged(void **state)
 {
     (void)state;
     assert_true(prop_run("records say what plugins said", 150, all_is_told, NULL));
@@ -573,7 +572,7 @@ static void assert_pre_filter(const struct json_value *record, const char *expec
     buf_release(&out);
 }
 
-static void what_pre_filter_said_is_told(void **state)
+static void pre_filter_messages_are_recorded(void **state)
 {
     (void)state;
     struct fixture f;
@@ -651,7 +650,7 @@ static void a_survey_asks_all_plugins_about_all_nodes(void **state)
     fixture_release(&f);
 }
 
-static void nobody_asked_for_a_survey(void **state)
+static void without_a_survey_no_filters_are_recorded(void **state)
 {
     (void)state;
     struct fixture f;
@@ -699,7 +698,7 @@ static enum berth_code score_by_place(void *self, const struct berth_cycle *cycl
     return BERTH_SUCCESS;
 }
 
-static void a_survey_notices_batches_that_say_something_else(void **state)
+static void a_survey_notices_batches_that_disagree(void **state)
 {
     (void)state;
     struct fixture f;
@@ -741,19 +740,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_placed_pod_is_explained),
         cmocka_unit_test(a_single_node_has_no_scores),
-        cmocka_unit_test(the_promised_node_alone_was_looked_at),
+        cmocka_unit_test(only_the_nominated_node_was_evaluated),
         cmocka_unit_test(a_rejected_pod_is_explained_attempt_by_attempt),
-        cmocka_unit_test(what_brought_the_pod_back_is_told),
+        cmocka_unit_test(the_event_that_requeued_the_pod_is_recorded),
         cmocka_unit_test(failures_of_the_binding_are_explained_with_the_choice),
-        cmocka_unit_test(without_nodes_there_is_little_to_say),
+        cmocka_unit_test(without_nodes_the_record_is_short),
         cmocka_unit_test(names_are_those_of_the_time),
-        cmocka_unit_test(what_was_said_is_told_whatever_it_was),
+        cmocka_unit_test(any_message_is_recorded_unchanged),
         cmocka_unit_test(old_records_go),
         cmocka_unit_test(what_is_too_large_is_not_kept),
-        cmocka_unit_test(what_pre_filter_said_is_told),
+        cmocka_unit_test(pre_filter_messages_are_recorded),
         cmocka_unit_test(a_survey_asks_all_plugins_about_all_nodes),
-        cmocka_unit_test(nobody_asked_for_a_survey),
-        cmocka_unit_test(a_survey_notices_batches_that_say_something_else),
+        cmocka_unit_test(without_a_survey_no_filters_are_recorded),
+        cmocka_unit_test(a_survey_notices_batches_that_disagree),
     };
     return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
 }

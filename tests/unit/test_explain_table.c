@@ -187,7 +187,7 @@ static void a_cluster_without_nodes(void **state)
            "  Filters: the cluster has no nodes\n");
 }
 
-static void an_error_is_told_where_it_happened(void **state)
+static void an_error_names_its_place(void **state)
 {
     (void)state;
     expect("{'attempt':1,'namespace':'default','pod':'p','outcome':'error',"
@@ -365,7 +365,7 @@ static void many_nodes_are_counted_by_verdict(void **state)
 }
 
 /* What decides nothing makes room for what does. */
-static void scores_that_are_the_same_are_told_once(void **state)
+static void equal_scores_are_shown_once(void **state)
 {
     (void)state;
     struct arena a;
@@ -492,13 +492,13 @@ int main(void)
         cmocka_unit_test(a_pod_that_preempts),
         cmocka_unit_test(a_pod_that_pre_filter_refuses),
         cmocka_unit_test(a_cluster_without_nodes),
-        cmocka_unit_test(an_error_is_told_where_it_happened),
+        cmocka_unit_test(an_error_names_its_place),
         cmocka_unit_test(a_survey_has_all_refusals_of_a_node),
         cmocka_unit_test(missing_and_unknown_fields_do_not_matter),
         cmocka_unit_test(control_characters_are_shown_not_obeyed),
         cmocka_unit_test(wide_characters_line_up),
         cmocka_unit_test(many_nodes_are_counted_by_verdict),
-        cmocka_unit_test(scores_that_are_the_same_are_told_once),
+        cmocka_unit_test(equal_scores_are_shown_once),
         cmocka_unit_test(everything_fits_the_width),
         cmocka_unit_test(all_nodes_are_shown_on_request),
         cmocka_unit_test(a_domain_that_all_names_share_is_left_out),

@@ -140,7 +140,7 @@ static void interest_is_in_pods_that_want_a_managed_resource(void **state)
     }
 }
 
-static void who_is_not_interested_is_not_asked(void **state)
+static void uninterested_extenders_are_not_called(void **state)
 {
     (void)state;
     static const struct str managed[] = {STR_INIT("a.b/gpu")};
@@ -161,7 +161,7 @@ static void who_is_not_interested_is_not_asked(void **state)
     fixture_release(&f);
 }
 
-static void extenders_want_somebody_who_calls_them(void **state)
+static void extenders_require_a_caller(void **state)
 {
     (void)state;
     struct scheduler_config config;
@@ -236,7 +236,7 @@ static void each_sees_what_the_one_before_left_ignorable_ones_last(void **state)
     fixture_release(&f);
 }
 
-static void refusals_are_told_and_no_more_extenders_asked(void **state)
+static void refusals_are_reported_and_end_the_calls(void **state)
 {
     (void)state;
     struct extender xs[] = {A, B};
@@ -393,8 +393,7 @@ static void look_hook(struct puppet_call *call)
         return;
     seen[0] = '\0';
     for (int i = 0; i < 5; i++) {
-        char name[8];
-        snprintf(name, sizeof(name), "n%d", i);
+        const char *name = textf("n%d", i);
         const struct berth_node *n = call->puppet->host->node_by_name(
             call->puppet->handle, (struct berth_str){name, strlen(name)});
         enum berth_code code =
@@ -428,7 +427,7 @@ static void preemption_sees_the_verdicts_of_extenders(void **state)
 
 /* --- the promised node ------------------------------------------------------------------------ */
 
-static void the_promised_node_is_asked_about_alone(void **state)
+static void extenders_are_asked_about_the_nominated_node_alone(void **state)
 {
     (void)state;
     struct fixture f;
@@ -604,8 +603,7 @@ static int on_first(const struct extender *x, const char *answer)
     puppet_add("P", AT(SCORE));
     scene(&f, 4, x, 1);
     for (int i = 0; i < 64; i++) {
-        char name[8];
-        snprintf(name, sizeof(name), "p%d", i);
+        const char *name = textf("p%d", i);
         /* Every cycle begins to look at n0 again. */
         f.engine->cycles.next_start_node = 0;
         ADD_POD(&f, .name = name);
@@ -621,7 +619,7 @@ static int on_first(const struct extender *x, const char *answer)
     return n;
 }
 
-static void ties_are_decided_by_lot_where_extenders_scored(void **state)
+static void ties_are_broken_at_random_where_extenders_scored(void **state)
 {
     (void)state;
     struct extender x = prioritizer("x", 1), asks_nothing = {.name = STR("y")};
@@ -957,24 +955,24 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interest_is_in_pods_that_want_a_managed_resource),
-        cmocka_unit_test(who_is_not_interested_is_not_asked),
-        cmocka_unit_test(extenders_want_somebody_who_calls_them),
+        cmocka_unit_test(uninterested_extenders_are_not_called),
+        cmocka_unit_test(extenders_require_a_caller),
         cmocka_unit_test(an_attempt_waits_and_no_other_begins),
         cmocka_unit_test(each_sees_what_the_one_before_left_ignorable_ones_last),
-        cmocka_unit_test(refusals_are_told_and_no_more_extenders_asked),
+        cmocka_unit_test(refusals_are_reported_and_end_the_calls),
         cmocka_unit_test(what_plugins_refused_is_not_asked_about),
         cmocka_unit_test(an_error_fails_the_attempt_unless_it_is_ignorable),
         cmocka_unit_test(a_node_that_was_not_asked_about_is_an_error),
         cmocka_unit_test(all_nodes_are_found_though_nothing_scores),
         cmocka_unit_test(long_messages_are_cut),
         cmocka_unit_test(preemption_sees_the_verdicts_of_extenders),
-        cmocka_unit_test(the_promised_node_is_asked_about_alone),
+        cmocka_unit_test(extenders_are_asked_about_the_nominated_node_alone),
         cmocka_unit_test(if_it_will_not_do_all_are),
         cmocka_unit_test(scores_are_asked_for_at_once_and_added),
         cmocka_unit_test(nodes_that_come_back_are_scored_without_what_runs_on_them),
         cmocka_unit_test(scores_may_be_any_number),
         cmocka_unit_test(a_single_node_needs_no_score),
-        cmocka_unit_test(ties_are_decided_by_lot_where_extenders_scored),
+        cmocka_unit_test(ties_are_broken_at_random_where_extenders_scored),
         cmocka_unit_test(a_binder_binds_instead_of_the_plugins),
         cmocka_unit_test(a_binder_that_fails),
         cmocka_unit_test(events_of_meanwhile_are_not_lost),

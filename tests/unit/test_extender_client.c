@@ -201,8 +201,7 @@ static void every_verb_has_its_path_and_body(void **state)
 static void a_user_in_the_url_is_sent_along(void **state)
 {
     (void)state;
-    char url[200];
-    snprintf(url, sizeof(url), "http://us:p%%40a@%s/v1", fake_api_url(api) + strlen("http://"));
+    const char *url = textf("http://us:p%%40a@%s/v1", fake_api_url(api) + strlen("http://"));
     struct extender_config config = config_at(url);
     begin(&config, 0);
     fake_api_json(api, "POST", "/v1/filter", NULL, 200, "{}");

@@ -376,7 +376,7 @@ static bool bodies_are_right(struct rand *r, size_t size, void *ctx)
     return ok;
 }
 
-static void bodies_say_what_is_asked(void **state)
+static void bodies_match_the_request(void **state)
 {
     (void)state;
     assert_true(prop_run("a body is what encoding anew gives", 200, bodies_are_right, NULL));
@@ -422,7 +422,7 @@ int main(void)
         cmocka_unit_test(answers_are_read_as_go_reads_them),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(all_nodes_come_back),
-        cmocka_unit_test(bodies_say_what_is_asked),
+        cmocka_unit_test(bodies_match_the_request),
         cmocka_unit_test(ignored_resources_replace_those_of_the_plugin),
     };
     return cmocka_run_group_tests_name("extender_json", tests, NULL, NULL);

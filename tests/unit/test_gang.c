@@ -61,7 +61,7 @@ static const char *condition(struct fixture *f)
 }
 
 /* A victim on each of two nodes; of three members only two can be helped. */
-static void nobody_is_evicted_for_a_gang_that_never_fits(void **state)
+static void no_eviction_for_a_gang_that_never_fits(void **state)
 {
     (void)state;
     for (int gate = 0; gate < 2; gate++) {
@@ -105,7 +105,7 @@ static void victims_go_when_all_of_the_gang_will_fit(void **state)
 }
 
 /* Two members that are in need of the same victims: each of these is told once. */
-static void nobody_is_evicted_twice(void **state)
+static void no_pod_is_evicted_twice(void **state)
 {
     (void)state;
     struct fixture f;
@@ -127,7 +127,7 @@ static void nobody_is_evicted_twice(void **state)
  * Two members have victims, the third fits nowhere, so that nothing comes of it; then somebody
  * places the third by hand. No plugin has turned down the two, and no event is about them.
  */
-static void who_waits_for_nothing_else_comes_back_after_an_eviction(void **state)
+static void a_pod_that_waits_for_an_eviction_comes_back_after_it(void **state)
 {
     (void)state;
     struct fixture f;
@@ -150,7 +150,7 @@ static void who_waits_for_nothing_else_comes_back_after_an_eviction(void **state
 }
 
 /* The lower of two has been promised the node that the higher one preempts on. */
-static void members_do_not_take_promises_from_each_other(void **state)
+static void members_do_not_take_nominations_from_each_other(void **state)
 {
     (void)state;
     struct fixture f;
@@ -219,7 +219,7 @@ static void end(struct fixture *f)
     registry_release(&registry);
 }
 
-static void a_gang_whose_member_is_turned_down_lets_go(void **state)
+static void a_gang_with_a_rejected_member_is_unreserved(void **state)
 {
     (void)state;
     for (int gate = 0; gate < 2; gate++) {
@@ -275,7 +275,7 @@ static void the_gang_comes_back_together(void **state)
     end(&f);
 }
 
-static void a_gang_whose_member_is_deleted_lets_go(void **state)
+static void a_gang_with_a_deleted_member_is_unreserved(void **state)
 {
     (void)state;
     for (int gate = 0; gate < 2; gate++) {
@@ -310,7 +310,7 @@ static const char *free_node(struct fixture *f)
 }
 
 /* Two wait in Permit. The third would complete the gang once its victim is gone, not before. */
-static void nobody_is_let_go_while_the_gang_is_merely_tried(void **state)
+static void no_pod_is_released_during_a_trial(void **state)
 {
     (void)state;
     struct fixture f;
@@ -364,7 +364,7 @@ static const char *last_nomination(struct fixture *f, const char *pod)
 }
 
 /* Both members are promised a node when one of them is deleted: the other will not need its own. */
-static void a_gang_that_is_short_gives_its_promises_back(void **state)
+static void a_gang_below_min_count_drops_its_nominations(void **state)
 {
     (void)state;
     for (int gate = 0; gate < 2; gate++) {
@@ -392,18 +392,18 @@ static void a_gang_that_is_short_gives_its_promises_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_is_evicted_for_a_gang_that_never_fits),
+        cmocka_unit_test(no_eviction_for_a_gang_that_never_fits),
         cmocka_unit_test(victims_go_when_all_of_the_gang_will_fit),
-        cmocka_unit_test(nobody_is_evicted_twice),
-        cmocka_unit_test(who_waits_for_nothing_else_comes_back_after_an_eviction),
-        cmocka_unit_test(members_do_not_take_promises_from_each_other),
-        cmocka_unit_test(nobody_is_let_go_while_the_gang_is_merely_tried),
-        cmocka_unit_test(a_gang_whose_member_is_turned_down_lets_go),
+        cmocka_unit_test(no_pod_is_evicted_twice),
+        cmocka_unit_test(a_pod_that_waits_for_an_eviction_comes_back_after_it),
+        cmocka_unit_test(members_do_not_take_nominations_from_each_other),
+        cmocka_unit_test(no_pod_is_released_during_a_trial),
+        cmocka_unit_test(a_gang_with_a_rejected_member_is_unreserved),
         cmocka_unit_test(a_quorum_without_the_lost_one_is_enough),
         cmocka_unit_test(the_gang_comes_back_together),
-        cmocka_unit_test(a_gang_whose_member_is_deleted_lets_go),
+        cmocka_unit_test(a_gang_with_a_deleted_member_is_unreserved),
         cmocka_unit_test(a_gang_without_its_group_lets_go),
-        cmocka_unit_test(a_gang_that_is_short_gives_its_promises_back),
+        cmocka_unit_test(a_gang_below_min_count_drops_its_nominations),
     };
     return cmocka_run_group_tests_name("gang", tests, NULL, NULL);
 }

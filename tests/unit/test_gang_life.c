@@ -195,8 +195,7 @@ static size_t pod_of(const struct object *pod)
 /* As the engine knows it. */
 static int quorum_of(struct world *w, int group)
 {
-    char name[NAME_MAX_LEN];
-    snprintf(name, sizeof(name), "g%d", group);
+    const char *name = textf("g%d", group);
     struct object *o =
         objects_get(&w->f.engine->cluster.objects, KIND_POD_GROUP, STR("default"), str_of(name));
     return o ? (int)object_pod_group(o)->spec.scheduling_policy.gang->min_count : 0;
@@ -206,8 +205,7 @@ static int placed_of(struct world *w, int group)
 {
     int n = 0;
     for (size_t i = 0; i < w->n_pods; i++) {
-        char uid[NAME_MAX_LEN];
-        snprintf(uid, sizeof(uid), "p%zu", i);
+        const char *uid = textf("p%zu", i);
         n += w->pods[i].group == group && cache_pod(&w->f.engine->cache, str_of(uid));
     }
     return n;
@@ -376,8 +374,7 @@ static bool answer_extender(struct world *w)
 static bool is_nominated(const struct world *w, size_t pod, const char *node)
 {
     const struct queue *q = &w->f.engine->queue;
-    char uid[NAME_MAX_LEN];
-    snprintf(uid, sizeof(uid), "p%zu", pod);
+    const char *uid = textf("p%zu", pod);
     return w->pods[pod].group >= 0 &&
            !w->f.engine->framework.features.on[FEATURE_BERTH_GANGS_HOLD_NOTHING] &&
            str_is(nominator_node_of(&q->nominator, str_of(uid)), node);
@@ -387,8 +384,7 @@ static bool is_nominated(const struct world *w, size_t pod, const char *node)
 static int room(const struct world *w, size_t i, int group, int priority, int below)
 {
     int cpu = w->nodes[i].cpu;
-    char node[NAME_MAX_LEN];
-    snprintf(node, sizeof(node), "n%zu", i);
+    const char *node = textf("n%zu", i);
     for (size_t k = 0; k < w->n_pods; k++) {
         const struct api_pod *p = &w->pods[k];
         if (p->gone)
@@ -422,8 +418,7 @@ static void check_knowledge(struct world *w)
     struct engine *e = w->f.engine;
     for (size_t i = 0; i < w->n_pods; i++) {
         const struct api_pod *p = &w->pods[i];
-        char uid[NAME_MAX_LEN];
-        snprintf(uid, sizeof(uid), "p%zu", i);
+        const char *uid = textf("p%zu", i);
         const struct cache_pod *cp = cache_pod(&e->cache, str_of(uid));
         bool runs = !p->gone && p->node[0];
         if ((cp != NULL) != runs || (cp && !str_is(str_of(cp->node->name), p->node)))

@@ -31,8 +31,7 @@ static int bound(struct fixture *f, const char *name, int n)
 {
     int count = 0;
     for (int i = 0; i < n; i++) {
-        char pod[32];
-        snprintf(pod, sizeof(pod), "%s-%d", name, i);
+        const char *pod = textf("%s-%d", name, i);
         count += fixture_node_of(f, pod) != NULL;
     }
     return count;
@@ -102,7 +101,7 @@ static void a_gang_that_waits_holds_nothing(void **state)
     fixture_release(&f);
 }
 
-static void nobody_enters_before_the_quorum_is_there(void **state)
+static void no_member_enters_before_the_quorum(void **state)
 {
     (void)state;
     struct fixture f;
@@ -145,8 +144,7 @@ static void without_a_gang_each_goes_where_it_can(void **state)
     ADD_NODE(&f, .name = "a", .cpu = "2", .memory = "8Gi");
     fixture_add(&f, POD_GROUP(.name = "g", .generation = 1));
     for (int i = 0; i < 3; i++) {
-        char pod[16];
-        snprintf(pod, sizeof(pod), "g-%d", i);
+        const char *pod = textf("g-%d", i);
         ADD_POD(&f, .name = pod, .group = "g", .cpu = "1");
     }
     fixture_settle(&f);
@@ -155,7 +153,7 @@ static void without_a_gang_each_goes_where_it_can(void **state)
 }
 
 /* What is written about the group once is not written again, and what was true stays so. */
-static void the_condition_is_told_once(void **state)
+static void the_condition_is_written_once(void **state)
 {
     (void)state;
     struct fixture f;
@@ -250,9 +248,8 @@ static void a_topology_key_keeps_the_group_in_one_domain(void **state)
                           "GenericWorkload=true,GangScheduling=true,"
                           "TopologyAwareWorkloadScheduling=true");
     for (int i = 0; i < 6; i++) {
-        char name[16], rack[16];
-        snprintf(name, sizeof(name), "n%d", i);
-        snprintf(rack, sizeof(rack), "r%d", i / 2);
+        const char *name = textf("n%d", i);
+        const char *rack = textf("r%d", i / 2);
         /* Only the racks r1 and r2 have room for all, and r2 has more of it. */
         ADD_NODE(&f, .name = name, .labels = textf("rack=%s", rack),
                  .cpu = i < 2   ? "1"
@@ -270,8 +267,7 @@ static void a_topology_key_keeps_the_group_in_one_domain(void **state)
     assert_int_equal(bound(&f, "g", 3), 3);
     /* Both take all three; the rack that is fuller afterwards is better (MostAllocated). */
     for (int i = 0; i < 3; i++) {
-        char pod[16];
-        snprintf(pod, sizeof(pod), "g-%d", i);
+        const char *pod = textf("g-%d", i);
         const char *node = fixture_node_of(&f, pod);
         assert_true(strcmp(node, "n2") == 0 || strcmp(node, "n3") == 0);
     }
@@ -294,7 +290,7 @@ static void add_group_in_a_rack(struct fixture *f, int min)
 }
 
 /* The second has been promised a node in another rack than the one with room for both. */
-static void a_promise_does_not_lead_out_of_the_placement(void **state)
+static void a_nomination_outside_the_placement_is_ignored(void **state)
 {
     (void)state;
     struct fixture f;
@@ -327,7 +323,7 @@ static void turns_are_taken_within_the_placement(void **state)
     fixture_release(&f);
 }
 
-static void no_placement_is_told(void **state)
+static void no_placement_is_reported(void **state)
 {
     (void)state;
     struct fixture f;
@@ -368,8 +364,7 @@ static bool no_gang_is_ever_bound_in_part(struct rand *r, size_t size_hint, void
     int gangs = 1 + (int)rand_below(r, 6), size[8], min[8];
     fixture_init(&f, NULL, NULL);
     for (int i = 0; i < gangs; i++) {
-        char name[16];
-        snprintf(name, sizeof(name), "g%d", i);
+        const char *name = textf("g%d", i);
         size[i] = 1 + (int)rand_below(r, 6);
         min[i] = 1 + (int)rand_below(r, (uint64_t)size[i]);
         add_gang(&f, name, size[i], min[i], rand_below(r, 2) ? "1" : "2");
@@ -456,8 +451,7 @@ static struct object *storm_pod(size_t i)
 
 static struct object *storm_node(size_t i)
 {
-    char name[16];
-    snprintf(name, sizeof(name), "n%zu", i);
+    const char *name = textf("n%zu", i);
     return NODE(.name = name, .labels = textf("rack=%s", i % 2 ? "r1" : "r0"), .cpu = "2",
                 .memory = "8Gi");
 }
@@ -573,8 +567,7 @@ static bool whatever_happens_meanwhile(struct rand *r, size_t size_hint, void *c
     gates[FEATURE_SCHEDULER_ASYNC_PREEMPTION] = rand_below(r, 2);
     gates[FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING] = rand_below(r, 2);
     for (size_t i = 0; i < MANY; i++) {
-        char name[16];
-        snprintf(name, sizeof(name), "g%zu", i);
+        const char *name = textf("g%zu", i);
         fixture_add(
             &s.f, POD_GROUP(.name = name, .generation = 1, .min_count = rand_below(r, 2) ? 3 : 0));
         fixture_add(&s.f, storm_node(i));
@@ -624,17 +617,17 @@ int main(void)
         cmocka_unit_test(all_that_fit_together_are_bound),
         cmocka_unit_test(none_is_bound_where_not_enough_fit),
         cmocka_unit_test(a_gang_that_waits_holds_nothing),
-        cmocka_unit_test(nobody_enters_before_the_quorum_is_there),
+        cmocka_unit_test(no_member_enters_before_the_quorum),
         cmocka_unit_test(the_quorum_is_enough),
         cmocka_unit_test(without_a_gang_each_goes_where_it_can),
-        cmocka_unit_test(the_condition_is_told_once),
+        cmocka_unit_test(the_condition_is_written_once),
         cmocka_unit_test(gates_switch_it_off),
         cmocka_unit_test(groups_are_counted_and_logged),
         cmocka_unit_test(without_the_gate_nothing_is_counted),
         cmocka_unit_test(a_topology_key_keeps_the_group_in_one_domain),
-        cmocka_unit_test(a_promise_does_not_lead_out_of_the_placement),
+        cmocka_unit_test(a_nomination_outside_the_placement_is_ignored),
         cmocka_unit_test(turns_are_taken_within_the_placement),
-        cmocka_unit_test(no_placement_is_told),
+        cmocka_unit_test(no_placement_is_reported),
         cmocka_unit_test(a_placement_may_lose_all_its_nodes),
         cmocka_unit_test(members_do_not_keep_nodes_from_each_other),
         cmocka_unit_test(gangs_are_whole),

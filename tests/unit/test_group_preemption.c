@@ -46,8 +46,7 @@ static int bound(struct fixture *f, int n)
 {
     int count = 0;
     for (int i = 0; i < n; i++) {
-        char pod[32];
-        snprintf(pod, sizeof(pod), "gang-%d", i);
+        const char *pod = textf("gang-%d", i);
         count += fixture_node_of(f, pod) != NULL;
     }
     return count;
@@ -180,7 +179,7 @@ static void the_right_ones_have_to_go(void **state)
 
 /* --- what is said ----------------------------------------------------------------------------- */
 
-static void victims_are_told_and_the_gang_waits_for_them(void **state)
+static void victims_get_events_and_the_gang_waits_for_them(void **state)
 {
     (void)state;
     struct fixture f;
@@ -218,7 +217,7 @@ static void victims_are_told_and_the_gang_waits_for_them(void **state)
     fixture_release(&f);
 }
 
-static void refusals_are_told(void **state)
+static void refusals_are_reported(void **state)
 {
     (void)state;
     static const struct {
@@ -253,7 +252,7 @@ static void refusals_are_told(void **state)
     }
 }
 
-static void without_the_plugin_nobody_preempts(void **state)
+static void without_the_plugin_no_group_preempts(void **state)
 {
     (void)state;
     struct fixture f;
@@ -515,7 +514,7 @@ static void members_that_come_during_an_eviction_are_tried(void **state)
 }
 
 /* Two fit and are promised their nodes; a node that the third was to get goes away. */
-static void a_group_that_finds_no_place_keeps_no_promise(void **state)
+static void an_unschedulable_group_keeps_no_nomination(void **state)
 {
     (void)state;
     for (int gate = 0; gate < 2; gate++) {
@@ -545,15 +544,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_right_ones_have_to_go),
-        cmocka_unit_test(victims_are_told_and_the_gang_waits_for_them),
-        cmocka_unit_test(refusals_are_told),
-        cmocka_unit_test(without_the_plugin_nobody_preempts),
+        cmocka_unit_test(victims_get_events_and_the_gang_waits_for_them),
+        cmocka_unit_test(refusals_are_reported),
+        cmocka_unit_test(without_the_plugin_no_group_preempts),
         cmocka_unit_test(pods_alone_preempt_alone),
         cmocka_unit_test(an_eviction_that_is_waited_for),
         cmocka_unit_test(the_end_comes_while_it_is_waited_for),
         cmocka_unit_test(a_refused_eviction_is_tried_again),
         cmocka_unit_test(members_that_come_during_an_eviction_are_tried),
-        cmocka_unit_test(a_group_that_finds_no_place_keeps_no_promise),
+        cmocka_unit_test(an_unschedulable_group_keeps_no_nomination),
         cmocka_unit_test(victims_are_the_right_ones),
     };
     return cmocka_run_group_tests_name("group_preemption", tests, NULL, NULL);

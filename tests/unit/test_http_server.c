@@ -349,7 +349,7 @@ static void test_unread_body_and_the_next_request(void **state)
 /* --- connections ------------------------------------------------------------------------------ */
 
 /* New connections push out those that are of least use: silent ones, the oldest first. */
-static void test_who_goes_first(void **state)
+static void test_the_order_of_writes(void **state)
 {
     (void)state;
     struct world w;
@@ -497,7 +497,7 @@ int main(void)
         cmocka_unit_test(test_chunked_body_too_large),
         cmocka_unit_test(test_continue_when_asked_for),
         cmocka_unit_test(test_unread_body_and_the_next_request),
-        cmocka_unit_test(test_who_goes_first),
+        cmocka_unit_test(test_the_order_of_writes),
         cmocka_unit_test(test_out_of_descriptors),
         cmocka_unit_test(test_all_addresses),
         cmocka_unit_test(test_memory_of_all),

@@ -21,8 +21,6 @@ static void add_node(struct fixture *f, const char *name, const char *image, lon
              .status = textf("'images':[{'names':['%s'],'sizeBytes':%lld}]", image, size));
 }
 
-#define ONE(image) "'containers':[{'name':'c','image':'" image "'}]"
-
 static void larger_images_on_more_nodes_are_worth_more(void **state)
 {
     (void)state;
@@ -34,14 +32,14 @@ static void larger_images_on_more_nodes_are_worth_more(void **state)
     add_node(&f, "n3", "other:1", 20 * MB);
     /* 500 MB, on half of the nodes: (250 - 23) / (1000 - 23); the first to report tells the size.
      */
-    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.spec = ONE("web")), "n0"), 23);
-    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.spec = ONE("web:latest")), "n1"), 23);
-    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.spec = ONE("web:2")), "n0"), 0);
-    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.spec = ONE("web")), "n2"), 0);
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.image = "web"), "n0"), 23);
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.image = "web:latest"), "n1"), 23);
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.image = "web:2"), "n0"), 0);
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.image = "web"), "n2"), 0);
     /* A port is no tag. 4000 MB on a quarter is all that counts. */
-    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.spec = ONE("reg:5000/db")), "n2"), 100);
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.image = "reg:5000/db"), "n2"), 100);
     /* Too small to matter. */
-    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.spec = ONE("other:1")), "n3"), 0);
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.image = "other:1"), "n3"), 0);
     fixture_release(&f);
 }
 
@@ -88,7 +86,7 @@ static void images_come_back(void **state)
         add_node(&f, "n0", "web:latest", 500 * MB);
         add_node(&f, "n1", "web:latest", 500 * MB);
         struct trial t;
-        trial_begin(&t, &f, PLUGIN, POD(.spec = ONE("web")));
+        trial_begin(&t, &f, PLUGIN, POD(.image = "web"));
         assert_int_equal(trial_score(&t, "n0"), 48);
         assert_true(trial_batches_agree(&t));
         add_node(&f, round % 2 ? "n0" : "n1", "other:1", 1);
@@ -101,7 +99,7 @@ static void images_come_back(void **state)
     fixture_release(&f);
 }
 
-static void the_batch_says_what_the_single_form_says(void **state)
+static void batch_and_single_forms_agree(void **state)
 {
     (void)state;
     struct node_random_plugin plugin = {PLUGIN, NULL};
@@ -114,7 +112,7 @@ int main(void)
         cmocka_unit_test(larger_images_on_more_nodes_are_worth_more),
         cmocka_unit_test(all_containers_and_volumes_count),
         cmocka_unit_test(images_come_back),
-        cmocka_unit_test(the_batch_says_what_the_single_form_says),
+        cmocka_unit_test(batch_and_single_forms_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

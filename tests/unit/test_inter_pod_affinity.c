@@ -148,7 +148,7 @@ static enum berth_code pre_score_of(struct fixture *f, struct object *pod)
     return t.pre_score;
 }
 
-static void who_has_nothing_to_say_skips(void **state)
+static void without_terms_the_plugin_skips(void **state)
 {
     (void)state;
     struct fixture f;
@@ -170,7 +170,7 @@ static void who_has_nothing_to_say_skips(void **state)
     fixture_release(&f);
 }
 
-static void wrong_selectors_are_told(void **state)
+static void invalid_selectors_are_reported(void **state)
 {
     (void)state;
     const struct {
@@ -661,7 +661,8 @@ static void make_anew(struct stream *s)
     const char *args =
         jsonf("{'hardPodAffinityWeight':%d,'ignorePreferredTermsOfExistingPods':%s}",
               (int)s->options.hard_weight, s->options.ignore_preferred ? "true" : "false");
-    s->f.engine->framework.features.on[FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS] = s->options.exact_namespaces;
+    s->f.engine->framework.features.on[FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS] =
+        s->options.exact_namespaces;
     h->plugin->destroy(h->self);
     assert_int_equal(h->plugin->create(&engine_host, h, abi_str(str_of(args)), &h->self, &error),
                      0);
@@ -711,8 +712,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_by_table),
         cmocka_unit_test(pods_that_run_keep_others_away),
-        cmocka_unit_test(who_has_nothing_to_say_skips),
-        cmocka_unit_test(wrong_selectors_are_told),
+        cmocka_unit_test(without_terms_the_plugin_skips),
+        cmocka_unit_test(invalid_selectors_are_reported),
         cmocka_unit_test(scores_by_table),
         cmocka_unit_test(scores_become_percent),
         cmocka_unit_test(bad_arguments_are_refused),

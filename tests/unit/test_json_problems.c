@@ -46,7 +46,7 @@ static const struct {
      "2 leaf.nam: unknown field (name)\n2 pleaf.nam: unknown field (name)\n", 0},
 };
 
-static void all_of_them_are_told_and_the_rest_decodes(void **state)
+static void all_errors_are_reported_and_the_rest_decodes(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -100,7 +100,7 @@ static void the_rest_is_as_it_was(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_of_them_are_told_and_the_rest_decodes),
+        cmocka_unit_test(all_errors_are_reported_and_the_rest_decodes),
         cmocka_unit_test(the_rest_is_as_it_was),
     };
     return cmocka_run_group_tests_name("json_problems", tests, NULL, NULL);

@@ -69,7 +69,7 @@ static void test_only_what_differs_is_written(void **state)
     pod.status.conditions.v = conditions;
     pod.status.conditions.n = 2;
     assert_null(patch(&c, NULL));
-    c.message = json_quotes_str("still no 'room'");
+    c.message = STR("still no \"room\"");
     assert_string_equal(patch(&c, NULL),
                         json_quotes("{'status':{'$setElementOrder/conditions':[{'type':'Ready'},"
                                     "{'type':'PodScheduled'}],'conditions':[{'message':"

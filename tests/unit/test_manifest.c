@@ -101,7 +101,7 @@ static void texts_are_read_however_they_come(void **state)
         }
 }
 
-static void mistakes_are_told_with_their_line(void **state)
+static void errors_name_their_line(void **state)
 {
     (void)state;
     static const struct {
@@ -219,7 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_read_however_they_come),
-        cmocka_unit_test(mistakes_are_told_with_their_line),
+        cmocka_unit_test(errors_name_their_line),
         cmocka_unit_test(a_nul_is_no_end),
         cmocka_unit_test(one_object_is_bounded),
         cmocka_unit_test(the_number_of_objects_is_not_bounded),

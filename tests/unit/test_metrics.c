@@ -67,8 +67,7 @@ static void exposition(void **state)
     metric_set(metric_with(gauge, NULL), -2.5);
     metric_add(metric_with(counter, (struct str[]){STR("scheduled"), STR("b")}), 1);
     metric_add(metric_with(counter, (struct str[]){STR("error"), STR("b")}), 1048576);
-    metric_add(metric_with(counter, (struct str[]){STR("scheduled"), json_quotes_str("a'\\\n")}),
-               0.5);
+    metric_add(metric_with(counter, (struct str[]){STR("scheduled"), STR("a\"\\\n")}), 0.5);
     metric_observe(one(histogram, "x"), 0.001);
     metric_observe(one(histogram, "x"), 0.0011);
     metric_observe(one(histogram, "x"), 5);
@@ -380,7 +379,7 @@ static void part_on_write(void *state)
     metric_set(s->gauge, ++s->pages);
 }
 
-static void a_part_is_made_once_and_told_of_pages(void **state)
+static void a_part_is_made_once_and_called_for_each_page(void **state)
 {
     (void)state;
     static const struct metrics_part part = {
@@ -407,7 +406,7 @@ int main(void)
         cmocka_unit_test(disabled_families_are_not_shown),
         cmocka_unit_test(old_families_are_hidden),
         cmocka_unit_test(values_not_on_the_list_are_unexpected),
-        cmocka_unit_test(a_part_is_made_once_and_told_of_pages),
+        cmocka_unit_test(a_part_is_made_once_and_called_for_each_page),
     };
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
 }

@@ -17,7 +17,6 @@
 #define REQUIRED(terms) \
     "'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[" terms "]}"
 #define PREFERRED(terms) "'preferredDuringSchedulingIgnoredDuringExecution':[" terms "]"
-#define AFFINITY(what)   "'affinity':{'nodeAffinity':{" what "}}"
 #define LABEL(key, op, values)                                                         \
     "{'matchExpressions':[{'key':'" key "','operator':'" op "','values':[" values "]}" \
     "]}"
@@ -28,15 +27,13 @@
 /* A configuration whose profile adds this affinity. */
 static void begin(struct fixture *f, const char *added)
 {
-    char config[2048];
-    snprintf(config, sizeof(config),
-             "apiVersion: kubescheduler.config.k8s.io/v1\n"
-             "kind: KubeSchedulerConfiguration\n"
-             "profiles:\n"
-             "- pluginConfig:\n"
-             "  - name: NodeAffinity\n"
-             "    args: {'addedAffinity':{%s}}\n",
-             added);
+    const char *config = textf("apiVersion: kubescheduler.config.k8s.io/v1\n"
+                               "kind: KubeSchedulerConfiguration\n"
+                               "profiles:\n"
+                               "- pluginConfig:\n"
+                               "  - name: NodeAffinity\n"
+                               "    args: {'addedAffinity':{%s}}\n",
+                               added);
     fixture_init(f, config, NULL);
 }
 
@@ -47,26 +44,27 @@ static void demands(void **state)
     (void)state;
     /* Nodes n0 with x=1, n1 with x=2, n2 without. */
     static const struct {
-        const char *spec, *passing; /* passing NULL: Filter has nothing to do */
+        struct pod_args pod;
+        const char *passing; /* passing NULL: Filter has nothing to do */
     } cases[] = {
-        {"", NULL},
-        {AFFINITY(PREFERRED("{'weight':1,'preference':" LABEL("x", "Exists", "") "}")), NULL},
-        {"'nodeSelector':{'x':'1'}", "n0"},
-        {"'nodeSelector':{'x':'1','y':'1'}", ""},
-        {AFFINITY(REQUIRED(LABEL("x", "In", "'1','2'"))), "n0 n1"},
-        {AFFINITY(REQUIRED(LABEL("x", "NotIn", "'1'"))), "n1 n2"},
-        {AFFINITY(REQUIRED(LABEL("x", "Exists", ""))), "n0 n1"},
-        {AFFINITY(REQUIRED(LABEL("x", "DoesNotExist", ""))), "n2"},
-        {AFFINITY(REQUIRED(LABEL("x", "Gt", "'1'"))), "n1"},
-        {AFFINITY(REQUIRED(LABEL("x", "Lt", "'2'"))), "n0"},
-        {AFFINITY(REQUIRED(LABEL("x", "In", "'1'") "," LABEL("x", "DoesNotExist", ""))), "n0 n2"},
-        {"'nodeSelector':{'x':'2'}," AFFINITY(REQUIRED(LABEL("x", "Exists", ""))), "n1"},
+        {{0}, NULL},
+        {{.preferred_node_terms = "{'weight':1,'preference':" LABEL("x", "Exists", "") "}"}, NULL},
+        {{.node_selector = "x=1"}, "n0"},
+        {{.node_selector = "x=1,y=1"}, ""},
+        {{.node_terms = LABEL("x", "In", "'1','2'")}, "n0 n1"},
+        {{.node_terms = LABEL("x", "NotIn", "'1'")}, "n1 n2"},
+        {{.node_terms = LABEL("x", "Exists", "")}, "n0 n1"},
+        {{.node_terms = LABEL("x", "DoesNotExist", "")}, "n2"},
+        {{.node_terms = LABEL("x", "Gt", "'1'")}, "n1"},
+        {{.node_terms = LABEL("x", "Lt", "'2'")}, "n0"},
+        {{.node_terms = LABEL("x", "In", "'1'") "," LABEL("x", "DoesNotExist", "")}, "n0 n2"},
+        {{.node_selector = "x=2", .node_terms = LABEL("x", "Exists", "")}, "n1"},
         /* Neither a list without terms nor a term without requirements matches anything. */
-        {AFFINITY(REQUIRED("")), ""},
-        {AFFINITY(REQUIRED("{}")), ""},
+        {{.node_terms = ""}, ""},
+        {{.node_terms = "{}"}, ""},
         /* A term that makes no sense does not spoil the others. */
-        {AFFINITY(REQUIRED(LABEL("x", "Gt", "'one'") "," LABEL("x", "In", "'2'"))), "n1"},
-        {AFFINITY(REQUIRED(NAME("NotIn", "'n0'"))), "n1 n2"},
+        {{.node_terms = LABEL("x", "Gt", "'one'") "," LABEL("x", "In", "'2'")}, "n1"},
+        {{.node_terms = NAME("NotIn", "'n0'")}, "n1 n2"},
     };
     struct fixture f;
     fixture_init(&f, NULL, NULL);
@@ -75,7 +73,7 @@ static void demands(void **state)
     ADD_NODE(&f, .name = "n2");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
-        trial_begin(&t, &f, PLUGIN, POD(.spec = cases[i].spec));
+        trial_begin(&t, &f, PLUGIN, object_from_pod_args(&cases[i].pod));
         assert_int_equal(t.pre_filter, cases[i].passing ? BERTH_SUCCESS : BERTH_SKIP);
         assert_false(t.cycle->proposal.set);
         for (int n = 0; cases[i].passing && n < 3; n++) {
@@ -108,24 +106,26 @@ static void nodes_by_name(void **state)
 {
     (void)state;
     static const struct {
-        const char *spec;
+        struct pod_args pod;
         enum berth_code code;
         const char *nodes;
     } cases[] = {
-        {AFFINITY(REQUIRED(NAME("In", "'n1'"))), BERTH_SUCCESS, "n1"},
-        {AFFINITY(REQUIRED(NAME("In", "'n1'") "," NAME("In", "'n2'"))), BERTH_SUCCESS, "n1 n2"},
-        {AFFINITY(REQUIRED(NAME("In", "'n1'") "," NAME("In", "'gone'"))), BERTH_SUCCESS, "n1"},
+        {{.node_terms = NAME("In", "'n1'")}, BERTH_SUCCESS, "n1"},
+        {{.node_terms = NAME("In", "'n1'") "," NAME("In", "'n2'")}, BERTH_SUCCESS, "n1 n2"},
+        {{.node_terms = NAME("In", "'n1'") "," NAME("In", "'gone'")}, BERTH_SUCCESS, "n1"},
         /* One term that goes by something else, and all are candidates. */
-        {AFFINITY(REQUIRED(NAME("In", "'n1'") "," LABEL("x", "Exists", ""))), BERTH_SUCCESS, ""},
-        {AFFINITY(REQUIRED(NAME("NotIn", "'n1'"))), BERTH_SUCCESS, ""},
-        {AFFINITY(REQUIRED("{'matchFields':[{'key':'metadata.name','operator':'In',"
-                           "'values':['n0','n1']},{'key':'metadata.name','operator':"
-                           "'In','values':['n1','n2']}]}")),
-         BERTH_SUCCESS, "n1"},
-        {AFFINITY(REQUIRED("{'matchFields':[{'key':'metadata.name','operator':'In',"
-                           "'values':['n0']},{'key':'metadata.name','operator':'In',"
-                           "'values':['n1']}]}")),
-         BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, ""},
+        {{.node_terms = NAME("In", "'n1'") "," LABEL("x", "Exists", "")}, BERTH_SUCCESS, ""},
+        {{.node_terms = NAME("NotIn", "'n1'")}, BERTH_SUCCESS, ""},
+        {{.node_terms = "{'matchFields':[{'key':'metadata.name','operator':'In',"
+                        "'values':['n0','n1']},{'key':'metadata.name','operator':"
+                        "'In','values':['n1','n2']}]}"},
+         BERTH_SUCCESS,
+         "n1"},
+        {{.node_terms = "{'matchFields':[{'key':'metadata.name','operator':'In',"
+                        "'values':['n0']},{'key':'metadata.name','operator':'In',"
+                        "'values':['n1']}]}"},
+         BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE,
+         ""},
     };
     struct buf nodes = BUF_INIT;
     struct fixture f;
@@ -135,7 +135,7 @@ static void nodes_by_name(void **state)
     ADD_NODE(&f, .name = "n2");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
-        struct object *p = POD(.spec = cases[i].spec);
+        struct object *p = object_from_pod_args(&cases[i].pod);
         trial_begin(&t, &f, PLUGIN, object_ref(p));
         assert_int_equal(t.pre_filter, cases[i].code);
         /* Outside of an attempt limits are not taken: once more, as if in one. */
@@ -146,7 +146,7 @@ static void nodes_by_name(void **state)
         object_unref(p);
     }
     buf_release(&nodes);
-    ADD_POD(&f, .spec = cases[6].spec);
+    fixture_add(&f, object_from_pod_args(&cases[6].pod));
     fixture_schedule(&f);
     assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "p")->message,
                         "0/3 nodes are available: pod affinity terms conflict. preemption: 0/3 "
@@ -162,16 +162,16 @@ static void preferences_add_up(void **state)
 {
     (void)state;
     static const struct {
-        const char *spec;
+        struct pod_args pod;
         int64_t score[2]; /* of n0 with x=1, of n1 */
     } cases[] = {
-        {AFFINITY(PREFERRED(PREFER(3, LABEL("x", "Exists", "")))), {3, 0}},
-        {AFFINITY(PREFERRED(PREFER(3, LABEL("x", "Exists", "")) "," PREFER(
-             5, LABEL("x", "In", "'1'")) "," PREFER(7, NAME("In", "'n1'")))),
+        {{.preferred_node_terms = PREFER(3, LABEL("x", "Exists", ""))}, {3, 0}},
+        {{.preferred_node_terms = PREFER(3, LABEL("x", "Exists", "")) "," PREFER(
+              5, LABEL("x", "In", "'1'")) "," PREFER(7, NAME("In", "'n1'"))},
          {8, 7}},
-        {AFFINITY(PREFERRED(PREFER(3, "{}"))), {0, 0}},
+        {{.preferred_node_terms = PREFER(3, "{}")}, {0, 0}},
         /* What has no weight is not even read. */
-        {AFFINITY(PREFERRED(PREFER(0, LABEL("x", "?", "")))), {0, 0}},
+        {{.preferred_node_terms = PREFER(0, LABEL("x", "?", ""))}, {0, 0}},
     };
     struct fixture f;
     fixture_init(&f, NULL, NULL);
@@ -179,7 +179,7 @@ static void preferences_add_up(void **state)
     ADD_NODE(&f, .name = "n1");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
-        trial_begin(&t, &f, PLUGIN, POD(.spec = cases[i].spec));
+        trial_begin(&t, &f, PLUGIN, object_from_pod_args(&cases[i].pod));
         assert_int_equal(t.pre_score, BERTH_SUCCESS);
         assert_int_equal(trial_score(&t, "n0"), cases[i].score[0]);
         assert_int_equal(trial_score(&t, "n1"), cases[i].score[1]);
@@ -229,11 +229,7 @@ static void preferences_that_make_no_sense_are_an_error(void **state)
     ADD_NODE(&f, .name = "n0", .cpu = "1", .memory = "1Gi");
     ADD_NODE(&f, .name = "n1", .cpu = "1", .memory = "1Gi");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct object *p =
-            POD(.name = "p",
-                .spec = textf("'affinity':{'nodeAffinity':{'"
-                              "preferredDuringSchedulingIgnoredDuringExecution':[%s]}}",
-                              cases[i].preferred));
+        struct object *p = POD(.name = "p", .preferred_node_terms = cases[i].preferred);
         char *want = xasprintf("running PreScore plugin \"NodeAffinity\": %s", cases[i].message);
         fixture_add(&f, object_ref(p));
         fixture_schedule(&f);
@@ -282,9 +278,9 @@ static void the_profile_prefers_too(void **state)
     ADD_NODE(&f, .name = "n1", .labels = "x=1");
     assert_int_equal(trial_score_of(&f, PLUGIN, POD(.name = "p"), "n0"), 10);
     assert_int_equal(trial_score_of(&f, PLUGIN, POD(.name = "p"), "n1"), 0);
-    static const char both[] = AFFINITY(PREFERRED(PREFER(3, LABEL("x", "Exists", ""))));
-    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.spec = both), "n0"), 13);
-    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.spec = both), "n1"), 3);
+    static const char both[] = PREFER(3, LABEL("x", "Exists", ""));
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.preferred_node_terms = both), "n0"), 13);
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.preferred_node_terms = both), "n1"), 3);
     fixture_release(&f);
 }
 
@@ -320,22 +316,23 @@ static void arguments_are_checked(void **state)
 static void hints(void **state)
 {
     (void)state;
-    static const char wants[] = "'nodeSelector':{'x':'1'}";
-    static const char broken[] = AFFINITY(REQUIRED(LABEL("x", "Gt", "'one'")));
+    static const struct pod_args wants = {.node_selector = "x=1"};
+    static const struct pod_args broken = {.node_terms = LABEL("x", "Gt", "'one'")};
     static const struct {
-        const char *spec, *before, *after; /* labels; NULL: there is no such node */
+        const struct pod_args *pod;
+        const char *before, *after; /* labels; NULL: there is no such node */
         enum berth_hint hint;
     } cases[] = {
-        {wants, NULL, "zone=a,x=1", BERTH_QUEUE},
-        {wants, NULL, "zone=a", BERTH_QUEUE_SKIP},
-        {wants, NULL, "x=1", BERTH_QUEUE_SKIP}, /* the profile does not want it */
-        {wants, "zone=a", "zone=a,x=1", BERTH_QUEUE},
-        {wants, "zone=a,x=1", "zone=a,x=1,y=1", BERTH_QUEUE_SKIP},
-        {wants, "zone=a,x=1", "zone=a", BERTH_QUEUE_SKIP},
+        {&wants, NULL, "zone=a,x=1", BERTH_QUEUE},
+        {&wants, NULL, "zone=a", BERTH_QUEUE_SKIP},
+        {&wants, NULL, "x=1", BERTH_QUEUE_SKIP}, /* the profile does not want it */
+        {&wants, "zone=a", "zone=a,x=1", BERTH_QUEUE},
+        {&wants, "zone=a,x=1", "zone=a,x=1,y=1", BERTH_QUEUE_SKIP},
+        {&wants, "zone=a,x=1", "zone=a", BERTH_QUEUE_SKIP},
         /* Upstream gives an error, which queues. */
-        {broken, NULL, "zone=a", BERTH_QUEUE},
-        {broken, "zone=a", "zone=a,x=1", BERTH_QUEUE},
-        {broken, NULL, "", BERTH_QUEUE_SKIP},
+        {&broken, NULL, "zone=a", BERTH_QUEUE},
+        {&broken, "zone=a", "zone=a,x=1", BERTH_QUEUE},
+        {&broken, NULL, "", BERTH_QUEUE_SKIP},
     };
     struct fixture f;
     begin(&f, REQUIRED(LABEL("zone", "Exists", "")));
@@ -345,13 +342,14 @@ static void hints(void **state)
                                                       : BERTH_ACTION_ADD,
                                       cases[i].before ? NODE(.labels = cases[i].before) : NULL,
                                       NODE(.labels = cases[i].after)};
-        assert_int_equal(trial_hint(&f, PLUGIN, POD(.spec = cases[i].spec), change), cases[i].hint);
+        assert_int_equal(trial_hint(&f, PLUGIN, object_from_pod_args(cases[i].pod), change),
+                         cases[i].hint);
     }
     assert_false(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_NODE, BERTH_ACTION_UPDATE_NODE_TAINT));
     fixture_release(&f);
 }
 
-static void the_batch_says_what_the_single_form_says(void **state)
+static void batch_and_single_forms_agree(void **state)
 {
     (void)state;
     struct node_random_plugin plugin = {PLUGIN, NULL};
@@ -404,7 +402,7 @@ int main(void)
         cmocka_unit_test(the_profile_prefers_too),
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(hints),
-        cmocka_unit_test(the_batch_says_what_the_single_form_says),
+        cmocka_unit_test(batch_and_single_forms_agree),
         cmocka_unit_test(so_it_does_with_an_affinity_of_the_profile),
         cmocka_unit_test(so_it_does_without_prefilter_and_prescore),
     };

@@ -12,11 +12,10 @@
 #include "plugin_trial.h"
 #include "prop.h"
 
-#define PLUGIN  "NodeDeclaredFeatures"
-#define RESTART "\"RestartAllContainersOnContainerExits\""
-#define USERS   "\"UserNamespacesHostNetworkSupport\""
-#define RULE \
-    "\"restartPolicyRules\":[{\"action\":\"Restart\"},{\"action\":\"RestartAllContainers\"}]"
+#define PLUGIN   "NodeDeclaredFeatures"
+#define RESTART  "'RestartAllContainersOnContainerExits'"
+#define USERS    "'UserNamespacesHostNetworkSupport'"
+#define RULE     "'restartPolicyRules':[{'action':'Restart'},{'action':'RestartAllContainers'}]"
 #define MISMATCH "node(s) didn't match Pod's required features"
 
 static void nodes_must_declare_what_pods_need(void **state)
@@ -35,7 +34,7 @@ static void nodes_must_declare_what_pods_need(void **state)
         {"'hostNetwork':true,'hostUsers':false", USERS, BERTH_SUCCESS, BERTH_SUCCESS},
         {"'containers':[{'name':'c'," RULE "}]", USERS, BERTH_SUCCESS,
          BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE},
-        {"'initContainers':[{'name':'c'," RULE "}]", "\"A\"," RESTART ",\"Z\"", BERTH_SUCCESS,
+        {"'initContainers':[{'name':'c'," RULE "}]", "'A'," RESTART ",'Z'", BERTH_SUCCESS,
          BERTH_SUCCESS},
         {"'hostNetwork':true,'hostUsers':false,'containers':[{'name':'c'," RULE "}]", RESTART,
          BERTH_SUCCESS, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE},
@@ -122,7 +121,7 @@ static void hints(void **state)
     fixture_release(&f);
 }
 
-static void the_batch_says_what_the_single_form_says(void **state)
+static void batch_and_single_forms_agree(void **state)
 {
     (void)state;
     struct node_random_plugin plugin = {PLUGIN, NULL};
@@ -135,7 +134,7 @@ int main(void)
         cmocka_unit_test(nodes_must_declare_what_pods_need),
         cmocka_unit_test(with_the_gate_off_it_does_nothing),
         cmocka_unit_test(hints),
-        cmocka_unit_test(the_batch_says_what_the_single_form_says),
+        cmocka_unit_test(batch_and_single_forms_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

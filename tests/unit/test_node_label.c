@@ -94,7 +94,7 @@ static void arguments_are_checked(void **state)
     fixture_release(&f);
 }
 
-static void the_batch_says_what_the_single_form_says(void **state)
+static void batch_and_single_forms_agree(void **state)
 {
     (void)state;
     struct node_random_plugin plugin = {
@@ -109,7 +109,7 @@ int main(void)
         cmocka_unit_test(nodes_have_and_lack_labels),
         cmocka_unit_test(preferences_are_averaged),
         cmocka_unit_test(arguments_are_checked),
-        cmocka_unit_test(the_batch_says_what_the_single_form_says),
+        cmocka_unit_test(batch_and_single_forms_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,16 +43,14 @@ static void set_node(struct cache *c, size_t i, size_t x)
 
 static void remove_node(struct cache *c, size_t i)
 {
-    char name[16];
-    snprintf(name, sizeof(name), "n%zu", i);
+    const char *name = textf("n%zu", i);
     cache_remove_node(c, str_of(name));
 }
 
 static void set_pod(struct cache *c, size_t i, size_t on)
 {
-    char name[16], at[16];
-    snprintf(name, sizeof(name), "p%zu", i);
-    snprintf(at, sizeof(at), "n%zu", on);
+    const char *name = textf("p%zu", i);
+    const char *at = textf("n%zu", on);
     struct object *o = POD(.name = name, .cpu = "1", .memory = "1", .node = at);
     struct berth_pod *pod = pod_info_new(o, c->names);
     cache_set_pod(c, pod);
@@ -62,8 +60,7 @@ static void set_pod(struct cache *c, size_t i, size_t on)
 
 static void remove_pod(struct cache *c, size_t i)
 {
-    char name[16];
-    snprintf(name, sizeof(name), "p%zu", i);
+    const char *name = textf("p%zu", i);
     cache_remove_pod(c, str_of(name));
 }
 

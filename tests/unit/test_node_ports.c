@@ -53,7 +53,7 @@ static void ports_collide(void **state)
     }
 }
 
-static void who_wants_no_port_is_not_asked(void **state)
+static void pods_without_host_ports_skip(void **state)
 {
     (void)state;
     struct fixture f;
@@ -135,7 +135,7 @@ static void hints(void **state)
     fixture_release(&f);
 }
 
-static void the_batch_says_what_the_single_form_says(void **state)
+static void batch_and_single_forms_agree(void **state)
 {
     (void)state;
     struct node_random_plugin plugin = {PLUGIN, NULL};
@@ -146,10 +146,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ports_collide),
-        cmocka_unit_test(who_wants_no_port_is_not_asked),
+        cmocka_unit_test(pods_without_host_ports_skip),
         cmocka_unit_test(filter_without_prefilter_is_an_error),
         cmocka_unit_test(hints),
-        cmocka_unit_test(the_batch_says_what_the_single_form_says),
+        cmocka_unit_test(batch_and_single_forms_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@
     "{`preferAvoidPods`:[{`reason`:`x`,`podSignature`:{`podController" \
     "`:{`kind`:`" kind "`,`uid`:`" uid "`}}}]}"
 
-static void only_who_is_named_is_avoided(void **state)
+static void only_named_pods_are_avoided(void **state)
 {
     (void)state;
     static const struct {
@@ -70,7 +70,7 @@ static void only_who_is_named_is_avoided(void **state)
     }
 }
 
-static void the_batch_says_what_the_single_form_says(void **state)
+static void batch_and_single_forms_agree(void **state)
 {
     (void)state;
     struct node_random_plugin plugin = {PLUGIN, CONFIG};
@@ -80,8 +80,8 @@ static void the_batch_says_what_the_single_form_says(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_who_is_named_is_avoided),
-        cmocka_unit_test(the_batch_says_what_the_single_form_says),
+        cmocka_unit_test(only_named_pods_are_avoided),
+        cmocka_unit_test(batch_and_single_forms_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

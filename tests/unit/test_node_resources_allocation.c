@@ -19,14 +19,13 @@
 /* As such configurations are written: in place of what scores by default. */
 static void begin(struct fixture *f, const char *plugin, const char *args)
 {
-    char config[1024];
-    snprintf(config, sizeof(config),
-             "apiVersion: kubescheduler.config.k8s.io/v1\n"
-             "kind: KubeSchedulerConfiguration\n"
-             "profiles:\n"
-             "- plugins: {score: {disabled: [{name: '*'}], enabled: [{name: %s, weight: 3}]}}\n"
-             "  pluginConfig: [{name: %s, args: %s}]\n",
-             plugin, plugin, args);
+    const char *config =
+        textf("apiVersion: kubescheduler.config.k8s.io/v1\n"
+              "kind: KubeSchedulerConfiguration\n"
+              "profiles:\n"
+              "- plugins: {score: {disabled: [{name: '*'}], enabled: [{name: %s, weight: 3}]}}\n"
+              "  pluginConfig: [{name: %s, args: %s}]\n",
+              plugin, plugin, args);
     fixture_init(f, config, NULL);
 }
 

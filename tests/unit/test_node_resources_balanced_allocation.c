@@ -19,12 +19,11 @@
 
 static void begin(struct fixture *f, const char *args, const char *gates)
 {
-    char config[1024];
-    snprintf(config, sizeof(config),
-             "apiVersion: kubescheduler.config.k8s.io/v1\n"
-             "kind: KubeSchedulerConfiguration\n"
-             "profiles: [{pluginConfig: [{name: NodeResourcesBalancedAllocation, args: %s}]}]\n",
-             args);
+    const char *config =
+        textf("apiVersion: kubescheduler.config.k8s.io/v1\n"
+              "kind: KubeSchedulerConfiguration\n"
+              "profiles: [{pluginConfig: [{name: NodeResourcesBalancedAllocation, args: %s}]}]\n",
+              args);
     fixture_init_features(f, config, gates);
 }
 
@@ -216,7 +215,7 @@ static bool all_forms_agree(struct rand *r, size_t size, void *ctx)
     return ok;
 }
 
-static void batch_and_single_forms_and_the_letter_agree(void **state)
+static void batch_and_single_forms_and_the_message_agree(void **state)
 {
     (void)state;
     assert_true(prop_run("balanced allocation in all its forms", 200, all_forms_agree, NULL));
@@ -228,7 +227,7 @@ int main(void)
         cmocka_unit_test(scores_what_the_pod_changes),
         cmocka_unit_test(a_pod_that_asks_for_nothing_is_left_out),
         cmocka_unit_test(arguments_are_checked),
-        cmocka_unit_test(batch_and_single_forms_and_the_letter_agree),
+        cmocka_unit_test(batch_and_single_forms_and_the_message_agree),
     };
     return cmocka_run_group_tests_name("node_resources_balanced_allocation", tests, NULL, NULL);
 }

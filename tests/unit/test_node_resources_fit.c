@@ -20,15 +20,13 @@
 /* A configuration with these arguments for the plugin. */
 static void begin(struct fixture *f, const char *args)
 {
-    char config[2048];
-    snprintf(config, sizeof(config),
-             "apiVersion: kubescheduler.config.k8s.io/v1\n"
-             "kind: KubeSchedulerConfiguration\n"
-             "profiles:\n"
-             "- pluginConfig:\n"
-             "  - name: NodeResourcesFit\n"
-             "    args: %s\n",
-             args);
+    const char *config = textf("apiVersion: kubescheduler.config.k8s.io/v1\n"
+                               "kind: KubeSchedulerConfiguration\n"
+                               "profiles:\n"
+                               "- pluginConfig:\n"
+                               "  - name: NodeResourcesFit\n"
+                               "    args: %s\n",
+                               args);
     fixture_init(f, config, NULL);
 }
 
@@ -418,7 +416,7 @@ static bool all_forms_agree(struct rand *r, size_t size, void *ctx)
     return ok;
 }
 
-static void batch_and_single_forms_and_the_letter_agree(void **state)
+static void batch_and_single_forms_and_the_message_agree(void **state)
 {
     (void)state;
     assert_true(prop_run("NodeResourcesFit in all its forms", 200, all_forms_agree, NULL));
@@ -717,7 +715,7 @@ int main(void)
         cmocka_unit_test(own_requests_of_a_pod_are_not_scored),
         cmocka_unit_test(absurd_amounts_score_as_upstream_scores_them),
         cmocka_unit_test(absurd_amounts_score_sanely_behind_a_gate),
-        cmocka_unit_test(batch_and_single_forms_and_the_letter_agree),
+        cmocka_unit_test(batch_and_single_forms_and_the_message_agree),
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(hints_after_pods),
         cmocka_unit_test(hints_after_nodes),

@@ -14,7 +14,7 @@
 
 #define KEY "node.kubernetes.io/unschedulable"
 
-static void cordoned_nodes_take_who_tolerates_it(void **state)
+static void cordoned_nodes_accept_pods_that_tolerate_it(void **state)
 {
     (void)state;
     const struct {
@@ -104,7 +104,7 @@ static void a_pod_that_names_its_node_goes_there(void **state)
     fixture_release(&f);
 }
 
-static void the_batch_says_what_the_single_form_says(void **state)
+static void batch_and_single_forms_agree(void **state)
 {
     (void)state;
     struct node_random_plugin plugin = {"NodeUnschedulable", NULL};
@@ -125,10 +125,10 @@ static void so_it_does_for_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cordoned_nodes_take_who_tolerates_it),
+        cmocka_unit_test(cordoned_nodes_accept_pods_that_tolerate_it),
         cmocka_unit_test(hints),
         cmocka_unit_test(a_pod_that_names_its_node_goes_there),
-        cmocka_unit_test(the_batch_says_what_the_single_form_says),
+        cmocka_unit_test(batch_and_single_forms_agree),
         cmocka_unit_test(so_it_does_for_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,7 +110,7 @@ static void pods_are_listed_in_order_of_nomination(void **state)
     bench_release(&b);
 }
 
-static void a_pod_is_promised_one_node(void **state)
+static void a_pod_nominates_one_node(void **state)
 {
     BENCH(b);
     set(&b, 0, 1);
@@ -121,7 +121,7 @@ static void a_pod_is_promised_one_node(void **state)
     bench_release(&b);
 }
 
-static void an_empty_name_takes_the_promise_back(void **state)
+static void an_empty_name_removes_the_nomination(void **state)
 {
     BENCH(b);
     set(&b, 0, 1);
@@ -132,7 +132,7 @@ static void an_empty_name_takes_the_promise_back(void **state)
     bench_release(&b);
 }
 
-static void updates_change_the_promise_or_keep_it(void **state)
+static void updates_change_the_nomination_or_keep_it(void **state)
 {
     static const struct {
         const char *rule;
@@ -260,9 +260,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pods_are_listed_in_order_of_nomination),
-        cmocka_unit_test(a_pod_is_promised_one_node),
-        cmocka_unit_test(an_empty_name_takes_the_promise_back),
-        cmocka_unit_test(updates_change_the_promise_or_keep_it),
+        cmocka_unit_test(a_pod_nominates_one_node),
+        cmocka_unit_test(an_empty_name_removes_the_nomination),
+        cmocka_unit_test(updates_change_the_nomination_or_keep_it),
         cmocka_unit_test(the_newer_version_is_what_counts),
         cmocka_unit_test(texts_may_live_in_what_is_replaced),
         cmocka_unit_test(random_streams_agree_with_the_model),

@@ -66,7 +66,7 @@ static void pods_that_need_them_wait(void **state)
 }
 
 /* As upstream: a plugin that is disabled looks at nothing. */
-static void who_disables_the_plugin_gets_these_pods_placed(void **state)
+static void a_disabled_plugin_does_not_reject_these_pods(void **state)
 {
     (void)state;
     struct fixture f;
@@ -99,7 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pods_that_need_them_wait),
-        cmocka_unit_test(who_disables_the_plugin_gets_these_pods_placed),
+        cmocka_unit_test(a_disabled_plugin_does_not_reject_these_pods),
         cmocka_unit_test(configurations_name_them_at_all_their_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

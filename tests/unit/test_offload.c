@@ -44,7 +44,7 @@ static void gone(void *ctx)
 
 static const struct offload job = {.work = work, .done = done, .gone = gone};
 
-static void test_work_is_done_elsewhere_and_told_here(void **state)
+static void test_work_runs_elsewhere_and_ends_here(void **state)
 {
     struct api_write errands[8] = {0};
     struct loop *loop;
@@ -69,7 +69,7 @@ static void test_work_is_done_elsewhere_and_told_here(void **state)
     loop_free(loop);
 }
 
-static void test_a_loop_that_is_gone_is_not_told(void **state)
+static void test_a_freed_loop_gets_no_result(void **state)
 {
     struct api_write e = {0};
     struct loop *loop;
@@ -92,8 +92,8 @@ static void test_a_loop_that_is_gone_is_not_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_work_is_done_elsewhere_and_told_here),
-        cmocka_unit_test(test_a_loop_that_is_gone_is_not_told),
+        cmocka_unit_test(test_work_runs_elsewhere_and_ends_here),
+        cmocka_unit_test(test_a_freed_loop_gets_no_result),
     };
     return cmocka_run_group_tests_name("offload", tests, NULL, NULL);
 }

@@ -169,7 +169,8 @@ static void begin_trial(struct trial *t)
     t->cycle = cycle_new(&t->f.engine->cycles, t->f.engine->framework.setup->profiles.v[0]);
     t->group.name = STR("g");
     t->group.object = POD_GROUP(.name = "g");
-    t->placements = (struct berth_placements){.cache = &t->f.engine->cache, .arena = &t->cycle->arena};
+    t->placements =
+        (struct berth_placements){.cache = &t->f.engine->cache, .arena = &t->cycle->arena};
 }
 
 static void end_trial(struct trial *t)
@@ -210,7 +211,7 @@ static void without_a_generator_all_nodes_are_one_placement(void **state)
     end_trial(&t);
 }
 
-static void refusals_and_bad_scores_are_told(void **state)
+static void refusals_and_bad_scores_are_reported(void **state)
 {
     (void)state;
     struct trial t;
@@ -242,7 +243,7 @@ int main(void)
         cmocka_unit_test(a_plugin_that_cannot_sign_makes_pods_unsignable),
         cmocka_unit_test(placements_are_proposed_and_scored_by_weight),
         cmocka_unit_test(without_a_generator_all_nodes_are_one_placement),
-        cmocka_unit_test(refusals_and_bad_scores_are_told),
+        cmocka_unit_test(refusals_and_bad_scores_are_reported),
     };
     return cmocka_run_group_tests_name("placement", tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static void scores_are_scaled_to_the_highest(void **state)
 
 /* --- batches ---------------------------------------------------------------------------------- */
 
-static void refused_nodes_are_told_and_others_left(void **state)
+static void refused_nodes_are_reported_and_others_kept(void **state)
 {
     (void)state;
     uint64_t feasible[2] = {0x0f, 0x3}, set[2] = {0x33, 0x1};
@@ -87,7 +87,7 @@ static void refused_nodes_are_told_and_others_left(void **state)
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-static void parts_are_told_apart(void **state)
+static void parts_are_distinguished(void **state)
 {
     (void)state;
     struct buf a = BUF_INIT, b = BUF_INIT;
@@ -110,8 +110,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_are_scaled_to_the_highest),
-        cmocka_unit_test(refused_nodes_are_told_and_others_left),
-        cmocka_unit_test(parts_are_told_apart),
+        cmocka_unit_test(refused_nodes_are_reported_and_others_kept),
+        cmocka_unit_test(parts_are_distinguished),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

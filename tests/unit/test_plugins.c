@@ -80,8 +80,7 @@ static bool batch_agrees(struct rand *r, size_t size, void *ctx)
     bool ok = true;
     add_random_nodes(&f, r, nodes);
     for (size_t i = 0; i < nodes; i++) {
-        char name[24];
-        snprintf(name, sizeof(name), "n%zu", (size_t)rand_below(r, nodes));
+        const char *name = textf("n%zu", (size_t)rand_below(r, nodes));
         fixture_add(&f, random_pod(r, i, name));
     }
     for (size_t i = 0; ok && i < 5; i++) {

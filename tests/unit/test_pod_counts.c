@@ -93,8 +93,7 @@ static bool nodes_agree(const struct pod_stream *s, const struct pod_count *coun
 static bool domains_agree(struct pod_stream *s, struct pod_count *count,
                           const struct pod_selection *selection)
 {
-    char key[16];
-    snprintf(key, sizeof(key), "key%d", (int)rand_below(s->rand, STREAM_KEYS + 3));
+    const char *key = textf("key%d", (int)rand_below(s->rand, STREAM_KEYS + 3));
     const struct topology *t = topologies_get(&s->cluster.topologies, str_of(key));
     const uint32_t *counts = pod_count_by_domain(count, t);
     for (uint32_t domain = 1; domain < t->n_domains; domain++) {
@@ -290,7 +289,7 @@ static void the_one_not_asked_for_longest_goes(void **state)
 }
 
 /* Selections of pods that are gone do not slow down those that come and go. */
-static void what_nobody_asks_for_is_not_kept_up(void **state)
+static void unused_counts_are_dropped(void **state)
 {
     (void)state;
     struct rand r;
@@ -319,9 +318,8 @@ static void nothing_piles_up(void **state)
     rand_seed(&r, 1);
     pod_stream_init(&s, &r);
     for (int i = 0; i < 200; i++) {
-        char uid[16], labels[32];
-        snprintf(uid, sizeof(uid), "p%d", i);
-        snprintf(labels, sizeof(labels), "app=%d", i);
+        const char *uid = textf("p%d", i);
+        const char *labels = textf("app=%d", i);
         set_pod(&s, uid, labels, "n");
         cache_remove_pod(&s.cache, str_of(uid));
     }
@@ -345,7 +343,7 @@ int main(void)
         cmocka_unit_test(however_many_pods_moved_meanwhile),
         cmocka_unit_test(small_selections_are_cheap),
         cmocka_unit_test(the_one_not_asked_for_longest_goes),
-        cmocka_unit_test(what_nobody_asks_for_is_not_kept_up),
+        cmocka_unit_test(unused_counts_are_dropped),
         cmocka_unit_test(nothing_piles_up),
     };
     return cmocka_run_group_tests_name("pod_counts", tests, NULL, NULL);

@@ -234,8 +234,7 @@ static bool what_if_comes_true(struct rand *r, size_t size, void *ctx)
     what_if_init(&w, t.pod, &f.engine->cycles.status);
     what_if_begin(&w, t.cycle, node);
     for (size_t i = 0; i < OTHERS; i++) {
-        char name[16];
-        snprintf(name, sizeof(name), "other%zu", i);
+        const char *name = textf("other%zu", i);
         others[i] = random_pod(r, name, node->name);
         struct berth_pod *pod = pod_info_new(others[i], &f.engine->names);
         /* Terminating pods are counted here and not there, as upstream has it; so is what an
@@ -320,7 +319,7 @@ static void reasons_and_codes(void **state)
     fixture_release(&f);
 }
 
-static void a_selector_that_makes_no_sense_is_told(void **state)
+static void an_invalid_selector_is_reported(void **state)
 {
     (void)state;
     struct fixture f;
@@ -348,15 +347,13 @@ static void a_selector_that_makes_no_sense_is_told(void **state)
 
 static void begin_with(struct fixture *f, const char *args)
 {
-    char config[1024];
-    snprintf(config, sizeof(config),
-             "apiVersion: kubescheduler.config.k8s.io/v1\n"
-             "kind: KubeSchedulerConfiguration\n"
-             "profiles:\n"
-             "- pluginConfig:\n"
-             "  - name: PodTopologySpread\n"
-             "    args: %s\n",
-             args);
+    const char *config = textf("apiVersion: kubescheduler.config.k8s.io/v1\n"
+                               "kind: KubeSchedulerConfiguration\n"
+                               "profiles:\n"
+                               "- pluginConfig:\n"
+                               "  - name: PodTopologySpread\n"
+                               "    args: %s\n",
+                               args);
     fixture_init(f, config, NULL);
 }
 
@@ -572,7 +569,7 @@ static void hints_about_nodes(void **state)
     fixture_release(&f);
 }
 
-static void the_events_it_is_told(void **state)
+static void the_events_it_registers_for(void **state)
 {
     (void)state;
     struct fixture f;
@@ -594,14 +591,14 @@ int main(void)
         cmocka_unit_test(it_agrees_with_a_walk_over_all_pods),
         cmocka_unit_test(what_if_is_what_comes_true),
         cmocka_unit_test(reasons_and_codes),
-        cmocka_unit_test(a_selector_that_makes_no_sense_is_told),
+        cmocka_unit_test(an_invalid_selector_is_reported),
         cmocka_unit_test(the_systems_defaults_spread),
         cmocka_unit_test(without_an_owner_nothing_is_spread),
         cmocka_unit_test(defaults_from_a_list_keep_pods_out),
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(hints_about_pods),
         cmocka_unit_test(hints_about_nodes),
-        cmocka_unit_test(the_events_it_is_told),
+        cmocka_unit_test(the_events_it_registers_for),
     };
     return cmocka_run_group_tests_name("pod_topology_spread", tests, NULL, NULL);
 }

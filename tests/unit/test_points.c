@@ -510,7 +510,7 @@ static void post_filter_table(void **state)
     }
 }
 
-static void without_post_filter_a_promise_is_taken_back(void **state)
+static void without_post_filter_a_nomination_is_removed(void **state)
 {
     (void)state;
     struct fixture f;
@@ -549,7 +549,7 @@ static void post_filter_does_not_run_where_something_broke(void **state)
 
 /* --- events and hints through the whole engine ------------------------------------------------ */
 
-static void only_who_rejected_is_asked_for_a_hint(void **state)
+static void only_rejecting_plugins_are_asked_for_a_hint(void **state)
 {
     (void)state;
     struct fixture f;
@@ -645,9 +645,9 @@ int main(void)
         cmocka_unit_test(nodes_outside_of_the_subset_are_counted),
         cmocka_unit_test(post_filter_sees_the_verdicts),
         cmocka_unit_test(post_filter_table),
-        cmocka_unit_test(without_post_filter_a_promise_is_taken_back),
+        cmocka_unit_test(without_post_filter_a_nomination_is_removed),
         cmocka_unit_test(post_filter_does_not_run_where_something_broke),
-        cmocka_unit_test(only_who_rejected_is_asked_for_a_hint),
+        cmocka_unit_test(only_rejecting_plugins_are_asked_for_a_hint),
         cmocka_unit_test(pending_pods_do_not_wait_out_their_backoff),
         cmocka_unit_test(profiles_have_plugins_of_their_own),
     };

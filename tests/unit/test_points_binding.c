@@ -80,7 +80,7 @@ static const struct failure_case failure_cases[] = {
     (AT(RESERVE) | AT(UNRESERVE) | AT(PERMIT) | AT(PRE_FLIGHT) | AT(PRE_BIND) | AT(BIND) | \
      AT(POST_BIND) | AT(HINT))
 
-static void every_failure_is_told_and_undone(void **state)
+static void every_failure_is_reported_and_undone(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(failure_cases); i++) {
@@ -244,7 +244,7 @@ static void permit_times_out(void **state)
     }
 }
 
-static void the_first_timeout_counts_however_late_time_is_told(void **state)
+static void the_first_timeout_counts_however_late_the_tick(void **state)
 {
     (void)state;
     struct fixture f;
@@ -443,7 +443,7 @@ static void a_node_may_go_while_a_pod_waits(void **state)
 
 /* --- PreBindPreFlight ------------------------------------------------------------------------- */
 
-static void the_node_is_told_where_there_is_work_or_waiting(void **state)
+static void the_node_is_written_when_binding_takes_time(void **state)
 {
     (void)state;
     static const struct {
@@ -601,7 +601,7 @@ static void the_first_binder_that_does_not_skip_binds(void **state)
     fixture_release(&f);
 }
 
-static void somebody_has_to_bind(void **state)
+static void a_bind_plugin_is_required(void **state)
 {
     (void)state;
     struct fixture f;
@@ -741,7 +741,7 @@ static void pods_are_activated_after_permit_and_after_binding(void **state)
     }
 }
 
-static void nobody_is_activated_by_an_attempt_that_fails(void **state)
+static void a_failed_attempt_activates_no_pod(void **state)
 {
     (void)state;
     struct fixture f;
@@ -764,11 +764,11 @@ static void nobody_is_activated_by_an_attempt_that_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_failure_is_told_and_undone),
+        cmocka_unit_test(every_failure_is_reported_and_undone),
         cmocka_unit_test(others_learn_that_the_room_is_free_again),
         cmocka_unit_test(all_goes_well_in_order),
         cmocka_unit_test(permit_times_out),
-        cmocka_unit_test(the_first_timeout_counts_however_late_time_is_told),
+        cmocka_unit_test(the_first_timeout_counts_however_late_the_tick),
         cmocka_unit_test(every_plugin_that_holds_must_allow),
         cmocka_unit_test(one_rejection_is_enough),
         cmocka_unit_test(wait_after_a_denial_is_no_wait),
@@ -776,15 +776,15 @@ int main(void)
         cmocka_unit_test(a_permit_may_throw_others_out),
         cmocka_unit_test(a_pod_deleted_while_it_waits_leaves_nothing),
         cmocka_unit_test(a_node_may_go_while_a_pod_waits),
-        cmocka_unit_test(the_node_is_told_where_there_is_work_or_waiting),
+        cmocka_unit_test(the_node_is_written_when_binding_takes_time),
         cmocka_unit_test(answers_may_come_later),
         cmocka_unit_test(an_answer_may_come_before_the_call_returns),
         cmocka_unit_test(the_first_binder_that_does_not_skip_binds),
-        cmocka_unit_test(somebody_has_to_bind),
+        cmocka_unit_test(a_bind_plugin_is_required),
         cmocka_unit_test(a_binding_that_the_api_refuses_is_tried_again),
         cmocka_unit_test(a_pod_that_goes_while_it_is_bound_frees_its_room),
         cmocka_unit_test(pods_are_activated_after_permit_and_after_binding),
-        cmocka_unit_test(nobody_is_activated_by_an_attempt_that_fails),
+        cmocka_unit_test(a_failed_attempt_activates_no_pod),
     };
     return cmocka_run_group_tests_name("points_binding", tests, NULL, NULL);
 }

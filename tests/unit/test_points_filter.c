@@ -28,7 +28,7 @@ static int64_t number_of(const struct berth_node *node)
 
 /* --- Filter ----------------------------------------------------------------------------------- */
 
-static void the_first_who_refuses_decides(void **state)
+static void the_first_refusal_decides(void **state)
 {
     (void)state;
     struct fixture f;
@@ -223,7 +223,7 @@ static void refuse_all_but_n3(struct puppet_call *call)
         call->code = BERTH_UNSCHEDULABLE;
 }
 
-static void who_is_refused_stays_refused(void **state)
+static void a_refused_node_stays_refused(void **state)
 {
     (void)state;
     struct fixture f;
@@ -391,7 +391,7 @@ static void add_pod_is_not_for_plugins_that_skip(void **state)
     fixture_release(&f);
 }
 
-static void what_add_pod_says_is_an_error(void **state)
+static void a_failing_add_pod_is_an_error(void **state)
 {
     (void)state;
     enum berth_code codes[] = {BERTH_ERROR, BERTH_UNSCHEDULABLE, (enum berth_code)42};
@@ -422,7 +422,7 @@ static void break_on_n1(struct puppet_call *call)
         call->code = BERTH_ERROR;
 }
 
-static void the_promised_node_is_tried_first_and_alone(void **state)
+static void the_nominated_node_is_tried_first_and_alone(void **state)
 {
     (void)state;
     struct {
@@ -515,8 +515,7 @@ static void as_many_nodes_as_the_percentage_says(void **state)
 
         size_t start = 0;
         for (int pod = 0; pod < 3; pod++) {
-            char name[8];
-            snprintf(name, sizeof(name), "p%d", pod);
+            const char *name = textf("p%d", pod);
             puppet_forget_calls();
             ADD_POD(&f, .name = name);
             fixture_schedule(&f);
@@ -702,7 +701,7 @@ static void scores_that_break_are_errors(void **state)
     }
 }
 
-static void a_broken_score_is_told_before_one_off_range(void **state)
+static void a_score_error_is_reported_before_one_out_of_range(void **state)
 {
     (void)state;
     struct fixture f;
@@ -726,7 +725,7 @@ static void off_range_somewhere(struct puppet_call *call)
         call->score = 300;
 }
 
-static void the_first_node_off_range_is_told(void **state)
+static void the_first_node_out_of_range_is_reported(void **state)
 {
     (void)state;
     struct fixture f;
@@ -812,8 +811,7 @@ static bool picks_as_go_does(struct rand *r, size_t size, void *ctx)
     }
     ADD_POD(&f, .name = "p");
     fixture_settle(&f);
-    char expected[16];
-    snprintf(expected, sizeof(expected), "n%d", go_init_and_pop(&heap));
+    const char *expected = textf("n%d", go_init_and_pop(&heap));
     bool ok = strcmp(fixture_node_of(&f, "p"), expected) == 0;
     fixture_release(&f);
     return ok;
@@ -828,21 +826,21 @@ static void ties_are_broken_as_upstream_does(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_who_refuses_decides),
+        cmocka_unit_test(the_first_refusal_decides),
         cmocka_unit_test(all_refusals_count_alike),
         cmocka_unit_test(reasons_are_a_histogram_sorted_as_text),
         cmocka_unit_test(an_error_on_one_node_ends_the_attempt),
         cmocka_unit_test(an_error_beyond_what_is_needed_is_not_missed),
         cmocka_unit_test(looking_ends_with_the_next_that_would_do),
         cmocka_unit_test(a_batch_that_refuses_without_a_code_broke),
-        cmocka_unit_test(who_is_refused_stays_refused),
+        cmocka_unit_test(a_refused_node_stays_refused),
         cmocka_unit_test(nominated_pods_count_by_priority),
         cmocka_unit_test(a_pod_does_not_stand_in_its_own_way),
         cmocka_unit_test(both_passes_are_needed),
         cmocka_unit_test(add_pod_changes_a_clone_of_the_state),
         cmocka_unit_test(add_pod_is_not_for_plugins_that_skip),
-        cmocka_unit_test(what_add_pod_says_is_an_error),
-        cmocka_unit_test(the_promised_node_is_tried_first_and_alone),
+        cmocka_unit_test(a_failing_add_pod_is_an_error),
+        cmocka_unit_test(the_nominated_node_is_tried_first_and_alone),
         cmocka_unit_test(as_many_nodes_as_the_percentage_says),
         cmocka_unit_test(looking_begins_where_it_ended_and_wraps_around),
         cmocka_unit_test(the_highest_total_wins),
@@ -851,8 +849,8 @@ int main(void)
         cmocka_unit_test(pre_score_skip_drops_score_and_normalize),
         cmocka_unit_test(a_single_node_is_not_scored),
         cmocka_unit_test(scores_that_break_are_errors),
-        cmocka_unit_test(a_broken_score_is_told_before_one_off_range),
-        cmocka_unit_test(the_first_node_off_range_is_told),
+        cmocka_unit_test(a_score_error_is_reported_before_one_out_of_range),
+        cmocka_unit_test(the_first_node_out_of_range_is_reported),
         cmocka_unit_test(ties_are_broken_as_upstream_does),
     };
     return cmocka_run_group_tests_name("points_filter", tests, NULL, NULL);

@@ -9,7 +9,7 @@
 
 #include "net/proxy_env.h"
 
-static void who_is_excepted(void **state)
+static void no_proxy_exceptions(void **state)
 {
     (void)state;
     static const struct {
@@ -112,7 +112,7 @@ static void the_scheme_decides(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_is_excepted),
+        cmocka_unit_test(no_proxy_exceptions),
         cmocka_unit_test_setup_teardown(the_scheme_decides, forget, forget),
     };
     return cmocka_run_group_tests_name("proxy_env", tests, NULL, NULL);

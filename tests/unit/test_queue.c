@@ -532,7 +532,7 @@ static void without_a_rejector_it_is_tried_again_whatever_happens(void **state)
     bench_release(&b);
 }
 
-static void an_idle_queue_gives_pods_before_their_backoff_ends(void **state)
+static void an_idle_queue_pops_pods_before_their_backoff_ends(void **state)
 {
     BENCH(b);
     add_rejected(&b, 0, BIT(ON_ANYTHING));
@@ -841,7 +841,7 @@ static void every_resource_with_some_actions_is_not_everything(void **state)
     assert_false(event_matches(BERTH_RESOURCE_NODE, BERTH_ACTION_ALL, &everything));
 }
 
-static void who_asked_for_taints_gets_no_second_registration(void **state)
+static void a_taint_registration_is_not_doubled(void **state)
 {
     BENCH(b);
     add_rejected(&b, 0, BIT(ON_TAINT));
@@ -1017,7 +1017,7 @@ static void a_pod_is_updated_where_it_is(void **state)
     }
 }
 
-static void an_update_of_nobody_is_nothing(void **state)
+static void an_update_of_an_unknown_pod_is_ignored(void **state)
 {
     BENCH(b);
     update(&b, 0, 1, BERTH_ACTION_UPDATE_OTHER);
@@ -1560,7 +1560,7 @@ int main(void)
         cmocka_unit_test(pods_of_one_window_come_in_the_order_of_queue_sort),
         cmocka_unit_test(errors_and_rejections_are_counted_apart),
         cmocka_unit_test(without_a_rejector_it_is_tried_again_whatever_happens),
-        cmocka_unit_test(an_idle_queue_gives_pods_before_their_backoff_ends),
+        cmocka_unit_test(an_idle_queue_pops_pods_before_their_backoff_ends),
         cmocka_unit_test(an_error_keeps_its_backoff),
         cmocka_unit_test(a_backoff_that_is_over_sends_to_active_at_once),
         cmocka_unit_test(an_over_long_stay_ends_at_the_next_tick),
@@ -1575,7 +1575,7 @@ int main(void)
         cmocka_unit_test(rejectors_are_those_of_the_pods_profile),
         cmocka_unit_test(registrations_cover_events),
         cmocka_unit_test(every_resource_with_some_actions_is_not_everything),
-        cmocka_unit_test(who_asked_for_taints_gets_no_second_registration),
+        cmocka_unit_test(a_taint_registration_is_not_doubled),
         cmocka_unit_test(an_event_may_be_meant_for_some_pods),
         cmocka_unit_test(events_during_flight_are_asked_when_the_pod_comes_back),
         cmocka_unit_test(events_before_the_flight_do_not_count),
@@ -1583,7 +1583,7 @@ int main(void)
         cmocka_unit_test(a_write_that_failed_is_tried_again_whatever_was_missed),
         cmocka_unit_test(a_bound_pod_is_forgotten),
         cmocka_unit_test(a_pod_is_updated_where_it_is),
-        cmocka_unit_test(an_update_of_nobody_is_nothing),
+        cmocka_unit_test(an_update_of_an_unknown_pod_is_ignored),
         cmocka_unit_test(a_new_priority_changes_the_order),
         cmocka_unit_test(an_update_may_make_a_pod_worth_another_attempt),
         cmocka_unit_test(an_update_during_flight_counts_when_the_pod_comes_back),

@@ -73,7 +73,7 @@ static void beyond_the_bound_all_share_one_text(void **state)
 }
 
 /* What comes from outside leaves room for plugins. */
-static void foreign_texts_crowd_nobody_out(void **state)
+static void foreign_texts_do_not_displace_others(void **state)
 {
     (void)state;
     struct reasons r;
@@ -114,7 +114,7 @@ int main(void)
         cmocka_unit_test(the_same_text_has_the_same_number),
         cmocka_unit_test(a_list_has_a_number_of_its_own),
         cmocka_unit_test(beyond_the_bound_all_share_one_text),
-        cmocka_unit_test(foreign_texts_crowd_nobody_out),
+        cmocka_unit_test(foreign_texts_do_not_displace_others),
         cmocka_unit_test(a_text_ends_at_its_first_nul),
     };
     return cmocka_run_group_tests_name("reason", tests, NULL, NULL);

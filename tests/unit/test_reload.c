@@ -734,8 +734,7 @@ static void any_number_of_reloads(void **state)
     struct extender_result none = {0};
     begin(&f, DEFAULT("nothing"));
     for (int i = 0; i < 300; i++) {
-        char name[32];
-        snprintf(name, sizeof(name), "http://e%d", i);
+        const char *name = textf("http://e%d", i);
         struct extender x = {.name = arena_dup(&f.arena, str_of(name)), .filters = true};
         struct fixture_reload options = {.registry = &registry, .extenders = &x, .n_extenders = 1};
         struct reload_result result;

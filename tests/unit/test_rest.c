@@ -212,7 +212,7 @@ static void test_status_becomes_an_error(void **state)
     o = get_pod();
     assert_int_equal(o->result.code, -ENOENT);
     assert_int_equal(o->result.status, 404);
-    assert_string_equal(o->result.err.msg, json_quotes("pods 'a' not found"));
+    assert_string_equal(o->result.err.msg, "pods \"a\" not found");
     assert_string_equal(o->reason, "NotFound");
     /* The same in protobuf. */
     fake_api_answer(k.api, &(struct fake_answer){

@@ -236,7 +236,7 @@ static void one_feasible_node_is_not_scored(void **state)
     fixture_release(&f);
 }
 
-static void who_refuses_a_node_spares_the_next(void **state)
+static void a_refused_node_is_not_filtered_further(void **state)
 {
     (void)state;
     struct fixture f;
@@ -258,7 +258,7 @@ static void who_refuses_a_node_spares_the_next(void **state)
 }
 
 /* The promised node is looked at by itself: first without, then among all the others. */
-static void a_promised_node_counts_once_more(void **state)
+static void a_nominated_node_that_fails_is_counted_twice(void **state)
 {
     (void)state;
     struct fixture f;
@@ -367,7 +367,7 @@ static void the_api_server_refuses_a_binding(void **state)
 
 /* --- queue ------------------------------------------------------------------------------------ */
 
-static void a_pod_waits_and_is_told(void **state)
+static void a_waiting_pod_is_reported(void **state)
 {
     (void)state;
     struct fixture f;
@@ -418,7 +418,7 @@ static void a_pod_waits_and_is_told(void **state)
     fixture_release(&f);
 }
 
-static void who_is_popped_early_was_active(void **state)
+static void a_pod_popped_early_was_active(void **state)
 {
     (void)state;
     struct fixture f;
@@ -649,11 +649,10 @@ static void events_have_upstreams_names(void **state)
 static double executions(struct fixture *f, const char *plugin, const char *point,
                          const char *status)
 {
-    char series[200];
-    snprintf(series, sizeof(series),
-             "scheduler_plugin_execution_duration_seconds_count{extension_point='%s',"
-             "plugin='%s',status='%s'}",
-             point, plugin, status);
+    const char *series =
+        textf("scheduler_plugin_execution_duration_seconds_count{extension_point='%s',"
+              "plugin='%s',status='%s'}",
+              point, plugin, status);
     return fixture_metric(f, series);
 }
 
@@ -737,11 +736,10 @@ static void stages_take_their_own_time(void **state)
     f.step = 0;
     double sum = 0;
     for (size_t i = 0; i < ARRAY_LEN(points); i++) {
-        char series[200];
-        snprintf(series, sizeof(series),
-                 "scheduler_framework_extension_point_duration_seconds_sum{extension_point='%"
-                 "s'," PROFILE ",status='Success'}",
-                 points[i]);
+        const char *series =
+            textf("scheduler_framework_extension_point_duration_seconds_sum{extension_point='%"
+                  "s'," PROFILE ",status='Success'}",
+                  points[i]);
         double took = fixture_metric(&f, series);
         assert_true(took >= 0.001);
         sum += took;
@@ -893,13 +891,13 @@ int main(void)
         cmocka_unit_test(before_anything_happens),
         cmocka_unit_test(a_pod_is_bound),
         cmocka_unit_test(one_feasible_node_is_not_scored),
-        cmocka_unit_test(who_refuses_a_node_spares_the_next),
-        cmocka_unit_test(a_promised_node_counts_once_more),
+        cmocka_unit_test(a_refused_node_is_not_filtered_further),
+        cmocka_unit_test(a_nominated_node_that_fails_is_counted_twice),
         cmocka_unit_test(post_filter_is_timed_where_there_is_one),
         cmocka_unit_test(something_breaks),
         cmocka_unit_test(the_api_server_refuses_a_binding),
-        cmocka_unit_test(a_pod_waits_and_is_told),
-        cmocka_unit_test(who_is_popped_early_was_active),
+        cmocka_unit_test(a_waiting_pod_is_reported),
+        cmocka_unit_test(a_pod_popped_early_was_active),
         cmocka_unit_test(fifteen_attempts_and_more),
         cmocka_unit_test(a_gate_holds_a_pod),
         cmocka_unit_test(the_longest_stay_ends),

@@ -130,7 +130,7 @@ static void note(void *ctx, const struct schema_problem *problem)
     buf_add_char(out, '\n');
 }
 
-static void problems_are_told(void **state)
+static void problems_are_reported(void **state)
 {
     (void)state;
     static const struct {
@@ -192,7 +192,7 @@ int main(void)
         cmocka_unit_test(the_tables_are_those_of_upstream),
         cmocka_unit_test(the_tables_are_in_order),
         cmocka_unit_test(every_kind_has_a_schema),
-        cmocka_unit_test(problems_are_told),
+        cmocka_unit_test(problems_are_reported),
         cmocka_unit_test(what_is_no_json_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,7 +145,7 @@ static void nodes_and_zones(void **state)
     fixture_release(&f);
 }
 
-static void pods_of_nobody_and_pods_with_constraints(void **state)
+static void pods_without_owner_and_pods_with_constraints(void **state)
 {
     (void)state;
     static const char *const names[] = {"n0"};
@@ -173,7 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_selector_is_made_of),
         cmocka_unit_test(nodes_and_zones),
-        cmocka_unit_test(pods_of_nobody_and_pods_with_constraints),
+        cmocka_unit_test(pods_without_owner_and_pods_with_constraints),
     };
     return cmocka_run_group_tests_name("selector_spread", tests, NULL, NULL);
 }

@@ -15,14 +15,12 @@
 
 static void begin(struct fixture *f, const char *args)
 {
-    char config[1024];
-    snprintf(config, sizeof(config),
-             "apiVersion: kubescheduler.config.k8s.io/v1\n"
-             "kind: KubeSchedulerConfiguration\n"
-             "profiles:\n"
-             "- plugins: {multiPoint: {enabled: [{name: ServiceAffinity}]}}\n"
-             "  pluginConfig: [{name: ServiceAffinity, args: %s}]\n",
-             args);
+    const char *config = textf("apiVersion: kubescheduler.config.k8s.io/v1\n"
+                               "kind: KubeSchedulerConfiguration\n"
+                               "profiles:\n"
+                               "- plugins: {multiPoint: {enabled: [{name: ServiceAffinity}]}}\n"
+                               "  pluginConfig: [{name: ServiceAffinity, args: %s}]\n",
+                               args);
     fixture_init(f, config, NULL);
 }
 
@@ -78,7 +76,7 @@ static void without_labels_nothing_is_demanded(void **state)
     fixture_release(&f);
 }
 
-static void a_victim_binds_nobody(void **state)
+static void a_removed_pod_does_not_count(void **state)
 {
     (void)state;
     struct fixture f;
@@ -137,7 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pods_of_a_service_stay_together),
         cmocka_unit_test(without_labels_nothing_is_demanded),
-        cmocka_unit_test(a_victim_binds_nobody),
+        cmocka_unit_test(a_removed_pod_does_not_count),
         cmocka_unit_test(pods_are_spread_over_labels),
     };
     return cmocka_run_group_tests_name("service_affinity", tests, NULL, NULL);

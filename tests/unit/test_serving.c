@@ -287,8 +287,7 @@ static void test_pprof(void **state)
     get_part((struct wish){.target = "/debug/pprof/"}, 200, "profile?seconds=30");
     get_part((struct wish){.target = "/debug/pprof/cmdline"}, 200, "berth-unit");
     get("/debug/pprof", 302, "<a href='/debug/pprof/'>Found</a>.\n\n");
-    char body[64];
-    snprintf(body, sizeof(body), "%#llx+zz", (unsigned long long)(uintptr_t)test_pprof + 4);
+    const char *body = textf("%#llx+zz", (unsigned long long)(uintptr_t)test_pprof + 4);
     get_part((struct wish){.method = "POST", .target = "/debug/pprof/symbol", .body = body}, 200,
              " test_pprof\n");
 }
@@ -323,8 +322,7 @@ static void test_profile(void **state)
     struct http_client *client;
     struct err err;
     struct reply reply = {0}, second = {0};
-    char origin[64];
-    snprintf(origin, sizeof(origin), "https://127.0.0.1:%u", serving_port(serving));
+    const char *origin = textf("https://127.0.0.1:%u", serving_port(serving));
     struct tls_options any = {.insecure_skip_verify = true};
     assert_int_equal(tls_config_new_client(&any, &tls, &err), 0);
     struct http_client_options options = {.origin = origin, .tls = tls};
@@ -429,8 +427,7 @@ static void test_gone_meanwhile(void **state)
     struct tls_config *tls;
     struct http_client *client;
     struct err err;
-    char origin[64];
-    snprintf(origin, sizeof(origin), "https://127.0.0.1:%u", serving_port(serving));
+    const char *origin = textf("https://127.0.0.1:%u", serving_port(serving));
     struct tls_options any = {.insecure_skip_verify = true};
     assert_int_equal(tls_config_new_client(&any, &tls, &err), 0);
     struct http_client_options options = {.origin = origin, .tls = tls};
@@ -461,8 +458,7 @@ struct files {
 
 static void write_file(const char *path, struct str text)
 {
-    char temporary[128];
-    snprintf(temporary, sizeof(temporary), "%s.new", path);
+    const char *temporary = textf("%s.new", path);
     FILE *f = fopen(temporary, "we");
     assert_non_null(f);
     assert_int_equal(fwrite(text.p, 1, text.n, f), text.n);

@@ -201,7 +201,7 @@ static void the_signature_tells_tolerations_apart(void **state)
     fixture_release(&f);
 }
 
-static void the_batch_says_what_the_single_form_says(void **state)
+static void batch_and_single_forms_agree(void **state)
 {
     (void)state;
     struct node_random_plugin plugin = {PLUGIN, NULL};
@@ -218,7 +218,7 @@ int main(void)
         cmocka_unit_test(score_without_prescore_is_an_error),
         cmocka_unit_test(hints),
         cmocka_unit_test(the_signature_tells_tolerations_apart),
-        cmocka_unit_test(the_batch_says_what_the_single_form_says),
+        cmocka_unit_test(batch_and_single_forms_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -179,8 +179,7 @@ static void numbers_are_given_out_again(void **state)
     rand_seed(&r, 1);
     pod_stream_init(&s, &r);
     for (int i = 0; i < 1000; i++) {
-        char name[16];
-        snprintf(name, sizeof(name), "n%d", i);
+        const char *name = textf("n%d", i);
         struct object *o = NODE(.name = name, .labels = textf("host=%s", name));
         cache_set_node(&s.cache, o);
         const struct topology *t = topologies_get(&s.cluster.topologies, STR("host"));
@@ -214,8 +213,7 @@ static void keys_that_no_node_has_cost_nothing(void **state)
     assert_int_equal(topology_domain(none, 0), 0);
     assert_int_equal(none->n_domains, 1);
     for (int i = 0; i < 10000; i++) {
-        char key[32];
-        snprintf(key, sizeof(key), "nobody/has-%d", i);
+        const char *key = textf("nobody/has-%d", i);
         assert_ptr_equal(topologies_get(&s.cluster.topologies, str_of(key)), none);
     }
     assert_int_equal(s.cluster.topologies.by_key.n, 0);

@@ -76,7 +76,7 @@ static void the_filters_see_the_node_as_it_would_be(void **state)
     fixture_release(&f);
 }
 
-static void plugins_are_told_who_comes_and_goes(void **state)
+static void plugins_see_pods_added_and_removed(void **state)
 {
     (void)state;
     struct fixture f;
@@ -92,7 +92,7 @@ static void plugins_are_told_who_comes_and_goes(void **state)
     fixture_release(&f);
 }
 
-static void what_remove_pod_says_is_an_error(void **state)
+static void a_failing_remove_pod_is_an_error(void **state)
 {
     (void)state;
     struct fixture f;
@@ -116,8 +116,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_filters_see_the_node_as_it_would_be),
-        cmocka_unit_test(plugins_are_told_who_comes_and_goes),
-        cmocka_unit_test(what_remove_pod_says_is_an_error),
+        cmocka_unit_test(plugins_see_pods_added_and_removed),
+        cmocka_unit_test(a_failing_remove_pod_is_an_error),
     };
     return cmocka_run_group_tests_name("what_if", tests, NULL, NULL);
 }

@@ -218,7 +218,7 @@ static void slow_victims_elsewhere_are_waited_for(void **state)
 }
 
 /* Extenders are told of all victims, and may name them. */
-static void extenders_have_a_say(void **state)
+static void extenders_may_change_the_victims(void **state)
 {
     (void)state;
     struct extender x = {.name = STR("http://x"), .preempts = true};
@@ -462,7 +462,7 @@ int main(void)
         cmocka_unit_test(a_pod_next_door_makes_room_for_one_that_must_be_far_from_it),
         cmocka_unit_test(victims_elsewhere_are_found),
         cmocka_unit_test(slow_victims_elsewhere_are_waited_for),
-        cmocka_unit_test(extenders_have_a_say),
+        cmocka_unit_test(extenders_may_change_the_victims),
         cmocka_unit_test(a_search_that_is_too_long_finds_nothing),
         cmocka_unit_test(the_cheapest_victims_of_all_are_found),
     };
