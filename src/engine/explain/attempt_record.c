@@ -259,7 +259,7 @@ bool attempt_record_next(struct attempt_record_reader *r, struct str *ret_name,
     if (i >= e->n_looked_at)
         return false;
     *ret_name = name_of(e, i);
-    *ret_verdict = (struct verdict){.plugin = VERDICT_NOBODY};
+    *ret_verdict = (struct verdict){.plugin = VERDICT_NONE};
     if (!e->passed || word_bit(part(e, e->passed), i))
         return true;
     if (!r->left) {

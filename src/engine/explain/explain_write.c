@@ -82,7 +82,7 @@ static void write_nodes(const struct framework *fw, const struct attempt_record 
         buf_add_cstr(out, first ? "{\"name\":" : ",{\"name\":");
         json_write_str(out, name);
         buf_add_printf(out, ",\"code\":\"%s\"", code_name(v.code));
-        if (v.plugin != VERDICT_NOBODY)
+        if (v.plugin != VERDICT_NONE)
             str_member(out, "plugin", fw->plugin_names.v[v.plugin]);
         explain_write_reasons(&fw->reasons, v.reason, out);
         buf_add_char(out, '}');

@@ -39,7 +39,7 @@ berth_reason reasons_text(struct reasons *r, struct str text)
         return e->number;
     if (r->entries.n >= REASONS_MAX)
         return reasons_text(r, TOO_MANY);
-    /* The last place is kept for the text above. */
+    /* The last entry is reserved for the text above. */
     if (r->entries.n == REASONS_MAX - 1)
         text = TOO_MANY;
     e = new_entry(r);
@@ -50,7 +50,7 @@ berth_reason reasons_text(struct reasons *r, struct str text)
 
 berth_reason reasons_foreign(struct reasons *r, struct str text)
 {
-    /* A text ends at its first NUL; what begins with one is a list's, see below. */
+    /* A text ends at its first NUL: keys that begin with one belong to lists, see list_key. */
     text = str_slice(text, 0, str_find(text, '\0'));
     size_t before = r->entries.n;
     if (r->n_foreign == REASONS_FOREIGN_MAX && !map_get(&r->by_text, text))
@@ -61,8 +61,8 @@ berth_reason reasons_foreign(struct reasons *r, struct str text)
 }
 
 /*
- * Lists live in the same map as texts, keyed by their numbers' bytes behind a NUL: no reason text
- * that a plugin registers starts with NUL.
+ * Lists are in the same map as texts. The key of a list is NUL and the bytes of its numbers; no
+ * text of a plugin begins with NUL.
  */
 static struct str list_key(struct arena *a, const berth_reason *list, size_t n)
 {
