@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/framework/reason.h"
 
+#include "codec/json.h"
+
 struct reason_entry {
     struct str text;       /* of a single reason */
     struct str list_bytes; /* of a list: its numbers, as the key in by_text */
@@ -121,4 +123,17 @@ void reasons_write(const struct reasons *r, berth_reason reason, struct buf *out
             buf_add_cstr(out, ", ");
         buf_add_str(out, reasons_at(r, reason, i));
     }
+}
+
+void reasons_write_json(const struct reasons *r, berth_reason reason, struct buf *out)
+{
+    size_t n = reasons_count(r, reason);
+    if (!n)
+        return;
+    buf_add_cstr(out, ",\"reasons\":");
+    for (size_t i = 0; i < n; i++) {
+        buf_add_char(out, i ? ',' : '[');
+        json_write_str(out, reasons_at(r, reason, i));
+    }
+    buf_add_char(out, ']');
 }

@@ -43,5 +43,7 @@ size_t reasons_count(const struct reasons *r, berth_reason reason);
 struct str reasons_at(const struct reasons *r, berth_reason reason, size_t i);
 /* Appends all texts, joined by ", ". */
 void reasons_write(const struct reasons *r, berth_reason reason, struct buf *out);
+/* Appends ,"reasons":[TEXT…] as a member of a JSON object; nothing if there are none. */
+void reasons_write_json(const struct reasons *r, berth_reason reason, struct buf *out);
 
 #endif
