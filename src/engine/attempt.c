@@ -215,7 +215,7 @@ static struct verdict *new_verdicts(struct berth_cycle *cycle)
 {
     struct verdict *v = arena_array(&cycle->arena, struct verdict, cycle->n_slots);
     for (size_t i = 0; i < cycle->n_slots; i++)
-        v[i] = (struct verdict){.plugin = VERDICT_NOBODY};
+        v[i] = (struct verdict){.plugin = VERDICT_NONE};
     return v;
 }
 

@@ -65,12 +65,13 @@ static void write_node(const struct engine *e, const struct berth_node *node, st
     buf_add_printf(out, "\nScheduled Pods(number: %zu):\n", node->pods.n);
     for (size_t i = 0; i < node->pods.n; i++)
         write_pod(node->pods.v[i], out);
-    const struct nominated_node *promised = nominator_node(&e->queue.nominator, str_of(node->name));
-    if (!promised)
+    const struct nominated_node *nominated =
+        nominator_node(&e->queue.nominator, str_of(node->name));
+    if (!nominated)
         return;
-    buf_add_printf(out, "Nominated Pods(number: %zu):\n", promised->pods.n);
-    for (size_t i = 0; i < promised->pods.n; i++)
-        write_pod(promised->pods.v[i], out);
+    buf_add_printf(out, "Nominated Pods(number: %zu):\n", nominated->pods.n);
+    for (size_t i = 0; i < nominated->pods.n; i++)
+        write_pod(nominated->pods.v[i], out);
 }
 
 void dump_nodes(const struct engine *e, struct buf *out)
@@ -87,7 +88,7 @@ void dump_nodes(const struct engine *e, struct buf *out)
     vec_release(&names);
 }
 
-/* --- pods that wait --------------------------------------------------------------------------- */
+/* --- queued pods ------------------------------------------------------------------------------ */
 
 typedef void queued_fn(void *ctx, const struct berth_queued_pod *qp);
 

@@ -26,7 +26,7 @@ void engine_set_backoff(struct engine *e)
                       backoff_ns(*config->pod_max_backoff_seconds));
 }
 
-/* With random numbers of its own: metrics do not change decisions. */
+/* Metrics have their own random numbers, so that they do not change decisions. */
 static struct scheduler_metrics *new_metrics(const struct framework *fw,
                                              const struct engine_options *options)
 {
@@ -70,7 +70,7 @@ static void init_queue(struct engine *e, const struct engine_options *options)
     e->queue.metrics = fw->metrics;
 }
 
-/* In the order of the rooms: each takes those before it. */
+/* In the order of rooms.h: each room is given those before it. */
 static void init_rooms(struct engine *e, const struct engine_options *options)
 {
     struct framework *fw = &e->framework;

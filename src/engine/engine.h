@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * engine.h - the scheduler as a function from what happened to what should be done.
+ * engine.h - the scheduler as a deterministic function from events to writes.
  *
  * Purpose:   objects and outcomes of writes go in by the functions below, writes and decisions come
- *            out by the ports. Same calls, same clock, same seed: same output, byte for byte.
- * Ownership: engine_new copies the ports and keeps config's texts by reference: config must outlive
- *            the engine, or what comes after it (reload.h). Objects passed in are ref'd as needed.
- * Threading: all functions by one thread. There is no lock in the engine.
+ *            out by the ports. The same calls with the same clock and the same seed produce the
+ *            same output, byte for byte.
+ * Ownership: engine_new copies the ports and borrows config: it must outlive the engine, or its own
+ *            retirement after a reload (reload.h). The engine takes references on objects.
+ * Threading: all functions are called by one thread. There is no lock in the engine.
  */
 #ifndef BERTH_ENGINE_ENGINE_H
 #define BERTH_ENGINE_ENGINE_H
@@ -26,15 +27,15 @@ struct engine_options {
     struct ports ports;
     const struct extender *extenders; /* copied; their texts are not */
     size_t n_extenders;
-    /* Whose config and extenders are: told to extender calls, and to the port retired. */
+    /* The owner of config and extenders: passed to extender calls and to ports.retired. */
     void *owner;
     const struct features *features; /* copied; NULL: the defaults */
-    struct metrics *metrics;         /* outlives the engine; NULL: nothing is counted */
+    struct metrics *metrics;         /* must outlive the engine; NULL: metrics are off */
     uint64_t seed;
     int64_t max_in_unschedulable; /* ns; 0: five minutes */
-    size_t explain_bytes;         /* for records of attempts; 0: EXPLAIN_MAX_BYTES */
-    bool surveys;                 /* records tell what all plugins think of all nodes: survey.h */
-    bool no_explain;              /* keep none: for measuring what they cost */
+    size_t explain_bytes;         /* limit for records of attempts; 0: EXPLAIN_MAX_BYTES */
+    bool surveys;                 /* records have every plugin's verdict on every node: survey.h */
+    bool no_explain;              /* no records: for measuring what they cost */
 };
 
 int engine_new(const struct engine_options *options, struct engine **ret_engine,
@@ -42,51 +43,51 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
 struct engine *engine_free(struct engine *engine);
 
 /*
- * An object of the cluster changed: before NULL is an addition, after NULL a deletion. Kinds other
- * than nodes and pods are kept for plugins to look up.
+ * An object of the cluster changed. before NULL: it was added; after NULL: it was deleted. Kinds
+ * other than nodes and pods are kept for plugins to look up.
  */
 void engine_object_changed(struct engine *engine, struct object *before, struct object *after);
 /* The outcome of the write with this id. */
 void engine_write_done(struct engine *engine, uint64_t id, const struct write_result *result);
-/* The answer to the extender call with this id. Every call wants one, be it an error. */
+/* The answer to the extender call with this id. Every call must be answered, if only by an error.
+ */
 void engine_extender_done(struct engine *engine, uint64_t id, const struct extender_result *result);
-/* Time has passed: flushes queues. To be called at engine_next_wake, harmless at any time. */
+/* Time has passed: flushes queues and Permit timeouts. Must be called at engine_next_wake. */
 void engine_tick(struct engine *engine);
-/* When the engine next wants to be ticked; INT64_MAX: only when something happens. */
+/* The time of the next engine_tick; INT64_MAX: none is due until the next event. */
 int64_t engine_next_wake(const struct engine *engine);
 /*
- * Takes one pod off the queue and tries to place it. False where no pod is ready, or the one tried
- * last still waits for extenders.
+ * Pops a pod and attempts to schedule it. Returns false if no pod is ready, or if the last attempt
+ * still waits for an extender or an eviction.
  */
 bool engine_schedule_one(struct engine *engine);
 
 /*
- * Why: the attempts of a pod that are still remembered (empty name: of all pods), oldest first, one
- * JSON object a line. Gives their number.
+ * Appends the recorded attempts of a pod (empty name: of all pods), oldest first, as one JSON
+ * object per line. Returns their number.
  */
 size_t engine_explain(const struct engine *engine, struct str namespace, struct str name,
                       struct buf *out);
-/* The same, one line at a time: what all attempts of a large simulation take is not in memory at
- * once. */
+/* The same, one line at a time: the output of a large simulation need not fit into memory. */
 void engine_explain_each(const struct engine *engine, struct str namespace, struct str name,
                          struct explain_reader reader);
 
 /*
- * Adds to the registry what has been counted, unless it did so a moment ago (scheduler_metrics.h).
- * Gives the time at which to come again; INT64_MAX: when something has happened.
+ * Adds what has been counted to the registry, at most ten times a second (scheduler_metrics.h).
+ * Returns the time of the next publish; INT64_MAX: none is due until the next event.
  */
 int64_t engine_publish_metrics(struct engine *engine);
 
-/* Lines of at most this level go to ports.log; 0 at first. */
+/* Lines of at most this level go to ports.log. The default is 0. */
 void engine_set_verbosity(struct engine *engine, int verbosity);
-/* Says which plugins the profiles work with. */
+/* Logs which plugins the profiles run, as upstream does at start. */
 void engine_log_plugins(const struct engine *engine);
 
 /* Numbers for health checks, metrics and tests. */
 struct engine_stats {
     size_t nodes, pods, assumed_pods;
     size_t active, backoff, unschedulable, gated, binding;
-    size_t held; /* of those that are binding: by Permit */
+    size_t held; /* of those binding: held by Permit */
 };
 struct engine_stats engine_get_stats(const struct engine *engine);
 

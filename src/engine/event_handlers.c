@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * event_handlers.c - what happened in the cluster: objects find their way to cache and queue, and
- * waiting pods learn of changes that may help them (upstream: event handlers).
+ * event_handlers.c - changes of objects in the cluster (upstream: eventhandlers.go).
+ *
+ * Updates cache and queue, and passes the change to the queue as events, which move waiting pods
+ * that it may have made schedulable.
+ *
+ * Invariant: a pod is queued, or in the cache on its node; a pod that is being bound is both.
  */
 #include "engine/bind/permit.h"
 #include "engine/event_metrics.h"
@@ -9,8 +13,9 @@
 #include "engine/node_changes.h"
 #include "engine/rooms.h"
 
-static void tell_changes(struct engine *e, enum berth_resource resource, unsigned actions,
-                         struct object *before, struct object *after)
+/* Passes one event per kind of change to the queue. */
+static void queue_changes(struct engine *e, enum berth_resource resource, unsigned actions,
+                          struct object *before, struct object *after)
 {
     struct cluster_event event = {.resource = resource, .before = before, .after = after};
     while (event_next_action(&actions, &event.action))
@@ -19,7 +24,7 @@ static void tell_changes(struct engine *e, enum berth_resource resource, unsigne
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-/* Upstream's key of a zone: region and zone, with a NUL between colons. */
+/* Logs upstream's key of a zone: region and zone, separated by ":\0:". */
 static void log_tree(const struct engine *e, const char *message, const struct object *node)
 {
     struct buf key = BUF_INIT, zone = BUF_INIT;
@@ -59,14 +64,14 @@ static void node_changed(struct engine *e, struct object *before, struct object 
     unsigned actions = BERTH_ACTION_ADD;
     log_node(e, before, after);
     if (!after) {
-        tell_changes(e, BERTH_RESOURCE_NODE, BERTH_ACTION_DELETE, before, NULL);
+        queue_changes(e, BERTH_RESOURCE_NODE, BERTH_ACTION_DELETE, before, NULL);
         cache_remove_node(&e->cache, object_meta(before)->name);
         return;
     }
     cache_set_node(&e->cache, after);
     if (before)
         actions = node_changes(object_node(before), object_node(after));
-    tell_changes(e, BERTH_RESOURCE_NODE, actions, before, after);
+    queue_changes(e, BERTH_RESOURCE_NODE, actions, before, after);
 }
 
 /* --- pods ------------------------------------------------------------------------------------- */
@@ -77,8 +82,12 @@ static bool is_terminal(const struct pod *pod)
            str_is(pod->status.phase, POD_PHASE_FAILED);
 }
 
-/* Room that was promised is free again, for pods that may not take it from somebody higher up. */
-static void tell_freed(struct engine *e, struct object *pod, const int32_t *max_priority)
+/*
+ * The pod no longer takes room on a node: upstream treats that as the deletion of an assigned pod.
+ * max_priority: the room was only nominated, so pods of a higher priority could have used it before
+ * and are not moved; NULL: all pods.
+ */
+static void queue_freed(struct engine *e, struct object *pod, const int32_t *max_priority)
 {
     struct cluster_event event = {.resource = BERTH_RESOURCE_ASSIGNED_POD,
                                   .action = BERTH_ACTION_DELETE,
@@ -93,8 +102,8 @@ static int32_t priority_of(const struct pod *pod)
 }
 
 /*
- * A pod that is to go while it is on its way to a node. Permit ends here; a write under way cannot
- * be called back, but what the pod would have taken is free for others at once.
+ * A pod is deleted while it is being bound. If Permit holds it, the binding ends. A write cannot be
+ * cancelled, but the pod's room is free for others at once. Returns false if it is not being bound.
  */
 static bool end_binding(struct engine *e, struct str uid)
 {
@@ -103,11 +112,11 @@ static bool end_binding(struct engine *e, struct str uid)
         return false;
     if (!permit_reject(op, NULL, STR("removed")))
         cache_forget(&e->cache, uid);
-    tell_freed(e, op->pod->object, NULL);
+    queue_freed(e, op->pod->object, NULL);
     return true;
 }
 
-/* Whose pods are they? Those of other schedulers are nothing to speak of. */
+/* Pods of other schedulers are not logged. */
 static void log_unscheduled(const struct engine *e, int level, const char *message,
                             const struct object *pod)
 {
@@ -121,7 +130,7 @@ static void forget_pod(struct engine *e, struct object *before)
     const struct pod *pod = object_pod(before);
     struct str uid = pod->metadata.uid;
     int32_t priority = priority_of(pod);
-    bool promised = !str_empty(pod->status.nominated_node_name);
+    bool nominated = !str_empty(pod->status.nominated_node_name);
     if (str_empty(pod->spec.node_name))
         log_unscheduled(e, 3, "Delete event for unscheduled pod", before);
     else
@@ -134,13 +143,13 @@ static void forget_pod(struct engine *e, struct object *before)
         return;
     if (cp) {
         cache_remove_pod(&e->cache, uid);
-        tell_freed(e, before, NULL);
-    } else if (promised) {
-        tell_freed(e, before, &priority);
+        queue_freed(e, before, NULL);
+    } else if (nominated) {
+        queue_freed(e, before, &priority);
     }
 }
 
-static void pod_gone(struct engine *e, struct object *before)
+static void pod_deleted(struct engine *e, struct object *before)
 {
     forget_pod(e, before);
     gang_lost_member(&e->groups, object_pod(before));
@@ -167,12 +176,12 @@ static void pod_assigned(struct engine *e, struct object *before, struct object 
     cache_set_pod(&e->cache, pod);
     pod_info_unref(pod);
     if (!is_new && before && same_version(before, after))
-        return; /* only in another form */
+        return; /* the same version in another encoding */
     if (is_new || !before)
-        tell_changes(e, BERTH_RESOURCE_ASSIGNED_POD, BERTH_ACTION_ADD, NULL, after);
+        queue_changes(e, BERTH_RESOURCE_ASSIGNED_POD, BERTH_ACTION_ADD, NULL, after);
     else
-        tell_changes(e, BERTH_RESOURCE_ASSIGNED_POD,
-                     pod_changes(object_pod(before), object_pod(after)), before, after);
+        queue_changes(e, BERTH_RESOURCE_ASSIGNED_POD,
+                      pod_changes(object_pod(before), object_pod(after)), before, after);
     if (before && !was_assigned)
         log_unscheduled(e, 3, "Delete event for unscheduled pod", before);
 }
@@ -180,27 +189,27 @@ static void pod_assigned(struct engine *e, struct object *before, struct object 
 static void queued_pod_changed(struct engine *e, struct object *before, struct object *after)
 {
     const struct pod *old = object_pod(before), *new = object_pod(after);
-    struct str promised = old->status.nominated_node_name;
+    struct str nominated = old->status.nominated_node_name;
     int32_t priority = priority_of(old);
     struct berth_pod *pod = pod_info_new(after, &e->names);
     pod_groups_set(&e->cluster.pod_groups, pod);
     queue_update(&e->queue, pod, before, pod_changes(old, new), engine_now(e));
     pod_info_unref(pod);
-    if (!str_empty(promised) && !str_eq(promised, new->status.nominated_node_name))
-        tell_freed(e, before, &priority);
+    if (!str_empty(nominated) && !str_eq(nominated, new->status.nominated_node_name))
+        queue_freed(e, before, &priority);
     gang_nominated(&e->groups, new);
 }
 
-/* The rest of its group may have been waiting for it. */
+/* GangScheduling gates a group until it has enough members: a new one may complete it. */
 static void queue_new_pod(struct engine *e, struct berth_pod *pod, struct profile *profile)
 {
     queue_add(&e->queue, pod, profile, engine_now(e));
     if (e->framework.features.on[FEATURE_GANG_SCHEDULING] && pod->pod->spec.scheduling_group)
-        tell_changes(e, BERTH_RESOURCE_UNSCHEDULED_POD, BERTH_ACTION_ADD, NULL, pod->object);
+        queue_changes(e, BERTH_RESOURCE_UNSCHEDULED_POD, BERTH_ACTION_ADD, NULL, pod->object);
 }
 
-/* The same pod once more, perhaps in another form (OBJECT_KEEP_JSON): no news for anybody. */
-static void take_form(struct engine *e, struct object *object)
+/* The same version once more, perhaps in another encoding (OBJECT_KEEP_JSON): not an event. */
+static void replace_pod(struct engine *e, struct object *object)
 {
     struct berth_pod *pod = pod_info_new(object, &e->names);
     pod_groups_set(&e->cluster.pod_groups, pod);
@@ -213,23 +222,23 @@ static void pod_unassigned(struct engine *e, struct object *before, struct objec
     const struct pod *body = object_pod(after);
     struct str uid = body->metadata.uid;
     struct profile *profile = framework_profile(&e->framework, body->spec.scheduler_name);
-    /* Of a profile that is no more, it may still be under way. */
+    /* A pod whose profile was removed by a reload may still be in flight. */
     if (!profile && !queue_get(&e->queue, uid))
         return;
     if (before && same_version(before, after)) {
-        take_form(e, after);
+        replace_pod(e, after);
         return;
     }
     if (cache_pod(&e->cache, uid)) {
-        /* While it is assumed on a node, the binding under way decides; unless it is to go. */
-        bool leaves = body->metadata.deletion_timestamp.set &&
-                      !(before && object_meta(before)->deletion_timestamp.set);
-        if (leaves)
+        /* It is assumed on a node: only a deletion ends its binding. */
+        bool is_deleted = body->metadata.deletion_timestamp.set &&
+                          !(before && object_meta(before)->deletion_timestamp.set);
+        if (is_deleted)
             end_binding(e, uid);
         struct berth_pod *pod = pod_info_new(after, &e->names);
         pod_groups_set(&e->cluster.pod_groups, pod);
         queue_update(&e->queue, pod, before, 0, engine_now(e));
-        /* Its room is counted on the node; a promise would count it once more. */
+        /* The assumed pod takes its room already: a nomination would count it twice. */
         nominator_remove(&e->queue.nominator, uid);
         pod_info_unref(pod);
         return;
@@ -252,13 +261,13 @@ static void pod_unassigned(struct engine *e, struct object *before, struct objec
 
 static void pod_changed(struct engine *e, struct object *before, struct object *after)
 {
-    /* Deleted and created anew under the same name, seen as one change. */
+    /* Upstream: a pod that was deleted and created again under its name may come as one update. */
     if (before && after && !str_eq(object_meta(before)->uid, object_meta(after)->uid)) {
-        pod_gone(e, before);
+        pod_deleted(e, before);
         before = NULL;
     }
     if (!after || is_terminal(object_pod(after)))
-        pod_gone(e, after ? after : before);
+        pod_deleted(e, after ? after : before);
     else if (!str_empty(object_pod(after)->spec.node_name))
         pod_assigned(e, before, after);
     else
@@ -277,11 +286,11 @@ void engine_object_changed(struct engine *e, struct object *before, struct objec
         break;
     case KIND_POD_GROUP:
         objects_changed(&e->cluster.objects, before, after);
-        tell_changes(e, BERTH_RESOURCE_POD_GROUP,
-                     !before  ? BERTH_ACTION_ADD
-                     : !after ? BERTH_ACTION_DELETE
-                              : BERTH_ACTION_UPDATE_OTHER,
-                     before, after);
+        queue_changes(e, BERTH_RESOURCE_POD_GROUP,
+                      !before  ? BERTH_ACTION_ADD
+                      : !after ? BERTH_ACTION_DELETE
+                               : BERTH_ACTION_UPDATE_OTHER,
+                      before, after);
         if (!after)
             gang_lost_group(&e->groups, object_meta(before));
         break;

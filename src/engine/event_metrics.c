@@ -40,8 +40,8 @@ static bool is_assigned(const struct pod *pod)
     return !str_empty(pod->spec.node_name);
 }
 
-/* A pod that came or went: of a pod without a node only if it is one of ours. */
-static void came_or_went(struct engine *e, const struct pod *pod, unsigned action, int64_t ns)
+/* A pod was added or deleted. Unassigned pods of other schedulers do not count. */
+static void note_pod(struct engine *e, const struct pod *pod, unsigned action, int64_t ns)
 {
     if (is_assigned(pod))
         note(e, BERTH_RESOURCE_ASSIGNED_POD, action, ns);
@@ -59,12 +59,12 @@ static void pod_updated(struct engine *e, const struct pod *before, const struct
                         int64_t ns)
 {
     if (is_assigned(before)) {
-        /* An update of no particular kind is told twice. */
+        /* Upstream counts an update of no known kind twice: pod_changes returns UPDATE_OTHER. */
         note(e, BERTH_RESOURCE_ASSIGNED_POD, BERTH_ACTION_UPDATE, ns);
         note_all(e, BERTH_RESOURCE_ASSIGNED_POD, pod_changes(before, after), ns);
     } else if (is_assigned(after)) {
-        came_or_went(e, after, BERTH_ACTION_ADD, ns);
-        came_or_went(e, before, BERTH_ACTION_DELETE, ns);
+        note_pod(e, after, BERTH_ACTION_ADD, ns);
+        note_pod(e, before, BERTH_ACTION_DELETE, ns);
     } else if (framework_profile(&e->framework, before->spec.scheduler_name) &&
                !same_version(before, after)) {
         unsigned actions = pod_changes(before, after);
@@ -92,9 +92,9 @@ static void pod_handled(struct engine *e, const struct pod *before, const struct
         return;
     }
     if (before)
-        came_or_went(e, before, BERTH_ACTION_DELETE, ns);
+        note_pod(e, before, BERTH_ACTION_DELETE, ns);
     if (after)
-        came_or_went(e, after, BERTH_ACTION_ADD, ns);
+        note_pod(e, after, BERTH_ACTION_ADD, ns);
 }
 
 void event_metrics_end(struct engine *e, const struct object *before, const struct object *after,
@@ -111,6 +111,6 @@ void event_metrics_end(struct engine *e, const struct object *before, const stru
         pod_handled(e, before ? object_pod(before) : NULL, after ? object_pod(after) : NULL, ns);
         break;
     default:
-        break; /* nobody is told of it */
+        break; /* not measured */
     }
 }

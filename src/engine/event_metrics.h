@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * event_metrics.h - metrics: how long the engine took to take note of a change.
+ * event_metrics.h - metrics: how long the engine takes to handle a change.
  *
- * Purpose:   scheduler_event_handling_duration_seconds, by the names that upstream's event handlers
- *            give to what happened. One change may have several: a pod that is bound leaves the
- *            queue and comes to a node. Each is told the time that all of it took.
+ * Purpose:   scheduler_event_handling_duration_seconds, labelled like upstream's event handlers.
+ *            One change may be several events: a pod that is bound is deleted from the queue and
+ *            added to a node. Each event is observed with the duration of the whole change.
  * Ownership: none.
  * Threading: the engine's thread.
  */
@@ -13,7 +13,7 @@
 
 #include "engine/engine.h"
 
-/* Where nothing is counted, both are a branch. */
+/* Without metrics, each of the two is one branch. */
 int64_t event_metrics_begin(const struct engine *engine);
 void event_metrics_end(struct engine *engine, const struct object *before,
                        const struct object *after, int64_t began);

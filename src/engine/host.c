@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host.c - the services that plugins are given (struct berth_host), over the engine's own structs.
+ * host.c - the functions that plugins call (struct berth_host), on the engine's structs.
  */
 #include "engine/bind/permit.h"
 #include "engine/cycle/post_filter.h"
@@ -96,7 +96,7 @@ static void host_nominate(struct berth_cycle *cycle, struct berth_str node_name)
 
 static void host_activate(struct berth_cycle *cycle, const struct berth_pod *pod)
 {
-    /* Plugins see pods as constant; a reference is not a change that they could see. */
+    /* Pods are constant for plugins; taking a reference changes nothing that they can read. */
     vec_push(&cycle->to_activate, pod_info_ref((struct berth_pod *)(uintptr_t)pod));
 }
 
@@ -180,7 +180,7 @@ static struct berth_value value_of(const struct field *field, const void *value)
     return v;
 }
 
-/* True where the path ends in an element of a list or map, not in the list itself. */
+/* Whether the path ends in an element of a list or map, not in the list itself. */
 static bool names_element(struct str path)
 {
     return path.n && path.p[path.n - 1] == ']';

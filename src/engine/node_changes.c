@@ -25,7 +25,7 @@ static bool taints_equal(const struct node_spec *a, const struct node_spec *b)
     return true;
 }
 
-/* By type and status; heartbeats change neither. */
+/* Compares type and status, which heartbeats do not change. */
 static bool conditions_equal(const struct node_status *a, const struct node_status *b)
 {
     if (a->conditions.n != b->conditions.n)
@@ -54,7 +54,7 @@ unsigned node_changes(const struct node *before, const struct node *after)
         changes |= BERTH_ACTION_UPDATE_NODE_ALLOCATABLE;
     if (!str_map_equal(&before->metadata.labels, &after->metadata.labels))
         changes |= BERTH_ACTION_UPDATE_NODE_LABEL;
-    /* Made schedulable again: as good as a taint taken away. */
+    /* Upstream treats an uncordoned node like one that lost a taint. */
     if (!taints_equal(&before->spec, &after->spec) ||
         (before->spec.unschedulable && !after->spec.unschedulable))
         changes |= BERTH_ACTION_UPDATE_NODE_TAINT;
@@ -77,7 +77,7 @@ static bool tolerations_equal(const struct pod_spec *a, const struct pod_spec *b
     return true;
 }
 
-/* Does the pod ask for less of anything than before? */
+/* Whether the pod requests less of any resource than before. */
 static bool scaled_down(const struct pod *before, const struct pod *after)
 {
     struct arena scratch;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * node_changes.h - what kind of change an update is.
+ * node_changes.h - which kinds of change an update consists of.
  *
- * Purpose:   queueing hints are registered for kinds of changes (a node's labels, a pod's
- *            tolerations); here two versions of an object become such a set.
+ * Purpose:   queueing hints are registered for kinds of change (a node's labels, a pod's
+ *            tolerations). These functions compare two versions of an object (upstream:
+ *            NodeSchedulingPropertiesChange, PodSchedulingPropertiesChange).
  * Ownership: values.
  * Threading: any.
  */
@@ -14,9 +15,9 @@
 #include "api/pod.h"
 #include "engine/ports/abi.h"
 
-/* Bits of enum berth_action. 0: nothing that scheduling looks at. */
+/* Bits of enum berth_action; 0 if nothing changed that scheduling depends on. */
 unsigned node_changes(const struct node *before, const struct node *after);
-/* BERTH_ACTION_UPDATE_OTHER where no known kind of change is found. */
+/* The same; BERTH_ACTION_UPDATE_OTHER if no known kind of change is found. */
 unsigned pod_changes(const struct pod *before, const struct pod *after);
 
 #endif

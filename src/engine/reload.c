@@ -3,7 +3,7 @@
 
 #include "engine/rooms.h"
 
-/* --- what has changed ------------------------------------------------------------------------- */
+/* --- comparison ------------------------------------------------------------------------------- */
 
 static const struct berth_handle *instance(const struct profile *p, uint16_t id)
 {
@@ -21,7 +21,7 @@ static bool is_at(const struct profile *p, int point, uint16_t id)
     return false;
 }
 
-/* Weights do not matter here: this is about who may turn a pod down, and why. */
+/* Weights are not compared: they do not decide which plugin may reject a pod. */
 static bool same_points(const struct profile *a, const struct profile *b, uint16_t id)
 {
     for (int point = 0; point < POINT_COUNT; point++)
@@ -54,7 +54,7 @@ static bool same_extenders(const struct setup *a, const struct setup *b)
     for (size_t i = 0; i < a->extenders.n; i++)
         if (!same_extender(&a->extenders.v[i].spec, &b->extenders.v[i].spec))
             return false;
-    /* Other verbs, other certificates. */
+    /* The configuration also has what struct extender lacks: URLs of verbs, certificates. */
     for (size_t i = 0; i < a->config->extenders.n; i++)
         if (!desc_equal(&extender_config_type, &a->config->extenders.v[i],
                         &b->config->extenders.v[i]))
@@ -72,7 +72,7 @@ static bool same_instance(const struct berth_handle *h, const struct profile *b)
     return same_points(h->profile, b, h->id);
 }
 
-/* Whether nothing that could make room for a pod has changed: then only who rejected it counts. */
+/* Whether every PostFilter plugin is the same: only then do the pod's rejectors alone decide. */
 static bool same_post_filter(const struct profile *b, const struct plugin_set *same)
 {
     const handle_list *list = &b->at[POINT_POST_FILTER];
@@ -82,7 +82,7 @@ static bool same_post_filter(const struct profile *b, const struct plugin_set *s
     return true;
 }
 
-/* The plugins of a that work in b as they did. */
+/* The plugins of a that return the same verdicts in b; empty if PostFilter differs. */
 static struct plugin_set same_plugins(const struct profile *a, const struct profile *b)
 {
     struct plugin_set same = {0};
@@ -103,7 +103,7 @@ static bool same_profile(const struct profile *a, const struct profile *b)
     return true;
 }
 
-/* Could a pod that was turned down under the one fare better under the other? */
+/* Whether a pod that was rejected under a is certain to be rejected under b as well. */
 static bool same_verdicts(const struct setup *a, const struct setup *b)
 {
     for (size_t i = 0; i < a->profiles.n; i++) {
@@ -123,7 +123,7 @@ static struct profile *successor(void *ctx, const struct profile *old, struct pl
     return p;
 }
 
-/* --- numbers of plugins that are no more ------------------------------------------------------ */
+/* --- ids of removed plugins ------------------------------------------------------------------- */
 
 static void add_used(const struct setup *s, struct plugin_set *used)
 {
@@ -140,7 +140,7 @@ static void add_all(struct plugin_set *set, const struct plugin_set *more)
         set->words[i] |= more->words[i];
 }
 
-static struct plugin_set names_in_use(const struct engine *e)
+static struct plugin_set ids_in_use(const struct engine *e)
 {
     struct plugin_set used = {0};
     add_used(e->framework.setup, &used);
@@ -155,12 +155,12 @@ static struct plugin_set names_in_use(const struct engine *e)
 }
 
 /*
- * There are so many numbers only: those of names that nobody needs are given up, and with them the
- * explanations, which know plugins by number. False: all are in use.
+ * There are FRAMEWORK_MAX_PLUGINS ids. Frees those that no setup and no queued pod uses, and drops
+ * the records of attempts, which refer to plugins by id. Returns false if all ids are in use.
  */
-static bool give_up_names(struct engine *e)
+static bool free_unused_ids(struct engine *e)
 {
-    struct plugin_set used = names_in_use(e);
+    struct plugin_set used = ids_in_use(e);
     bool any = false;
     for (size_t id = 0; id < e->framework.plugin_names.n; id++)
         if (!plugin_set_has(&used, id) && e->framework.plugin_names.v[id].p) {
@@ -198,7 +198,7 @@ static void switch_to(struct engine *e, struct setup *new, struct reload_result 
         queue_add_profile(&e->queue, new->profiles.v[i]);
     struct queue_followed followed =
         queue_follow_profiles(&e->queue, successor, new, engine_now(e));
-    /* Who comes back from an attempt of before is not left waiting for what is no more. */
+    /* Pods in flight are moved when they come back: their rejectors may have been removed. */
     if (!same_verdicts(old, new))
         queue_keep_event(&e->queue, &event_reload);
     *ret_result = (struct reload_result){.moved = followed.moved, .gone = followed.gone};
@@ -210,7 +210,7 @@ int engine_reload(struct engine *e, const struct engine_options *options,
     struct setup_options setup = engine_setup_options(options);
     struct setup *new;
     int r = setup_new(&e->framework, &setup, &new, reterr);
-    if (r == -E2BIG && give_up_names(e))
+    if (r == -E2BIG && free_unused_ids(e))
         r = setup_new(&e->framework, &setup, &new, reterr);
     if (r < 0)
         return r;

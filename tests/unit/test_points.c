@@ -143,6 +143,31 @@ static void profiles_must_agree_on_the_queue_sort(void **state)
                   "\"a\"");
 }
 
+/* config_check finds this as well; an engine may be made without it. */
+static void profile_names_must_differ(void **state)
+{
+    (void)state;
+    struct scheduler_config config;
+    struct arena arena;
+    struct err err = {0};
+    struct engine *e = NULL;
+    puppet_clear();
+    puppet_add("Sort", AT(LESS));
+    arena_init(&arena, 0);
+    config_default(&config, &arena);
+    int r = config_load("f",
+                        STR(HEAD "profiles:\n- schedulerName: a\n" SORTS_BY(
+                            "Sort") "- schedulerName: b\n" SORTS_BY("Sort") "- schedulerName: "
+                                                                            "a\n" SORTS_BY("Sort")),
+                        &arena, &config, &err);
+    assert_int_equal(r, 0);
+    struct engine_options options = {.config = &config, .registry = puppet_registry()};
+    r = engine_new(&options, &e, &err);
+    assert_int_equal(r, -EINVAL);
+    assert_string_equal(err.msg, "f: profiles[2]: duplicate profile with scheduler name \"a\"");
+    arena_release(&arena);
+}
+
 /* --- PreFilter -------------------------------------------------------------------------------- */
 
 struct pre_filter_case {
@@ -641,6 +666,7 @@ int main(void)
         cmocka_unit_test(pre_enqueue_is_asked_again_when_its_event_comes),
         cmocka_unit_test(queue_sort_orders_the_pods_of_all_profiles),
         cmocka_unit_test(profiles_must_agree_on_the_queue_sort),
+        cmocka_unit_test(profile_names_must_differ),
         cmocka_unit_test(pre_filter_table),
         cmocka_unit_test(nodes_outside_of_the_subset_are_counted),
         cmocka_unit_test(post_filter_sees_the_verdicts),

@@ -23,6 +23,7 @@ static void run_post_bind(struct berth_binding_op *op)
 static void bound(struct berth_binding_op *op)
 {
     struct bindings *b = op->bindings;
+    INVARIANT(!op->holds && !op->ready);
     report_bound(b->report, op->queued, op->pod, op->cycle, op->started);
     run_post_bind(op);
     binding_op_activate_pods(op);
@@ -311,6 +312,7 @@ static void end_permit(struct berth_binding_op *op)
 
 static void run_answered(struct berth_binding_op *op)
 {
+    INVARIANT(op->answered && op->ready && !heap_contains(&op->held));
     op->ready = false;
     if (op->point == POINT_PERMIT) {
         end_permit(op);
@@ -354,6 +356,20 @@ static void nominate_held(struct bindings *b)
     vec_clear(&b->newly_held);
 }
 
+/* Whether each op is held, ready, or waits for an answer: one of the three. */
+static UNUSED bool ops_agree(const struct bindings *b)
+{
+    size_t held = 0;
+    for (size_t i = 0; i < b->ops.n; i++) {
+        const struct berth_binding_op *op = b->ops.v[i];
+        bool is_held = heap_contains(&op->held);
+        if (op->index != i || op->ready || is_held != (op->holds && !op->answered))
+            return false;
+        held += is_held;
+    }
+    return held == b->held.items.n && b->by_pod.n == b->ops.n;
+}
+
 void bindings_run_ready(struct bindings *b)
 {
     /* An op may make others ready, and may end some that are: see binding_op_forget_answers. */
@@ -361,6 +377,7 @@ void bindings_run_ready(struct bindings *b)
         if (b->ready.v[i])
             run_answered(b->ready.v[i]);
     vec_clear(&b->ready);
+    INVARIANT(ops_agree(b));
     nominate_held(b);
 }
 

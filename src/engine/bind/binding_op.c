@@ -55,6 +55,7 @@ void binding_op_free(struct berth_binding_op *op)
     struct bindings *b = op->bindings;
     binding_op_forget_answers(op);
     permit_release(op);
+    INVARIANT(binding_op_of(b, pod_info_key(op->pod)) == op && b->ops.v[op->index] == op);
     map_del(&b->by_pod, pod_info_key(op->pod));
     vec_swap_remove(&b->ops, op->index);
     if (op->index < b->ops.n)
@@ -107,6 +108,7 @@ void binding_op_answer(struct berth_binding_op *op, const struct berth_handle *b
     op->answered_by = by;
     buf_clear(&op->reason);
     buf_add_str(&op->reason, reason);
+    INVARIANT(!op->ready);
     op->ready = true;
     vec_push(&op->bindings->ready, op);
 }

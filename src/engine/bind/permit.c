@@ -26,6 +26,7 @@ static const struct permit_wait *first_wait(const struct berth_binding_op *op)
 
 void permit_hold(struct berth_binding_op *op)
 {
+    INVARIANT(op->point == POINT_PERMIT && !op->answered && op->waiting.waits.n > 0);
     op->holds = true;
     op->deadline = first_wait(op)->deadline;
     heap_push(&op->bindings->held, &op->held);

@@ -30,7 +30,7 @@ void attempt_buffers_release(struct attempt_buffers *s)
     vec_release(&s->runs);
 }
 
-/* Nothing is carried over from one attempt to the next, so growing is starting anew. */
+/* Attempts share no contents, so the arrays are allocated anew instead of being copied. */
 static void make_arrays(struct attempt_buffers *s, size_t n)
 {
     free_arrays(s);
@@ -46,7 +46,7 @@ static void make_arrays(struct attempt_buffers *s, size_t n)
 
 void attempt_buffers_begin(struct attempt_buffers *s, size_t n)
 {
-    /* The promised node may be the only one. */
+    /* A nominated node can be a candidate before the cache has an order of nodes. */
     n = MAX(n, (size_t)1);
     if (n > s->n)
         make_arrays(s, MAX(n, s->n + s->n / 2));

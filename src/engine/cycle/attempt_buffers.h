@@ -2,10 +2,10 @@
 /*
  * attempt_buffers.h - the arrays that an attempt fills.
  *
- * Purpose:   verdicts, feasible nodes and scores are as long as the cluster is large, and only the
- *            attempt under way needs them: the engine has one set, which every attempt uses again.
- *            What is to outlive the attempt is taken out of them at its end (record.h).
- * Ownership: owned by the engine; an attempt borrows from its beginning to its end.
+ * Purpose:   verdicts, feasible nodes and scores have one element per node, and only the attempt
+ *            under way needs them: all attempts share one set of buffers. At the end of an attempt
+ *            its results are packed into a record (attempt_record.h).
+ * Ownership: part of struct cycles; an attempt borrows them until it ends.
  * Threading: the engine's thread; the pool's threads write verdicts and scores of different nodes.
  */
 #ifndef BERTH_ENGINE_CYCLE_ATTEMPT_BUFFERS_H
@@ -15,14 +15,13 @@
 #include "base/vec.h"
 #include "berth/plugin.h"
 
-/* What was said of a node in the attempt under way. No padding: verdicts are compared as a whole.
- */
+/* The verdict on a node. Without padding, since verdicts are compared by their bytes. */
 struct verdict {
     uint16_t code;
-    uint16_t plugin; /* id; VERDICT_NOBODY: none refused it */
+    uint16_t plugin; /* id of the plugin or extender that refused it; VERDICT_NONE: none did */
     berth_reason reason;
 };
-#define VERDICT_NOBODY UINT16_MAX
+#define VERDICT_NONE UINT16_MAX
 static_assert(sizeof(struct verdict) == 2 * sizeof(uint16_t) + sizeof(berth_reason), "no padding");
 
 static inline bool verdict_eq(const struct verdict *a, const struct verdict *b)
@@ -30,10 +29,10 @@ static inline bool verdict_eq(const struct verdict *a, const struct verdict *b)
     return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* The same verdict on so many nodes that were refused one after the other. */
+/* Consecutive refused nodes with the same verdict. Feasible nodes in between do not end a run. */
 struct verdict_run {
     struct verdict verdict;
-    uint32_t n;
+    uint32_t n; /* at least 1 */
 };
 
 /* One plugin's scores. */
@@ -43,30 +42,30 @@ struct score_row {
 };
 
 struct attempt_buffers {
-    size_t n; /* nodes there is room for, in all but verdicts */
+    size_t n; /* capacity in nodes, of all but verdicts */
     /* By slot. */
-    struct verdict *verdicts; /* of nodes that were refused; of others they say nothing */
-    size_t n_verdicts;
-    uint8_t *codes; /* what batch filters say: all zero between two of them, like reasons */
-    berth_reason *reasons;
+    struct verdict *verdicts;    /* of refused nodes; undefined for others */
+    size_t n_verdicts;           /* their capacity */
+    uint8_t *codes;              /* verdicts of batch filters; all zero between two batches */
+    berth_reason *reasons;       /* the same */
     uint64_t *feasible, *before; /* sets of slots */
     /* By candidate, in the order of the attempt. */
-    uint64_t *passed;             /* those that were looked at and not refused */
-    VEC(struct verdict_run) runs; /* the others that were looked at */
+    uint64_t *passed;             /* set of the evaluated nodes that were not refused */
+    VEC(struct verdict_run) runs; /* the evaluated nodes that were refused */
     /* By feasible node. */
     uint32_t *slots;
     int64_t *totals;
-    VEC(struct score_row) rows; /* one for each plugin that scores */
+    VEC(struct score_row) rows; /* one per plugin that scores */
 };
 
 void attempt_buffers_release(struct attempt_buffers *s);
-/* Before an attempt on a cluster with n slots: room, no runs. */
+/* Starts an attempt on a cluster with n slots: grows all arrays, clears passed and runs. */
 void attempt_buffers_begin(struct attempt_buffers *s, size_t n);
-/* The cluster has grown while the attempt waited; all else stays where it is. */
+/* The cluster has grown while the attempt waited. The other arrays do not move. */
 void attempt_buffers_grow_verdicts(struct attempt_buffers *s, size_t n);
-/* Room for the scores of the i-th plugin that scores, all zero up to n. */
+/* The row of the i-th plugin that scores, with n scores of 0. */
 struct score_row *attempt_buffers_row(struct attempt_buffers *s, size_t i, size_t n);
-/* One more node, behind those looked at so far, was refused. True: not like the one before. */
+/* The next evaluated node was refused. Returns true if the verdict begins a new run. */
 static inline bool attempt_buffers_add_refused(struct attempt_buffers *s, struct verdict v)
 {
     struct verdict_run *last = s->runs.n ? &vec_last(&s->runs) : NULL;
@@ -78,7 +77,7 @@ static inline bool attempt_buffers_add_refused(struct attempt_buffers *s, struct
     return true;
 }
 
-/* Sets of small integers as words, where struct bitset would own them. */
+/* Sets of small integers in borrowed words; struct bitset owns its words. */
 static inline bool word_bit(const uint64_t *words, size_t i)
 {
     return words[i / 64] >> (i % 64) & 1;

@@ -54,14 +54,14 @@ static size_t index_of(const struct map *map, struct str name)
 
 /* --- filter ----------------------------------------------------------------------------------- */
 
-/* Reasons are kept for the life of the process: limit what comes from outside. */
-static struct str cut(struct str message)
+/* Reasons are kept for the life of the process, so their size is limited. */
+static struct str limit_size(struct str message)
 {
     if (message.n <= MESSAGE_MAX)
         return message;
     size_t n = MESSAGE_MAX;
     while (n && ((unsigned char)message.p[n] & 0xc0) == 0x80)
-        n--; /* not in the middle of a character */
+        n--; /* not inside a UTF-8 sequence */
     return str_slice(message, 0, n);
 }
 
@@ -73,12 +73,15 @@ static void refuse(struct reasons *reasons, const struct map *names,
         size_t i = index_of(names, list[k].node_name);
         if (i == SIZE_MAX)
             continue;
-        verdict.reason = reasons_foreign(reasons, cut(list[k].message));
+        verdict.reason = reasons_foreign(reasons, limit_size(list[k].message));
         verdicts[i] = verdict;
     }
 }
 
-/* Returns false if the extender kept a node that it was not given: *ret_unknown. */
+/*
+ * A node that is neither kept nor named in a refusal is unresolvable, without a reason. Returns
+ * false if the extender kept a node that it was not given: *ret_unknown.
+ */
 static bool read_verdicts(struct berth_cycle *cycle, const struct engine_extender *x,
                           const struct extender_result *r, const struct map *names,
                           struct verdict *verdicts, struct str *ret_unknown)
@@ -95,7 +98,7 @@ static bool read_verdicts(struct berth_cycle *cycle, const struct engine_extende
     refuse(&cycle->framework->reasons, names, r->failed, r->n_failed, no, verdicts);
     refuse(&cycle->framework->reasons, names, r->unresolvable, r->n_unresolvable, never, verdicts);
     for (size_t k = 0; k < r->n_kept; k++)
-        verdicts[index_of(names, r->kept[k])] = (struct verdict){.plugin = VERDICT_NOBODY};
+        verdicts[index_of(names, r->kept[k])] = (struct verdict){.plugin = VERDICT_NONE};
     return true;
 }
 

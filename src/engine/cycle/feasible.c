@@ -37,7 +37,11 @@ static void move_feasible(struct berth_cycle *cycle, size_t from, size_t to)
     }
 }
 
-/* Rewrites the runs of refused nodes: some that had passed are refused now. */
+/*
+ * Rewrites the runs of refused nodes: some that had passed are refused now.
+ *
+ * Invariant: the bits of `passed` are the feasible nodes in order; the clear ones are the runs.
+ */
 static void narrow_runs(struct berth_cycle *cycle, const struct verdict *verdicts)
 {
     struct attempt_buffers *s = &cycle->cycles->buffers;
@@ -59,6 +63,7 @@ static void narrow_runs(struct berth_cycle *cycle, const struct verdict *verdict
         }
         attempt_buffers_add_refused(s, v);
     }
+    INVARIANT(at == cycle->n_slots && run == old.n);
     vec_release(&old);
 }
 
@@ -75,6 +80,7 @@ void cycle_narrow(struct berth_cycle *cycle, const struct verdict *verdicts)
     }
     cycle->n_failed += cycle->n_slots - left;
     cycle->n_slots = left;
+    INVARIANT(cycle->n_slots + cycle->n_failed <= cycle->n_nodes);
 }
 
 void cycle_restore_verdicts(struct berth_cycle *cycle)
@@ -82,10 +88,11 @@ void cycle_restore_verdicts(struct berth_cycle *cycle)
     const struct cache *cache = cycle->framework->cache;
     struct attempt_buffers *s = &cycle->cycles->buffers;
     size_t at = 0;
+    INVARIANT(cycle->n_slots == 0);
     /* Preemption skips nodes that were not filtered, or that are new. */
     for (size_t slot = 0; slot < cycle->columns.n; slot++)
-        s->verdicts[slot] = (struct verdict){.code = BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE,
-                                             .plugin = VERDICT_NOBODY};
+        s->verdicts[slot] =
+            (struct verdict){.code = BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, .plugin = VERDICT_NONE};
     /* No node passed: the runs cover all nodes that were filtered. */
     for (size_t i = 0; i < s->runs.n; i++)
         for (uint32_t k = 0; k < s->runs.v[i].n; k++, at++) {
@@ -94,4 +101,5 @@ void cycle_restore_verdicts(struct berth_cycle *cycle)
             if (node && str_eq(str_of(node->name), node_names_name(cycle->names, slot)))
                 s->verdicts[slot] = s->runs.v[i].verdict;
         }
+    INVARIANT(at == cycle->n_failed);
 }

@@ -25,6 +25,7 @@ static bool extenders_choose(const struct setup *s)
     return false;
 }
 
+/* How many feasible nodes are enough (upstream: numFeasibleNodesToFind). */
 static size_t nodes_to_find(const struct berth_cycle *cycle)
 {
     const struct profile *p = cycle->profile;
@@ -134,12 +135,15 @@ struct window {
     struct attempt_buffers *buffers;
     struct berth_status *status;       /* of one plugin call */
     size_t n_words;                    /* of sets of slots */
-    size_t first_word, end_word;       /* those of them that the window's nodes are in */
-    const struct berth_handle *handle; /* the plugin at work */
+    size_t first_word, end_word;       /* [first_word, end_word): those with nodes of the window */
+    const struct berth_handle *handle; /* the plugin that runs */
     size_t from, to;
     size_t n_refused;
-    size_t said[METRIC_CODES]; /* metrics: by the plugin at work of nodes that it refused */
-    /* The first node in order, so far, on which a plugin failed: counts once it is reached. */
+    size_t refused_by_code[METRIC_CODES]; /* metrics: nodes that the plugin has refused */
+    /*
+     * The first candidate on which a plugin failed, and how. It ends the attempt if close_window
+     * reaches it before enough nodes are feasible.
+     */
     size_t broken_at;
     struct cycle_failure broken;
 };
@@ -158,8 +162,9 @@ static void fail(const struct window *w, struct cycle_failure *failure,
     status_write(status, &w->cycle->framework->reasons, &failure->text);
 }
 
-static void broke(struct window *w, uint32_t slot, const struct berth_handle *plugin,
-                  enum berth_code code, const struct berth_status *status)
+/* A plugin failed on a node of the window. Only the first such node in order counts. */
+static void fail_node(struct window *w, uint32_t slot, const struct berth_handle *plugin,
+                      enum berth_code code, const struct berth_status *status)
 {
     size_t i = w->from;
     while (cycle_slot(w->cycle, i) != slot)
@@ -176,7 +181,7 @@ static void refuse(struct window *w, uint32_t slot, enum berth_code code, berth_
     w->buffers->verdicts[slot] =
         (struct verdict){.code = (uint8_t)code, .plugin = w->handle->id, .reason = reason};
     w->n_refused++;
-    w->said[metric_code(code)]++;
+    w->refused_by_code[metric_code(code)]++;
 }
 
 /* One plugin, one node. Any thread. */
@@ -213,7 +218,7 @@ static void resolve_kept(void *ctx, const struct kept_status *kept)
         w->buffers->verdicts[slot].reason =
             status_reason(&kept->status, &w->cycle->framework->reasons);
     else
-        broke(w, slot, w->handle, kept->code, &kept->status);
+        fail_node(w, slot, w->handle, kept->code, &kept->status);
 }
 
 static void filter_one_by_one(struct window *w)
@@ -241,7 +246,7 @@ static void take_refused(struct window *w, size_t word, uint64_t gone)
         enum berth_code code = (enum berth_code)s->codes[slot];
         refuse(w, slot, code, s->reasons[slot]);
         if (!code_rejects(code))
-            broke(w, slot, w->handle, code, w->status);
+            fail_node(w, slot, w->handle, code, w->status);
         s->codes[slot] = 0;
         s->reasons[slot] = 0;
     }
@@ -274,8 +279,8 @@ static bool filter_batch(struct window *w)
         first++;
     word_unset(s->feasible, cycle_slot(w->cycle, first));
     w->n_refused++;
-    w->said[BERTH_ERROR]++;
-    broke(w, cycle_slot(w->cycle, first), w->handle, code, status);
+    w->refused_by_code[BERTH_ERROR]++;
+    fail_node(w, cycle_slot(w->cycle, first), w->handle, code, status);
     return false;
 }
 
@@ -308,12 +313,12 @@ static void filter_nominated(struct window *w)
         word_unset(w->buffers->feasible, slot);
         w->n_refused++;
         w->buffers->verdicts[slot] = (struct verdict){
-            .code = (uint8_t)code, .plugin = plugin ? plugin->id : VERDICT_NOBODY, .reason = 0};
+            .code = (uint8_t)code, .plugin = plugin ? plugin->id : VERDICT_NONE, .reason = 0};
         if (code_rejects(code))
             w->buffers->verdicts[slot].reason =
                 status_reason(w->status, &w->cycle->framework->reasons);
         else
-            broke(w, slot, plugin, code, w->status);
+            fail_node(w, slot, plugin, code, w->status);
     }
 }
 
@@ -325,12 +330,13 @@ static void time_plugin(struct window *w, size_t asked, int64_t began)
     size_t n = asked;
     for (size_t code = 0; code < METRIC_CODES; code++) {
         scheduler_metrics_plugin(fw->metrics, w->handle, METRIC_FILTER, (enum berth_code)code,
-                                 (int64_t)(each * (double)w->said[code]), w->said[code]);
-        n -= w->said[code];
+                                 (int64_t)(each * (double)w->refused_by_code[code]),
+                                 w->refused_by_code[code]);
+        n -= w->refused_by_code[code];
     }
     scheduler_metrics_plugin(fw->metrics, w->handle, METRIC_FILTER, BERTH_SUCCESS,
                              (int64_t)(each * (double)n), n);
-    memset(w->said, 0, sizeof(w->said));
+    memset(w->refused_by_code, 0, sizeof(w->refused_by_code));
 }
 
 static void filter_window(struct window *w)
@@ -380,6 +386,7 @@ static void open_window(struct window *w, size_t n)
     w->from = w->to;
     w->to += n;
     w->n_refused = 0;
+    INVARIANT(n > 0 && w->to <= w->cycle->n_nodes);
     memset(w->buffers->feasible, 0, w->n_words * sizeof(uint64_t));
     add_slots(w, w->cycle->candidates + w->cycle->start + w->from, n);
 }
@@ -437,6 +444,8 @@ static bool close_window(struct window *w, size_t want, struct cycle_failure *fa
             return false;
         }
         struct verdict v = w->buffers->verdicts[slot];
+        /* A node on which a plugin failed ends the loop at broken_at. */
+        INVARIANT(code_rejects(v.code) && v.plugin < FRAMEWORK_MAX_PLUGINS);
         cycle->n_failed++;
         if (attempt_buffers_add_refused(w->buffers, v))
             cycle_failure_blame(failure, cycle->profile->setup->handles[v.plugin], v.code);
@@ -460,6 +469,18 @@ static size_t count_processed(const struct window *w)
     return w->to + 1;
 }
 
+/* Whether every evaluated node is either in slots or in a run, each once. */
+static UNUSED bool results_agree(const struct berth_cycle *cycle, const struct window *w)
+{
+    size_t passed = 0, refused = 0;
+    for (size_t i = 0; i < w->to; i++)
+        passed += word_bit(w->buffers->passed, i);
+    for (size_t i = 0; i < w->buffers->runs.n; i++)
+        refused += w->buffers->runs.v[i].n;
+    return passed == cycle->n_slots && refused == cycle->n_failed && passed + refused == w->to &&
+           w->to <= cycle->n_nodes;
+}
+
 bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
                   struct cycle_failure *failure)
 {
@@ -480,6 +501,7 @@ bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
             ok = false;
         }
     }
+    INVARIANT(cycle->n_slots <= want && results_agree(cycle, &w));
     cycle_failure_release(&w.broken);
     cycle_filter_timed(cycle, ok);
     cycles->next_start_node = (cycles->next_start_node + count_processed(&w)) % cycle->n_all;

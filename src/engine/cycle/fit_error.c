@@ -6,7 +6,7 @@
 struct tally {
     struct str reason;
     size_t count;
-    struct str line; /* "3 Insufficient cpu": sorted as text, the number included */
+    struct str line; /* "3 Insufficient cpu": upstream sorts these as texts */
 };
 
 struct tallies {
@@ -36,7 +36,7 @@ static int by_name(const void *a, const void *b)
                   (*(const struct berth_handle *const *)b)->plugin->name);
 }
 
-/* "[A B]", sorted and each once. also: one more, or NULL. */
+/* "[A B]", sorted and each once. also: one more plugin; NULL: none. */
 static void write_limiters(const struct berth_cycle *cycle, const struct berth_handle *also,
                            struct buf *out)
 {
@@ -55,8 +55,8 @@ static void write_limiters(const struct berth_cycle *cycle, const struct berth_h
 }
 
 /*
- * Nodes outside of what PreFilter plugins allow. Upstream notes who refused the promised node in
- * the same set, and blames that plugin, too.
+ * The reason of nodes that PreFilter plugins do not allow. Upstream keeps the plugin that refused
+ * the nominated node in the same set, so that it is named here as well.
  */
 static struct str limit_reason(const struct berth_cycle *cycle, struct arena *a)
 {
@@ -70,11 +70,11 @@ static struct str limit_reason(const struct berth_cycle *cycle, struct arena *a)
     return reason;
 }
 
-/* Gone by an extender's word, without a reason: upstream has no status of such a node. */
-static bool is_silent(const struct berth_cycle *cycle, const struct verdict_run *run)
+/* An extender left the node out without a reason: upstream has no status of such a node. */
+static bool has_no_status(const struct berth_cycle *cycle, const struct verdict_run *run)
 {
     const struct verdict *v = &run->verdict;
-    return !v->reason && v->plugin != VERDICT_NOBODY && !cycle->profile->setup->handles[v->plugin];
+    return !v->reason && v->plugin != VERDICT_NONE && !cycle->profile->setup->handles[v->plugin];
 }
 
 static void count_run(const struct reasons *reasons, struct tallies *t,
@@ -91,7 +91,7 @@ static void count_verdicts(const struct berth_cycle *cycle, struct tallies *t, s
     const struct attempt_buffers *s = &cycle->cycles->buffers;
     size_t outside = cycle->n_all - cycle->n_slots;
     for (size_t i = 0; i < s->runs.n; i++) {
-        outside -= is_silent(cycle, &s->runs.v[i]) ? 0 : s->runs.v[i].n;
+        outside -= has_no_status(cycle, &s->runs.v[i]) ? 0 : s->runs.v[i].n;
         count_run(reasons, t, &s->runs.v[i]);
     }
     if (cycle->on_nominated.refused &&
@@ -108,7 +108,7 @@ static void write_head(const struct berth_cycle *cycle, struct buf *out)
     buf_add_printf(out, "0/%zu nodes are available:", cycle->n_all);
 }
 
-/* Appends " 3 Insufficient cpu, 1 x." and ends the tallies. */
+/* Appends " 3 Insufficient cpu, 1 x." and frees the tallies. */
 static void write_tallies(struct tallies *t, struct arena *a, struct buf *out)
 {
     for (size_t i = 0; i < t->rows.n; i++)

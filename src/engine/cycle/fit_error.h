@@ -2,7 +2,7 @@
 /*
  * fit_error.h - "0/5 nodes are available: 3 Insufficient cpu, 2 node(s) were unschedulable."
  *
- * Purpose:   upstream's FitError text to the letter, from the verdicts of a cycle.
+ * Purpose:   upstream's FitError text, byte for byte, from the verdicts of a cycle.
  * Ownership: appends to the caller's buffer.
  * Threading: the engine's thread.
  */
@@ -13,16 +13,16 @@
 
 /* No node passed the filters. */
 void fit_error_write(const struct berth_cycle *cycle, struct buf *out);
-/* A PreFilter plugin turned the pod down before any node was looked at. */
+/* A PreFilter plugin rejected the pod before any node was filtered. */
 void fit_error_pre_filter(const struct berth_cycle *cycle, const struct berth_status *status,
                           struct buf *out);
-/* The node that had been chosen was refused by Reserve or Permit. */
+/* Reserve or Permit rejected the pod on the chosen node. */
 void fit_error_one_node(const struct berth_status *status, struct reasons *reasons,
                         struct buf *out);
-/* No node is helped by preemption: why those were not that were looked at, one reason each. */
+/* Preemption helps no node. reasons: of the nodes that were tried, one each. */
 void fit_error_preemption(const struct berth_cycle *cycle, const berth_reason *reasons, size_t n,
                           struct buf *out);
-/* PreFilter plugins allow no node in common. */
+/* PreFilter plugins have no allowed node in common. */
 void fit_error_limits(const struct berth_cycle *cycle, struct buf *out);
 
 #endif

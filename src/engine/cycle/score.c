@@ -36,13 +36,13 @@ static bool run_pre_score(struct berth_cycle *cycle, const struct berth_pod *pod
 struct scoring {
     struct berth_cycle *cycle;
     const struct berth_pod *pod;
-    struct plugin_scores *to; /* the plugin at work, and where its scores go */
-    struct score_row *row;    /* room for them */
-    int64_t common;           /* what all nodes have alike */
+    struct plugin_scores *to; /* the plugin that runs, and its scores */
+    struct score_row *row;    /* the buffers of its scores */
+    int64_t common;           /* sum of the weighted scores that are equal on all nodes */
     struct cycle_failure *failure;
 };
 
-/* The node as an extender returned it: its object, without its pods. */
+/* The node as upstream sees it after an extender returned its object: without pods and images. */
 static struct berth_node bare_node(const struct berth_node *node)
 {
     return (struct berth_node){.slot = node->slot,
@@ -89,7 +89,7 @@ static void resolve_kept(void *ctx, const struct kept_status *kept)
         fail(s, &kept->status, kept->code, "Score plugins");
 }
 
-static bool ask_plugin(struct scoring *s)
+static bool run_score(struct scoring *s)
 {
     const struct berth_handle *h = s->to->handle;
     struct berth_status *status = &s->cycle->cycles->status;
@@ -115,7 +115,7 @@ static bool score_nodes(struct scoring *s)
 {
     const struct berth_cycle *cycle = s->cycle;
     int64_t began = plugin_begin(cycle);
-    bool ok = ask_plugin(s);
+    bool ok = run_score(s);
     plugin_evaluated(cycle, s->to->handle, EVALUATION_SCORE, cycle->n_slots);
     if (cycle->sampled)
         scheduler_metrics_plugin(cycle->framework->metrics, s->to->handle, METRIC_SCORE,
@@ -131,7 +131,7 @@ static bool normalize(struct scoring *s)
     size_t n = s->cycle->n_slots;
     if (!h->plugin->normalize)
         return true;
-    /* Raw scores are kept for the explanation. */
+    /* Explanations show the scores before normalizing as well. */
     s->to->raw = s->row->raw;
     memcpy(s->to->raw, s->to->scores, n * sizeof(int64_t));
     status_clear(status);
@@ -289,13 +289,14 @@ static size_t first_in_heap(const struct berth_cycle *cycle, const struct best *
     return winner;
 }
 
-static size_t draw_lot(const struct berth_cycle *cycle, int64_t best)
+/* BerthRandomTies: any of the best nodes, with equal probability. */
+static size_t random_best(const struct berth_cycle *cycle, int64_t best)
 {
     size_t n = 0, i = 0;
     for (size_t k = 0; k < cycle->n_slots; k++)
         n += cycle->scores[k] == best;
-    size_t lot = (size_t)rand_below(&cycle->framework->rand, n);
-    while (cycle->scores[i] != best || lot--)
+    size_t skip = (size_t)rand_below(&cycle->framework->rand, n);
+    while (cycle->scores[i] != best || skip--)
         i++;
     return i;
 }
@@ -307,7 +308,7 @@ struct berth_node *cycle_choose(struct berth_cycle *cycle)
     INVARIANT(cycle->n_slots > 0);
     if (cycle->n_slots > 1) {
         struct best best = find_best(cycle);
-        chosen = fw->features.on[FEATURE_BERTH_RANDOM_TIES] ? draw_lot(cycle, best.score)
+        chosen = fw->features.on[FEATURE_BERTH_RANDOM_TIES] ? random_best(cycle, best.score)
                                                             : first_in_heap(cycle, &best);
     }
     return fw->cache->columns.nodes[cycle->slots[chosen]];

@@ -80,11 +80,11 @@ void what_if_begin(struct what_if *w, const struct berth_cycle *cycle,
     w->nominated = nominated_for(cycle->cycles->queue, w->pod, node);
 }
 
-/* --- pods come and go ------------------------------------------------------------------------- */
+/* --- changes ---------------------------------------------------------------------------------- */
 
 /* Replaces the status by one text: what was run, the plugin, its reasons. */
-static void tell_failure(struct what_if *w, enum berth_code code, const char *before,
-                         const struct berth_handle *h, const char *behind)
+static void set_failure(struct what_if *w, enum berth_code code, const char *before,
+                        const struct berth_handle *h, const char *behind)
 {
     struct cycle_failure failure = {0};
     cycle_failure_status(&failure, &w->cycle.framework->reasons, w->status, code,
@@ -98,9 +98,9 @@ typedef enum berth_code change_fn(void *self, struct berth_cycle *cycle,
                                   const struct berth_pod *pod, const struct berth_pod *other,
                                   const struct berth_node *node, struct berth_status *status);
 
-/* Tells the plugins' cycle state that `other` has come or gone. */
-static bool tell_plugins(struct what_if *w, const struct berth_pod *other,
-                         const struct berth_node *node, bool add)
+/* Runs AddPod or RemovePod of the PreFilter plugins (upstream: RunPreFilterExtensionAddPod). */
+static bool run_extensions(struct what_if *w, const struct berth_pod *other,
+                           const struct berth_node *node, bool add)
 {
     const handle_list *list = &w->cycle.profile->at[POINT_PRE_FILTER];
     w->asked = true;
@@ -113,8 +113,8 @@ static bool tell_plugins(struct what_if *w, const struct berth_pod *other,
         enum berth_code code = change(h->self, &w->cycle, w->pod, other, node, w->status);
         if (code == BERTH_SUCCESS)
             continue;
-        tell_failure(w, code,
-                     add ? "AddPod on PreFilter plugin " : "RemovePod on PreFilter plugin ", h, "");
+        set_failure(w, code, add ? "AddPod on PreFilter plugin " : "RemovePod on PreFilter plugin ",
+                    h, "");
         return false;
     }
     return true;
@@ -123,7 +123,7 @@ static bool tell_plugins(struct what_if *w, const struct berth_pod *other,
 bool what_if_add(struct what_if *w, struct berth_pod *other)
 {
     node_info_add_pod(&w->node, other);
-    return tell_plugins(w, other, &w->node, true);
+    return run_extensions(w, other, &w->node, true);
 }
 
 bool what_if_remove(struct what_if *w, struct berth_pod *other)
@@ -131,7 +131,7 @@ bool what_if_remove(struct what_if *w, struct berth_pod *other)
     bool was_there = node_info_remove_this(&w->node, other);
     assert(was_there);
     (void)was_there;
-    return tell_plugins(w, other, &w->node, false);
+    return run_extensions(w, other, &w->node, false);
 }
 
 static bool is_elsewhere(const struct what_if *w, const struct berth_node *node)
@@ -141,12 +141,12 @@ static bool is_elsewhere(const struct what_if *w, const struct berth_node *node)
 
 bool what_if_add_to(struct what_if *w, struct berth_pod *other, const struct berth_node *node)
 {
-    return is_elsewhere(w, node) ? tell_plugins(w, other, node, true) : what_if_add(w, other);
+    return is_elsewhere(w, node) ? run_extensions(w, other, node, true) : what_if_add(w, other);
 }
 
 bool what_if_remove_from(struct what_if *w, struct berth_pod *other, const struct berth_node *node)
 {
-    return is_elsewhere(w, node) ? tell_plugins(w, other, node, false) : what_if_remove(w, other);
+    return is_elsewhere(w, node) ? run_extensions(w, other, node, false) : what_if_remove(w, other);
 }
 
 /* --- verdicts --------------------------------------------------------------------------------- */
@@ -157,7 +157,7 @@ enum berth_code what_if_filter(struct what_if *w, const struct berth_handle **re
     enum berth_code code = cycle_run_filters(&w->cycle, w->pod, &w->node, w->status, ret_plugin);
     if (code == BERTH_SUCCESS || code_rejects(code))
         return code;
-    tell_failure(w, code, "", *ret_plugin, " filter plugin");
+    set_failure(w, code, "", *ret_plugin, " filter plugin");
     *ret_plugin = NULL;
     return code;
 }

@@ -31,7 +31,7 @@ void workers_run(struct workers *w, size_t n, pool_fn *fn, void *ctx)
 void worker_keep(struct worker *w, size_t item, enum berth_code code)
 {
     struct kept_status kept = {.item = item, .code = code, .status = w->status};
-    /* The texts go with it; the worker starts with empty ones. */
+    /* The copy owns the texts now. */
     status_init(&w->status);
     vec_push(&w->kept, kept);
 }

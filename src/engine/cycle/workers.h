@@ -2,11 +2,12 @@
 /*
  * workers.h - scratch space of the threads that filter and score.
  *
- * Purpose:   every thread of the pool has a status of its own, and a list of statuses whose reasons
- *            are text: those become numbers afterwards, on the engine's thread and in the order of
- *            the nodes, so that numbers do not depend on which thread was faster.
- * Ownership: owned by the engine.
- * Threading: worker i belongs to thread i of the pool while it runs, else to the engine's thread.
+ * Purpose:   every thread of the pool has a status, and a list of statuses whose reasons are texts.
+ *            These become numbers afterwards, on the engine's thread and in the order of the nodes,
+ *            so that numbers do not depend on the timing of threads.
+ * Ownership: part of struct cycles.
+ * Threading: worker i belongs to thread i of the pool during workers_run, otherwise to the engine's
+ *            thread.
  */
 #ifndef BERTH_ENGINE_CYCLE_WORKERS_H
 #define BERTH_ENGINE_CYCLE_WORKERS_H
@@ -14,7 +15,7 @@
 #include "base/pool.h"
 #include "engine/framework/status.h"
 
-/* Loops shorter than this are not worth waking threads for. */
+/* Shorter loops run on the engine's thread: waking others takes longer. */
 #define WORKERS_MIN_ITEMS 128
 #define WORKERS_PIECE     32
 
@@ -24,16 +25,16 @@ struct kept_status {
     struct berth_status status;
 };
 
-/* What a filter said of a node that it refused. */
+/* A filter's verdict on a node that it refused. */
 struct worker_refusal {
     uint32_t slot;
     enum berth_code code;
-    berth_reason reason; /* 0: none, or its status is kept */
+    berth_reason reason; /* 0: none, or the status is in `kept` */
 };
 
 struct worker {
     struct berth_status status;
-    VEC(struct worker_refusal) refused; /* in no particular order */
+    VEC(struct worker_refusal) refused; /* in any order */
     VEC(struct kept_status) kept;
 };
 
@@ -45,11 +46,11 @@ struct workers {
 
 void workers_init(struct workers *w, struct pool *pool);
 void workers_release(struct workers *w);
-/* fn over [0, n), on all threads where that pays. */
+/* Runs fn over [0, n), on all threads if n is at least WORKERS_MIN_ITEMS. */
 void workers_run(struct workers *w, size_t n, pool_fn *fn, void *ctx);
-/* Keeps a copy of the worker's status for this item. */
+/* Moves the worker's status to `kept`, for this item. */
 void worker_keep(struct worker *w, size_t item, enum berth_code code);
-/* Hands every kept status to fn in order of items, then forgets them. */
+/* Calls fn with every kept status in order of items, and frees them. */
 typedef void workers_kept_fn(void *ctx, const struct kept_status *kept);
 void workers_take_kept(struct workers *w, workers_kept_fn *fn, void *ctx);
 

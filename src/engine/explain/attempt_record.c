@@ -3,12 +3,12 @@
 
 #include "engine/framework/setup.h"
 
-/* Verdicts that differ are few; those further back than this are written down again. */
+/* How far back an equal verdict is searched; beyond that it is stored again. */
 #define SAME_VERDICT_SEARCH 64
 
 /* --- packing ---------------------------------------------------------------------------------- */
 
-/* Where the next part goes: behind the struct, in a buffer that has room for all there can be. */
+/* Writes the parts behind the struct. The buffer has max_size bytes, so no part can exceed it. */
 struct packer {
     char *start, *at;
 };
@@ -29,7 +29,7 @@ static uint32_t add_part(struct packer *p, const void *data, size_t n, size_t al
     return at;
 }
 
-/* Seven bits a byte, the low ones first; NUMBER_MAX bytes at most. */
+/* Variable length: seven bits per byte, the low ones first; at most NUMBER_MAX bytes. */
 #define NUMBER_MAX 10
 
 static void add_number(struct packer *p, uint64_t value)
@@ -66,8 +66,10 @@ static uint8_t width_for(uint64_t range)
             to[i] = (type)((uint64_t)v[i] - (uint64_t)low); \
     } while (0)
 
-/* The smallest of v, and how far the largest is from it. Numbers that are not negative, as nearly
- * all are, count from 0: that takes a pass of or's instead of comparisons. */
+/*
+ * A base not above the smallest of v, and an upper bound of the differences from it. The base of
+ * non-negative numbers is 0: their bound is the bitwise or of all, which the compiler vectorizes.
+ */
 static int64_t base_of(const int64_t *v, size_t n, uint64_t *ret_range)
 {
     uint64_t all = 0;
@@ -108,7 +110,7 @@ static struct packed_ints pack(struct packer *p, const int64_t *v, size_t n)
 static int64_t unpack(const struct attempt_record *e, const struct packed_ints *ints, size_t i)
 {
     uint64_t rest = 0;
-    /* The low bytes come first on the machines we run on. */
+    /* Requires a little-endian machine. */
     memcpy(&rest, (const char *)e + ints->at + i * ints->width, ints->width);
     return (int64_t)((uint64_t)ints->base + rest);
 }
@@ -147,7 +149,7 @@ static void take_scores(const struct berth_cycle *c, struct attempt_record *e, s
     e->scores = add_part(p, scores, k * sizeof(*scores), _Alignof(struct attempt_record_score));
 }
 
-/* Its place among the verdicts, each of which is written down once or nearly so. */
+/* The index of the verdict among those known, where it is added if it is new. */
 static size_t place_of(const struct verdict *v, struct verdict *known, size_t *n)
 {
     for (size_t i = *n; i-- > 0 && *n - i <= SAME_VERDICT_SEARCH;)
@@ -162,9 +164,9 @@ static void take_verdicts(const struct berth_cycle *c, struct attempt_record *e,
     const struct attempt_buffers *s = &c->cycles->buffers;
     if (!s->runs.n)
         return;
-    e->passed = add_part(p, s->passed, BITSET_WORDS((size_t)e->n_looked_at) * sizeof(uint64_t),
+    e->passed = add_part(p, s->passed, BITSET_WORDS((size_t)e->n_evaluated) * sizeof(uint64_t),
                          _Alignof(uint64_t));
-    /* They come to stand behind the runs; until those are known, as far back as they can be. */
+    /* Verdicts follow the runs: collected behind the largest size of those, then moved. */
     struct verdict *known =
         (struct verdict *)(p->at + (2 * NUMBER_MAX * s->runs.n & ~(sizeof(*known) - 1)) +
                            sizeof(*known));
@@ -195,17 +197,17 @@ static void take_pre_filter(const struct berth_cycle *c, struct attempt_record *
     }
 }
 
-/* An upper bound of what all parts take. */
-static size_t room_for(const struct berth_cycle *c)
+/* An upper bound of the record's size. */
+static size_t max_size(const struct berth_cycle *c)
 {
     const struct attempt_buffers *s = &c->cycles->buffers;
     size_t n_scores = c->plugin_scores.n + c->extender_scores.n;
-    size_t looked_at = c->n_slots + c->n_failed;
+    size_t evaluated = c->n_slots + c->n_failed;
     size_t room = sizeof(struct attempt_record) + 64; /* for aligning */
     room += c->n_nodes * sizeof(uint32_t);
     room +=
         n_scores * (sizeof(struct attempt_record_score) + c->n_slots * (1 + sizeof(int64_t)) + 16);
-    room += BITSET_WORDS(looked_at) * sizeof(uint64_t);
+    room += BITSET_WORDS(evaluated) * sizeof(uint64_t);
     room += s->runs.n * (2 * NUMBER_MAX + sizeof(struct verdict));
     for (size_t i = 0; i < c->pre_filter.n; i++) {
         room += NUMBER_MAX + 2;
@@ -218,14 +220,14 @@ static size_t room_for(const struct berth_cycle *c)
 void attempt_record_take(const struct berth_cycle *c, struct buf *out)
 {
     buf_clear(out);
-    buf_reserve(out, room_for(c));
+    buf_reserve(out, max_size(c));
     struct packer p = {.start = out->p, .at = out->p + sizeof(struct attempt_record)};
     struct attempt_record *e = (struct attempt_record *)out->p;
     *e = (struct attempt_record){.names = c->names,
                                  .n_all = (uint32_t)c->n_all,
                                  .n_candidates = (uint32_t)c->n_nodes,
                                  .start = (uint32_t)c->start,
-                                 .n_looked_at = (uint32_t)(c->n_slots + c->n_failed),
+                                 .n_evaluated = (uint32_t)(c->n_slots + c->n_failed),
                                  .n_passed = (uint32_t)c->n_slots};
     if (c->only_some)
         e->candidates =
@@ -235,6 +237,7 @@ void attempt_record_take(const struct berth_cycle *c, struct buf *out)
     take_pre_filter(c, e, &p);
     out->n = begin_part(&p, _Alignof(struct attempt_record));
     e->size = out->n;
+    INVARIANT(out->n <= max_size(c));
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -256,10 +259,10 @@ bool attempt_record_next(struct attempt_record_reader *r, struct str *ret_name,
 {
     const struct attempt_record *e = r->record;
     size_t i = r->i++;
-    if (i >= e->n_looked_at)
+    if (i >= e->n_evaluated)
         return false;
     *ret_name = name_of(e, i);
-    *ret_verdict = (struct verdict){.plugin = VERDICT_NOBODY};
+    *ret_verdict = (struct verdict){.plugin = VERDICT_NONE};
     if (!e->passed || word_bit(part(e, e->passed), i))
         return true;
     if (!r->left) {

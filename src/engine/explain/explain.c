@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* explain.c - records attempts in the ring. */
 #include "engine/explain/explain.h"
 
 #include "engine/cycle/post_filter.h"
@@ -14,12 +15,13 @@ static size_t texts_size(const struct explain_record *r)
     return r->ends[EXPLAIN_TEXTS - 1];
 }
 
-/* Without struct attempt_record, which is the beginning of its record. */
+/* record.size includes struct attempt_record, which is part of struct explain_record. */
 static size_t size_of(const struct explain_record *r)
 {
     return offsetof(struct explain_record, record) + r->record.size + texts_size(r);
 }
 
+/* Invariant: node names are counted in x->bytes while a record refers to them. */
 static void drop_oldest(struct explain *x)
 {
     const struct explain_record *r = explain_ring_next(&x->ring, NULL);
@@ -35,6 +37,7 @@ void explain_clear(struct explain *x)
 {
     while (x->ring.n)
         drop_oldest(x);
+    INVARIANT(x->bytes == 0);
 }
 
 void explain_release(struct explain *x)
@@ -101,7 +104,7 @@ static void fill_record(struct explain_record *r, const struct explain_result *r
     }
 }
 
-/* Room in the ring, at the cost of the oldest; NULL: that is more than it may have at all. */
+/* Room in the ring, for which the oldest are dropped; NULL if it exceeds the limit. */
 static struct explain_record *make_room(struct explain *x, size_t size,
                                         const struct node_names *nodes)
 {
@@ -109,7 +112,7 @@ static struct explain_record *make_room(struct explain *x, size_t size,
         return NULL;
     if (!x->ring.size)
         explain_ring_init(&x->ring, x->max_bytes);
-    /* The names are counted once; a record that goes may be the last that counted them. */
+    /* Names are counted once; the record that is dropped may be the last that refers to them. */
     while (x->ring.n &&
            x->bytes + size + (nodes && !nodes->records ? nodes->bytes : 0) > x->max_bytes)
         drop_oldest(x);
@@ -139,6 +142,7 @@ static struct explain_record *add_record(struct explain *x, const struct explain
         node_names_ref(nodes);
         x->bytes += nodes->records++ ? 0 : nodes->bytes;
     }
+    INVARIANT(x->bytes <= x->max_bytes && size == size_of(r));
     return r;
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * explain.h - why pods are where they are: the records of attempts.
+ * explain.h - the records of attempts.
  *
  * Purpose:   every attempt leaves a record: which event moved the pod to the activeQ, the verdict
- * on every node with plugin and reason, every plugin's scores, the choice, and the queue the pod
- * went to. Always on: recording copies a few compact arrays, texts are made when a record is read.
- * Ownership: a ring of records, bounded in bytes (node names included); the oldest are dropped.
- * Threading: the engine's thread. Other threads ask by message.
+ *            on every node with plugin and reason, every plugin's scores, the chosen node, and the
+ *            queue that the pod went to. Recording copies a few compact arrays; texts are built
+ *            when a record is read (explain_write.c).
+ * Ownership: a ring of records, limited in bytes, node names included. The oldest are dropped.
+ * Threading: the engine's thread; other threads send a message.
  */
 #ifndef BERTH_ENGINE_EXPLAIN_EXPLAIN_H
 #define BERTH_ENGINE_EXPLAIN_EXPLAIN_H
@@ -25,37 +26,38 @@ enum explain_text {
     EXPLAIN_NAME,
     EXPLAIN_UID,
     EXPLAIN_SCHEDULER_NAME,
-    EXPLAIN_NODE_NAME, /* where it was bound; empty: nowhere */
+    EXPLAIN_NODE_NAME, /* where the pod was bound; empty: nowhere */
     EXPLAIN_MESSAGE,
     EXPLAIN_NOMINATED_NODE,
     EXPLAIN_SURVEY, /* members of its JSON object: survey_write, post_filter_write */
     EXPLAIN_TEXTS,
 };
 
-/* One attempt: a piece of the ring, with its record and texts behind it. */
+/* One attempt: a piece of the ring, followed by the rest of its record and its texts. */
 struct explain_record {
     uint64_t number; /* counts all attempts of this engine */
     int64_t started; /* ns, the engine's clock */
-    /* What brought the pod back, see struct cluster_event. */
+    /* The event that queued the pod, see struct cluster_event. */
     const char *event_label;
     uint32_t event_resource, event_action;
     uint32_t attempt;
-    uint8_t outcome, went_to;     /* enum queue_place: where the pod was put afterwards */
-    uint32_t ends[EXPLAIN_TEXTS]; /* of each text, one behind the other */
+    uint8_t outcome;              /* enum explain_outcome */
+    uint8_t went_to;              /* enum queue_place: where the pod is after the attempt */
+    uint32_t ends[EXPLAIN_TEXTS]; /* offsets of the ends of texts, which are concatenated */
     _Alignas(8) struct attempt_record record;
 };
 
 struct explain {
-    const struct framework *framework; /* for names of plugins and texts of reasons */
+    const struct framework *framework; /* for plugin names and reasons */
     struct explain_ring ring;
-    size_t bytes, max_bytes; /* names of nodes included */
+    size_t bytes, max_bytes; /* of records and node names; the limit; 0: nothing is recorded */
     uint64_t next_number;
 };
 
 /* max_bytes 0: attempts are not recorded. */
 void explain_init(struct explain *x, const struct framework *fw, size_t max_bytes);
 void explain_release(struct explain *x);
-/* Forgets all records. */
+/* Drops all records. */
 void explain_clear(struct explain *x);
 
 /* Ends the cycle's attempt (cycle_end) and packs its results into cycle->record. */
@@ -69,15 +71,13 @@ struct explain_result {
     struct str node_name;
     int64_t started;
 };
-/* The record stays valid until the next call; NULL where it alone would exceed the bound. */
+/* The record is valid until the next call; NULL if it alone exceeds the limit. */
 struct explain_record *explain_add(struct explain *x, const struct explain_result *result);
 struct str explain_text(const struct explain_record *record, enum explain_text which);
 
-/* Appends ,"reasons":[…], or nothing where there are none. */
-void explain_write_reasons(const struct reasons *reasons, berth_reason reason, struct buf *out);
 /*
- * Appends the records of a pod (empty name: of all pods), oldest first, as one JSON object a line.
- * Returns their number.
+ * Appends the records of a pod (empty name: of all pods), oldest first, as one JSON object per
+ * line. Returns their number.
  */
 size_t explain_write(const struct explain *x, struct str namespace, struct str name,
                      struct buf *out);

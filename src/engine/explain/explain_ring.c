@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/explain/explain_ring.h"
 
-/* In front of every piece. */
+/* Precedes every piece. */
 struct head {
-    size_t size; /* of the piece with this, rounded up */
+    size_t size; /* of head and piece, rounded up */
 };
 
 #define ALIGN _Alignof(max_align_t)
@@ -25,8 +25,8 @@ static struct head *head_at(const struct explain_ring *r, size_t at)
 }
 
 /*
- * Pieces lie in [first, next), or where there is an end in [first, end) and [0, next). Gives where
- * n bytes fit, or SIZE_MAX.
+ * Invariant: pieces are in [first, next); if end is set, in [first, end) and [0, next). Returns the
+ * offset of n free bytes; SIZE_MAX if there are none.
  */
 static size_t find_room(const struct explain_ring *r, size_t n)
 {
@@ -55,6 +55,7 @@ void *explain_ring_add(struct explain_ring *r, size_t n)
 
 void explain_ring_drop(struct explain_ring *r)
 {
+    INVARIANT(r->n > 0);
     r->first += head_at(r, r->first)->size;
     r->n--;
     if (r->end && r->first == r->end)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain_write.c - records as JSON. */
+/* explain_write.c - records as JSON: explain_write and explain_each of explain.h. */
 #include "codec/json.h"
 #include "engine/explain/explain.h"
 
@@ -36,19 +36,6 @@ static const char *place_name(enum queue_place place)
     return names[place];
 }
 
-void explain_write_reasons(const struct reasons *reasons, berth_reason reason, struct buf *out)
-{
-    size_t n = reasons_count(reasons, reason);
-    if (!n)
-        return;
-    key(out, "reasons");
-    for (size_t i = 0; i < n; i++) {
-        buf_add_char(out, i ? ',' : '[');
-        json_write_str(out, reasons_at(reasons, reason, i));
-    }
-    buf_add_char(out, ']');
-}
-
 static void write_pre_filter(const struct framework *fw, const struct attempt_record *ev,
                              struct buf *out)
 {
@@ -82,9 +69,9 @@ static void write_nodes(const struct framework *fw, const struct attempt_record 
         buf_add_cstr(out, first ? "{\"name\":" : ",{\"name\":");
         json_write_str(out, name);
         buf_add_printf(out, ",\"code\":\"%s\"", code_name(v.code));
-        if (v.plugin != VERDICT_NOBODY)
+        if (v.plugin != VERDICT_NONE)
             str_member(out, "plugin", fw->plugin_names.v[v.plugin]);
-        explain_write_reasons(&fw->reasons, v.reason, out);
+        reasons_write_json(&fw->reasons, v.reason, out);
         buf_add_char(out, '}');
     }
     buf_add_char(out, ']');
@@ -98,7 +85,7 @@ static void write_node_scores(const struct framework *fw, const struct attempt_r
     for (size_t k = 0; k < ev->n_scores; k++) {
         const struct attempt_record_score *s = attempt_record_score(ev, k);
         int64_t raw = attempt_record_raw(ev, s, i);
-        /* Of ten, or whatever the extender took for that; it must not upset the sum. */
+        /* An extender's score may be any number: the sum wraps around as upstream's does. */
         int64_t normalized =
             s->is_extender ? extender_weighted(raw, 1) : attempt_record_normalized(ev, s, i);
         int64_t weighted =
@@ -175,7 +162,7 @@ static bool is_of(const struct explain_record *r, struct str namespace, struct s
            str_eq(explain_text(r, EXPLAIN_NAMESPACE), namespace);
 }
 
-/* The next record of the pod, or of any pod where name is empty; NULL behind the last. */
+/* The next record of the pod, or of any pod if name is empty; NULL behind the last. */
 static const struct explain_record *next_of(const struct explain *x, const struct explain_record *r,
                                             struct str namespace, struct str name)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * explanation.h - one attempt to schedule a pod, as data.
+ * explanation.h - the recorded attempt of a pod, decoded from JSON.
  *
- * Purpose:   the JSON object that explain_write writes for an attempt, decoded again. Whatever
- *            shows explanations works on this struct, no matter whether the attempt was made in
- *            this process, in a running scheduler or by another version of berth: unknown fields
- *            are ignored, missing ones are empty.
+ * Purpose:   the JSON object that explain_write writes for an attempt. All commands that show
+ *            explanations use this struct, whether the attempt was made in this process, in a
+ *            running scheduler or by another version of berth: unknown fields are ignored, missing
+ *            fields are empty.
  * Ownership: everything lives in the arena given to explanation_decode.
  * Threading: any.
  */
@@ -16,10 +16,10 @@
 
 typedef LIST(struct str) explanation_texts;
 
-/* What a plugin, or all of them, said about a node or about the pod. */
+/* The verdict on a node, or a plugin's verdict on a node or on the pod. */
 struct explanation_verdict {
     struct str name;   /* of the node; in PreFilter and in surveys: of the plugin */
-    struct str code;   /* "Success", "Skip", "Unschedulable", … */
+    struct str code;   /* code_name: "Success", "Skip", "Unschedulable", … */
     struct str plugin; /* that refused the node; empty: none did */
     explanation_texts reasons;
 };
@@ -62,23 +62,23 @@ struct explanation {
     struct str outcome; /* "scheduled", "unschedulable", "error" */
     struct str node;    /* where the pod was bound; empty: nowhere */
     struct str nominated_node, message;
-    struct str event; /* what brought the pod to this attempt */
-    struct str queue; /* where the pod went afterwards: "unschedulable", "backoff", … */
+    struct str event; /* that queued the pod for this attempt */
+    struct str queue; /* where the pod is afterwards: "unschedulable", "backoff", … */
     int64_t all_nodes;
     LIST(struct explanation_verdict) pre_filter;
-    struct explanation_survey *filters;          /* NULL: this was no survey */
-    struct explanation_post_filter *post_filter; /* NULL: no plugin was asked */
-    LIST(struct explanation_verdict) nodes;      /* those looked at, in their order */
+    struct explanation_survey *filters;          /* NULL: the attempt was not surveyed */
+    struct explanation_post_filter *post_filter; /* NULL: no PostFilter plugin ran */
+    LIST(struct explanation_verdict) nodes;      /* that were filtered, in order */
     LIST(struct explanation_node_scores) feasible;
 };
 
-/* Gets attempts as JSON, a line at a time, which lives until fn returns. */
+/* Reads attempts as JSON, one line per call; the line is borrowed. */
 struct explain_reader {
     void (*fn)(void *ctx, struct str line);
     void *ctx;
 };
 
-/* One line of explain_write. -EBADMSG and one line on failure. */
+/* Decodes one line of explain_write. Returns -EBADMSG if it is not valid. */
 int explanation_decode(struct str json, struct arena *a, struct explanation *ret_explanation,
                        struct err *reterr) MUST_CHECK;
 

@@ -3,7 +3,7 @@
 
 #include "base/bitset.h"
 #include "codec/json.h"
-#include "engine/explain/explain.h"
+#include "engine/cycle/cycle.h"
 
 static void free_survey(void *data)
 {
@@ -39,8 +39,9 @@ struct column {
     struct verdict *verdicts;
 };
 
-static struct verdict ask_one(struct berth_cycle *cycle, const struct berth_pod *pod,
-                              const struct berth_handle *h, const struct berth_node *node)
+/* The single form of a filter. */
+static struct verdict filter_one(struct berth_cycle *cycle, const struct berth_pod *pod,
+                                 const struct berth_handle *h, const struct berth_node *node)
 {
     struct berth_status *status = &cycle->cycles->status;
     status_clear(status);
@@ -53,7 +54,7 @@ static struct verdict ask_one(struct berth_cycle *cycle, const struct berth_pod 
 static void write_verdict(const struct reasons *reasons, struct verdict v, struct buf *out)
 {
     buf_add_printf(out, "{\"code\":\"%s\"", code_name(v.code));
-    explain_write_reasons(reasons, v.reason, out);
+    reasons_write_json(reasons, v.reason, out);
     buf_add_char(out, '}');
 }
 
@@ -78,9 +79,9 @@ static void compare(struct berth_cycle *cycle, const struct column *c,
     buf_add_char(&s->disputes, '}');
 }
 
-/* Asks the batch form about all nodes at once and compares. */
-static void cross_examine(struct berth_cycle *cycle, const struct berth_pod *pod,
-                          const struct column *c)
+/* Runs the batch form on all nodes and compares its verdicts with those of the single form. */
+static void check_batch(struct berth_cycle *cycle, const struct berth_pod *pod,
+                        const struct column *c)
 {
     struct attempt_buffers *buffers = &cycle->cycles->buffers;
     struct berth_status *status = &cycle->cycles->status;
@@ -96,7 +97,7 @@ static void cross_examine(struct berth_cycle *cycle, const struct berth_pod *pod
     status_clear(status);
     enum berth_code code =
         c->handle->plugin->filter_many(c->handle->self, cycle, pod, &batch, status);
-    /* A batch that breaks ends the attempt, which tells of it. */
+    /* If the batch fails, the attempt fails with the same error. */
     for (size_t i = 0; code == BERTH_SUCCESS && i < nodes->n; i++)
         compare(cycle, c, &batch, nodes->v[i]);
     memset(buffers->codes, 0, cycle->columns.n * sizeof(*buffers->codes));
@@ -128,7 +129,7 @@ static void write_node(const struct reasons *reasons, const struct berth_node *n
         buf_add_cstr(out, first ? ",\"refused\":[{\"name\":" : ",{\"name\":");
         json_write_str(out, str_of(columns[i].handle->plugin->name));
         buf_add_printf(out, ",\"code\":\"%s\"", code_name(v.code));
-        explain_write_reasons(reasons, v.reason, out);
+        reasons_write_json(reasons, v.reason, out);
         buf_add_char(out, '}');
         first = false;
     }
@@ -148,9 +149,9 @@ void survey_filters(struct berth_cycle *cycle, const struct berth_pod *pod)
         c->handle = list->v[i];
         c->verdicts = arena_array(&cycle->arena, struct verdict, cycle->columns.n);
         for (size_t k = 0; k < nodes->n; k++)
-            c->verdicts[nodes->v[k]->slot] = ask_one(cycle, pod, c->handle, nodes->v[k]);
+            c->verdicts[nodes->v[k]->slot] = filter_one(cycle, pod, c->handle, nodes->v[k]);
         if (c->handle->plugin->filter_many)
-            cross_examine(cycle, pod, c);
+            check_batch(cycle, pod, c);
     }
     struct buf *out = &survey_of(cycle)->filters;
     buf_clear(out);
@@ -194,7 +195,7 @@ void survey_scores(struct berth_cycle *cycle, const struct berth_pod *pod)
     }
 }
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 void survey_write(const struct berth_cycle *cycle, struct buf *out)
 {

@@ -17,13 +17,13 @@
 #include "engine/ports/abi.h"
 
 struct survey {
-    struct buf filters;  /* of "filters": a JSON object; empty: PreFilter left nothing to ask */
-    struct buf disputes; /* of "disagreements": JSON objects, comma between */
+    struct buf filters;  /* "filters": a JSON object; empty: PreFilter rejected the pod */
+    struct buf disputes; /* "disagreements": JSON objects, separated by commas */
 };
 
 /* After PreFilter has succeeded. */
 void survey_filters(struct berth_cycle *cycle, const struct berth_pod *pod);
-/* After all scores are in. */
+/* After Score has succeeded. */
 void survey_scores(struct berth_cycle *cycle, const struct berth_pod *pod);
 
 /*

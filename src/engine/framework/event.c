@@ -73,7 +73,7 @@ bool event_matches(enum berth_resource resource, unsigned actions, const struct 
 {
     if (resource == BERTH_RESOURCE_ALL && actions == BERTH_ACTION_ALL)
         return true;
-    /* An update of no known kind reaches only those who asked for updates of any kind. */
+    /* An update of no known kind has all bits: only registrations for all updates match. */
     return covers_resource(resource, e->resource) && (actions & e->action) && e->action <= actions;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A profile is made after its plan (profile_plan.h): instances of the plugins that it needs, then
- * the lists of the points.
+ * profile.c - builds a profile from its plan (profile_plan.h): instances of the plugins that it
+ * needs, then the list of each extension point.
  */
 #include "engine/framework/profile.h"
 
@@ -41,7 +41,7 @@ static void free_instance(struct berth_handle *h)
     free(h);
 }
 
-/* With the arguments as extenders leave them. */
+/* Extenders change arguments: NodeResourcesFit ignores the resources that they manage. */
 static int create(struct berth_handle *h, const struct profile_config *config, struct err *reterr)
 {
     const struct scheduler_config *all = h->profile->setup->config;
@@ -69,7 +69,7 @@ static int add_instance(struct profile *p, const struct registry *registry,
         return 0;
     const struct berth_plugin *plugin = registry_find(registry, name);
     if (!plugin)
-        return 0; /* one of upstream's that is not in berth (known_plugins.h): it does nothing */
+        return 0; /* a plugin of upstream's without effect in berth: known_plugins.h */
     int r = check_abi(plugin, reterr);
     if (r < 0)
         return r;
@@ -100,7 +100,7 @@ static void fill_point(struct profile *p, enum point point, const plan_list *pla
 {
     for (size_t i = 0; i < planned->n; i++) {
         struct berth_handle *h = find_instance(p, planned->v[i].name);
-        /* Of a plugin that only refuses pods, see known_plugins.h, most points are missing. */
+        /* A plugin that only rejects pods (known_plugins.h) lacks most points. */
         if (!h || !plugin_implements(h->plugin, point))
             continue;
         if (point == POINT_SCORE)

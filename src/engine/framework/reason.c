@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/framework/reason.h"
 
+#include "codec/json.h"
+
 struct reason_entry {
     struct str text;       /* of a single reason */
     struct str list_bytes; /* of a list: its numbers, as the key in by_text */
@@ -39,7 +41,7 @@ berth_reason reasons_text(struct reasons *r, struct str text)
         return e->number;
     if (r->entries.n >= REASONS_MAX)
         return reasons_text(r, TOO_MANY);
-    /* The last place is kept for the text above. */
+    /* The last entry is reserved for the text above. */
     if (r->entries.n == REASONS_MAX - 1)
         text = TOO_MANY;
     e = new_entry(r);
@@ -50,7 +52,7 @@ berth_reason reasons_text(struct reasons *r, struct str text)
 
 berth_reason reasons_foreign(struct reasons *r, struct str text)
 {
-    /* A text ends at its first NUL; what begins with one is a list's, see below. */
+    /* A text ends at its first NUL: keys that begin with one belong to lists, see list_key. */
     text = str_slice(text, 0, str_find(text, '\0'));
     size_t before = r->entries.n;
     if (r->n_foreign == REASONS_FOREIGN_MAX && !map_get(&r->by_text, text))
@@ -61,8 +63,8 @@ berth_reason reasons_foreign(struct reasons *r, struct str text)
 }
 
 /*
- * Lists live in the same map as texts, keyed by their numbers' bytes behind a NUL: no reason text
- * that a plugin registers starts with NUL.
+ * Lists are in the same map as texts. The key of a list is NUL and the bytes of its numbers; no
+ * text of a plugin begins with NUL.
  */
 static struct str list_key(struct arena *a, const berth_reason *list, size_t n)
 {
@@ -121,4 +123,17 @@ void reasons_write(const struct reasons *r, berth_reason reason, struct buf *out
             buf_add_cstr(out, ", ");
         buf_add_str(out, reasons_at(r, reason, i));
     }
+}
+
+void reasons_write_json(const struct reasons *r, berth_reason reason, struct buf *out)
+{
+    size_t n = reasons_count(r, reason);
+    if (!n)
+        return;
+    buf_add_cstr(out, ",\"reasons\":");
+    for (size_t i = 0; i < n; i++) {
+        buf_add_char(out, i ? ',' : '[');
+        json_write_str(out, reasons_at(r, reason, i));
+    }
+    buf_add_char(out, ']');
 }

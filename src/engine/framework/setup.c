@@ -15,14 +15,14 @@ static int add_extender(struct setup *s, const struct setup_options *options, si
     return 0;
 }
 
-/* Those that matter are asked first. */
+/* Upstream calls extenders that are not ignorable first. */
 static int make_extenders(struct setup *s, const struct setup_options *options, struct err *reterr)
 {
     int r = 0;
     if (!options->n_extenders)
         return 0;
     if (!s->framework->ports.call_extender)
-        return err_set(reterr, -EINVAL, "there are extenders and nobody to call them");
+        return err_set(reterr, -EINVAL, "extenders are not supported here");
     for (int ignorable = 0; ignorable < 2; ignorable++)
         for (size_t i = 0; r == 0 && i < options->n_extenders; i++)
             if (options->extenders[i].ignorable == (ignorable == 1))
@@ -31,8 +31,8 @@ static int make_extenders(struct setup *s, const struct setup_options *options, 
 }
 
 /*
- * The plugin that pods blame when extenders turned nodes down. It does nothing; having no word on
- * events, it is told of all of them.
+ * The rejector of pods whose nodes were refused by extenders. It has no function and registers no
+ * events; upstream queues such pods again on any event.
  */
 static int add_extender_plugin(struct setup *s, struct profile *p, struct err *reterr)
 {
@@ -62,7 +62,7 @@ static struct str sort_args(const struct setup *s, size_t profile, const char *p
     return STR("");
 }
 
-/* There is one queue: all profiles have to agree on its order. */
+/* There is one queue: upstream requires the same QueueSort plugin and arguments of all profiles. */
 static int check_queue_sort(const struct setup *s, size_t i, struct err *reterr)
 {
     const struct profile *p = s->profiles.v[i];
@@ -92,6 +92,8 @@ static int make_profile(struct setup *s, const struct registry *registry, size_t
         return r;
     }
     vec_push(&s->profiles, p);
+    map_put(&s->by_name, p->scheduler_name, p);
+    INVARIANT(s->by_name.n == s->profiles.n);
     return check_queue_sort(s, i, reterr);
 }
 
@@ -114,10 +116,7 @@ static int make_profiles(struct setup *s, const struct registry *registry, struc
 
 struct profile *setup_profile(const struct setup *s, struct str scheduler_name)
 {
-    for (size_t i = 0; i < s->profiles.n; i++)
-        if (str_eq(s->profiles.v[i]->scheduler_name, scheduler_name))
-            return s->profiles.v[i];
-    return NULL;
+    return map_get(&s->by_name, scheduler_name);
 }
 
 /* --- extender calls and log ------------------------------------------------------------------- */
@@ -195,6 +194,7 @@ struct setup *setup_free(struct setup *s)
     for (size_t i = 0; i < s->profiles.n; i++)
         profile_free(s->profiles.v[i]);
     vec_release(&s->profiles);
+    map_release(&s->by_name);
     vec_release(&s->extenders);
     free(s);
     return NULL;

@@ -3,7 +3,7 @@
 
 #include "engine/cache/pod_info.h"
 
-/* Parts are told apart by their lengths, so that no text can pass for two others. */
+/* A part begins with its length, so that different parts cannot add up to the same text. */
 static void add_part(struct buf *out, struct str part)
 {
     buf_add_printf(out, "%zu:", part.n);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * signature.h - what a pod's placement depends on, as one text.
+ * signature.h - what a pod's placement depends on, as one text (upstream: SignPod).
  *
- * Purpose:   pods of equal signature get the same verdicts and scores, so work done for one serves
- *            the next. Every plugin that filters or scores adds the part of the pod that it reads;
- *            a plugin that cannot say makes the pod unsignable.
+ * Purpose:   pods of equal signature get the same verdicts and scores. Every plugin that filters or
+ *            scores adds the parts of the pod that it reads; a plugin without `sign`, or whose
+ *            `sign` does not succeed, makes the pod unsignable.
  * Ownership: appends to the caller's buffer.
  * Threading: the engine's thread.
  */
@@ -18,7 +18,7 @@ struct berth_signature {
     struct buf *out;
 };
 
-/* False where the pod cannot be signed in this profile; out then holds nothing of use. */
+/* Returns false if the pod cannot be signed in this profile; *out is undefined then. */
 bool signature_write(const struct profile *profile, const struct berth_pod *pod, struct buf *out);
 
 #endif

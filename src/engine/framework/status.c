@@ -51,13 +51,13 @@ void status_add_text(struct berth_status *s, struct str text)
 {
     if (s->n == STATUS_MAX_REASONS || !buf_reserve(&s->texts, text.n + 1))
         return;
-    /* A text ends at its first NUL: that is our separator. */
+    /* NUL separates texts: a text ends at its first NUL. */
     buf_add_str(&s->texts, str_slice(text, 0, str_find(text, '\0')));
     buf_add_char(&s->texts, '\0');
     s->reasons[s->n++] = 0;
 }
 
-/* Calls for each reason in order; the text of a number comes from the table. */
+/* The text at *at, which moves to the next one. */
 static struct str next_text(const struct berth_status *s, size_t *at)
 {
     struct str text = str_of(s->texts.p + *at);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * status.h - where a plugin puts the reasons of its verdict.
+ * status.h - the reasons of a plugin's verdict (upstream: Status).
  *
- * Purpose:   struct berth_status of the ABI. One is reused for all calls of a cycle: cleared before
- *            a call, read after it. Filled by any thread that runs a filter, since it touches
- *            nothing shared; turned into a reason number on the engine's thread.
+ * Purpose:   the ABI's struct berth_status. Cleared before a plugin call and read after it, so that
+ *            one status serves many calls. A plugin may fill it on any thread, since it shares
+ *            nothing; it becomes a reason number on the engine's thread.
  * Ownership: owns its buffers.
  * Threading: one thread at a time.
  */
@@ -26,14 +26,15 @@ struct berth_status {
 void status_init(struct berth_status *s);
 void status_release(struct berth_status *s);
 void status_clear(struct berth_status *s);
+/* Reasons beyond STATUS_MAX_REASONS and texts beyond STATUS_MAX_TEXT_SIZE bytes are dropped. */
 void status_add_reason(struct berth_status *s, berth_reason reason);
 void status_add_text(struct berth_status *s, struct str text);
-/* The number of all that was added. */
+/* The number that stands for all reasons that were added. */
 berth_reason status_reason(const struct berth_status *s, struct reasons *reasons);
-/* All texts, copied into the arena; gives their number. */
+/* Copies all texts into the arena. Returns their number. */
 size_t status_texts(const struct berth_status *s, const struct reasons *reasons, struct arena *a,
                     struct str **ret_texts);
-/* Appends all that was added, joined by ", ". */
+/* Appends all texts, joined by ", " as upstream does. */
 void status_write(const struct berth_status *s, const struct reasons *reasons, struct buf *out);
 
 #endif

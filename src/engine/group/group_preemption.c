@@ -14,6 +14,7 @@
 struct node_order {
     struct berth_node *node;
     struct berth_pod **pods;
+    size_t n;
 };
 
 typedef VEC(struct group_victim *) victim_list;
@@ -132,6 +133,7 @@ static void sort(victim_list *list)
 static void move(struct search *s, struct group_victim *v, bool away)
 {
     struct cache *cache = s->g->framework->cache;
+    INVARIANT(v->away != away);
     for (size_t i = 0; i < v->pods.n; i++) {
         struct cache_pod *cp = cache_pod(cache, pod_info_key(v->pods.v[i]));
         if (away)
@@ -143,17 +145,34 @@ static void move(struct search *s, struct group_victim *v, bool away)
     v->away = away;
 }
 
-static void keep_order(struct search *s)
+static void save_order(struct search *s)
 {
     const node_list *nodes = &s->g->framework->cache->order;
     for (size_t i = 0; i < nodes->n; i++) {
         size_t n = nodes->v[i]->pods.n;
         if (!n)
             continue;
-        struct node_order order = {nodes->v[i], arena_array(s->arena, struct berth_pod *, n)};
+        struct node_order order = {nodes->v[i], arena_array(s->arena, struct berth_pod *, n), n};
         memcpy(order.pods, nodes->v[i]->pods.v, n * sizeof(*order.pods));
         vec_push(&s->orders, order);
     }
+}
+
+/* Whether every node has the pods that it had before the search, in the same order. */
+static UNUSED bool is_restored(const struct search *s)
+{
+    const node_list *nodes = &s->g->framework->cache->order;
+    size_t before = 0, now = 0;
+    for (size_t i = 0; i < s->orders.n; i++) {
+        const struct node_order *o = &s->orders.v[i];
+        before += o->n;
+        if (o->node->pods.n != o->n ||
+            memcmp(o->node->pods.v, o->pods, o->n * sizeof(*o->pods)) != 0)
+            return false;
+    }
+    for (size_t i = 0; i < nodes->n; i++)
+        now += nodes->v[i]->pods.n;
+    return before == now;
 }
 
 static void restore(struct search *s)
@@ -163,6 +182,7 @@ static void restore(struct search *s)
             move(s, s->potential.v[i], false);
     for (size_t i = 0; i < s->orders.n; i++)
         node_info_reorder(s->orders.v[i].node, s->orders.v[i].pods);
+    INVARIANT(is_restored(s));
 }
 
 static void log_stays_away(const struct search *s, const struct group_victim *v)
@@ -179,6 +199,7 @@ static void log_stays_away(const struct search *s, const struct group_victim *v)
     buf_release(&names);
 }
 
+/* Puts victims back one by one. Those with which the group does not fit are chosen. */
 static void reprieve(struct search *s)
 {
     for (size_t i = 0; i < s->potential.n; i++) {
@@ -194,7 +215,7 @@ static void reprieve(struct search *s)
     }
 }
 
-/* Success: s->chosen have to leave. Else why not, in *text. */
+/* Success: s->chosen must be evicted; otherwise *text says why preemption does not help. */
 static enum berth_code choose(struct search *s, const struct group_preemption_policy *policy,
                               struct buf *text)
 {
@@ -207,7 +228,7 @@ static enum berth_code choose(struct search *s, const struct group_preemption_po
         buf_add_cstr(text, "No preemption victims found for incoming preemptor");
         return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
     }
-    keep_order(s);
+    save_order(s);
     for (size_t i = 0; i < s->potential.n; i++)
         move(s, s->potential.v[i], true);
     enum berth_code code = codes[group_trial(s->g, text)];

@@ -161,10 +161,26 @@ struct berth_queued_pod *group_run_next(struct groups *g)
     return NULL;
 }
 
+/* Whether no member of the group is assumed, in this run or by any other. */
+static UNUSED bool none_is_assumed(const struct groups *g, const struct group_run *run)
+{
+    for (size_t i = 0; i < run->tries.n; i++)
+        if (run->tries.v[i].assumed)
+            return false;
+    for (size_t i = 0; i < g->cycle.members.n; i++) {
+        const struct cache_pod *cp =
+            cache_pod(g->framework->cache, pod_info_key(g->cycle.members.v[i]->pod));
+        if (cp && cp->assumed)
+            return false;
+    }
+    return true;
+}
+
 void group_run_undo(struct groups *g, struct group_run *run)
 {
     for (size_t i = run->tries.n; i-- > 0;)
         undo(g, &run->tries.v[i]);
+    INVARIANT(none_is_assumed(g, run));
 }
 
 void group_run_release(struct group_run *run)

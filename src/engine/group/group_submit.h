@@ -4,8 +4,9 @@
  * submitPodGroupAlgorithmResult).
  *
  * Purpose:   binds the members, or puts them back into the queue with upstream's text for each
- * case, and writes the PodGroup's condition. Ownership: takes over the members and the cycles of
- * the run. Threading: the engine's thread.
+ *            case, and writes the PodGroup's condition.
+ * Ownership: takes over the members, and the cycles of the run.
+ * Threading: the engine's thread.
  */
 #ifndef BERTH_ENGINE_GROUP_GROUP_SUBMIT_H
 #define BERTH_ENGINE_GROUP_GROUP_SUBMIT_H

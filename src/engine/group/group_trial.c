@@ -57,6 +57,7 @@ static enum group_outcome try_placements(struct groups *g, struct buf *text)
 
 enum group_outcome group_trial(struct groups *g, struct buf *text)
 {
+    INVARIANT(!g->cycle.run.tries.n || !vec_last(&g->cycle.run.tries).assumed);
     struct group_run kept = g->cycle.run;
     size_t placement = g->cycle.placement;
     enum group_outcome outcome = g->cycle.by_placement ? try_placements(g, text) : try_all(g, text);

@@ -2,10 +2,10 @@
 /*
  * abi.h - the engine's side of include/berth/plugin.h.
  *
- * Purpose:   conversions between the ABI's strings and ours, and names of its codes. The opaque
- *            structs of the ABI are completed here in the engine (struct berth_pod is PodInfo,
- *            struct berth_node is NodeInfo, struct berth_cycle is CycleState …), so that no pointer
- *            is ever cast on its way through the ABI.
+ * Purpose:   conversions between struct berth_str and struct str, and the names of codes. The
+ *            engine defines the ABI's opaque structs (struct berth_pod is PodInfo, struct
+ *            berth_node is NodeInfo, struct berth_cycle is CycleState …), so that no pointer is
+ *            cast between plugin and engine.
  * Ownership: values.
  * Threading: any.
  */
@@ -27,7 +27,7 @@ static inline struct str str_abi(struct berth_str s)
 
 #define BERTH_STR(lit) ((struct berth_str){(lit), sizeof(lit) - 1})
 
-/* Upstream's "rejected": the pod cannot be placed, as against something having broken. */
+/* Upstream's IsRejected: the pod cannot be placed, and no plugin failed. */
 static inline bool code_rejects(enum berth_code code)
 {
     return code == BERTH_UNSCHEDULABLE || code == BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE ||

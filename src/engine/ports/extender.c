@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/ports/extender.h"
 
-/* Scores of extenders end at 10, those of nodes at 100. */
+/* Extenders score 0 … 10, plugins 0 … 100. */
 #define EXTENDER_SCORE_SCALE 10
 
 static bool manages(const struct extender *x, const quantity_map *map)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * extender.h - schedulers beside the scheduler: programs that are asked over the network.
+ * extender.h - extenders: HTTP services that filter, score, preempt and bind.
  *
- * Purpose:   what the engine knows of an extender, what it asks one and what comes back. The engine
- *            never waits: a call goes out by the port call_extender, the attempt (or the binding)
- *            that made it is suspended, and the answer comes in by engine_extender_done.
- * Ownership: texts and arrays are borrowed: those of an extender for the engine's life, those of a
- *            call while the port runs, those of a result while engine_extender_done runs.
+ * Purpose:   what the engine knows of an extender, its calls and their answers. The engine does not
+ *            block: a call goes out by ports.call_extender, the attempt or binding that made it
+ *            waits, and the answer comes in by engine_extender_done.
+ * Ownership: texts and arrays are borrowed: those of an extender as long as its configuration is in
+ *            use, those of a call while the port runs, those of a result while
+ *            engine_extender_done runs.
  * Threading: the engine's thread.
  */
 #ifndef BERTH_ENGINE_PORTS_EXTENDER_H
@@ -16,23 +17,24 @@
 #include "api/pod.h"
 #include "base/str.h"
 
-/* The name under which pods remember that extenders turned nodes down. */
+/* The rejector of pods whose nodes were refused by extenders. */
 #define EXTENDER_PLUGIN "Extender"
 
 struct extender {
-    struct str name; /* its URL: what messages and explanations call it */
+    struct str name; /* its URL, which messages and explanations show */
     bool filters, prioritizes, binds, preempts;
-    bool ignorable; /* that it fails is no reason for the pod to fail; asked after the others */
+    bool ignorable; /* its failures are ignored; called after those that are not ignorable */
     int64_t weight; /* of its scores */
-    const struct str *managed_resources; /* only pods that want one of these; none: all pods */
+    const struct str *managed_resources; /* only for pods that request one; none: for all pods */
     size_t n_managed_resources;
 };
 
+/* Whether the extender is called for the pod (upstream: IsInterested). */
 bool extender_is_interested(const struct extender *extender, const struct pod *pod);
 
 enum extender_verb { EXTENDER_FILTER, EXTENDER_PRIORITIZE, EXTENDER_BIND, EXTENDER_PREEMPT };
 
-/* EXTENDER_PREEMPT: who would have to leave a node. */
+/* EXTENDER_PREEMPT: the victims on a node. */
 struct extender_victims {
     struct str node_name;
     struct object *const *pods;
@@ -41,7 +43,7 @@ struct extender_victims {
 };
 
 struct extender_call {
-    uint64_t id;     /* comes back in engine_extender_done */
+    uint64_t id;     /* for engine_extender_done */
     size_t extender; /* index in engine_options.extenders */
     void *owner;     /* of these options */
     enum extender_verb verb;
@@ -60,10 +62,10 @@ struct extender_refusal {
 
 struct extender_host_score {
     struct str node_name;
-    int64_t score; /* 0 … 10, if the extender keeps to the rules */
+    int64_t score; /* 0 … 10; not checked */
 };
 
-/* EXTENDER_PREEMPT: who has to leave a node, in the extender's opinion. */
+/* EXTENDER_PREEMPT: the victims that the extender leaves on a node. */
 struct extender_meta_victims {
     struct str node_name;
     const struct str *uids;
@@ -72,15 +74,15 @@ struct extender_meta_victims {
 };
 
 struct extender_result {
-    struct str error; /* whole text of what went wrong; empty: nothing did */
-    /* EXTENDER_FILTER: who may stay; why others may not; and those that no preemption can help. */
+    struct str error; /* the complete text; empty: the call succeeded */
+    /* EXTENDER_FILTER: the nodes that pass; those refused; those that preemption cannot help. */
     const struct str *kept;
     size_t n_kept;
     const struct extender_refusal *failed, *unresolvable;
     size_t n_failed, n_unresolvable;
     /*
-     * It answered with nodes and not with names. Upstream goes on with these objects in place of
-     * what it knows of the nodes: scores see nodes without pods and images.
+     * It answered with node objects instead of names. Upstream continues with these objects in
+     * place of its NodeInfo: scores see nodes without pods and images.
      */
     bool kept_objects;
     /* EXTENDER_PRIORITIZE */
@@ -91,7 +93,7 @@ struct extender_result {
     size_t n_victims;
 };
 
-/* What a score of an extender adds to a node's total; wraps around as upstream's does. */
+/* What an extender's score adds to a node's total; wraps around on overflow, as upstream does. */
 int64_t extender_weighted(int64_t score, int64_t weight);
 
 #endif

@@ -41,7 +41,7 @@ static int64_t violations(const struct candidate *c)
     return c->pdb_violations;
 }
 
-/* Extenders may have put others first. */
+/* The highest priority, unless an extender has changed the order: upstream reads the first. */
 static int64_t first_priority(const struct candidate *c)
 {
     return c->victims.v[0]->priority;
@@ -70,7 +70,7 @@ static int64_t n_victims(const struct candidate *c)
     return (int64_t)c->victims.n;
 }
 
-/* The latest is best. */
+/* Negated, since the latest is best. */
 static int64_t earliest_start(const struct candidate *c)
 {
     int32_t highest = INT32_MIN;

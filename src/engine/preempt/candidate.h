@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * candidate.h - a node on which a pod would fit if some others left, and which of several to take.
+ * candidate.h - a node on which a pod would fit without some other pods (upstream: Candidate).
  *
- * Purpose:   upstream's Candidate, the order of pods by importance, and the rules that pick one
- *            candidate of many.
- * Ownership: a candidate holds a reference on each victim and owns the list of them, its name is in
- *            the memory of who made it; candidate_release gives back what it owns.
- * Threading: the engine's thread; comparing pods: any.
+ * Purpose:   the node and its victims, the order of pods by importance, and the rules that choose
+ *            one of several candidates.
+ * Ownership: a candidate owns its list of victims and holds a reference on each; candidate_release
+ *            frees them. The name of the node is borrowed.
+ * Threading: the engine's thread; pods may be compared on any.
  */
 #ifndef BERTH_ENGINE_PREEMPT_CANDIDATE_H
 #define BERTH_ENGINE_PREEMPT_CANDIDATE_H
@@ -16,8 +16,8 @@
 struct candidate {
     struct str node_name;
     pod_list victims;       /* the most important first */
-    int64_t pdb_violations; /* victims that a PodDisruptionBudget would rather keep */
-    /* Of moves.h, where that is asked: the weight of victims that fit nowhere else. */
+    int64_t pdb_violations; /* victims whose eviction violates a PodDisruptionBudget */
+    /* BerthVictimsCanMove: the weight of victims that fit nowhere else; judged: it is known. */
     int64_t lost;
     bool judged;
 };
@@ -29,23 +29,22 @@ void candidate_release(struct candidate *c);
 void candidates_clear(candidate_list *list);
 
 /*
- * The one whose victims are missed least, by the first of these rules that tells: fewest budgets
- * violated, lowest highest priority, least lost, lowest sum of priorities, fewest victims, the
- * youngest of the oldest among the most important victims, the first in the list. There must be
- * one.
+ * The index of the best candidate (upstream: pickOneNodeForPreemption), by the first of these rules
+ * that decides: fewest budget violations, lowest priority of the first victim, least lost, lowest
+ * sum of priorities, fewest victims, latest of the earliest starts among the victims of the highest
+ * priority, first in the list. The list must not be empty.
  */
 size_t candidates_best(const candidate_list *list);
 bool candidate_is_better(const struct candidate *a, const struct candidate *b);
-/* The priority as it is added up: shifted so that none is negative, a victim more is never better.
- */
+/* The priority as a summand: never negative, so that one more victim is never better. */
 int64_t candidate_weight(const struct berth_pod *victim);
 
-/* When it started, ns; INT64_MAX: it has not, as far as anybody knows. */
+/* The pod's start time, ns; INT64_MAX: it has none yet. */
 int64_t pod_start_time(const struct berth_pod *pod);
 /*
- * For go_sort, of struct berth_pod: a higher priority, then an earlier start. Upstream takes the
- * time of asking for the start of pods that have none: of two such pods the one asked about first
- * is the more important, whichever that is.
+ * For go_sort, of struct berth_pod: a higher priority, then an earlier start (upstream:
+ * MoreImportantPod). Upstream takes the current time as the start of pods without one: of two such
+ * pods the first argument is the more important.
  */
 bool pod_more_important(const void *a, const void *b);
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/preempt/dry_run.h"
 
-/* What came of one node. */
+/* The result of one node. */
 struct finding {
     struct victims victims;
     enum berth_code code;
-    berth_reason reason; /* of a refusal; 0: none, or its status is kept */
+    berth_reason reason; /* of a rejection; 0: none, or its status is kept */
 };
 
 /* Nodes [from, from + n) of the run, counted from its offset. */
 struct window {
     struct dry_run *run;
     size_t from, n;
-    bool asked; /* somebody has left a node in a dry run before */
+    bool asked; /* RemovePod has run in this dry run: see window_size */
     struct finding *findings;
-    struct what_if *what_if;   /* one for each thread */
-    const uint64_t *nominated; /* slots of nodes that are; NULL: none is */
+    struct what_if *what_if;   /* one per thread */
+    const uint64_t *nominated; /* slots of nodes with nominated pods; NULL: there are none */
 };
 
 static const struct berth_node *node_at(const struct dry_run *run, size_t i)
@@ -25,8 +25,9 @@ static const struct berth_node *node_at(const struct dry_run *run, size_t i)
 
 /* --- one node --------------------------------------------------------------------------------- */
 
-/* The pod would fit as things are: whoever said that it does not was mistaken. */
-static enum berth_code nobody_to_leave(struct berth_status *status, const struct berth_node *node)
+/* The policy found no victim although the filters refused the node: upstream's error. */
+static enum berth_code fail_without_victims(struct berth_status *status,
+                                            const struct berth_node *node)
 {
     struct buf text = BUF_INIT;
     buf_add_printf(&text, "expected at least one victim pod on node \"%s\"", node->name);
@@ -36,7 +37,8 @@ static enum berth_code nobody_to_leave(struct berth_status *status, const struct
     return BERTH_ERROR;
 }
 
-static void look_at(const struct window *w, size_t worker, size_t i)
+/* The dry run on one node. Any thread. */
+static void run_node(const struct window *w, size_t worker, size_t i)
 {
     const struct dry_run *run = w->run;
     struct worker *scratch = &run->cycle->cycles->workers.v[worker];
@@ -48,7 +50,7 @@ static void look_at(const struct window *w, size_t worker, size_t i)
     f->code = run->policy->select(run->policy->ctx, &w->what_if[worker], run->cycle,
                                   node_at(run, w->from + i), &f->victims);
     if (f->code == BERTH_SUCCESS && f->victims.pods.n == 0)
-        f->code = nobody_to_leave(&scratch->status, node_at(run, w->from + i));
+        f->code = fail_without_victims(&scratch->status, node_at(run, w->from + i));
     if (f->code == BERTH_SUCCESS)
         return;
     bool simple = scratch->status.n == 1 && scratch->status.reasons[0] && code_rejects(f->code);
@@ -58,7 +60,7 @@ static void look_at(const struct window *w, size_t worker, size_t i)
         worker_keep(scratch, i, f->code);
 }
 
-/* What plugins have to find out for nominated pods is for the engine's thread. */
+/* Nodes with nominated pods run on the engine's thread: AddPod may compute shared state. */
 static bool is_nominated(const struct window *w, size_t i)
 {
     const struct berth_node *node = node_at(w->run, w->from + i);
@@ -66,7 +68,7 @@ static bool is_nominated(const struct window *w, size_t i)
            what_if_has_nominated(w->run->cycle, w->run->pod, node);
 }
 
-/* The slots of nodes that are promised to anybody; NULL: there are none. */
+/* The slots of nodes with nominated pods; NULL if there are none. */
 static const uint64_t *find_nominated(const struct dry_run *run)
 {
     const struct cache *cache = run->cycle->framework->cache;
@@ -82,15 +84,15 @@ static const uint64_t *find_nominated(const struct dry_run *run)
     return slots;
 }
 
-static void look_at_some(void *ctx, size_t worker, size_t from, size_t to)
+static void run_nodes(void *ctx, size_t worker, size_t from, size_t to)
 {
     const struct window *w = ctx;
     for (size_t i = from; i < to; i++)
         if (!is_nominated(w, i))
-            look_at(w, worker, i);
+            run_node(w, worker, i);
 }
 
-/* --- in order --------------------------------------------------------------------------------- */
+/* --- results in order ------------------------------------------------------------------------- */
 
 static void take_error(struct dry_run *run, const struct berth_status *status)
 {
@@ -108,7 +110,7 @@ static void resolve_kept(void *ctx, const struct kept_status *kept)
 {
     struct window *w = ctx;
     if (kept->item >= w->n)
-        return; /* nobody asks any more */
+        return; /* behind the last node that was needed */
     if (code_rejects(kept->code))
         w->findings[kept->item].reason =
             status_reason(&kept->status, &w->run->cycle->framework->reasons);
@@ -122,6 +124,7 @@ static void add_candidate(struct dry_run *run, const struct berth_node *node,
     struct candidate c = {.node_name = arena_dup(&run->cycle->arena, str_of(node->name)),
                           .victims = victims->pods,
                           .pdb_violations = victims->pdb_violations};
+    INVARIANT(c.victims.n > 0);
     for (size_t i = 0; i < c.victims.n; i++)
         pod_info_ref(c.victims.v[i]);
     vec_push(&run->candidates, c);
@@ -131,7 +134,7 @@ struct count {
     size_t all, harmless; /* candidates; those of them that violate no budget */
 };
 
-/* Up to the first node with which there are enough; true: it was in the window. */
+/* Cuts the window behind the node with which there are enough candidates: returns true. */
 static bool take_in_order(struct window *w, struct count *count)
 {
     struct dry_run *run = w->run;
@@ -141,7 +144,7 @@ static bool take_in_order(struct window *w, struct count *count)
             continue;
         count->all++;
         count->harmless += f->victims.pdb_violations == 0;
-        /* Where none is wanted none is kept, and upstream goes through all nodes for nothing. */
+        /* enough 0: upstream tries all nodes and keeps no candidate. */
         if (run->enough && count->harmless && count->all >= run->enough) {
             w->n = i + 1;
             return true;
@@ -150,11 +153,11 @@ static bool take_in_order(struct window *w, struct count *count)
     return false;
 }
 
-static void take_findings(struct window *w, size_t looked_at)
+static void take_findings(struct window *w, size_t n_run)
 {
     struct dry_run *run = w->run;
     workers_take_kept(&run->cycle->cycles->workers, resolve_kept, w);
-    for (size_t i = 0; i < looked_at; i++) {
+    for (size_t i = 0; i < n_run; i++) {
         struct finding *f = &w->findings[i];
         if (i < w->n && f->code == BERTH_SUCCESS)
             add_candidate(run, node_at(run, w->from + i), &f->victims);
@@ -166,9 +169,9 @@ static void take_findings(struct window *w, size_t looked_at)
 }
 
 /*
- * The first node of all is looked at alone: plugins prepare themselves for such questions when they
- * hear the first of them, which only the engine's thread may do. Then as many as may be needed,
- * or one at a time where there are no threads that could help.
+ * One node at a time until RemovePod has run once: plugins build their state for it on the first
+ * call, which must be on the engine's thread. Then as many nodes as may be needed; without a pool
+ * still one at a time, since no node is tried in vain then.
  */
 static size_t window_size(const struct window *w, const struct count *count)
 {
@@ -185,10 +188,10 @@ static bool run_window(struct window *w, struct count *count)
     size_t n = window_size(w, count);
     w->n = n;
     memset(w->findings, 0, n * sizeof(*w->findings));
-    workers_run(&w->run->cycle->cycles->workers, n, look_at_some, w);
+    workers_run(&w->run->cycle->cycles->workers, n, run_nodes, w);
     for (size_t i = 0; i < n; i++)
         if (is_nominated(w, i))
-            look_at(w, 0, i);
+            run_node(w, 0, i);
     w->asked = w->asked || w->what_if[0].asked;
     bool enough = take_in_order(w, count);
     take_findings(w, n);
@@ -196,7 +199,7 @@ static bool run_window(struct window *w, struct count *count)
     return enough;
 }
 
-/* Those without violations come first, and no more of either kind than were asked for. */
+/* Candidates without violations first, and at most `enough` of either kind, as upstream. */
 static void put_in_order(struct dry_run *run)
 {
     candidate_list sorted = {0};
@@ -241,7 +244,7 @@ void dry_run(struct dry_run *run)
 void dry_run_widen(struct dry_run *run)
 {
     struct victims victims = {0};
-    /* From the same node on as before. */
+    /* In the same order as before, from the same node on. */
     const struct berth_node **nodes =
         arena_array(&run->cycle->arena, const struct berth_node *, run->n_nodes);
     for (size_t i = 0; i < run->n_nodes; i++)

@@ -5,6 +5,10 @@
 #include "engine/framework/event.h"
 #include "engine/metrics/scheduler_metrics.h"
 
+/*
+ * The stages of an eviction. In the background upstream clears nominations first and evicts the
+ * last victim at the end; if the attempt waits, nominations are cleared last.
+ */
 enum eviction_stage { STAGE_NOMINATIONS, STAGE_ALL, STAGE_ALL_BUT_LAST, STAGE_LAST, STAGE_END };
 
 static const enum eviction_stage in_background[] = {STAGE_NOMINATIONS, STAGE_ALL_BUT_LAST,
@@ -14,12 +18,12 @@ static const enum eviction_stage while_awaited[] = {STAGE_ALL, STAGE_NOMINATIONS
 struct eviction {
     struct evictions *room;
     struct eviction *older; /* of the same preemptor, still under way */
-    char *uid;              /* of the preemptor, as what follows */
+    char *uid;              /* of the preemptor, like the next five */
     struct object *preemptor;
     bool for_group;
     int32_t priority;
     char *scheduler_name;
-    pod_list pods; /* of it */
+    pod_list pods; /* the pod, or the members of the PodGroup */
     char *node_name, *profile, *plugin;
     pod_list victims; /* those not being deleted already */
     const enum eviction_stage *stage;
@@ -103,7 +107,7 @@ static bool only_waits_for(const struct eviction *x, const struct berth_queued_p
  * that was rejected with its group, or that came while the group's victims were being evicted.
  * Upstream does not try it again unless another member is tried.
  */
-static void let_in(const struct eviction *x, struct str uid)
+static void queue_gated(const struct eviction *x, struct str uid)
 {
     struct queue *queue = x->room->queue;
     struct berth_queued_pod *queued = queue_get(queue, uid);
@@ -113,7 +117,7 @@ static void let_in(const struct eviction *x, struct str uid)
         queue_place(queue, queued, QUEUE_AFTER_BACKOFF, &event, framework_now(x->room->framework));
 }
 
-static void let_all_in(const struct eviction *x)
+static void queue_all_gated(const struct eviction *x)
 {
     const struct object_meta *meta = object_meta(x->preemptor);
     const struct pod_group_state *state =
@@ -121,16 +125,26 @@ static void let_all_in(const struct eviction *x)
             ? pod_groups_get(&x->room->framework->cluster->pod_groups, meta->namespace, meta->name)
             : NULL;
     for (size_t i = 0; state && i < state->members.n; i++)
-        let_in(x, pod_info_key(state->members.v[i]->pod));
+        queue_gated(x, pod_info_key(state->members.v[i]->pod));
     for (size_t i = 0; !state && i < x->pods.n; i++)
-        let_in(x, pod_info_key(x->pods.v[i]));
+        queue_gated(x, pod_info_key(x->pods.v[i]));
 }
 
-/* Frees it. *ret: what the attempt that waits for it must know, if one does. */
+/* The writes of this eviction without an outcome: x->pending counts the same. */
+static UNUSED size_t n_writes(const struct eviction *x)
+{
+    size_t n = 0;
+    map_each (entry, &x->room->writes)
+        n += ((const struct eviction_write *)entry->value)->eviction == x;
+    return n;
+}
+
+/* Frees it. *ret: for the attempt that waits for it, if one does. */
 static void end(struct eviction *x, struct eviction_end *ret)
 {
     struct evictions *room = x->room;
     struct framework *fw = room->framework;
+    INVARIANT(x->pending == 0 && n_writes(x) == 0);
     link_out(x);
     /* Upstream takes both values at the start, so that it always reports success in no time. */
     if (fw->metrics && x->async)
@@ -142,7 +156,7 @@ static void end(struct eviction *x, struct eviction_end *ret)
     /* After a failure no victim's deletion may bring the preemptor back: activate it. */
     for (size_t i = 0; x->broken && x->async && i < x->pods.n; i++)
         queue_activate(room->queue, pod_info_key(x->pods.v[i]), framework_now(fw));
-    let_all_in(x);
+    queue_all_gated(x);
     *ret = (struct eviction_end){.awaited = x->awaited, .for_group = x->for_group};
     if (x->refused) {
         ret->error = x->error;
@@ -163,6 +177,7 @@ static void submit(struct eviction *x, struct write *write, struct berth_pod *vi
     write->scheduler_name = str_of(x->profile);
     map_put(&room->writes, write_key(&w->id), w);
     x->pending++;
+    INVARIANT(x->pending == n_writes(x));
     framework_submit(room->framework, write);
 }
 
@@ -196,7 +211,7 @@ static const char *type_of(const struct eviction *x)
     return x->for_group ? "podgroup" : "pod";
 }
 
-static void tell_event(const struct eviction *x, const struct berth_pod *victim, const char *how)
+static void submit_event(const struct eviction *x, const struct berth_pod *victim, const char *how)
 {
     struct buf note = BUF_INIT;
     buf_add_printf(&note, "Preempted by %s %s on node %s%s", type_of(x), x->uid, x->node_name, how);
@@ -212,7 +227,7 @@ static void tell_event(const struct eviction *x, const struct berth_pod *victim,
 }
 
 /* A victim that is not bound yet goes back to the queue instead of being deleted. */
-static bool turn_back(const struct eviction *x, const struct berth_pod *victim)
+static bool requeue(const struct eviction *x, const struct berth_pod *victim)
 {
     struct berth_binding_op *op = binding_op_of(x->room->bindings, pod_info_key(victim));
     return op && permit_preempt(op, str_of(x->plugin));
@@ -221,11 +236,11 @@ static bool turn_back(const struct eviction *x, const struct berth_pod *victim)
 static void evict(struct eviction *x, struct berth_pod *victim)
 {
     struct buf message = BUF_INIT;
-    if (turn_back(x, victim)) {
+    if (requeue(x, victim)) {
         engine_log(&x->room->framework->log, 2, "Preemptor preempted a waiting pod",
                    KV_PREEMPTOR(x), KV_META("waitingPod", &victim->pod->metadata),
                    KV_CSTR("node", x->node_name));
-        tell_event(x, victim, " (in kube-scheduler memory).");
+        submit_event(x, victim, " (in kube-scheduler memory).");
         return;
     }
     buf_add_printf(&message, "%s: preempting to accommodate a higher priority %s",
@@ -260,6 +275,7 @@ static void begin_stage(struct eviction *x)
         evict_some(x, 0, n);
         break;
     case STAGE_ALL_BUT_LAST:
+        INVARIANT(n > 0); /* eviction_start: without victims nothing is started */
         evict_some(x, 0, n - 1);
         break;
     case STAGE_LAST:
@@ -339,7 +355,7 @@ enum berth_code eviction_start(struct evictions *room, const struct preemptor *p
     return x->awaited ? BERTH_ASYNC : BERTH_SUCCESS;
 }
 
-/* --- outcomes --- -------------------------------------------------------------------------- */
+/* --- outcomes --------------------------------------------------------------------------------- */
 
 static void take_outcome(struct eviction *x, const struct berth_pod *victim,
                          const struct write_result *result)
@@ -348,7 +364,7 @@ static void take_outcome(struct eviction *x, const struct berth_pod *victim,
     if (write_ok(result)) {
         engine_log(log, 2, "Preemptor Pod preempted victim Pod", KV_PREEMPTOR(x), KV_VICTIM(victim),
                    KV_CSTR("node", x->node_name));
-        tell_event(x, victim, "");
+        submit_event(x, victim, "");
     } else if (result->status == 404) {
         /* Already deleted: as good as evicted. */
         engine_log(log, 2, "Victim Pod is already deleted", KV_PREEMPTOR(x), KV_VICTIM(victim),
@@ -382,7 +398,7 @@ bool eviction_write_done(struct evictions *room, uint64_t id, const struct write
     if (!w)
         return false;
     struct eviction *x = w->eviction;
-    INVARIANT(x->pending > 0);
+    INVARIANT(x->pending == n_writes(x) + 1);
     x->pending--;
     if (w->victim)
         take_outcome(x, w->victim, result);

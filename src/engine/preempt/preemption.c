@@ -8,15 +8,14 @@
 #include "engine/preempt/eviction.h"
 #include "engine/preempt/victim_relocation.h"
 
-/* The logger of its lines. */
-#define SPEAKER "PostFilter.DefaultPreemption"
+#define LOGGER "PostFilter.DefaultPreemption"
 
 struct preemption {
     struct berth_cycle *cycle;
     const struct berth_handle *handle;
     struct berth_pod *pod; /* newest version; a reference is held */
     candidate_list candidates;
-    size_t next_extender; /* the next to ask */
+    size_t next_extender; /* the next that may be called */
     struct candidate chosen;
 };
 
@@ -107,7 +106,7 @@ static enum berth_code failed(const struct dry_run *run, struct berth_status *st
 static enum berth_code not_helpful(const struct dry_run *run, struct berth_status *status)
 {
     struct buf text = BUF_INIT;
-    engine_log_as(&run->cycle->framework->log, 2, SPEAKER,
+    engine_log_as(&run->cycle->framework->log, 2, LOGGER,
                   "No preemption candidate is found; preemption is not helpful for scheduling",
                   KV_POD(run->pod));
     fit_error_preemption(run->cycle, run->reasons.v, run->reasons.n, &text);
@@ -148,17 +147,17 @@ static void search(struct dry_run *run)
     struct framework *fw = run->cycle->framework;
     find_nodes(run);
     if (!run->n_nodes)
-        engine_log_as(&fw->log, 3, SPEAKER, "Preemption will not help schedule pod on any node",
+        engine_log_as(&fw->log, 3, LOGGER, "Preemption will not help schedule pod on any node",
                       KV_POD(run->pod));
     if (!run->n_nodes || !is_prepared(run->cycle, run->pod))
         return;
     run->offset = (size_t)rand_below(&fw->rand, run->n_nodes);
     run->enough = enough(run->policy, run->n_nodes);
-    engine_log_as(&fw->log, 5, SPEAKER, "Dry run the preemption", KV_POD(run->pod),
+    engine_log_as(&fw->log, 5, LOGGER, "Dry run the preemption", KV_POD(run->pod),
                   KV_INT("potentialNodesNumber", run->n_nodes),
                   KV_INT("pdbsNumber", fw->cluster->objects.by_name[KIND_POD_DISRUPTION_BUDGET].n),
                   KV_INT("offset", run->offset), KV_INT("candidatesNumber", run->enough));
-    fw->log.scope = SPEAKER ".";
+    fw->log.scope = LOGGER ".";
     dry_run(run);
     fw->log.scope = NULL;
     if (run->policy->widen && !run->candidates.n && !run->errors.n)
@@ -167,7 +166,8 @@ static void search(struct dry_run *run)
 
 /* --- the choice ------------------------------------------------------------------------------- */
 
-static void note_choice(struct berth_cycle *cycle, const struct candidate *chosen)
+/* Fills cycle->post_filter, for the explanation. */
+static void record_choice(struct berth_cycle *cycle, const struct candidate *chosen)
 {
     struct post_filter *out = &cycle->post_filter;
     struct str *names = arena_array(&cycle->arena, struct str, chosen->victims.n);
@@ -209,7 +209,7 @@ static enum berth_code evict(struct preemption *p, bool in_background)
     return eviction_start(evictions_of(p), &preemptor, &p->chosen, p->handle);
 }
 
-void preemption_carry_out(struct berth_cycle *cycle, struct map *told)
+void preemption_carry_out(struct berth_cycle *cycle, struct map *evicted)
 {
     struct preemption *p = preemption_of(cycle);
     size_t n = 0;
@@ -217,11 +217,11 @@ void preemption_carry_out(struct berth_cycle *cycle, struct map *told)
         return;
     for (size_t i = 0; i < p->chosen.victims.n; i++) {
         struct berth_pod *victim = p->chosen.victims.v[i];
-        if (map_get(told, pod_info_key(victim))) {
+        if (map_get(evicted, pod_info_key(victim))) {
             pod_info_unref(victim);
             continue;
         }
-        map_put(told, pod_info_key(victim), victim);
+        map_put(evicted, pod_info_key(victim), victim);
         p->chosen.victims.v[n++] = victim;
     }
     p->chosen.victims.n = n;
@@ -248,8 +248,9 @@ static enum berth_code choose(struct preemption *p, struct berth_status *status)
     size_t best = candidates_best(&p->candidates);
     p->chosen = p->candidates.v[best];
     vec_remove(&p->candidates, best);
-    note_choice(p->cycle, &p->chosen);
-    engine_log_as(&p->cycle->framework->log, 2, SPEAKER,
+    INVARIANT(p->chosen.victims.n > 0);
+    record_choice(p->cycle, &p->chosen);
+    engine_log_as(&p->cycle->framework->log, 2, LOGGER,
                   "the target node for the preemption is determined",
                   KV_STR("node", p->chosen.node_name), KV_POD(p->pod));
     enum berth_code code = is_held_back(p) ? BERTH_SUCCESS : evict(p, false);
@@ -265,7 +266,7 @@ static const struct setup *setup_of(const struct preemption *p)
     return p->cycle->profile->setup;
 }
 
-static void ask(struct preemption *p, size_t extender)
+static void call_extender(struct preemption *p, size_t extender)
 {
     struct arena *a = &p->cycle->arena;
     size_t n = p->candidates.n;
@@ -283,7 +284,7 @@ static void ask(struct preemption *p, size_t extender)
 }
 
 /* Calls the next extender that preempts; after the last one, chooses. */
-static enum berth_code ask_extenders(struct preemption *p, struct berth_status *status)
+static enum berth_code call_extenders(struct preemption *p, struct berth_status *status)
 {
     const struct setup *s = setup_of(p);
     while (p->next_extender < s->extenders.n && p->candidates.n) {
@@ -291,7 +292,7 @@ static enum berth_code ask_extenders(struct preemption *p, struct berth_status *
         const struct extender *x = &s->extenders.v[i].spec;
         if (!x->preempts || !extender_is_interested(x, p->pod->pod))
             continue;
-        ask(p, i);
+        call_extender(p, i);
         return BERTH_ASYNC;
     }
     return choose(p, status);
@@ -365,7 +366,7 @@ static bool read_answer(struct preemption *p, const struct extender *x,
     return true;
 }
 
-/* A node without victims is no candidate. */
+/* Drops nodes without victims. Returns false if the extender is not ignorable: *error. */
 static bool drop_empty(struct preemption *p, const struct extender *x, candidate_list *list,
                        struct buf *error)
 {
@@ -393,6 +394,7 @@ static bool drop_empty(struct preemption *p, const struct extender *x, candidate
 static enum berth_code take_answer(struct preemption *p, const struct extender_result *result,
                                    struct berth_status *status)
 {
+    INVARIANT(p->next_extender > 0 && p->candidates.n > 0);
     const struct extender *x = &setup_of(p)->extenders.v[p->next_extender - 1].spec;
     candidate_list left = {0};
     struct buf error = BUF_INIT;
@@ -413,7 +415,7 @@ static enum berth_code take_answer(struct preemption *p, const struct extender_r
     candidates_clear(&left);
     vec_release(&left);
     buf_release(&error);
-    return ok || ignored ? ask_extenders(p, status) : BERTH_ERROR;
+    return ok || ignored ? call_extenders(p, status) : BERTH_ERROR;
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -458,7 +460,7 @@ enum berth_code preemption_run(struct berth_cycle *cycle, const struct berth_han
         p->candidates = run.candidates;
         run.candidates = (candidate_list){0};
         judge(p, policy, status);
-        code = ask_extenders(p, status);
+        code = call_extenders(p, status);
     } else if (run.errors.n) {
         code = failed(&run, status);
     } else {

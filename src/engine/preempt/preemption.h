@@ -2,11 +2,11 @@
 /*
  * preemption.h - room for a pod by evicting others (upstream: preemption.Evaluator).
  *
- * Purpose:   what plugins that preempt share: the nodes that could be helped, a dry run on each
- * until enough candidates are found, the extenders that preempt, the best candidate, and its
- *            eviction. Which pods are spared on a node is the plugin's policy. Every function
- *            returns its result; while extenders or victims are waited for, the state is attached
- *            to the cycle.
+ * Purpose:   what plugins that preempt share: the nodes that preemption may help, a dry run on
+ *            each until enough candidates are found, the extenders that preempt, the best
+ *            candidate, and its eviction. The plugin's policy decides which pods are reprieved on a
+ *            node. Every function returns its result; while an attempt waits for extenders or
+ *            evictions, the state is attached to its cycle.
  * Ownership: the cycle owns a preemption under way, which holds references on victims.
  * Threading: the engine's thread; dry runs also on the pool's, with the same outcome for any number
  *            of threads.
@@ -59,11 +59,11 @@ struct berth_pod *preemption_pod(const struct berth_cycle *cycle);
 /* The pod's nominated node, whether it is written yet or not; empty: none. */
 struct str preemption_nominated_node(const struct berth_cycle *cycle, const struct berth_pod *pod);
 /*
- * Whether the nominated node, which the filters refused, has got room for the pod while extenders
- * were called. Upstream works on a snapshot and does not know.
+ * Whether the pod fits on its nominated node now, although the filters refused it before extenders
+ * were called. Upstream works on a snapshot and does not see such a change.
  */
 bool preemption_node_has_room(struct berth_cycle *cycle, const struct berth_pod *pod,
-                              const struct berth_node *promised);
+                              const struct berth_node *nominated);
 /* The node of that name; NULL if there is none. */
 const struct berth_node *preemption_node(const struct berth_cycle *cycle, struct str name);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/preempt/victim_relocation.h"
 
-/* A preemption as it would be. */
+/* What all candidates share. */
 struct plan {
     struct berth_cycle *cycle;
     struct berth_pod *pod;
     const struct preemption_policy *policy;
-    size_t left;  /* victims that may be asked about */
-    bool touched; /* plugins have prepared themselves for another pod than the cycle's */
+    size_t left;  /* victims that may still be tried */
+    bool touched; /* PreFilter has run for another pod: the cycle's must run again */
 };
 
 static bool has(const pod_list *list, const struct berth_pod *pod)
@@ -25,12 +25,12 @@ static const struct berth_node *node_of(const struct plan *plan, struct str name
     return cache_node(plan->cycle->framework->cache, name);
 }
 
-/* The cluster with the preemptor in its place and its victims gone, seen from the node in w. */
-static bool imagine(const struct plan *plan, struct what_if *w, const struct candidate *c)
+/* Removes the victims and adds the preemptor, as far as the node in w is concerned. */
+static bool apply_candidate(const struct plan *plan, struct what_if *w, const struct candidate *c)
 {
     for (size_t i = 0; i < c->victims.n; i++) {
         const struct berth_node *from = node_of(plan, c->victims.v[i]->node_name);
-        /* It may have left while extenders were asked. */
+        /* It may have been deleted while extenders were called. */
         if (from && has(&from->pods, c->victims.v[i]) &&
             !what_if_remove_from(w, c->victims.v[i], from))
             return false;
@@ -46,13 +46,13 @@ static bool finds_node(const struct plan *plan, struct berth_cycle *trial, struc
     const struct berth_handle *plugin;
     for (size_t i = 0; i < MIN(all->n, (size_t)RELOCATION_MAX_NODES); i++) {
         what_if_begin(w, trial, all->v[i]);
-        if (imagine(plan, w, c) && what_if_filter_nominated(w, &plugin) == BERTH_SUCCESS)
+        if (apply_candidate(plan, w, c) && what_if_filter_nominated(w, &plugin) == BERTH_SUCCESS)
             return true;
     }
     return false;
 }
 
-/* The pod that would come in the victim's place: the same, but on no node. Borrows it. */
+/* The pod that a controller would create in the victim's place: unassigned. Borrows the victim. */
 static struct berth_pod successor_of(const struct berth_pod *victim, struct pod *ret_body)
 {
     struct berth_pod pod = *victim;
@@ -90,7 +90,7 @@ static bool can_move(struct plan *plan, const struct candidate *c, const struct 
 
 /* --- one candidate ---------------------------------------------------------------------------- */
 
-/* Adds those that would be lost to *ret_lost. */
+/* Sets c->lost, and appends the lost victims to *ret_lost. */
 static void judge(struct plan *plan, struct candidate *c, pod_list *ret_lost)
 {
     c->judged = true;
@@ -104,7 +104,7 @@ static void judge(struct plan *plan, struct candidate *c, pod_list *ret_lost)
     }
 }
 
-/* The cycle's own plugins' state, after others were asked about. */
+/* Restores the cycle state of plugins for the preemptor. */
 static bool prepare(struct plan *plan)
 {
     if (!plan->touched)
@@ -113,7 +113,7 @@ static bool prepare(struct plan *plan)
     return cycle_prepare_again(plan->cycle, plan->pod);
 }
 
-/* The victims on its node if these are spared rather than their equals. False: there are none. */
+/* The victims on the node if pods in `spare` are reprieved first. Returns false if none. */
 static bool select_sparing(struct plan *plan, const struct candidate *c, const pod_list *spare,
                            struct candidate *ret)
 {
@@ -140,7 +140,7 @@ static bool select_sparing(struct plan *plan, const struct candidate *c, const p
     return true;
 }
 
-/* Is there anybody on the node who could leave in the place of one that would be lost? */
+/* Whether the node has a pod that could be evicted in place of a lost victim. */
 static bool has_choice(const struct plan *plan, const struct candidate *c, const pod_list *lost)
 {
     const struct berth_node *node = node_of(plan, c->node_name);
@@ -160,10 +160,10 @@ static bool is_for_one_node(const struct candidate *c)
     return true;
 }
 
-/* Judges the candidate, and takes better victims on its node where there are any. */
+/* Judges the candidate, and replaces its victims by better ones on the same node. */
 static void improve(struct plan *plan, struct candidate *c)
 {
-    pod_list lost = {0}; /* in any round */
+    pod_list lost = {0}; /* of all rounds */
     struct candidate other;
     judge(plan, c, &lost);
     bool may = plan->policy && is_for_one_node(c);
@@ -185,14 +185,14 @@ static void improve(struct plan *plan, struct candidate *c)
     vec_release(&lost);
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- all candidates --------------------------------------------------------------------------- */
 
 void victim_relocation_judge(struct berth_cycle *cycle, struct berth_pod *pod,
                              const struct preemption_policy *policy, candidate_list *list)
 {
     struct plan plan = {cycle, pod, policy, RELOCATION_MAX_VICTIMS, false};
     struct candidate *best;
-    /* Nobody is lost until asked about: whoever is best then, and has been judged, is the best. */
+    /* `lost` is 0 until a candidate is judged: a judged one that is best then is best of all. */
     while (!(best = &list->v[candidates_best(list)])->judged)
         improve(&plan, best);
     (void)prepare(&plan);
