@@ -28,7 +28,7 @@
 struct reload_result {
     size_t moved; /* pods moved out of unschedulablePods */
     size_t gone;  /* pods whose profile was removed */
-    size_t come;  /* pods whose profile is new; counted by the caller, who adds them */
+    size_t come;  /* pods whose profile is new; set by the caller, which adds them */
 };
 
 /*

@@ -16,7 +16,7 @@
 #include "engine/cycle/cycle.h"
 
 struct what_if {
-    struct berth_cycle cycle; /* a copy whose state is its own where plugins copy theirs */
+    struct berth_cycle cycle; /* a copy; so is its state, of plugins that can clone theirs */
     struct berth_node node;   /* a copy that borrows */
     const struct berth_pod *pod;
     struct berth_status *status;    /* reasons of a failure */
