@@ -127,7 +127,7 @@ enum berth_code post_filter_verdict(const struct berth_cycle *cycle, const struc
     return (enum berth_code)cycle->cycles->buffers.verdicts[node->slot].code;
 }
 
-/* --- output - ---------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void write_texts(const char *key, const struct str *v, size_t n, struct buf *out)
 {
