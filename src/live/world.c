@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "live/world_internal.h"
 
-/* --- the kinds that are watched ---------------------------------------------------------------- */
+/* --- the kinds that are watched --------------------------------------------------------------- */
 
 static const struct informers_sink informers_sink = {
     .on_event = world_on_object, .on_synced = world_on_synced, .on_refetched = world_on_refetched};

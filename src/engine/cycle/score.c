@@ -3,7 +3,6 @@
 #include "engine/cycle/cycle.h"
 #include "engine/cycle/cycle_timing.h"
 
-
 static bool run_pre_score(struct berth_cycle *cycle, const struct berth_pod *pod,
                           struct cycle_failure *failure)
 {

@@ -7,8 +7,8 @@
  * They differ in their arguments and formula only. Configurations of these releases enable them at
  * the score point only.
  */
-#include "engine/framework/framework.h"
 #include "engine/config/features.h"
+#include "engine/framework/framework.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/node_resources/resource_scorer.h"
 #include "plugins/registry.h"
