@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NodeUnschedulable: a cordoned node takes only pods that tolerate it. */
 #include "engine/framework/signature.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 struct node_unschedulable {
     const struct berth_host *host;

@@ -5,8 +5,8 @@
  * such a pod must wait until berth supports them. Disable the plugin to place these pods all the
  * same.
  */
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 /* A resource of this prefix is a request for a device of the class whose name follows. */
 #define DEVICE_CLASS_PREFIX "deviceclass.resource.kubernetes.io/"

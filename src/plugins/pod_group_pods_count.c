@@ -2,8 +2,8 @@
 /* PodGroupPodsCount: the more pods of the group a placement takes, the better. */
 #include "engine/group/placement.h"
 #include "engine/index/pod_groups.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 /* Those that have a node already count on every placement, so that one more weighs less. */
 static enum berth_code score_placement(void *ctx, const struct berth_cycle *cycle,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PrioritySort: higher priority first, then whoever has waited longer. */
 #include "engine/queue/queue.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 static bool less(void *self, const struct berth_queued_pod *a, const struct berth_queued_pod *b)
 {

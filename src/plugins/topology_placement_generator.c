@@ -6,8 +6,8 @@
 #include "api/scheduling.h"
 #include "engine/group/placement.h"
 #include "engine/index/cluster.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 /* Where the members that have a node are: one domain, or none yet (*ret_domain.p NULL). */
 static enum berth_code running_domain(const struct plain_plugin *self,

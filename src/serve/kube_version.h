@@ -10,8 +10,8 @@
 #ifndef BERTH_SERVE_KUBE_VERSION_H
 #define BERTH_SERVE_KUBE_VERSION_H
 
+#include "base/go_text.h"
 #include "engine/config/features.h"
-#include "serve/go_text.h"
 
 /* What `kube-scheduler --version` says that berth stands in for. */
 #define KUBE_GIT_VERSION "v1.36.3"

@@ -3,7 +3,7 @@
  * plugin_args.h - the pluginConfig entry of a plugin, when the plugin is made.
  *
  * Purpose:   reads and checks it by its kind (engine/args_kind.h) and says in the plugin's own
- *            terms what is wrong. args_table.c is the table of all kinds.
+ *            terms what is wrong. plugins/registry.c is the table of all kinds.
  * Ownership: decoded text lives in the caller's arena.
  * Threading: one thread.
  */
@@ -19,8 +19,5 @@
  */
 int plugin_args_read(const struct args_kind *kind, struct berth_str text, struct arena *a,
                      void *out, struct berth_error *error) MUST_CHECK;
-
-/* All kinds, NULL-ended: also those of plugins that only configurations can name so far. */
-extern const struct args_kind *const in_tree_args[];
 
 #endif

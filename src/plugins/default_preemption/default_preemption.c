@@ -7,10 +7,10 @@
 #include "api/scheduling.h"
 #include "engine/metrics/scheduler_metrics.h"
 #include "engine/preempt/preemption.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/default_preemption/args.h"
 #include "plugins/default_preemption/cross_node_preemption.h"
-#include "plugins/registry.h"
 
 struct default_preemption {
     const struct berth_host *host;

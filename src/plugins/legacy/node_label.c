@@ -4,9 +4,8 @@
  * should. Nothing of it depends on the pod.
  */
 #include "engine/index/cluster.h"
-#include "plugins/common/args_table.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 typedef LIST(struct str) label_list;
 

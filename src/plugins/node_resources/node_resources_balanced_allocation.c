@@ -9,9 +9,9 @@
 #include <math.h>
 
 #include "engine/config/features.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/common/score_log.h"
-#include "plugins/registry.h"
+#include "plugins/node_resources/score_log.h"
 
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF /* gcc does not contract in ISO mode */

@@ -4,12 +4,12 @@
  * the scoring strategy of its arguments would have it.
  */
 #include "engine/config/features.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/common/score_log.h"
 #include "plugins/node_resources/fit_hints.h"
 #include "plugins/node_resources/fit_request.h"
 #include "plugins/node_resources/resource_scorer.h"
-#include "plugins/registry.h"
+#include "plugins/node_resources/score_log.h"
 
 #define MAX_INSUFFICIENT 32
 

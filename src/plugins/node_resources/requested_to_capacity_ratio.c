@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RequestedToCapacityRatio: how full is best, as a line. Of releases up to 1.22. */
+#include "plugins/common/in_tree.h"
 #include "plugins/node_resources/allocation_plugin.h"
-#include "plugins/registry.h"
 
 static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str args,
                   void **ret_self, struct berth_error *error)

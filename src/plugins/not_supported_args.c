@@ -1,67 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugins/common/args_table.h"
-
+/*
+ * Arguments of VolumeBinding and DynamicResources. Configurations that name them are read, checked
+ * and written as upstream does, though not_supported.c uses none of them.
+ */
 #include "api/scalars.h"
 #include "base/time.h"
-#include "plugins/default_preemption/args.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/node_resources/resource_args.h"
-
-/* --- DefaultPreemption ------------------------------------------------------------------------ */
-
-static const struct field default_preemption_fields[] = {
-    ARGS_META_FIELDS(struct default_preemption_args),
-    F_PTR(struct default_preemption_args, min_candidate_nodes_percentage,
-          "minCandidateNodesPercentage", 0, INT32),
-    F_PTR(struct default_preemption_args, min_candidate_nodes_absolute, "minCandidateNodesAbsolute",
-          0, INT32),
-};
-static const struct type default_preemption_type =
-    TYPE("DefaultPreemptionArgs", struct default_preemption_args, default_preemption_fields);
-
-static void fill_int(int32_t **value, int32_t otherwise, struct arena *a)
-{
-    if (*value)
-        return;
-    *value = arena_new(a, int32_t);
-    **value = otherwise;
-}
-
-static void fill_default_preemption(void *ctx, struct arena *a)
-{
-    struct default_preemption_args *args = ctx;
-    fill_int(&args->min_candidate_nodes_percentage, 10, a);
-    fill_int(&args->min_candidate_nodes_absolute, 100, a);
-}
-
-static void check_default_preemption(const void *ctx, struct error_list *c)
-{
-    const struct default_preemption_args *args = ctx;
-    int32_t percentage = *args->min_candidate_nodes_percentage,
-            absolute = *args->min_candidate_nodes_absolute;
-    if (percentage < 0 || percentage > 100)
-        error_list_add(c,
-                       "minCandidateNodesPercentage: Invalid value: %d: not in valid range "
-                       "[0, 100]",
-                       percentage);
-    if (absolute < 0)
-        error_list_add(c,
-                       "minCandidateNodesAbsolute: Invalid value: %d: not in valid range [0, inf)",
-                       absolute);
-    if (percentage == 0 && absolute == 0) {
-        error_list_add(c, "minCandidateNodesPercentage: Invalid value: 0: cannot be zero at the "
-                          "same time as minCandidateNodesAbsolute");
-        error_list_add(c, "minCandidateNodesAbsolute: Invalid value: 0: cannot be zero at the "
-                          "same time as minCandidateNodesPercentage");
-    }
-}
-
-const struct args_kind default_preemption_args_kind = {
-    .plugin = "DefaultPreemption",
-    .name = "DefaultPreemptionArgs",
-    .type = &default_preemption_type,
-    .fill = fill_default_preemption,
-    .check = check_default_preemption,
-};
 
 /* --- VolumeBinding ---------------------------------------------------------------------------- */
 
@@ -127,7 +72,7 @@ static void check_volume_binding(const void *ctx, struct error_list *c)
         complain_of_shape(&args->shape, c);
 }
 
-static const struct args_kind volume_binding_kind = {
+const struct args_kind volume_binding_args_kind = {
     .plugin = "VolumeBinding",
     .name = "VolumeBindingArgs",
     .type = &volume_binding_type,
@@ -205,29 +150,10 @@ static void check_dynamic_resources(const void *ctx, struct error_list *c)
         complain_of_duration(c, "bindingTimeout", *binding, "must be at least 1 second");
 }
 
-static const struct args_kind dynamic_resources_kind = {
+const struct args_kind dynamic_resources_args_kind = {
     .plugin = "DynamicResources",
     .name = "DynamicResourcesArgs",
     .type = &dynamic_resources_type,
     .fill = fill_dynamic_resources,
     .check = check_dynamic_resources,
-};
-
-/* --- all of them ------------------------------------------------------------------------------ */
-
-const struct args_kind *const in_tree_args[] = {
-    &default_preemption_args_kind,
-    &dynamic_resources_kind,
-    &inter_pod_affinity_args_kind,
-    &node_affinity_args_kind,
-    &balanced_allocation_args_kind,
-    &fit_args_kind,
-    &spread_args_kind,
-    &volume_binding_kind,
-    &node_label_args_kind,
-    &service_affinity_args_kind,
-    &allocation_args_kinds[SCORING_LEAST_ALLOCATED],
-    &allocation_args_kinds[SCORING_MOST_ALLOCATED],
-    &allocation_args_kinds[SCORING_REQUESTED_TO_CAPACITY_RATIO],
-    NULL,
 };

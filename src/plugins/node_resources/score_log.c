@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugins/common/score_log.h"
+#include "plugins/node_resources/score_log.h"
 
 #include "base/buf.h"
 

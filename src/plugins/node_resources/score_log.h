@@ -6,8 +6,8 @@
  * Ownership: borrows everything for the call.
  * Threading: any.
  */
-#ifndef BERTH_PLUGINS_COMMON_SCORE_LOG_H
-#define BERTH_PLUGINS_COMMON_SCORE_LOG_H
+#ifndef BERTH_PLUGINS_NODE_RESOURCES_SCORE_LOG_H
+#define BERTH_PLUGINS_NODE_RESOURCES_SCORE_LOG_H
 
 #include "engine/ports/engine_log.h"
 #include "plugins/node_resources/resource_terms.h"
