@@ -139,7 +139,7 @@ $(BUILD)/berth: $(CMD_OBJ) $(BUILD)/libberth.a
 	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic $^ $(LIBS) -o $@
 
 # berth with the plugins of tests/plugins in its registry, for tests/e2e.
-$(BUILD)/berth-test: $(filter-out %/out_of_tree.o,$(CMD_OBJ)) $(TESTPLUGIN_OBJ) $(BUILD)/libberth.a
+$(BUILD)/berth-test: $(CMD_OBJ) $(TESTPLUGIN_OBJ) $(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic $^ $(LIBS) -o $@
 

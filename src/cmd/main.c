@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/cli/cmd.h"
+#include "cmd/commands.h"
 #include "serve/kube_version.h"
 
 static void help(FILE *out)
@@ -7,9 +7,9 @@ static void help(FILE *out)
     fputs("berth decides which node each pod runs on: a drop-in replacement for\n"
           "kube-scheduler.\n\nUsage: berth COMMAND [FLAGS]\n\nCommands:\n",
           out);
-    for (size_t i = 0; i < n_commands; i++)
-        if (commands[i].help)
-            fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].help);
+    for (size_t i = 0; i < commands.n; i++)
+        if (commands.v[i].help)
+            fprintf(out, "  %-12s %s\n", commands.v[i].name, commands.v[i].help);
     fputs("\n`berth COMMAND --help` tells more. `berth --version` prints the version.\n"
           "Under any other name than berth, with flags only, the program is the scheduler.\n",
           out);

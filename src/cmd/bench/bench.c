@@ -5,7 +5,7 @@
 #include "cmd/bench/bench_rows.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/flags.h"
-#include "cmd/scheduler/config_file.h"
+#include "cmd/config/config_file.h"
 #include "codec/json.h"
 #include "engine/engine.h"
 #include "plugins/registry.h"

@@ -2,7 +2,7 @@
 /*
  * cmd.h - berth's subcommands.
  *
- * Purpose:   one table in commands.c, one file per command. A command gets its own argv (argv[0]
+ * Purpose:   what a command is and what all commands share. A command gets its own argv (argv[0]
  *            is its name) and returns the exit code.
  * Ownership: -
  * Threading: main thread.
@@ -31,19 +31,21 @@ struct command {
     const char *help;      /* NULL: not shown */
 };
 
-/* All of them, in the order of help. */
-extern const struct command commands[];
-extern const size_t n_commands;
-/* NULL: there is none of that name. */
-const struct command *command_find(const char *name);
+/* In the order of help. */
+struct command_list {
+    const struct command *v;
+    size_t n;
+};
 
+/* The commands, each defined in the folder of its name; cmd/commands.c is the table. */
 int cmd_bench(int argc, char **argv);
-int cmd_completion(int argc, char **argv);
+int cmd_completion(const struct command_list *commands, int argc, char **argv);
 int cmd_config(int argc, char **argv);
 /* The whole program is the scheduler and behaves as kube-scheduler; argv[0] is its name. */
 int cmd_kube_scheduler(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
-int cmd_mdoc(int argc, char **argv);
+/* The options of a command for its manual page. */
+int cmd_mdoc(const struct command_list *commands, int argc, char **argv);
 int cmd_scheduler(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
 

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/vec.h"
+#include "cmd/cli/cmd.h"
 
 /* What a shell can offer as a value. */
 enum offer {
@@ -50,7 +51,7 @@ struct outline {
     VEC(struct outline_command) commands; /* without those that help does not show */
 };
 
-void outline_init(struct outline *o);
+void outline_init(struct outline *o, const struct command_list *commands);
 void outline_release(struct outline *o);
 /* NULL: there is none of that name. */
 const struct outline_command *outline_find(const struct outline *o, struct str name);

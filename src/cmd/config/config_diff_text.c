@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/config/config_diff_internal.h"
-#include "cmd/scheduler/plugin_summary.h"
+#include "cmd/config/plugin_summary.h"
 #include "codec/json.h"
 
 static const char *const kind_names[] = {

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "cmd/cli/cmd.h"
-#include "cmd/scheduler/config_file.h"
+#include "cmd/config/config_file.h"
 #include "cmd/scheduler/scheduler_retired.h"
 #include "codec/json.h"
 #include "kube/file.h"

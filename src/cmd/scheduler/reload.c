@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/config/config_diff.h"
-#include "cmd/scheduler/config_file.h"
+#include "cmd/config/config_file.h"
 #include "kube/file.h"
 
 #define INTERVAL NSEC_PER_SEC

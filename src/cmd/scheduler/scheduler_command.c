@@ -2,7 +2,7 @@
 /* berth scheduler: its command line, with the manners of kube-scheduler's. */
 #include "base/log.h"
 #include "cmd/cli/cmd.h"
-#include "cmd/scheduler/config_file.h"
+#include "cmd/config/config_file.h"
 #include "cmd/scheduler/scheduler.h"
 #include "cmd/scheduler/scheduler_logging.h"
 #include "engine/config/error_list.h"

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "cmd/cli/cmd.h"
-#include "cmd/scheduler/config_file.h"
+#include "cmd/config/config_file.h"
 #include "codec/json.h"
 #include "engine/config/error_list.h"
 #include "kube/rest/rest.h"

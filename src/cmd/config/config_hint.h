@@ -7,8 +7,8 @@
  * Ownership: -
  * Threading: any.
  */
-#ifndef BERTH_CMD_SCHEDULER_CONFIG_HINT_H
-#define BERTH_CMD_SCHEDULER_CONFIG_HINT_H
+#ifndef BERTH_CMD_CONFIG_CONFIG_HINT_H
+#define BERTH_CMD_CONFIG_CONFIG_HINT_H
 
 #include "base/buf.h"
 #include "engine/config/registry.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/scheduler/plugin_summary.h"
+#include "cmd/config/plugin_summary.h"
 
 #include "base/base.h"
 

@@ -8,8 +8,8 @@
  * Ownership: the configuration lives in the arena given.
  * Threading: one thread.
  */
-#ifndef BERTH_CMD_SCHEDULER_CONFIG_FILE_H
-#define BERTH_CMD_SCHEDULER_CONFIG_FILE_H
+#ifndef BERTH_CMD_CONFIG_CONFIG_FILE_H
+#define BERTH_CMD_CONFIG_CONFIG_FILE_H
 
 #include "base/buf.h"
 #include "engine/config/config.h"

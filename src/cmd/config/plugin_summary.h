@@ -6,8 +6,8 @@
  * Ownership: constant.
  * Threading: any.
  */
-#ifndef BERTH_CMD_SCHEDULER_PLUGIN_SUMMARY_H
-#define BERTH_CMD_SCHEDULER_PLUGIN_SUMMARY_H
+#ifndef BERTH_CMD_CONFIG_PLUGIN_SUMMARY_H
+#define BERTH_CMD_CONFIG_PLUGIN_SUMMARY_H
 
 #include "base/str.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/scheduler/config_file.h"
+#include "cmd/config/config_file.h"
 
 #include <unistd.h>
 
 #include "cmd/cli/cmd.h"
-#include "cmd/scheduler/config_hint.h"
+#include "cmd/config/config_hint.h"
 #include "engine/config/error_list.h"
 
 /* "f.yaml: line 3, column 7: x" becomes "f.yaml:3: x", which editors can follow. */

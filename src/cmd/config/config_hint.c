@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/scheduler/config_hint.h"
+#include "cmd/config/config_hint.h"
 
 #include "base/nearest.h"
 #include "engine/config/known_plugins.h"
@@ -31,7 +31,7 @@ static void hint_unknown(const struct registry *registry, struct str name, struc
         buf_add_printf(out, " (did you mean %.*s?)", STR_ARG(near));
     else
         buf_add_cstr(out, " (neither kube-scheduler nor this program has it: a plugin of your own "
-                          "is compiled in, see src/cmd/out_of_tree.h)");
+                          "is compiled in, see src/plugins/out_of_tree.h)");
 }
 
 static void hint_misplaced(const struct registry *registry, struct str name, struct buf *out)
