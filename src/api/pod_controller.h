@@ -79,8 +79,6 @@ struct str pod_controller_kind_api_version(enum pod_controller_kind kind);
 
 /* How many pods there should be at once; 0 of a DaemonSet, which has one on each of its nodes. */
 int64_t pod_controller_replicas(enum pod_controller_kind kind, const struct pod_controller *w);
-/* A Job that has run, failed or waits to be resumed. */
-bool pod_controller_is_over(enum pod_controller_kind kind, const struct pod_controller *w);
 /* Whether a DaemonSet wants a pod on the node. */
 bool pod_controller_runs_on(const struct pod_controller *w, const struct object *node);
 

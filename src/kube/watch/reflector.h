@@ -78,7 +78,6 @@ bool reflector_has_synced(const struct reflector *reflector);
 /* The server does not serve the resource at present. */
 bool reflector_is_missing(const struct reflector *reflector);
 struct str reflector_resource_version(const struct reflector *reflector);
-size_t reflector_count(const struct reflector *reflector);
 /* Every object as it is now, in no order. */
 void reflector_each(const struct reflector *reflector, store_fn *fn, void *ctx);
 /* Lent; NULL where there is none. */

@@ -22,10 +22,6 @@ struct store {
 void store_init(struct store *store);
 void store_release(struct store *store);
 
-static inline size_t store_count(const struct store *store)
-{
-    return store->entries.n;
-}
 /* NULL where there is none. namespace is empty for objects of the cluster. */
 struct object *store_get(struct store *store, struct str namespace, struct str name);
 
