@@ -31,7 +31,7 @@ def faults(path):
 
 COUNTERPARTS = "src/cmd/scheduler/scheduler_logging.c"
 ROW = re.compile(r'\{"\w+", "([\w*]+)"\}')
-SPEAKS = re.compile(r"\b(?:log_(?:info|warning|error|plain\w*|write)|say\w*)\(")
+SPEAKS = re.compile(r"\b(?:log_(?:info|warning|error|plain\w*|write)|engine_log\w*)\(")
 
 
 def speaks(path):

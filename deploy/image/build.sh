@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# build.sh ARCH DIR - compiles berth for ARCH and lays the files of its image out in DIR.
+# build.sh ARCH DIR - compiles berth for ARCH and puts the files of its image into DIR.
 set -eu
 
 here=$(dirname "$0")

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# packages.sh ARCH - installs what compiles berth for ARCH (amd64, arm64) on this Debian.
+# packages.sh ARCH - installs the packages that compile berth for ARCH (amd64, arm64) on Debian.
 set -eu
 
 # shellcheck source=deploy/image/arch.sh

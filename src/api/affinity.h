@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * affinity.h - pods near to and far from others.
+ * affinity.h - pod affinity and topology spread.
  *
- * Purpose:   affinity and topology spread as pods ask for them.
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ * Purpose:   the constraints of a pod relative to other pods.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_AFFINITY_H
 #define BERTH_API_AFFINITY_H
@@ -26,13 +26,13 @@ struct weighted_pod_affinity_term {
     int32_t weight;
 };
 
-/* As in struct node_affinity, the tail of the names is missing. */
+/* As in struct node_affinity, the end of the names is omitted. */
 struct pod_affinity {
     LIST(struct pod_affinity_term) required;
     LIST(struct weighted_pod_affinity_term) preferred;
 };
 
-/* As in struct node_affinity, the tail of the names is missing. */
+/* As in struct node_affinity, the end of the names is omitted. */
 struct pod_anti_affinity {
     LIST(struct pod_affinity_term) required;
     LIST(struct weighted_pod_affinity_term) preferred;

@@ -2,9 +2,9 @@
 /*
  * apps.h - ReplicaSet and StatefulSet.
  *
- * Purpose:   their selectors, from which the default topology spread is made.
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ * Purpose:   their selectors, from which default topology spread constraints are built.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_APPS_H
 #define BERTH_API_APPS_H

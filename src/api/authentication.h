@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * authentication.h - TokenReview: whose token is this?
+ * authentication.h - TokenReview.
  *
- * Purpose:   what is asked of authentication.k8s.io/v1 and what it answers. JSON only: `extra` is
- *            kept as its text, for it is only passed on.
- * Ownership: the arena that they were decoded into.
- * Threading: immutable once decoded; any.
+ * Purpose:   requests to authentication.k8s.io/v1 and their responses. JSON only: `extra` is kept
+ *            as text, since it is only passed on.
+ * Ownership: everything lives in the arena that it was decoded into.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_AUTHENTICATION_H
 #define BERTH_API_AUTHENTICATION_H
@@ -48,7 +48,7 @@ extern const struct type token_review_spec_type;
 extern const struct type token_review_status_type;
 extern const struct type token_review_type;
 
-/* Appends what is sent to ask about a token. */
+/* Appends the request to review a token. */
 void token_review_write(const struct token_review_spec *spec, struct buf *out);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * authorization.h - SubjectAccessReview: may this user do that?
+ * authorization.h - SubjectAccessReview.
  *
- * Purpose:   what is asked of authorization.k8s.io/v1 and what it answers. JSON only, as
- *            authentication.h is.
- * Ownership: the arena that they were decoded into.
- * Threading: immutable once decoded; any.
+ * Purpose:   requests to authorization.k8s.io/v1 and their responses. JSON only, as in
+ *            authentication.h.
+ * Ownership: everything lives in the arena that it was decoded into.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_AUTHORIZATION_H
 #define BERTH_API_AUTHORIZATION_H
@@ -46,7 +46,7 @@ extern const struct type subject_access_review_spec_type;
 extern const struct type subject_access_review_status_type;
 extern const struct type subject_access_review_type;
 
-/* Appends what is sent; spec: its JSON text. */
+/* Appends the request; spec: its JSON text. */
 void subject_access_review_write(struct str spec, struct buf *out);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * container.h - containers of a pod, as far as scheduling cares.
+ * container.h - containers of a pod, as far as scheduling reads them.
  *
- * Purpose:   images, host ports, resources and what makes an init container a sidecar.
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ * Purpose:   images, host ports, resources, and what makes an init container a sidecar.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_CONTAINER_H
 #define BERTH_API_CONTAINER_H

@@ -2,9 +2,9 @@
 /*
  * coordination.h - Lease, LeaseCandidate.
  *
- * Purpose:   who is the leader, and who would be one.
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ * Purpose:   leader election.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_COORDINATION_H
 #define BERTH_API_COORDINATION_H
@@ -12,7 +12,7 @@
 #include "api/meta.h"
 
 struct lease_spec {
-    struct str *holder_identity; /* "" or absent: nobody holds it */
+    struct str *holder_identity; /* "" or absent: not held */
     int32_t *lease_duration_seconds;
     struct timestamp acquire_time;
     struct timestamp renew_time;
@@ -29,7 +29,7 @@ struct lease {
 /* coordination.k8s.io/v1beta1 */
 struct lease_candidate_spec {
     struct str lease_name;
-    struct timestamp ping_time; /* later than renew_time: it is asked whether it is still there */
+    struct timestamp ping_time; /* later than renew_time: the server asks for a renewal */
     struct timestamp renew_time;
     struct str binary_version;
     struct str emulation_version;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * core.h - the lesser kinds of core/v1.
+ * core.h - minor kinds of core/v1.
  *
  * Purpose:   references, bindings, and the kinds of which scheduling reads labels or a selector:
  *            Namespace, Service, ReplicationController.
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_CORE_H
 #define BERTH_API_CORE_H

@@ -2,10 +2,9 @@
 /*
  * events.h - Event, of events.k8s.io and of core.
  *
- * Purpose:   what happened to an object, for people: events.k8s.io/v1, and core/v1, which leader
- *            elections are still told by.
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ * Purpose:   events.k8s.io/v1, and core/v1, which leader election still uses.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_EVENTS_H
 #define BERTH_API_EVENTS_H

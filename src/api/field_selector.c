@@ -7,7 +7,7 @@ static bool is_special(char c)
     return c == '\\' || c == ',' || c == '=';
 }
 
-/* What stands from `at` on, without its escapes. */
+/* The text from `at` on, unescaped. */
 static int unescape(struct str term, size_t at, struct arena *a, struct str *ret_value,
                     struct err *reterr)
 {
@@ -26,7 +26,7 @@ static int unescape(struct str term, size_t at, struct arena *a, struct str *ret
             to[n++] = c;
     }
     if (escaped)
-        return err_set(reterr, -EINVAL, "invalid field selector: it ends in a backslash");
+        return err_set(reterr, -EINVAL, "invalid field selector: it ends with a backslash");
     *ret_value = (struct str){to, n};
     return 0;
 }
@@ -45,7 +45,7 @@ static int parse_term(struct str term, struct arena *a, struct field_requirement
     return unescape(term, twice ? at + 2 : at + 1, a, &ret_requirement->value, reterr);
 }
 
-/* The next term, up to a comma without a backslash before it; true while there is one. */
+/* The next term, up to an unescaped comma; true while there is one. */
 static bool next_term(struct str text, size_t *at, struct str *ret_term)
 {
     if (*at > text.n)
@@ -81,7 +81,7 @@ int field_selector_parse(struct str text, struct arena *a, struct field_selector
     int r = 0;
     for (size_t i = 0; i < terms.n && r == 0; i++) {
         r = parse_term(terms.v[i], a, &rs[n], reterr);
-        /* Upstream drops what names no field and no value. */
+        /* Upstream drops terms without field and value. */
         if (r == 0 && rs[n].field.n + rs[n].value.n > 0)
             n++;
     }

@@ -15,7 +15,7 @@
 #include "api/status.h"
 #include "api/storage.h"
 
-/* Where a kind lives. */
+/* The group and version of a kind. */
 #define CORE         .group = STR_INIT(""), .version = STR_INIT("v1"), .api_version = STR_INIT("v1")
 #define GROUP(g, v)  .group = STR_INIT(g), .version = STR_INIT(v), .api_version = STR_INIT(g "/" v)
 #define APPS         GROUP("apps", "v1")
@@ -30,7 +30,7 @@
 
 #define NAMED(k, r) .kind = STR_INIT(k), .list_kind = STR_INIT(k "List"), .resource = STR_INIT(r)
 
-/* A kind with metadata; C is its struct, which begins with it. */
+/* A kind with metadata; C is its struct, which begins with the metadata. */
 #define KIND(i, where, scope, k, r, C, t)                          \
     [i] = {where,                                                  \
            NAMED(k, r),                                            \

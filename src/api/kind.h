@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kind.h - the one table of API kinds that berth knows.
+ * kind.h - the table of the API kinds that berth knows.
  *
- * Purpose:   names of a kind in all its roles (URL, JSON, envelope) and the table that decodes it.
+ * Purpose:   all names of a kind (URL, JSON, envelope) and the table that decodes it.
  * Ownership: constant data of the program.
- * Threading: constant; any.
+ * Threading: constant; any thread.
  */
 #ifndef BERTH_API_KIND_H
 #define BERTH_API_KIND_H
@@ -53,12 +53,12 @@ struct kind {
     struct str api_version; /* "v1", "apps/v1" */
     struct str kind;        /* "Pod" */
     struct str list_kind;   /* "PodList" */
-    struct str resource;    /* "pods", as in URLs; "" where there is none */
+    struct str resource;    /* "pods", as in URLs; "" if there is none */
     const struct type *type;
 };
 
 const struct kind *kind_get(enum kind_id id) __attribute__((returns_nonnull));
-/* NULL where berth does not know it. */
+/* NULL if berth does not know it. */
 const struct kind *kind_find(struct str api_version, struct str kind);
 const struct kind *kind_find_resource(struct str group, struct str resource);
 

@@ -11,7 +11,7 @@ static bool is_alnum(char c)
     return is_lower_alnum(c) || (c >= 'A' && c <= 'Z');
 }
 
-/* Letters, digits, '-', '_', '.', of which the last three stand at neither end. */
+/* Letters, digits, '-', '_', '.', with a letter or digit at both ends. */
 static bool name_valid(struct str s)
 {
     if (s.n == 0 || s.n > 63 || !is_alnum(s.p[0]) || !is_alnum(s.p[s.n - 1]))
@@ -43,7 +43,7 @@ const char *label_key_fault(struct str key)
     struct str name = key;
     if (slash < key.n) {
         if (!dns_subdomain_valid(str_slice(key, 0, slash)))
-            return "what stands before the '/' must be a DNS subdomain in lower case";
+            return "the prefix before '/' must be a lowercase DNS subdomain";
         name = str_slice(key, slash + 1, key.n);
     }
     return name_valid(name) ? NULL

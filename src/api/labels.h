@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * labels.h - what may be a label key, a label value, a DNS name.
+ * labels.h - validation of label keys, label values and DNS names.
  *
- * Purpose:   the syntax that Kubernetes demands of keys and values, for selectors and for resource
- *            names, which follow the rules of keys.
- * Ownership: nothing is kept; the reason that comes back is a constant of the program.
- * Threading: any.
+ * Purpose:   Kubernetes' syntax of keys and values, for selectors and for resource names, which
+ *            follow the rules of keys.
+ * Ownership: nothing is kept; the returned reason is a constant of the program.
+ * Threading: any thread.
  */
 #ifndef BERTH_API_LABELS_H
 #define BERTH_API_LABELS_H
 
 #include "base/str.h"
 
-/* What is wrong with it, in words for a person, or NULL. A key is [DNS subdomain "/"] name. */
+/* Returns the reason why it is invalid, or NULL. A key is [DNS subdomain "/"] name. */
 const char *label_key_fault(struct str key);
 const char *label_value_fault(struct str value);
 
@@ -21,7 +21,7 @@ static inline bool label_key_valid(struct str key)
     return !label_key_fault(key);
 }
 
-/* Lower-case labels of letters, digits and '-' with dots between, 253 bytes at most. */
+/* Lowercase labels of letters, digits and '-', separated by dots, at most 253 bytes. */
 bool dns_subdomain_valid(struct str name);
 
 #endif

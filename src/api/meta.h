@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * meta.h - what all API objects have in common.
+ * meta.h - common parts of all API objects.
  *
  * Purpose:   object and list metadata, owner references, label selectors, conditions, delete
- *            options. The C types of the API are named as upstream in snake_case, and so are
- *            their members; a comment on each type lists the fields of upstream that it does not
- *            keep, since scheduling never looks at them. A string that upstream holds by pointer,
- *            and where empty cannot be a value, is a plain struct str here, empty when absent.
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ *            options. C types and members of the API have upstream's names in snake_case. A comment
+ *            on each type lists upstream's fields that are left out because scheduling never reads
+ *            them. A string that upstream holds by pointer, and for which empty is not a value, is
+ *            a plain struct str here, empty if absent.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_META_H
 #define BERTH_API_META_H
@@ -20,7 +20,7 @@ struct owner_reference {
     struct str kind;
     struct str name;
     struct str uid;
-    bool controller; /* this owner runs the object */
+    bool controller; /* this owner is the managing controller */
     bool block_owner_deletion;
 };
 
@@ -82,7 +82,7 @@ struct delete_options {
     LIST(struct str) dry_run;
 };
 
-/* The owner reference with controller: true; NULL where nothing runs the object. */
+/* The owner reference with controller: true; NULL if there is none. */
 const struct owner_reference *object_meta_controller(const struct object_meta *meta);
 
 extern const struct type owner_reference_type;

@@ -2,9 +2,9 @@
 /*
  * node.h - Node.
  *
- * Purpose:   what pods are scheduled on.
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ * Purpose:   the fields of a node that scheduling reads.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_NODE_H
 #define BERTH_API_NODE_H

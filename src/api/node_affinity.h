@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * node_affinity.h - what chooses nodes: selectors, taints, tolerations.
+ * node_affinity.h - node selectors, taints and tolerations.
  *
- * Purpose:   the types; matching them against nodes is elsewhere.
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ * Purpose:   the types; they are matched in node_selector.h and toleration.h.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_NODE_AFFINITY_H
 #define BERTH_API_NODE_AFFINITY_H
@@ -38,7 +38,7 @@ struct preferred_scheduling_term {
     int32_t weight;
 };
 
-/* The members lack the tail of their names: DuringSchedulingIgnoredDuringExecution. */
+/* The end of the members' names is omitted: DuringSchedulingIgnoredDuringExecution. */
 struct node_affinity {
     struct node_selector *required;
     LIST(struct preferred_scheduling_term) preferred;
@@ -49,7 +49,7 @@ struct topology_selector_label_requirement {
     LIST(struct str) values;
 };
 
-/* Of a StorageClass: where its volumes may be. */
+/* Of a StorageClass: the topologies of its volumes. */
 struct topology_selector_term {
     LIST(struct topology_selector_label_requirement) match_label_expressions;
 };

@@ -11,7 +11,7 @@ static int compile_label(const struct node_selector_requirement *from, struct ar
     return requirement_compile(r, a, reterr);
 }
 
-/* Any field may be named, but all except the name of the node are empty. */
+/* Any field may be named, but all except metadata.name are empty. */
 static int compile_field(const struct node_selector_requirement *from, struct field_requirement *r,
                          struct err *reterr)
 {
@@ -20,7 +20,7 @@ static int compile_field(const struct node_selector_requirement *from, struct fi
         return err_set(reterr, -EINVAL, "field \"%.*s\": unsupported operator \"%.*s\"",
                        STR_ARG(from->key), STR_ARG(from->operator));
     if (from->values.n != 1)
-        return err_set(reterr, -EINVAL, "field \"%.*s\": exactly one value is needed",
+        return err_set(reterr, -EINVAL, "field \"%.*s\": exactly one value is required",
                        STR_ARG(from->key));
     *r = (struct field_requirement){from->key, from->values.v[0], op == SELECTOR_NOT_IN};
     return 0;
@@ -103,7 +103,7 @@ static bool term_matches(const struct node_term *term, const str_map *labels, st
 {
     if (!str_empty(term->broken) || !selector_matches(&term->labels, labels))
         return false;
-    /* Upstream does not look at fields where the node has none, not even a name. */
+    /* As upstream, fields are not checked if the node has no name. */
     for (size_t i = 0; i < term->fields.n && node_name.n > 0; i++) {
         const struct field_requirement *f = &term->fields.v[i];
         struct str value = str_eq(f->field, NODE_FIELD_NAME) ? node_name : STR("");

@@ -4,22 +4,22 @@
 #include "codec/json.h"
 #include "codec/proto.h"
 
-/* The body begins where any type may begin. */
+/* The body begins at an offset that is aligned for any type. */
 #define BODY_OFFSET \
     ((sizeof(struct object) + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1))
 
 static const struct str envelope_magic = STR_INIT("k8s\0");
 
-/* --- making and sharing ----------------------------------------------------------------------- */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
-/* An object whose arena begins with room for it and about `room` bytes more. */
+/* Creates an object whose arena has room for it and about `room` more bytes. */
 static struct object *make(const struct kind *kind, size_t room)
 {
     struct arena arena;
     size_t size = BODY_OFFSET + kind->type->size;
     arena_init(&arena, size + _Alignof(max_align_t) + room);
     struct object *o = arena_alloc(&arena, size, _Alignof(max_align_t));
-    /* Should the guess be too low, the rest is small against it. */
+    /* If the guess is too low, the rest is small. */
     arena.next_size = MAX(room / 4, ARENA_CHUNK_MIN);
     atomic_init(&o->refs, 1);
     o->kind = (uint8_t)kind->id;
@@ -41,13 +41,13 @@ struct object *object_ref(struct object *o)
 struct object *object_unref(struct object *o)
 {
     if (o && atomic_fetch_sub_explicit(&o->refs, 1, memory_order_acq_rel) == 1) {
-        struct arena arena = o->arena; /* o lies in it */
+        struct arena arena = o->arena; /* the arena contains o */
         arena_release(&arena);
     }
     return NULL;
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- accessors -------------------------------------------------------------------------------- */
 
 struct arena *object_arena(struct object *o)
 {
@@ -88,7 +88,7 @@ struct str object_wire(const struct object *o, enum encoding *ret_encoding)
 
 /* --- decoding --------------------------------------------------------------------------------- */
 
-/* What the bytes say they are; protobuf says it in the envelope. */
+/* The kind that the bytes name; protobuf has it in the envelope. */
 struct type_meta {
     struct str kind, api_version;
 };
@@ -99,7 +99,7 @@ static const struct field type_meta_fields[] = {
 static const struct type type_meta_type =
     TYPE("k8s.io.apimachinery.pkg.apis.meta.v1.TypeMeta", struct type_meta, type_meta_fields);
 
-/* Items of lists, and objects that somebody stored without, name no kind: that is fine. */
+/* Items of lists, and objects stored without a kind, name none: that is accepted. */
 static int check_kind(const struct kind *kind, struct str expected, const struct type_meta *found,
                       struct err *reterr)
 {
@@ -123,7 +123,7 @@ static int check_json_kind(const struct kind *kind, struct str text, struct err 
     return r;
 }
 
-/* Takes the envelope off, if there is one. */
+/* Removes the envelope, if there is one. */
 static int open_proto(const struct kind *kind, struct str expected, struct str *bytes,
                       struct err *reterr)
 {
@@ -141,10 +141,9 @@ static int open_proto(const struct kind *kind, struct str expected, struct str *
 }
 
 /*
- * What the members of the encoded object will take, beyond the body: a guess, so that most objects
- * come out in one allocation of about the right size. Measured on 5,000 pods from a live-like
- * cluster, where a first pass that measures exactly saved 6 % of memory for half as much time
- * again.
+ * An estimate of the memory for the members beyond the body, so that most objects need one
+ * allocation of about the right size. Measured on 5,000 pods of a realistic cluster: an exact first
+ * pass would save 6 % of memory and take half as much time again.
  */
 static size_t room_for(const struct wire *wire, struct str bytes)
 {
@@ -155,11 +154,11 @@ static const struct json_trim_rule metadata_rules[] = {{.key = STR_INIT("managed
 static const struct json_trim_rule object_rules[] = {
     {.key = STR_INIT("kind")},
     {.key = STR_INIT("apiVersion")},
-    /* Last: OBJECT_DROP_MANAGED_FIELDS. */
+    /* Must be last: OBJECT_DROP_MANAGED_FIELDS. */
     {.key = STR_INIT("metadata"), .inside = metadata_rules, .n_inside = ARRAY_LEN(metadata_rules)},
 };
 
-/* What is kept of the bytes beside the body: `out` has it where it is not the bytes themselves. */
+/* The bytes to keep with the body: in `out` unless they are the input itself. */
 static int wire_to_keep(const struct wire *wire, struct str bytes, struct buf *out,
                         struct str *ret_wire, struct err *reterr)
 {
@@ -189,7 +188,7 @@ static int decode_body(const struct wire *wire, struct str bytes, struct object 
 
 #define TOO_LARGE "an object of %zu bytes is larger than the limit of %zu"
 
-/* One object without envelope. */
+/* Decodes one object without envelope. */
 static int decode_bare(const struct wire *wire, struct str bytes, struct object **ret_object,
                        struct err *reterr)
 {
@@ -229,7 +228,7 @@ int object_decode(const struct wire *wire, struct str bytes, struct object **ret
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-/* Everything of a list but its items. */
+/* A list without its items. */
 struct list_head {
     struct type_meta type_meta;
     struct list_meta metadata;
@@ -306,7 +305,7 @@ void object_encode(const struct kind *kind, const void *body, enum encoding enco
     buf_add_str(out, STR("\",\"apiVersion\":\""));
     buf_add_str(out, kind->api_version);
     buf_add_char(out, '"');
-    /* The body's opening brace becomes the comma, or nothing where the body is empty. */
+    /* The body's opening brace becomes a comma, or nothing if the body is empty. */
     size_t brace = out->n;
     json_encode(kind->type, body, out);
     if (out->overflow)

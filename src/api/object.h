@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object.h - an API object: decoded once, shared, never changed.
+ * object.h - an API object: decoded once, shared, immutable.
  *
- * Purpose:   the unit in which the cluster's state travels from the wire to the cache. Decoding
- *            from JSON and protobuf, one by one and from lists; encoding for writes.
- * Ownership: refcounted; object_decode and object_new give the first reference. The object and all
- *            it points to live in one arena, which goes when the last reference does. A list's
- *            objects have an arena each, so that any of them may go.
- * Threading: ref and unref from any thread. The body is immutable as soon as more than one thread
- *            can see the object; until then whoever made it with object_new may fill it.
+ * Purpose:   the unit of cluster state from the wire to the cache. Decodes from JSON and protobuf,
+ *            single objects and lists; encodes for writes.
+ * Ownership: reference counted; object_decode and object_new return the first reference. The object
+ *            and everything it points to live in one arena, which is freed with the last reference.
+ *            Each object of a list has an arena of its own, so that it can be freed alone.
+ * Threading: ref and unref on any thread. The body is immutable once more than one thread can see
+ *            the object; until then the creator may fill it.
  */
 #ifndef BERTH_API_OBJECT_H
 #define BERTH_API_OBJECT_H
@@ -18,68 +18,68 @@
 #include "api/kind.h"
 #include "api/meta.h"
 
-/* Larger than anything an API server accepts. What exceeds it is refused with -EMSGSIZE. */
+/* Larger than any object that an API server accepts. Larger input is refused with -EMSGSIZE. */
 #define OBJECT_MAX_SIZE ((size_t)8 << 20)
 
 enum encoding { ENCODING_JSON, ENCODING_PROTO };
 
 enum object_flags {
-    OBJECT_KEEP_WIRE = 1 << 0, /* keep the encoded bytes beside the decoded body */
-    /* Ask for JSON, and keep it as Go programs send it: without kind and apiVersion. */
+    OBJECT_KEEP_WIRE = 1 << 0, /* keep the encoded bytes with the decoded body */
+    /* Request JSON and keep it as Go programs send it: without kind and apiVersion. */
     OBJECT_KEEP_JSON = 1 << 1,
-    /* With OBJECT_KEEP_JSON: without metadata.managedFields, too. */
+    /* With OBJECT_KEEP_JSON: also without metadata.managedFields. */
     OBJECT_DROP_MANAGED_FIELDS = 1 << 2,
 };
 
-/* What objects look like where they come from. */
+/* The wire format of objects from one source. */
 struct wire {
     const struct kind *kind;
     enum encoding encoding;
     unsigned flags; /* enum object_flags */
 };
 
-/* The members are this module's business. The body follows in memory. */
+/* The members are private to object.c. The body follows in memory. */
 struct object {
     atomic_uint refs;
     uint8_t kind;     /* enum kind_id */
     uint8_t encoding; /* of wire */
     struct str wire;
-    struct arena arena; /* holds this struct, too */
+    struct arena arena; /* also holds this struct */
 };
 
 /*
- * One object. Protobuf may come in its envelope or bare; where the bytes name a kind (the envelope,
- * "kind" and "apiVersion" in JSON) it must be the expected one.
- * -EBADMSG and what is wrong where, or -EMSGSIZE.
+ * Decodes one object. Protobuf may be enveloped or bare; if the bytes name a kind (the envelope,
+ * "kind" and "apiVersion" in JSON) it must be the expected one. -EBADMSG with position and reason,
+ * or -EMSGSIZE.
  */
 int object_decode(const struct wire *wire, struct str bytes, struct object **ret_object,
                   struct err *reterr) MUST_CHECK;
 
-/* An empty object to be filled. What goes into it is allocated from object_arena. */
+/* Returns an empty object to be filled with memory of object_arena. */
 struct object *object_new(enum kind_id kind) __attribute__((returns_nonnull));
 struct arena *object_arena(struct object *o);
-/* For the maker of the object only, see Threading. */
+/* For the creator of the object only, see Threading. */
 void *object_body_mut(struct object *o);
 
 struct object *object_ref(struct object *o);
-/* Takes NULL. Returns NULL. */
+/* NULL is allowed. Returns NULL. */
 struct object *object_unref(struct object *o);
 
 const struct kind *object_kind(const struct object *o);
 const void *object_body(const struct object *o);
-/* Of a kind that has metadata. */
+/* For kinds that have metadata. */
 const struct object_meta *object_meta(const struct object *o);
-/* Bytes of memory it holds. */
+/* Bytes of memory that it holds. */
 size_t object_size(const struct object *o);
 /*
- * The bytes it was decoded from (without a protobuf envelope), where OBJECT_KEEP_WIRE or, for JSON,
- * OBJECT_KEEP_JSON asked for them; else p is NULL. An item of a JSON list carries no "kind" and
+ * The bytes it was decoded from (without a protobuf envelope) if OBJECT_KEEP_WIRE or, for JSON,
+ * OBJECT_KEEP_JSON was set; otherwise p is NULL. An item of a JSON list has no "kind" and
  * "apiVersion".
  */
 struct str object_wire(const struct object *o, enum encoding *ret_encoding);
 
 /*
- * Appends a body of that kind as the API server takes it: JSON with kind and apiVersion, protobuf
+ * Appends a body of that kind as the API server accepts it: JSON with kind and apiVersion, protobuf
  * in its envelope.
  */
 void object_encode(const struct kind *kind, const void *body, enum encoding encoding,
@@ -89,21 +89,21 @@ void object_encode(const struct kind *kind, const void *body, enum encoding enco
 
 struct object_list {
     struct list_meta metadata;
-    struct arena arena; /* holds the texts of metadata */
+    struct arena arena; /* holds the strings of metadata */
 };
 void object_list_release(struct object_list *list);
 
-/* Takes the reference. A non-zero return ends the decoding, which returns it. */
+/* Takes over the reference. A non-zero return stops decoding and is returned. */
 typedef int object_fn(void *ctx, struct object *object);
 
 /*
- * A list of wire->kind, object by object. Objects may have been handed over before a failure shows
- * further on in the bytes: then they count for nothing.
+ * Decodes a list of wire->kind object by object. If decoding fails, objects that were passed on
+ * before must be discarded.
  */
 int object_decode_list(const struct wire *wire, struct str bytes, object_fn *on_object, void *ctx,
                        struct object_list *ret_list, struct err *reterr) MUST_CHECK;
 
-/* --- the body by its type; it is an error of the program to ask for another ------------------- */
+/* --- body by type; the object must have that kind --------------------------------------------- */
 
 #define OBJECT_ACCESSOR_(name, id)                                         \
     struct name;                                                           \

@@ -2,9 +2,9 @@
 /*
  * persistent_volume.h - PersistentVolume and PersistentVolumeClaim.
  *
- * Purpose:   storage that outlives pods and the claims on it.
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ * Purpose:   persistent storage and the claims on it.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_PERSISTENT_VOLUME_H
 #define BERTH_API_PERSISTENT_VOLUME_H
@@ -14,7 +14,7 @@
 #include "api/quantity.h"
 #include "api/volume.h"
 
-/* Annotations by which the volume binder and the provisioners speak with each other. */
+/* Annotations used by the volume binder and the provisioners. */
 #define ANN_SELECTED_NODE       "volume.kubernetes.io/selected-node"
 #define ANN_BIND_COMPLETED      "pv.kubernetes.io/bind-completed"
 #define ANN_BOUND_BY_CONTROLLER "pv.kubernetes.io/bound-by-controller"
@@ -28,7 +28,7 @@ struct volume_node_affinity {
 };
 
 /*
- * At most one is there. Left out: hostPath, glusterfs, nfs, rbd, iscsi, cephfs, fc, flocker,
+ * At most one is set. Left out: hostPath, glusterfs, nfs, rbd, iscsi, cephfs, fc, flocker,
  * flexVolume, quobyte, photonPersistentDisk, scaleIO, local, storageos.
  */
 struct persistent_volume_source {

@@ -2,9 +2,9 @@
 /*
  * pod.h - Pod.
  *
- * Purpose:   what is scheduled.
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ * Purpose:   the fields of a pod that scheduling reads.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_POD_H
 #define BERTH_API_POD_H
@@ -20,7 +20,7 @@
 #define POD_PHASE_SUCCEEDED "Succeeded"
 #define POD_PHASE_FAILED    "Failed"
 
-/* Types of conditions, and the reasons that a scheduler reads or writes. */
+/* Condition types, and the reasons that a scheduler reads or writes. */
 #define POD_SCHEDULED                      "PodScheduled"
 #define POD_DISRUPTION_TARGET              "DisruptionTarget"
 #define POD_RESIZE_PENDING                 "PodResizePending"
@@ -39,9 +39,9 @@ struct ephemeral_volume_source {
 };
 
 /*
- * At most one is there; none where the source is of no interest to scheduling. Left out:
- * hostPath, emptyDir, gitRepo, secret, nfs, glusterfs, flexVolume, cephfs, flocker, downwardAPI,
- * fc, configMap, quobyte, photonPersistentDisk, projected, scaleIO, storageos.
+ * At most one is set; none if scheduling does not read the source. Left out: hostPath, emptyDir,
+ * gitRepo, secret, nfs, glusterfs, flexVolume, cephfs, flocker, downwardAPI, fc, configMap,
+ * quobyte, photonPersistentDisk, projected, scaleIO, storageos.
  */
 struct volume_source {
     struct gce_persistent_disk_volume_source *gce_persistent_disk;
@@ -96,7 +96,7 @@ struct pod_spec {
     LIST(struct toleration) tolerations;
     struct str priority_class_name;
     int32_t *priority;             /* absent is 0 */
-    struct str runtime_class_name; /* only pod_admission.h reads it */
+    struct str runtime_class_name; /* read by pod_admission.h only */
     struct str preemption_policy;  /* "": PreemptLowerPriority */
     quantity_map overhead;
     LIST(struct topology_spread_constraint) topology_spread_constraints;

@@ -54,7 +54,7 @@ static int compare_quantities(const void *a, const void *b)
     return str_cmp(x->key, y->key);
 }
 
-/* Adds those that it does not have yet. */
+/* Adds the entries that the map does not have. */
 static void quantity_map_fill(quantity_map *map, const quantity_map *from, struct arena *a)
 {
     struct quantity_entry *v = arena_array(a, struct quantity_entry, map->n + from->n);
@@ -69,7 +69,7 @@ static void quantity_map_fill(quantity_map *map, const quantity_map *from, struc
     qsort(v, n, sizeof(*v), compare_quantities);
 }
 
-/* --- defaults of the API ---------------------------------------------------------------------- */
+/* --- API defaults ----------------------------------------------------------------------------- */
 
 static void default_container(struct container *c, bool host_network, struct arena *a)
 {
@@ -91,7 +91,7 @@ static bool container_asks(const struct pod_spec *spec, struct str resource)
     return false;
 }
 
-/* The pod's own limits stand for requests that neither it nor a container has. */
+/* Pod-level limits become requests that neither the pod nor a container has. */
 static void default_pod_requests(struct pod_spec *spec, struct arena *a)
 {
     if (!spec->resources)
@@ -123,7 +123,10 @@ static bool has_requirement(const struct label_selector *s, struct str key, cons
     return false;
 }
 
-/* The selector also asks for the pod's own values of these labels, or for others. */
+/*
+ * Adds requirements for the pod's own values of these labels (upstream: matchLabelKeys,
+ * mismatchLabelKeys).
+ */
 static void apply_keys(struct label_selector *s, const struct str *keys, size_t n,
                        const char *operator, const str_map * labels, struct arena *a)
 {
@@ -268,7 +271,7 @@ int pod_set_runtime_class(struct pod *pod, const struct runtime_class *class, st
         const struct str *own = str_map_get(&spec->node_selector, selector->v[i].key);
         if (own && !str_eq(*own, selector->v[i].value))
             return err_set(reterr, -EINVAL,
-                           "spec.nodeSelector[%.*s]: the runtime class \"%.*s\" demands \"%.*s\"",
+                           "spec.nodeSelector[%.*s]: runtime class \"%.*s\" requires \"%.*s\"",
                            STR_ARG(selector->v[i].key), STR_ARG(class->metadata.name),
                            STR_ARG(selector->v[i].value));
     }

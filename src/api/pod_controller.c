@@ -7,7 +7,7 @@
 #include "api/pod_controller_internal.h"
 #include "api/toleration.h"
 
-/* --- tables: what stands at 0 only JSON has --------------------------------------------------- */
+/* --- tables; fields with number 0 exist in JSON only ------------------------------------------ */
 
 static const struct field pod_template_fields[] = {
     F_MSG(struct pod_template, metadata, "metadata", 1, struct object_meta, &object_meta_type),
@@ -104,14 +104,14 @@ struct str pod_controller_kind_api_version(enum pod_controller_kind kind)
     return kinds[kind].api_version;
 }
 
-/* --- how many --------------------------------------------------------------------------------- */
+/* --- number of pods --------------------------------------------------------------------------- */
 
 static int64_t or_one(const int32_t *number)
 {
     return number ? MAX(*number, 0) : 1;
 }
 
-/* A Job without completions is done when one of its pods is; it starts as many as it may. */
+/* A Job without completions is complete when one of its pods is; it starts `parallelism` pods. */
 static int64_t job_replicas(const struct pod_controller *w)
 {
     int64_t at_once = or_one(w->spec.parallelism);
@@ -156,7 +156,7 @@ void pod_controller_add_daemon_tolerations(struct pod_spec *spec, struct arena *
         TOLERATE(TAINT_NODE_NETWORK_UNAVAILABLE, TAINT_EFFECT_NO_SCHEDULE),
     };
 #undef TOLERATE
-    /* The last is for those that use the network of the node. */
+    /* The last toleration is only for pods on the host network. */
     pod_add_tolerations(spec, tolerations, ARRAY_LEN(tolerations) - !spec->host_network, a);
 }
 

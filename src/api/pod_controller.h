@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pod_controller.h - objects whose controllers make pods, and the pods that they make.
+ * pod_controller.h - workload controllers and the pods that they create.
  *
  * Purpose:   Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet and Job in one
- *            form, as far as it decides how many pods there are and what they look like. The
- *            fields of all of them have the same names, so one table reads all from JSON. Pods get
- *            the names, labels, owners and tolerations that upstream's controllers give them; what
- *            upstream draws at random, or computes from all fields of a template (the ends of
- *            names, pod-template-hash), is a hash of what is known here.
- * Ownership: all of a decoded controller lives in the arena that it was decoded into. An object
- * that is made is the caller's. Threading: immutable once decoded; any.
+ *            form, as far as it determines the number and content of their pods. Their fields have
+ *            the same names, so one table decodes all from JSON. Pods get the names, labels, owners
+ *            and tolerations of upstream's controllers; what upstream chooses at random, or
+ *            computes from all fields of a template (suffixes of names, pod-template-hash), is a
+ *            hash of the known fields here.
+ * Ownership: a decoded controller lives in the arena that it was decoded into. The caller owns
+ *            created objects.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_POD_CONTROLLER_H
 #define BERTH_API_POD_CONTROLLER_H
@@ -36,7 +37,7 @@ struct pod_controller_ordinals {
     int32_t start;
 };
 
-/* A claim that each pod of a StatefulSet has for itself. */
+/* A claim that each pod of a StatefulSet gets. */
 struct pod_controller_claim {
     struct object_meta metadata;
 };
@@ -71,28 +72,28 @@ struct pod_controller {
 
 extern const struct type pod_controller_view_type; /* JSON only */
 
-/* False where the kind makes no pods. */
+/* False if the kind does not create pods. */
 bool pod_controller_kind_find(struct str api_version, struct str kind,
                               enum pod_controller_kind *ret_kind);
 struct str pod_controller_kind_name(enum pod_controller_kind kind);
 struct str pod_controller_kind_api_version(enum pod_controller_kind kind);
 
-/* How many pods there should be at once; 0 of a DaemonSet, which has one on each of its nodes. */
+/* The desired number of concurrent pods; 0 for a DaemonSet, which has one per matching node. */
 int64_t pod_controller_replicas(enum pod_controller_kind kind, const struct pod_controller *w);
-/* Whether a DaemonSet wants a pod on the node. */
+/* Whether a DaemonSet places a pod on the node. */
 bool pod_controller_runs_on(const struct pod_controller *w, const struct object *node);
 
-/* Which of its pods is to be made. */
+/* Selects the pod to create. */
 struct controlled_pod {
-    int64_t index;        /* the ordinal of a StatefulSet's, the index of an indexed Job's */
+    int64_t index;        /* ordinal in a StatefulSet, index in an indexed Job */
     struct str node_name; /* of a DaemonSet */
-    /* Other than 0 where the name that 0 gives is taken: the ends of names are hashes. */
+    /* Not 0 if the name for 0 is taken: suffixes of names are hashes. */
     uint64_t salt;
 };
 
 /*
- * One of its pods, without uid and defaults. owner: the controller, or the ReplicaSet that its
- * Deployment makes; the pod is in its namespace.
+ * Creates one of its pods, without uid and defaults, in the owner's namespace. owner: the
+ * controller, or the ReplicaSet of its Deployment.
  */
 struct object *pod_controller_make_pod(enum pod_controller_kind kind,
                                        const struct pod_controller *w,
@@ -100,8 +101,8 @@ struct object *pod_controller_make_pod(enum pod_controller_kind kind,
     __attribute__((returns_nonnull));
 
 /*
- * The ReplicaSet of a Deployment: a KIND_REPLICA_SET to be filled with a uid, and the view from
- * which its pods are made. *ret_view borrows from w and from the object.
+ * Creates the ReplicaSet of a Deployment: a KIND_REPLICA_SET that still needs a uid, and the view
+ * from which its pods are created. *ret_view borrows from w and from the object.
  */
 struct object *pod_controller_make_replica_set(const struct pod_controller *deployment,
                                                struct pod_controller *ret_view);

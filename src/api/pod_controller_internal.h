@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pod_controller_internal.h - shared by pod_controller.c and controlled_pod.c.
+ * pod_controller_internal.h - shared by pod_controller.c and pod_controller_pods.c.
  *
  * Purpose:   the tolerations that every pod of a DaemonSet has.
- * Ownership: what is added lives in the arena.
- * Threading: any.
+ * Ownership: additions live in the arena.
+ * Threading: any thread.
  */
 #ifndef BERTH_API_POD_CONTROLLER_INTERNAL_H
 #define BERTH_API_POD_CONTROLLER_INTERNAL_H

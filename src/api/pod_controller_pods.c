@@ -4,7 +4,7 @@
 #include "api/pod_admission.h"
 #include "api/pod_controller_internal.h"
 
-/* A name is cut so that it and its generated end are a label. */
+/* Names are truncated so that they fit a label with their generated suffix. */
 #define NAME_BASE_MAX 58
 #define SUFFIX_LENGTH 5
 
@@ -19,7 +19,7 @@ static uint64_t hash_bytes(uint64_t hash, struct str text)
 
 #define HASH_START 0xcbf29ce484222325u
 
-/* Letters and digits that spell no words. */
+/* Letters and digits that form no words (upstream: rand.SafeEncodeString). */
 static struct str letters(uint64_t hash, size_t n, struct arena *a)
 {
     static const char alphabet[] = "bcdfghjklmnpqrstvwxz2456789";
@@ -31,7 +31,7 @@ static struct str letters(uint64_t hash, size_t n, struct arena *a)
     return (struct str){p, n};
 }
 
-/* The end of a pod's name, which upstream draws at random. */
+/* The suffix of a pod's name, which upstream chooses at random. */
 static struct str suffix(const struct pod_controller *w, const struct controlled_pod *pod,
                          struct arena *a)
 {
@@ -42,7 +42,7 @@ static struct str suffix(const struct pod_controller *w, const struct controlled
     return letters(hash ^ hash >> 29, SUFFIX_LENGTH, a);
 }
 
-/* What distinguishes one template from another. */
+/* Identifies a template. */
 static struct str template_hash(const struct pod_controller *w, struct arena *a)
 {
     struct pod pod = {.metadata.labels = w->spec.template.metadata.labels,
@@ -92,7 +92,7 @@ static void generate_name(struct making *m, struct str base)
         arena_printf(&m->a, "%.*s%.*s", STR_ARG(cut), STR_ARG(suffix(m->w, m->which, &m->a)));
 }
 
-/* Its own claims, in place of volumes of the same name. */
+/* Adds its own claims instead of volumes of the same name. */
 static void add_claims(struct making *m)
 {
     struct pod_spec *spec = &m->pod.spec;
@@ -129,7 +129,7 @@ static void make_ordinal(struct making *m)
     add_claims(m);
 }
 
-/* The scheduler places it, but on this node only. */
+/* Restricts the pod to this node; the scheduler still places it. */
 static void pin(struct making *m)
 {
     struct arena *a = &m->a;
@@ -175,7 +175,7 @@ static void make_job_pod(struct making *m)
     str_map_add(&m->pod.metadata.annotations, &entry, 1, &m->a);
 }
 
-/* All that it points to becomes its own. */
+/* A deep copy. */
 static struct object *copy(const struct kind *kind, const void *body)
 {
     struct buf bytes = BUF_INIT;
@@ -185,7 +185,7 @@ static struct object *copy(const struct kind *kind, const void *body)
     int r = object_decode(&wire, buf_str(&bytes), &o, NULL);
     buf_release(&bytes);
     if (r < 0)
-        o = object_new(kind->id); /* cannot be: berth wrote these bytes itself */
+        o = object_new(kind->id); /* cannot fail: the bytes were encoded here */
     return o;
 }
 
@@ -225,7 +225,7 @@ struct object *pod_controller_make_pod(enum pod_controller_kind kind,
     return o;
 }
 
-/* --- the ReplicaSet of a Deployment ----------------------------------------------------------- */
+/* --- ReplicaSet of a Deployment --------------------------------------------------------------- */
 
 #define LABEL_POD_TEMPLATE_HASH "pod-template-hash"
 

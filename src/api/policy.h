@@ -2,9 +2,9 @@
 /*
  * policy.h - PodDisruptionBudget.
  *
- * Purpose:   how many pods preemption may evict.
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ * Purpose:   limits the pods that preemption may evict.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_POLICY_H
 #define BERTH_API_POLICY_H

@@ -2,11 +2,11 @@
 #include "api/quantity_internal.h"
 
 /*
- * Amounts and their arithmetic; texts are read and written in quantity_text.c.
+ * Amounts and their arithmetic; quantity_text.c reads and writes texts.
  *
- * Upstream keeps an int64 with a decimal scale where it can and an arbitrary decimal where it must,
- * and converts the two to int64 by different rules, each with its own way to overflow. Programs
- * rely on what comes out, so the two kinds are kept apart here as well.
+ * Upstream holds an int64 with a decimal scale if possible and an arbitrary decimal otherwise, and
+ * converts the two to int64 by different rules that overflow differently. Programs depend on the
+ * results, so both kinds exist here as well.
  */
 
 struct quantity quantity_of(int64_t value, enum quantity_format format)
@@ -27,7 +27,7 @@ int quantity_sign(const struct quantity *q)
     return (v > 0) - (v < 0);
 }
 
-/* As Go's math.Pow10 has it: the nearest to 10^n, and one by it below zero. */
+/* As Go's math.Pow10: the nearest double to 10^n, and one divided by it below zero. */
 static double power_of_ten(int64_t n)
 {
     char text[32];
@@ -90,8 +90,7 @@ static int64_t wrap_mul(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a * (uint64_t)b);
 }
 
-/* 10^n as upstream's int64(math.Pow10(n)) has it on amd64: what does not fit is the lowest int64.
- */
+/* 10^n as upstream's int64(math.Pow10(n)) on amd64: the lowest int64 if it does not fit. */
 static int64_t pow10_i64(int64_t n)
 {
     int64_t p = 1;
@@ -101,7 +100,7 @@ static int64_t pow10_i64(int64_t n)
     return p;
 }
 
-/* base * 10^n. Upstream gives 0 on overflow, except for the few n that it has fast paths for. */
+/* base * 10^n. Upstream returns 0 on overflow, except for the few n with fast paths. */
 static int64_t int_scale_up(int64_t base, int32_t n)
 {
     if (n <= 0 || base == 0)
@@ -116,7 +115,7 @@ static int64_t int_scale_up(int64_t base, int32_t n)
     return base;
 }
 
-/* base / 10^n, away from zero. */
+/* base / 10^n, rounded away from zero. */
 static int64_t int_scale_down(int64_t base, int32_t n)
 {
     int64_t v = base;
@@ -137,7 +136,7 @@ static int64_t int_scaled_value(const struct quantity *q, int32_t scale)
     return int_scale_up(q->lo, (int32_t)((uint32_t)q->scale - (uint32_t)scale));
 }
 
-/* The lowest 64 bits of u, divided: where upstream thinks that u fits, though it may be too low. */
+/* The low 64 bits of u, divided: used where upstream assumes that u fits, even if it does not. */
 static int64_t low_divided(int64_t u, int64_t divisor)
 {
     return u / divisor + (u % divisor != 0);
@@ -156,11 +155,11 @@ static int64_t dec_scaled_value(const struct quantity *q, int32_t scale)
         return u > 0; /* a fraction: rounded up, or -1 + 1 */
     int128 quotient = u / divisor, rest = u % divisor;
     if (rest < 0)
-        quotient--; /* upstream divides towards minus infinity here */
+        quotient--; /* upstream rounds towards minus infinity here */
     return wrap_add((int64_t)(uint64_t)quotient, rest != 0);
 }
 
-/* The lowest 64 bits of digits[0..n) * 10^zeros. */
+/* The low 64 bits of digits[0..n) * 10^zeros. */
 static int64_t digits_low64(const char *digits, size_t n, int64_t zeros)
 {
     uint64_t v = 0;
@@ -171,7 +170,7 @@ static int64_t digits_low64(const char *digits, size_t n, int64_t zeros)
     return (int64_t)v;
 }
 
-/* As a decimal that counts nano-units, which is how upstream holds it after parsing. */
+/* As a decimal of nano-units, which is upstream's form after parsing. */
 static int64_t big_scaled_value(const struct quantity *q, int32_t scale)
 {
     const struct quantity_big *b = q->big;
@@ -210,7 +209,7 @@ int64_t quantity_milli_value(const struct quantity *q)
 
 /* --- comparison ------------------------------------------------------------------------------- */
 
-/* Both at the finer of the two scales; false where 128 bits do not hold that. */
+/* Converts both to the finer of the two scales; false if that exceeds 128 bits. */
 static bool align(const struct quantity *a, const struct quantity *b, int128 *ret_a, int128 *ret_b)
 {
     if (a->kind == QUANTITY_BIG || b->kind == QUANTITY_BIG)
@@ -243,7 +242,7 @@ void quantity_to_decimal(const struct quantity *q, struct decimal *ret_decimal)
     d->n = (size_t)(d->room + sizeof(d->room) - at);
 }
 
-/* Of what is not zero, without regard to sign. */
+/* Compares nonzero amounts without their signs. */
 static int cmp_magnitude(const struct quantity *a, const struct quantity *b)
 {
     struct decimal x, y;
@@ -252,7 +251,7 @@ static int cmp_magnitude(const struct quantity *a, const struct quantity *b)
     int64_t top_x = x.exponent + (int64_t)x.n, top_y = y.exponent + (int64_t)y.n;
     if (top_x != top_y)
         return top_x < top_y ? -1 : 1;
-    /* Neither ends in a zero, so of two with the same beginning the longer is the larger. */
+    /* Neither has trailing zeros, so of two with a common prefix the longer is larger. */
     int c = str_cmp((struct str){x.digits, x.n}, (struct str){y.digits, y.n});
     return (c > 0) - (c < 0);
 }
@@ -280,7 +279,7 @@ void quantity_raise(struct quantity *q, const struct quantity *y)
 
 /* --- addition --------------------------------------------------------------------------------- */
 
-/* Where both are int64 and the sum is. */
+/* For two int64 whose sum fits an int64. */
 static bool add_int(struct quantity *q, const struct quantity *y)
 {
     int128 a, b, sum;
@@ -293,7 +292,7 @@ static bool add_int(struct quantity *q, const struct quantity *y)
     }
     if (!align(q, y, &a, &b))
         return false;
-    sum = a + b; /* 128 bits hold it: see the next line */
+    sum = a + b; /* fits 128 bits: see the next line */
     if (a != (int64_t)a || b != (int64_t)b || sum != (int64_t)sum)
         return false;
     q->lo = (int64_t)sum;
@@ -304,7 +303,7 @@ static bool add_int(struct quantity *q, const struct quantity *y)
 /* The lowest 128-bit integer is never used, so that every amount can be negated. */
 static const int128 dec_max = (int128)(~(uint128)0 >> 1);
 
-/* The sum is beyond 128 bits: the bound, with the sign of the true sum. */
+/* The sum exceeds 128 bits: set the bound, with the sign of the true sum. */
 static void saturate(struct quantity *q, const struct quantity *y)
 {
     int sign = quantity_sign(q);

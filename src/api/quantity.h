@@ -2,12 +2,12 @@
 /*
  * quantity.h - an amount of a resource: "500m", "1536Mi", "12e6".
  *
- * Purpose:   resource.Quantity of Kubernetes to the letter: the same texts are accepted, the same
- *            text comes out, and the conversions to int64 round and overflow in the same way, since
- *            that is what scheduling decides upon. Never a floating point number.
+ * Purpose:   resource.Quantity of Kubernetes, exactly: the same texts are accepted, the same text
+ *            is written, and conversions to int64 round and overflow in the same way, since
+ *            scheduling depends on them. No floating point is used.
  * Ownership: a value of 24 bytes. A few rare ones point into the arena they were parsed into (a
- * text that is kept as it was written, a number of more than 38 digits); copies share that.
- * Threading: values; safe anywhere as long as the arena lives.
+ *            text that is kept as written, a number of more than 38 digits); copies share that.
+ * Threading: plain values; any thread as long as the arena lives.
  *
  * Zeroed memory is the quantity 0.
  */
@@ -16,23 +16,23 @@
 
 #include "codec/desc.h"
 
-/* The family of suffixes a quantity was written with, and is written with again. */
+/* The family of suffixes with which a quantity was read, and is written. */
 enum quantity_format {
     QUANTITY_DECIMAL_SI,       /* n u m - k M G T P E */
     QUANTITY_BINARY_SI,        /* Ki Mi Gi Ti Pi Ei */
     QUANTITY_DECIMAL_EXPONENT, /* e3, E-6 */
 };
 
-/* How the amount is held; upstream's conversions to int64 depend on it. */
+/* The representation of the amount; upstream's conversions to int64 depend on it. */
 enum quantity_kind {
     QUANTITY_INT, /* lo * 10^scale; text: what to write instead of the canonical form, or NULL */
     QUANTITY_DEC, /* (hi:lo as a 128-bit integer) * 10^scale */
-    QUANTITY_BIG, /* *big, for what 128 bits do not hold */
+    QUANTITY_BIG, /* *big, for amounts beyond 128 bits */
 };
 
 struct quantity_big;
 
-/* The members are this module's business. */
+/* The members are private to quantity*.c. */
 struct quantity {
     int64_t lo;
     union {
@@ -46,8 +46,8 @@ struct quantity {
 };
 
 /*
- * -EINVAL, with upstream's message, where text is no quantity. What is finer than 1n is rounded
- * away from zero to it; binary amounts are capped at 2^63-1.
+ * -EINVAL with upstream's message if text is not a quantity. Amounts finer than 1n are rounded away
+ * from zero; binary amounts are capped at 2^63-1.
  */
 int quantity_parse(struct str text, struct arena *a, struct quantity *ret_quantity,
                    struct err *reterr) MUST_CHECK;
@@ -56,37 +56,37 @@ int quantity_parse(struct str text, struct arena *a, struct quantity *ret_quanti
 struct quantity quantity_of(int64_t value, enum quantity_format format);
 struct quantity quantity_of_milli(int64_t value, enum quantity_format format);
 
-/* Appends what upstream's String() gives: no fraction, the largest suffix that loses nothing. */
+/* Appends the text of upstream's String(): no fraction, the largest suffix without loss. */
 void quantity_write(const struct quantity *q, struct buf *out);
 
 /*
  * The amount in units, in thousandths, and in 10^scale (-9 to 9). Rounded away from zero, as
- * upstream does it: what does not fit wraps or gives 0, nothing saturates.
+ * upstream does; an amount that does not fit wraps or becomes 0, nothing saturates.
  */
 int64_t quantity_scaled_value(const struct quantity *q, int32_t scale);
 int64_t quantity_value(const struct quantity *q);
 int64_t quantity_milli_value(const struct quantity *q);
 
-/* The number nearest to it, more or less: as upstream makes one for metrics. */
+/* An approximate double, computed as upstream does for metrics. */
 double quantity_approximate(const struct quantity *q);
 
 bool quantity_is_zero(const struct quantity *q);
 int quantity_sign(const struct quantity *q); /* -1, 0, 1 */
 int quantity_cmp(const struct quantity *a, const struct quantity *b);
 /*
- * q becomes the larger of the two. With upstream comparing leaves a trace: next to an amount beyond
- * int64, the other is held as such too, and its conversions overflow in another way.
+ * Sets q to the larger of the two. As in upstream, comparing has a side effect: next to an amount
+ * beyond int64 the other is converted as well, and its conversions overflow differently.
  */
 void quantity_raise(struct quantity *q, const struct quantity *y);
 
 /*
- * In place. A zero takes the format of y. A result beyond 128 bits (1.7e29 units) stays at that
- * bound; upstream would go on counting.
+ * In place. A zero takes the format of y. A result beyond 128 bits (1.7e29 units) is limited to
+ * that bound; upstream has arbitrary precision.
  */
 void quantity_add(struct quantity *q, const struct quantity *y);
 void quantity_sub(struct quantity *q, const struct quantity *y);
 
-/* In JSON a string or a bare number, in protobuf a message with the text as field 1. */
+/* In JSON a string or a number, in protobuf a message with the text as field 1. */
 extern const struct custom quantity_custom;
 
 /* {"cpu": "500m"}: ResourceList. */
@@ -97,7 +97,7 @@ struct quantity_entry {
 extern const struct type quantity_entry_type;
 typedef LIST(struct quantity_entry) quantity_map;
 
-/* By binary search; NULL where there is none. */
+/* By binary search; NULL if there is none. */
 const struct quantity *quantity_map_get(const quantity_map *map, struct str key);
 
 #endif

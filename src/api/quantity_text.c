@@ -38,11 +38,11 @@ static bool read_suffix(struct str text, enum quantity_format *ret_format, int32
     if ((plus && str_starts(number, STR("-"))) || !str_to_i64(number, &exponent))
         return false;
     *ret_format = QUANTITY_DECIMAL_EXPONENT;
-    *ret_exponent = (int32_t)(uint32_t)(uint64_t)exponent; /* upstream cuts it off like this */
+    *ret_exponent = (int32_t)(uint32_t)(uint64_t)exponent; /* upstream truncates it like this */
     return true;
 }
 
-/* An exponent without a suffix gives "", as upstream has it: 1000E is written as "1". */
+/* An exponent without a suffix gives "", as in upstream: 1000E is written as "1". */
 static const char *suffix_of(enum quantity_format format, int64_t exponent)
 {
     for (size_t i = 0; i < ARRAY_LEN(suffixes); i++)
@@ -51,11 +51,11 @@ static const char *suffix_of(enum quantity_format format, int64_t exponent)
     return "";
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- parsing ---------------------------------------------------------------------------------- */
 
 struct parts {
     bool negative;
-    bool plain;            /* no plus, no needless zero, no point: may be canonical as it stands */
+    bool plain;            /* no plus, no redundant zero, no point: possibly canonical as written */
     struct str num, denom; /* digits before and after the point; num has no leading zeros */
     bool has_digits;
     enum quantity_format format;
@@ -75,7 +75,7 @@ static struct str take_digits(struct str text, size_t *at)
     return str_slice(text, from, *at);
 }
 
-/* suffix ::= letters, then maybe a signed number; which of them mean anything is seen later. */
+/* suffix ::= letters, then optionally a signed number; its meaning is checked later. */
 static bool is_suffix(struct str s)
 {
     const struct str letters = STR("eEinumkKMGTP");
@@ -108,7 +108,7 @@ static int split(struct str text, struct parts *p, struct err *reterr)
         p->plain = false;
     }
     p->plain = p->plain && zeros == 0;
-    p->has_digits = num.n + p->denom.n > 0; /* without any it is still a zero, mostly */
+    p->has_digits = num.n + p->denom.n > 0; /* without any it is usually still a zero */
 
     struct str suffix = str_slice(text, at, text.n);
     if (text.n > 0 && read_suffix(suffix, &p->format, &p->exponent))
@@ -122,7 +122,7 @@ static int split(struct str text, struct parts *p, struct err *reterr)
 
 static size_t n_digits(const struct parts *p)
 {
-    /* Upstream puts a 0 where nothing stands before the point, and counts it. */
+    /* Upstream inserts a 0 if there is nothing before the point, and counts it. */
     return MAX(p->num.n, 1) + p->denom.n;
 }
 
@@ -133,7 +133,7 @@ static int64_t digits_value(struct str digits, int64_t v)
     return v;
 }
 
-/* Whether upstream gives the text back as it was written instead of the canonical form. */
+/* Whether upstream returns the text as written instead of the canonical form. */
 static bool keeps_text(const struct parts *p, int64_t value, int32_t scale)
 {
     if (p->format == QUANTITY_BINARY_SI)
@@ -141,7 +141,7 @@ static bool keeps_text(const struct parts *p, int64_t value, int32_t scale)
     return scale % 3 == 0 && value % 1000 != 0 && p->num.n > 0;
 }
 
-/* What fits into an int64 times a power of ten with certainty. False: the caller must go on. */
+/* Handles amounts that certainly fit an int64 times a power of ten. False: not handled. */
 static bool parse_int(struct str text, const struct parts *p, struct arena *a, struct quantity *q)
 {
     int32_t scale = 0;
@@ -164,7 +164,7 @@ static bool parse_int(struct str text, const struct parts *p, struct arena *a, s
         .scale = scale,
         .format = (uint8_t)p->format,
     };
-    /* Most texts are canonical, so there is nothing to keep. */
+    /* Most texts are canonical: nothing to keep. */
     if ((!p->plain || p->format == QUANTITY_DECIMAL_EXPONENT) && keeps_text(p, value, scale))
         q->text = arena_dup(a, text).p;
     return true;
@@ -175,7 +175,10 @@ static char digit_at(const struct parts *p, size_t i)
     return i < p->num.n ? p->num.p[i] : p->denom.p[i - p->num.n];
 }
 
-/* Copies the digits [from, to), adds one unit of the last if asked to, and cuts zeros off. */
+/*
+ * Copies the digits [from, to), adds one unit of the last place if round_up, and removes trailing
+ * zeros.
+ */
 static struct quantity_big *make_big(const struct parts *p, size_t from, size_t to, bool round_up,
                                      struct arena *a)
 {
@@ -204,8 +207,8 @@ static void parse_decimal(const struct parts *p, struct arena *a, struct quantit
     while (first < n && digit_at(p, first) == '0')
         first++;
     if (first == n)
-        return; /* zero, with the scale that it was written in */
-    /* In nano-units: `zeros` more digits than there are, or so many too many. */
+        return; /* zero, with the scale as written */
+    /* In nano-units: the number of zeros to append, or (negative) of digits to drop. */
     int64_t zeros = (int64_t)p->exponent - (int64_t)p->denom.n + 9;
     size_t keep = n;
     if (zeros < 0)
@@ -302,7 +305,7 @@ static void write_decimal(const struct quantity *q, enum quantity_format format,
         buf_add_printf(out, "e%lld", (long long)d.exponent);
 }
 
-/* False where it is small or has a fraction: upstream then writes it in decimal. */
+/* False if it is small or has a fraction: upstream then writes it in decimal format. */
 static bool write_binary(const struct quantity *q, struct buf *out)
 {
     struct quantity units = *q;
@@ -372,7 +375,7 @@ static int from_proto(struct str message, struct arena *a, void *out, struct err
             continue;
         }
         if (wire != PROTO_BYTES || !proto_read_bytes(message, &at, &text))
-            return err_set(reterr, -EBADMSG, "quantity: its text is cut off or not a text");
+            return err_set(reterr, -EBADMSG, "quantity: truncated or not a string");
         int r = quantity_parse(text, a, &q, reterr);
         if (r < 0)
             return r;

@@ -2,10 +2,10 @@
 /*
  * resource_claim.h - ResourceClaim, ResourceClaimTemplate, DeviceClass.
  *
- * Purpose:   devices that pods ask for (dynamic resource allocation, resource.k8s.io/v1) and what
- *            was allocated to them.
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ * Purpose:   devices that pods request (dynamic resource allocation, resource.k8s.io/v1) and what
+ *            was allocated.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_RESOURCE_CLAIM_H
 #define BERTH_API_RESOURCE_CLAIM_H
@@ -14,11 +14,11 @@
 #include "api/node_affinity.h"
 #include "api/quantity.h"
 
-/* Keeps a claim from going away while it is allocated. */
+/* Protects an allocated claim from deletion. */
 #define RESOURCE_CLAIM_FINALIZER    "resource.kubernetes.io/delete-protection"
 /* On a generated claim: the name of the claim in the pod's spec. */
 #define ANN_POD_CLAIM_NAME          "resource.kubernetes.io/pod-claim-name"
-/* On a claim made for the extended resources of a pod. */
+/* On a claim created for the extended resources of a pod. */
 #define ANN_EXTENDED_RESOURCE_CLAIM "resource.kubernetes.io/extended-resource-claim"
 
 struct cel_device_selector {
@@ -61,7 +61,7 @@ struct device_sub_request {
     struct capacity_requirements *capacity;
 };
 
-/* One of exactly and firstAvailable. */
+/* Either exactly or firstAvailable is set. */
 struct device_request {
     struct str name;
     struct exact_device_request *exactly;
@@ -76,7 +76,7 @@ struct device_constraint {
 
 struct opaque_device_configuration {
     struct str driver;
-    struct str parameters; /* any JSON object, as its text */
+    struct str parameters; /* any JSON object, as text */
 };
 
 struct device_configuration {

@@ -3,8 +3,8 @@
  * resource_slice.h - ResourceSlice.
  *
  * Purpose:   devices that drivers offer (dynamic resource allocation, resource.k8s.io/v1).
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_RESOURCE_SLICE_H
 #define BERTH_API_RESOURCE_SLICE_H
@@ -27,7 +27,7 @@ struct counter_set {
     LIST(struct counter_entry) counters;
 };
 
-/* One of them is there. */
+/* One of them is set. */
 struct device_attribute {
     int64_t *int_value;
     bool *bool_value;

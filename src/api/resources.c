@@ -17,7 +17,7 @@ bool resource_is_extended(struct str name)
     size_t slash = str_find(name, '/');
     if (slash == name.n || is_prefixed_native(name) || str_starts(name, quota))
         return false;
-    /* With "requests." before it, it must be a valid key; the domain has at most 253 bytes. */
+    /* With the prefix "requests." it must be a valid key; the domain has at most 253 bytes. */
     return label_key_valid(name) && slash + quota.n <= 253;
 }
 
@@ -73,7 +73,7 @@ const int64_t *resources_scalar(const struct resources *r, struct str name)
 
 /* --- maps of quantities ----------------------------------------------------------------------- */
 
-/* What to do where both maps have the name. */
+/* Combines two values of the same name. */
 typedef void combine_fn(struct quantity *have, const struct quantity *other);
 
 static void combine_add(struct quantity *have, const struct quantity *other)
@@ -96,8 +96,8 @@ static void combine_keep(struct quantity *have UNUSED, const struct quantity *ot
 }
 
 /*
- * Merges `other` into map; both are sorted by name. Names are mostly there already, so the map is
- * copied to a larger one only when it must grow.
+ * Merges `other` into map; both are sorted by name. Most names exist already, so the map is copied
+ * to a larger one only if it must grow.
  */
 static void merge(quantity_map *map, const quantity_map *other, combine_fn *combine,
                   struct arena *a)
@@ -134,8 +134,8 @@ struct request {
     const struct resource_gates *gates;
     const quantity_map *non_missing;
     struct arena *a;
-    bool infeasible; /* the resize asked for will not happen: the spec does not count */
-    bool limits;     /* these are added up, in place of requests */
+    bool infeasible; /* the requested resize is infeasible: the spec does not count */
+    bool limits;     /* add up limits instead of requests */
 };
 
 static bool resize_is_infeasible(const struct pod *pod)
@@ -162,7 +162,10 @@ bool pod_level_requests_set(const struct pod *pod)
     return false;
 }
 
-/* During a resize the largest of what is asked for, what runs and what was granted counts. */
+/*
+ * During a resize the largest of the requested, actual and allocated resources counts (upstream:
+ * resourcehelpers.PodRequests, KEP 1287).
+ */
 static quantity_map effective(const struct request *rq, const quantity_map *spec,
                               const quantity_map *actuated, const quantity_map *allocated)
 {
@@ -174,7 +177,7 @@ static quantity_map effective(const struct request *rq, const quantity_map *spec
     return result;
 }
 
-/* By name; of two with the same the last counts, and init containers after the others. */
+/* By name; of two with the same name the last counts, and init containers come after the others. */
 static const struct container_status *find_status(const struct pod *pod, struct str name)
 {
     const struct pod_status *s = &pod->status;
@@ -187,7 +190,7 @@ static const struct container_status *find_status(const struct pod *pod, struct 
     return NULL;
 }
 
-/* The map may be the container's own: not to be changed. */
+/* The result may be the container's own map: do not change it. */
 static quantity_map container_requests(const struct request *rq, const struct container *c,
                                        bool resizable)
 {
@@ -210,8 +213,9 @@ static quantity_map container_requests(const struct request *rq, const struct co
 }
 
 /*
- * Init containers run one after the other, each beside the sidecars that were started before it;
- * the containers run beside all sidecars. The larger of the two phases counts.
+ * Init containers run one after the other, each together with the sidecars started before it; the
+ * containers run together with all sidecars. The larger of the two phases counts (upstream:
+ * AggregateContainerRequests).
  */
 static void add_containers(const struct request *rq, quantity_map *total)
 {
@@ -247,7 +251,7 @@ static void add_claims(const struct request *rq, quantity_map *total)
               rq->a);
 }
 
-/* What the pod itself asks for takes the place of what its containers add up to. */
+/* Pod-level requests replace the sum of the containers. */
 static void apply_pod_level(const struct request *rq, quantity_map *total)
 {
     const struct resource_requirements *own = rq->pod->spec.resources;
@@ -292,7 +296,7 @@ void pod_requests(const struct pod *pod, const struct resource_gates *gates,
     *ret_requests = total;
 }
 
-/* Overhead comes on top of what is limited at all. */
+/* Overhead is added to the resources that are limited. */
 static void add_overhead_to_limits(const struct pod *pod, quantity_map *limits)
 {
     for (size_t i = 0; i < limits->n; i++) {
@@ -328,7 +332,7 @@ void pod_resource_calculate(const struct pod *pod, const struct resource_gates *
     pod_requests(pod, gates, NULL, &work, &requests);
     resources_from_map(&requests, a, &ret_resource->requests);
 
-    /* A pod with requests of its own needs defaults only for what nobody asks for at all. */
+    /* A pod with pod-level requests needs defaults only for resources without any request. */
     bool own = gates->pod_level_resources && pod_level_requests_set(pod);
     struct quantity_entry room[2];
     quantity_map defaults = {.v = room};

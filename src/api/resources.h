@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * resources.h - resources as integers, and what a pod asks for.
+ * resources.h - resources as integers, and the requests of a pod.
  *
  * Purpose:   `struct resources` is upstream's framework.Resource: the common resources as int64,
- * the others by name. pod_requests adds up what the containers of a pod, its sidecars, its
- *            overhead, its own (pod-level) requests and a resize under way amount to;
- *            pod_resource_calculate makes integers of that, as NodeInfo accounts for them.
- * Ownership: results live in the arena given; names are borrowed from the pod or node.
- * Threading: any, one call at a time per arena.
+ *            the others by name. pod_requests adds up containers, sidecars, overhead, pod-level
+ *            requests and a resize in progress; pod_resource_calculate converts that to integers,
+ *            as NodeInfo accounts for them.
+ * Ownership: results live in the given arena; names are borrowed from the pod or node.
+ * Threading: any thread, one call at a time per arena.
  */
 #ifndef BERTH_API_RESOURCES_H
 #define BERTH_API_RESOURCES_H
@@ -21,7 +21,7 @@
 #define RESOURCE_HUGE_PAGES_PREFIX         STR("hugepages-")
 #define RESOURCE_ATTACHABLE_VOLUMES_PREFIX STR("attachable-volumes-")
 
-/* What a container without a request counts for when nodes are scored. */
+/* Assumed requests of a container without any, for scoring. */
 #define DEFAULT_MILLI_CPU_REQUEST ((int64_t)100)
 #define DEFAULT_MEMORY_REQUEST    ((int64_t)200 * 1024 * 1024)
 
@@ -38,20 +38,20 @@ struct resources {
     LIST(struct scalar_resource) scalars; /* sorted by name */
 };
 
-/* Whether it is counted by name: extended resources, huge pages, volumes, *kubernetes.io/. */
+/* Whether it is a scalar resource: extended resources, huge pages, volumes, *kubernetes.io/. */
 bool resource_is_scalar(struct str name);
-/* Extended: in a domain of its own, outside of kubernetes.io. */
+/* Extended: in a domain of its own, not kubernetes.io. */
 bool resource_is_extended(struct str name);
 
 /*
- * The list as integers: thousandths for cpu, units for the others, rounded up; what is neither
- * common nor scalar is left out.
+ * Converts the list to integers: thousandths for cpu, units for the others, rounded up; resources
+ * that are neither common nor scalar are left out.
  */
 void resources_from_map(const quantity_map *map, struct arena *a, struct resources *ret_resources);
-/* NULL where there is none. */
+/* NULL if there is none. */
 const int64_t *resources_scalar(const struct resources *r, struct str name);
 
-/* Feature gates of upstream that decide what counts. */
+/* Upstream's feature gates that decide what counts. */
 struct resource_gates {
     bool in_place_pod_vertical_scaling;
     bool pod_level_resources;
@@ -59,7 +59,7 @@ struct resource_gates {
     bool dra_node_allocatable_resources;
 };
 
-/* As in 1.36. */
+/* The defaults of 1.36. */
 #define RESOURCE_GATES_DEFAULT                                 \
     ((struct resource_gates){                                  \
         .in_place_pod_vertical_scaling = true,                 \
@@ -68,19 +68,19 @@ struct resource_gates {
     })
 
 /*
- * The effective requests of the pod. non_missing: what a container counts for that has no request
- * for these resources; NULL for none.
+ * The effective requests of the pod. non_missing: assumed for containers without a request for
+ * these resources; NULL: none.
  */
 void pod_requests(const struct pod *pod, const struct resource_gates *gates,
                   const quantity_map *non_missing, struct arena *a, quantity_map *ret_requests);
-/* What the pod is limited to, as its spec has it; a resize under way does not count. */
+/* The limits of the pod's spec; a resize in progress does not count. */
 void pod_limits(const struct pod *pod, struct arena *a, quantity_map *ret_limits);
-/* Whether the pod has requests of its own that count: cpu, memory, huge pages. */
+/* Whether the pod has pod-level requests that count: cpu, memory, huge pages. */
 bool pod_level_requests_set(const struct pod *pod);
 
 struct pod_resource {
     struct resources requests;
-    int64_t non_zero_milli_cpu; /* with the defaults above in place of missing requests */
+    int64_t non_zero_milli_cpu; /* with the defaults above for missing requests */
     int64_t non_zero_memory;
 };
 

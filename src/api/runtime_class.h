@@ -3,9 +3,9 @@
  * runtime_class.h - RuntimeClass.
  *
  * Purpose:   what admission adds to the pods of a class: overhead, node selector, tolerations. The
- *            scheduler itself never sees the class.
- * Ownership: all of a decoded value lives in the arena that it was decoded into.
- * Threading: immutable once decoded; any.
+ *            scheduler itself never reads the class.
+ * Ownership: everything lives in the arena that it was decoded into.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_RUNTIME_CLASS_H
 #define BERTH_API_RUNTIME_CLASS_H

@@ -9,13 +9,14 @@
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-/* 0001-01-01T00:00:00Z, which is Go's "no time", and 9999-12-31T23:59:59Z. */
+/* 0001-01-01T00:00:00Z, Go's zero time, and 9999-12-31T23:59:59Z. */
 #define TIME_MIN_SEC ((int64_t)-62135596800)
 #define TIME_MAX_SEC ((int64_t)253402300799)
 
 /*
- * The time as `unit` nanoseconds keep it. Anybody who may write a Lease can put any number into a
- * protobuf time; it is moved to the nearest that has a text, since a refusal would lose the object.
+ * Truncates the time to `unit` nanoseconds. Any writer of a Lease can put any number into a
+ * protobuf time; it is limited to the range that has a text form, since refusing it would lose the
+ * object.
  */
 static struct timestamp time_of(int64_t sec, int64_t nsec, int64_t unit)
 {
@@ -215,7 +216,7 @@ const struct custom duration_custom = {
     .is_zero = duration_is_zero,
 };
 
-/* --- numbers or texts ------------------------------------------------------------------------- */
+/* --- numbers or strings ----------------------------------------------------------------------- */
 
 static int int_or_string_from_json(struct str text, bool quoted, struct arena *a, void *out,
                                    struct err *reterr)

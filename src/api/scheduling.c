@@ -10,7 +10,7 @@ static const struct field priority_class_fields[] = {
 const struct type priority_class_type =
     TYPE("k8s.io.api.scheduling.v1.PriorityClass", struct priority_class, priority_class_fields);
 
-/* It has no fields at all. */
+/* It has no fields. */
 static const struct field basic_scheduling_policy_fields[] = {};
 const struct type basic_scheduling_policy_type =
     TYPE("k8s.io.api.scheduling.v1alpha2.BasicSchedulingPolicy", struct basic_scheduling_policy,

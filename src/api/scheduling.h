@@ -3,8 +3,8 @@
  * scheduling.h - the kinds of scheduling.k8s.io.
  *
  * Purpose:   PriorityClass (v1), PodGroup and Workload (v1alpha2).
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_SCHEDULING_H
 #define BERTH_API_SCHEDULING_H
@@ -20,14 +20,14 @@ struct priority_class {
 };
 
 struct basic_scheduling_policy {
-    bool unused; /* only whether it is there matters */
+    bool unused; /* only its presence matters */
 };
 
 struct gang_scheduling_policy {
     int32_t min_count;
 };
 
-/* One of the two. */
+/* One of the two is set. */
 struct pod_group_scheduling_policy {
     struct basic_scheduling_policy *basic;
     struct gang_scheduling_policy *gang;
@@ -71,7 +71,7 @@ struct pod_group_resource_claim_status {
     struct str resource_claim_name;
 };
 
-/* The type of its condition. */
+/* The type of a PodGroup's condition. */
 #define POD_GROUP_SCHEDULED "PodGroupScheduled"
 
 struct pod_group_status {

@@ -6,7 +6,7 @@
 /* --- requirements ----------------------------------------------------------------------------- */
 
 static const struct {
-    const char *name; /* in API objects; NULL for those that only texts have */
+    const char *name; /* in API objects; NULL for operators that only the text syntax has */
     const char *text; /* between key and value */
 } ops[] = {
     [SELECTOR_IN] = {"In", " in "},       [SELECTOR_NOT_IN] = {"NotIn", " notin "},
@@ -39,7 +39,7 @@ static const char *values_fault(struct requirement *r)
     switch (r->op) {
     case SELECTOR_IN:
     case SELECTOR_NOT_IN:
-        return r->values.n > 0 ? NULL : "In and NotIn need at least one value";
+        return r->values.n > 0 ? NULL : "In and NotIn require at least one value";
     case SELECTOR_EXISTS:
     case SELECTOR_DOES_NOT_EXIST:
         return r->values.n == 0 ? NULL : "Exists and DoesNotExist take no value";
@@ -47,13 +47,13 @@ static const char *values_fault(struct requirement *r)
     case SELECTOR_LT:
         return r->values.n == 1 && selector_number(r->values.v[0], &r->number)
                    ? NULL
-                   : "Gt and Lt need exactly one value, an integer";
+                   : "Gt and Lt require exactly one value, an integer";
     case SELECTOR_EQUALS:
     case SELECTOR_DOUBLE_EQUALS:
     case SELECTOR_NOT_EQUALS:
-        return r->values.n == 1 ? NULL : "exactly one value is needed";
+        return r->values.n == 1 ? NULL : "exactly one value is required";
     }
-    return "no such operator";
+    return "unknown operator";
 }
 
 static int by_text(const void *a, const void *b)
@@ -90,7 +90,7 @@ int requirement_compile(struct requirement *r, struct arena *a, struct err *rete
     return 0;
 }
 
-/* value: what the labels hold for the key, NULL where they lack it. */
+/* value: the label's value, NULL if the label is absent. */
 static bool requirement_matches(const struct requirement *r, const struct str *value)
 {
     int64_t number;

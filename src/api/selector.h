@@ -3,11 +3,11 @@
  * selector.h - label and field selectors, compiled once and matched often.
  *
  * Purpose:   a selector comes from an API object (metav1.LabelSelector, a map of labels) or from
- *            text ("app=web,tier in (a,b),!canary") and is checked as upstream does. The compiled
- *            requirements are plain data, for others to translate into something faster.
- * Ownership: a selector borrows its texts from where it was compiled from, which must outlive it;
- *            its arrays live in the arena.
- * Threading: immutable once compiled; any.
+ *            text ("app=web,tier in (a,b),!canary") and is validated as upstream does. The compiled
+ *            requirements are plain data that others may translate into something faster.
+ * Ownership: a selector borrows its strings from its source, which must outlive it; its arrays live
+ *            in the arena.
+ * Threading: immutable once compiled; any thread.
  */
 #ifndef BERTH_API_SELECTOR_H
 #define BERTH_API_SELECTOR_H
@@ -21,7 +21,7 @@ enum selector_op {
     SELECTOR_DOES_NOT_EXIST,
     SELECTOR_GT,
     SELECTOR_LT,
-    /* These match as IN and NOT_IN do; they are kept apart for writing them out again. */
+    /* These match as IN and NOT_IN do; they are distinct only for writing. */
     SELECTOR_EQUALS,
     SELECTOR_DOUBLE_EQUALS,
     SELECTOR_NOT_EQUALS,
@@ -34,38 +34,40 @@ struct requirement {
     int64_t number;          /* the value of GT and LT */
 };
 
-/* All requirements must match, so one without any matches everything. */
+/* All requirements must match; without requirements everything matches. */
 struct selector {
     LIST(struct requirement) requirements; /* sorted by key */
-    bool nothing;                          /* matches nothing at all */
+    bool nothing;                          /* matches nothing */
 };
 
 /*
- * Checks a requirement of which key, op and values are set; sorts a copy of the values and reads
- * the number. -EINVAL where upstream would refuse it.
+ * Validates a requirement whose key, op and values are set; sorts a copy of the values and parses
+ * the number. -EINVAL if upstream would refuse it.
  */
 int requirement_compile(struct requirement *r, struct arena *a, struct err *reterr) MUST_CHECK;
-/* The operator that an API object calls so; false for what is none of In … Lt. */
+/* The operator of that name in API objects; false if it is none of In … Lt. */
 bool selector_op_parse(struct str name, enum selector_op *ret_op) MUST_CHECK;
 
-/* The whole number that Gt and Lt compare, as Go reads it: a plus sign is allowed. */
+/* The integer that Gt and Lt compare, as Go parses it: a plus sign is allowed. */
 bool selector_number(struct str s, int64_t *ret_number) MUST_CHECK;
 
-/* NULL gives a selector that matches nothing, an empty one matches everything. */
+/* NULL matches nothing, an empty selector everything. */
 int selector_compile(const struct label_selector *ls, struct arena *a,
                      struct selector *ret_selector, struct err *reterr) MUST_CHECK;
-/* Why selector_compile refuses it, word for word as upstream says it; false where it does not. */
+/*
+ * Appends upstream's error text for a selector that selector_compile refuses; false if it is valid.
+ */
 bool selector_write_fault(const struct label_selector *ls, struct buf *out);
-/* One that demands every label of the set, which is not checked. */
+/* Requires every label of the set, which is not validated. */
 void selector_from_set(const str_map *set, struct arena *a, struct selector *ret_selector);
 /* From text: =, ==, !=, in, notin, key, !key, >, <. */
 int selector_parse(struct str text, struct arena *a, struct selector *ret_selector,
                    struct err *reterr) MUST_CHECK;
-/* Puts requirements in order of their keys and keeps the order of those with the same. */
+/* Sorts requirements by key; stable. */
 void requirements_sort(struct requirement *requirements, size_t n);
 
 bool selector_matches(const struct selector *s, const str_map *labels);
-/* Appends it in the syntax of selector_parse. */
+/* Appends the selector in the syntax of selector_parse. */
 void selector_write(const struct selector *s, struct buf *out);
 
 /* --- field selectors -------------------------------------------------------------------------- */
@@ -79,10 +81,10 @@ struct field_selector {
     LIST(struct field_requirement) requirements;
 };
 
-/* From text: =, ==, != with commas between; in a value \ is written before \ , and =. */
+/* From text: =, ==, != separated by commas; in a value \ , and = are escaped by \. */
 int field_selector_parse(struct str text, struct arena *a, struct field_selector *ret_selector,
                          struct err *reterr) MUST_CHECK;
-/* A field that is not there counts as empty. */
+/* A missing field counts as empty. */
 bool field_selector_matches(const struct field_selector *s, const str_map *fields);
 void field_selector_write(const struct field_selector *s, struct buf *out);
 

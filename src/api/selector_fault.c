@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is wrong with a label selector, word for word as apimachinery says it: these texts end up in
- * the events of pods, where tools look for them.
+ * apimachinery's error texts for label selectors: they appear in events of pods, where tools search
+ * for them.
  */
 #include "api/selector_fault.h"
 
@@ -27,14 +27,14 @@
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Room for one more, behind what is there. */
+/* Starts a new entry after the existing ones. */
 static void next_fault(struct faults *f, const char *separator)
 {
     if (f->n++)
         buf_add_cstr(&f->text, separator);
 }
 
-/* Characters beyond ASCII that Go does not print as they are; the rare rest is printed. */
+/* Characters beyond ASCII that Go escapes; rare ones are not covered. */
 static bool prints(uint32_t rune)
 {
     return rune >= 0xa1 && rune != 0xad && !(rune >= 0x2000 && rune <= 0x200f) &&
@@ -86,7 +86,7 @@ static bool is_alnum(char c)
     return is_lower_alnum(c) || (c >= 'A' && c <= 'Z');
 }
 
-/* One character at least: `edge` at both ends, `others` as well between them. */
+/* At least one character: `edge` at both ends, `others` also allowed between them. */
 static bool well_formed(struct str s, bool edge(char c), const char *others)
 {
     if (s.n == 0 || !edge(s.p[0]) || !edge(s.p[s.n - 1]))
@@ -283,7 +283,7 @@ bool faults_write(struct faults *all, struct buf *out)
     return any;
 }
 
-/* The first expression that is wrong says it all. */
+/* Only the first invalid expression is reported. */
 static bool write_expression_fault(const struct label_selector_requirement *from, struct buf *out)
 {
     struct faults all = {0};

@@ -70,7 +70,7 @@ static enum token symbol(struct str s, size_t *ret_n)
     }
 }
 
-/* A NUL byte ends the text; right behind a token it goes unseen. Upstream's lexer has it so. */
+/* A NUL byte ends the text, but is ignored right after a token, as in upstream's lexer. */
 static void next(struct parser *p)
 {
     size_t n = 0;
@@ -97,7 +97,7 @@ static int unexpected(struct parser *p, const char *wanted)
 {
     if (p->token == TOKEN_END)
         return err_set(p->reterr, -EINVAL,
-                       "unable to parse requirement: it ends where %s should be", wanted);
+                       "unable to parse requirement: unexpected end, expected %s", wanted);
     return err_set(p->reterr, -EINVAL, "unable to parse requirement: found '%.*s', expected %s",
                    STR_ARG(p->text), wanted);
 }
@@ -127,7 +127,7 @@ static bool read_op(struct parser *p, enum selector_op *ret_op)
     return false;
 }
 
-/* A word, or nothing at all, which stands for the empty value. */
+/* A word, or nothing, which is the empty value. */
 static void read_value(struct parser *p)
 {
     struct str value = STR("");
@@ -152,7 +152,7 @@ static int read_set(struct parser *p)
     return 0;
 }
 
-/* requirement_compile sorts; a set has each value once. */
+/* requirement_compile sorts; remove duplicates, since values are a set. */
 static void drop_doubles(struct requirement *r)
 {
     size_t n = 0;

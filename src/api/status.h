@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * status.h - the answer of the API server that is no object.
+ * status.h - the API server's Status.
  *
- * Purpose:   outcome of a request: failures, and deletions. Reasons and cause types are
+ * Purpose:   the outcome of a request: failures, and deletions. Reasons and cause types are
  *            upstream's StatusReason and CauseType.
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_STATUS_H
 #define BERTH_API_STATUS_H
@@ -30,7 +30,7 @@ struct status_details {
     int32_t retry_after_seconds;
 };
 
-/* What the API server says instead of an object. Left out: metadata. */
+/* Returned instead of an object. Left out: metadata. */
 struct status {
     struct str status;
     struct str message;

@@ -2,9 +2,9 @@
 /*
  * storage.h - the kinds of storage.k8s.io/v1.
  *
- * Purpose:   classes of storage, CSI drivers and what they can do on which node.
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ * Purpose:   storage classes, CSI drivers and their capabilities per node.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_STORAGE_H
 #define BERTH_API_STORAGE_H
@@ -14,7 +14,7 @@
 #define VOLUME_BINDING_IMMEDIATE               "Immediate"
 #define VOLUME_BINDING_WAIT_FOR_FIRST_CONSUMER "WaitForFirstConsumer"
 #define NO_PROVISIONER                         "kubernetes.io/no-provisioner"
-/* On a CSINode: which in-tree volume plugins are served by CSI drivers there, with commas. */
+/* On a CSINode: the in-tree volume plugins that CSI drivers serve there, separated by commas. */
 #define ANN_MIGRATED_PLUGINS                   "storage.alpha.kubernetes.io/migrated-plugins"
 
 /* Left out: parameters, reclaimPolicy, mountOptions, allowVolumeExpansion. */

@@ -12,7 +12,7 @@ unsigned taint_effect(const struct taint *taint)
     return 0;
 }
 
-/* An integer as a person would write it: no plus, no needless zeros, no -0. */
+/* A canonical integer: no plus, no leading zeros, no -0. */
 static bool to_number(struct str s, int64_t *ret_number)
 {
     bool negative = str_starts(s, STR("-"));
@@ -22,7 +22,7 @@ static bool to_number(struct str s, int64_t *ret_number)
     return str_to_i64(s, ret_number);
 }
 
-/* The taint's number must be below (Lt) or above (Gt) that of the toleration. */
+/* The taint's number must be below (Lt) or above (Gt) the toleration's. */
 static bool compare(const struct toleration *t, const struct taint *taint, bool less)
 {
     int64_t bound, value;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * volume.h - sources of volumes.
+ * volume.h - volume sources.
  *
- * Purpose:   those that VolumeRestrictions compares, NodeVolumeLimits counts or the translation
- *            of in-tree volumes to CSI knows, with the fields that identify a volume.
- * Ownership: the object that holds them: all of a decoded value lives in its arena.
- * Threading: immutable once decoded; any.
+ * Purpose:   the sources that VolumeRestrictions compares, NodeVolumeLimits counts or CSI migration
+ *            translates, with the fields that identify a volume.
+ * Ownership: part of a decoded object; everything lives in its arena.
+ * Threading: immutable once decoded; any thread.
  */
 #ifndef BERTH_API_VOLUME_H
 #define BERTH_API_VOLUME_H

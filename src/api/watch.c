@@ -4,7 +4,7 @@
 #include "codec/json.h"
 #include "codec/proto.h"
 
-/* As it comes: the object is the text or the enveloped bytes of one. */
+/* An undecoded event: the object is its text or its enveloped bytes. */
 struct frame {
     struct str type;
     struct str object;

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 /*
- * Under AddressSanitizer, what no piece covers is off limits: a use after arena_reset, or past the
- * last piece, is found although the chunk is still there.
+ * Under AddressSanitizer unallocated parts are poisoned: a use after arena_reset, or past the last
+ * allocation, is detected although the chunk exists.
  */
 #ifndef __has_feature
 #define __has_feature(x) 0
@@ -53,7 +53,7 @@ void arena_reset(struct arena *a)
     free_chunks(a->huge);
     a->huge = NULL;
     a->total = 0;
-    /* Chunks only grow, so the newest serves the next round best. */
+    /* Chunks only grow, so the newest is the best one to reuse. */
     struct arena_chunk *keep = a->chunk;
     if (!keep)
         return;
@@ -102,14 +102,14 @@ static void *take_slow(struct arena *a, size_t size, size_t align)
     size_t need;
     if (__builtin_add_overflow(size, align, &need) || need > PTRDIFF_MAX / 2)
         abort();
-    /* A huge piece does not spoil what is left of the newest chunk, and does not stay. */
+    /* A huge allocation does not waste the rest of the newest chunk, and is not kept by reset. */
     if (need > MAX(a->next_size, ARENA_CHUNK_MAX))
         return align_up(add_chunk(a, &a->huge, need)->data, align);
     grow(a, need);
     return take_here(a, align_up(a->at, align), size);
 }
 
-/* Room for size bytes at an aligned address; not zeroed. */
+/* Returns size bytes at an aligned address; not zeroed. */
 static void *take(struct arena *a, size_t size, size_t align)
 {
     size_t gap = -(uintptr_t)a->at & (align - 1);

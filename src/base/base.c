@@ -8,7 +8,7 @@ static void out_of_memory(size_t size) NORETURN;
 
 static void out_of_memory(size_t size)
 {
-    fprintf(stderr, "berth: out of memory (%zu bytes asked for)\n", size);
+    fprintf(stderr, "berth: out of memory (%zu bytes requested)\n", size);
     abort();
 }
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * base.h - what every file of berth takes for granted.
+ * base.h - included by every file of berth.
  *
- * Purpose:   attributes, small macros, allocation that cannot fail, functions nobody may call.
- * Ownership: memory from xmalloc and its family belongs to the caller and goes back by free().
- * Threading: everything here may be called from any thread.
+ * Purpose:   attributes, small macros, allocation that cannot fail, banned functions.
+ * Ownership: the caller owns memory from xmalloc and its family and frees it with free().
+ * Threading: any thread.
  *
- * Running out of memory is not an error anybody here can handle: the x-functions say so on
- * standard error and abort. Sizes that come from outside are therefore bounded before they
- * reach an allocation.
+ * Running out of memory cannot be handled here: the x-functions print an error and abort. Sizes
+ * from outside are therefore limited before they reach an allocation.
  */
 #ifndef BERTH_BASE_BASE_H
 #define BERTH_BASE_BASE_H
@@ -33,21 +32,23 @@
 #define MIN(a, b)    ((a) < (b) ? (a) : (b))
 #define MAX(a, b)    ((a) > (b) ? (a) : (b))
 
-/* The struct that `ptr` is the member `member` of. */
+/* The struct that has `ptr` as its member `member`. */
 #define CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
 
-/* An expression of value 0 that does not compile unless `cond` holds. */
+/* An expression of value 0 that compiles only if `cond` holds. */
 #define BUILD_ASSERT_ZERO(cond) (sizeof(char[(cond) ? 1 : -1]) - 1)
 
-/* A condition that the code relies on and that costs too much to check in production: an assert()
- * in sanitizer and debug builds. Cheap conditions use assert(), which is always on. */
+/*
+ * A condition that the code relies on and that is too expensive to check in production: an assert()
+ * in sanitizer and debug builds. Cheap conditions use assert(), which is always on.
+ */
 #ifdef BERTH_INVARIANTS
 #define INVARIANT(cond) assert(cond)
 #else
 #define INVARIANT(cond) ((void)sizeof(!(cond)))
 #endif
 
-/* Hands a pointer over: gives its value and leaves NULL behind. */
+/* Returns the pointer's value and sets it to NULL: transfers ownership. */
 #define TAKE(p)                     \
     ({                              \
         __typeof__(p) taken_ = (p); \
@@ -58,14 +59,14 @@
 void *xmalloc(size_t size) __attribute__((malloc, returns_nonnull));
 void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull));
 void *xrealloc(void *ptr, size_t size) __attribute__((returns_nonnull));
-/* Room for n elements; aborts where n * size overflows. */
+/* Memory for n elements; aborts if n * size overflows. */
 void *xreallocarray(void *ptr, size_t n, size_t size) __attribute__((returns_nonnull));
 char *xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
 char *xasprintf(const char *fmt, ...) PRINTF_LIKE(1, 2) __attribute__((returns_nonnull));
 
 #define xnew(type) ((type *)xcalloc(1, sizeof(type)))
 
-/* Functions whose bounds or state nobody can see at the call: a use of one does not compile. */
+/* Functions whose bounds or state are not visible at the call: using one does not compile. */
 #define BANNED_(name)  berth_banned_function_##name
 #define strcpy(...)    BANNED_(strcpy)
 #define strcat(...)    BANNED_(strcat)

@@ -2,8 +2,8 @@
 #include "base/bitset.h"
 
 /*
- * The bits of the last word beyond n are always clear: counting needs no mask, and growing finds
- * clear bits.
+ * Invariant: the bits of the last word beyond n are clear, so that counting needs no mask and
+ * growing finds clear bits.
  */
 static void clear_tail(struct bitset *s)
 {

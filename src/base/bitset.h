@@ -2,7 +2,7 @@
 /*
  * bitset.h - a set of small integers, one bit each.
  *
- * Purpose:   node sets: filtering is AND over words.
+ * Purpose:   node sets: filtering is an AND over words.
  * Ownership: owns its words.
  * Threading: one writer at a time; different words may be written by different threads.
  */
@@ -18,10 +18,10 @@ struct bitset {
 
 #define BITSET_WORDS(n) (((n) + 63) / 64)
 
-/* All bits clear. */
+/* All bits are clear. */
 void bitset_init(struct bitset *s, size_t n);
 void bitset_release(struct bitset *s);
-/* Bits beyond the old size come up clear. */
+/* New bits are clear. */
 void bitset_resize(struct bitset *s, size_t n);
 
 static inline bool bitset_get(const struct bitset *s, size_t i)
@@ -37,7 +37,7 @@ static inline void bitset_unset(struct bitset *s, size_t i)
     s->words[i / 64] &= ~((uint64_t)1 << (i % 64));
 }
 
-/* dst = dst AND src; both of the same size. */
+/* dst = dst AND src; both have the same size. */
 void bitset_and(struct bitset *dst, const struct bitset *src);
 size_t bitset_count(const struct bitset *s);
 

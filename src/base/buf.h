@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * buf.h - bytes that grow, up to a limit.
+ * buf.h - a growing byte buffer with a limit.
  *
- * Purpose:   output of encoders, input from sockets. Every buffer has a declared maximum: what
- *            would pass it is dropped and the buffer is marked `overflow`, so that a writer checks
- *            once at the end and not at every byte.
- * Ownership: owns its bytes; buf_release gives them back, buf_take hands them over.
+ * Purpose:   output of encoders, input from sockets. Every buffer has a maximum: data beyond it is
+ *            dropped and the buffer is marked `overflow`, so that a writer checks once at the end
+ *            instead of at every byte.
+ * Ownership: owns its bytes; buf_release frees them, buf_take transfers them.
  * Threading: one thread at a time.
  */
 #ifndef BERTH_BASE_BUF_H
@@ -17,7 +17,7 @@
 
 struct buf {
     char *p;
-    size_t n, cap; /* cap <= max; one byte more is there for a NUL */
+    size_t n, cap; /* cap <= max; one more byte is allocated for a NUL */
     size_t max;    /* 0: BUF_MAX_DEFAULT */
     bool overflow;
 };
@@ -27,14 +27,17 @@ struct buf {
 
 void buf_init(struct buf *b, size_t max);
 void buf_release(struct buf *b);
-/* Empties it and keeps its room. */
+/* Empties the buffer and keeps its memory. */
 static inline void buf_clear(struct buf *b)
 {
     b->n = 0;
     b->overflow = false;
 }
 
-/* Room for n more bytes at p + n. False, and overflow set, where that would pass the maximum. */
+/*
+ * Makes room for n more bytes at p + n. Returns false and sets overflow if that exceeds the
+ * maximum.
+ */
 bool buf_reserve(struct buf *b, size_t n);
 void buf_add(struct buf *b, const void *data, size_t n);
 void buf_add_str(struct buf *b, struct str s);
@@ -49,15 +52,17 @@ static inline void buf_add_char(struct buf *b, char c)
         buf_add(b, &c, 1);
 }
 
-/* Drops the first n bytes. */
+/* Removes the first n bytes. */
 void buf_consume(struct buf *b, size_t n);
 static inline struct str buf_str(const struct buf *b)
 {
     return (struct str){b->p, b->n};
 }
-/* Ends it in NUL (not counted in n) and gives its bytes for reading. */
+/* Terminates the bytes with a NUL (not counted in n) and returns them, borrowed. */
 const char *buf_cstr(struct buf *b);
-/* Hands the NUL-ended bytes over to the caller, who frees them; the buffer is empty afterwards. */
+/*
+ * Transfers the NUL-terminated bytes to the caller, who frees them. The buffer is empty afterwards.
+ */
 char *buf_take(struct buf *b);
 
 #endif

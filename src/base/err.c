@@ -7,7 +7,7 @@ int err_set(struct err *reterr, int code, const char *fmt, ...)
 {
     if (!reterr)
         return code;
-    /* By way of a copy: the old message may be among the arguments. */
+    /* Via a copy: the old message may be among the arguments. */
     char msg[sizeof(reterr->msg)];
     va_list ap;
     va_start(ap, fmt);

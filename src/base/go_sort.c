@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/go_sort.h"
 
-#define SHORT_RUN        12 /* sorted by insertion */
-#define NINTHER_FROM     50 /* the pivot is a median of medians from this length on */
-#define SHIFT_FROM       50 /* shorter ones are not mended but partitioned */
+#define SHORT_RUN        12 /* insertion sort up to this length */
+#define NINTHER_FROM     50 /* median of medians as pivot from this length on */
+#define SHIFT_FROM       50 /* shorter ranges are not sorted by insertion but partitioned */
 #define MAX_SHIFTS       5
 #define SWAPS_OF_NINTHER 12
 
-/* Indexes are signed, as Go's are: they run below the range and are compared there. */
+/* Indexes are signed, as in Go: they run below the range and are compared there. */
 struct sorting {
     void **v;
     go_less_fn *less;
@@ -25,7 +25,7 @@ static void swap(const struct sorting *s, ssize_t i, ssize_t j)
     s->v[j] = x;
 }
 
-/* Down from i, as far as the element belongs, but not below end. */
+/* Moves element i down to its place, but not below end. */
 static void sink_left(const struct sorting *s, ssize_t i, ssize_t end)
 {
     for (; i > end && less(s, i, i - 1); i--)
@@ -38,7 +38,7 @@ static void insertion_sort(const struct sorting *s, ssize_t a, ssize_t b)
         sink_left(s, i, a);
 }
 
-/* --- the fallback ----------------------------------------------------------------------------- */
+/* --- fallback: heapsort ----------------------------------------------------------------------- */
 
 static void sift_down(const struct sorting *s, ssize_t root, ssize_t end, ssize_t first)
 {
@@ -64,7 +64,7 @@ static void heap_sort(const struct sorting *s, ssize_t a, ssize_t b)
     }
 }
 
-/* --- the pivot -------------------------------------------------------------------------------- */
+/* --- pivot ------------------------------------------------------------------------------------ */
 
 enum hint { HINT_NONE, HINT_RISES, HINT_FALLS };
 
@@ -107,7 +107,7 @@ static void reverse(const struct sorting *s, ssize_t a, ssize_t b)
         swap(s, i, j);
 }
 
-/* Moves three elements of the middle elsewhere; where to follows from the length. */
+/* Moves three elements of the middle to positions derived from the length (Go: breakPatterns). */
 static void scatter(const struct sorting *s, ssize_t a, ssize_t b)
 {
     uint64_t n = (uint64_t)(b - a), random = n;
@@ -124,13 +124,15 @@ static void scatter(const struct sorting *s, ssize_t a, ssize_t b)
 
 /* --- partitions ------------------------------------------------------------------------------- */
 
-/* Those less than the pivot, the pivot, the others. Gives its place; *ret_were_so: they had been.
+/*
+ * Partitions into elements less than the pivot, the pivot, the others. Returns the pivot's
+ * position; *ret_already: they were partitioned before (Go: partition).
  */
 static ssize_t partition(const struct sorting *s, ssize_t a, ssize_t b, ssize_t pivot,
-                         bool *ret_were_so)
+                         bool *ret_already)
 {
     ssize_t i = a + 1, j = b - 1;
-    *ret_were_so = true;
+    *ret_already = true;
     swap(s, a, pivot);
     for (;; i++, j--) {
         while (i <= j && less(s, i, a))
@@ -140,13 +142,16 @@ static ssize_t partition(const struct sorting *s, ssize_t a, ssize_t b, ssize_t 
         if (i > j)
             break;
         swap(s, i, j);
-        *ret_were_so = false;
+        *ret_already = false;
     }
     swap(s, j, a);
     return j;
 }
 
-/* None is less than the pivot: those equal to it, the others. Gives where these begin. */
+/*
+ * No element is less than the pivot: partitions into equal ones and the others. Returns where the
+ * others begin (Go: partitionEqual).
+ */
 static ssize_t partition_equal(const struct sorting *s, ssize_t a, ssize_t b, ssize_t pivot)
 {
     ssize_t i = a + 1, j = b - 1;
@@ -162,8 +167,11 @@ static ssize_t partition_equal(const struct sorting *s, ssize_t a, ssize_t b, ss
     }
 }
 
-/* Nearly sorted: a few moves may do. True: they did. */
-static bool mend(const struct sorting *s, ssize_t a, ssize_t b)
+/*
+ * Sorts a nearly sorted range with a few moves. Returns true if it is sorted (Go:
+ * partialInsertionSort).
+ */
+static bool insertion_sort_partial(const struct sorting *s, ssize_t a, ssize_t b)
 {
     ssize_t i = a + 1;
     for (int k = 0; k < MAX_SHIFTS; k++) {
@@ -184,7 +192,7 @@ static bool mend(const struct sorting *s, ssize_t a, ssize_t b)
 
 static void sort(const struct sorting *s, ssize_t a, ssize_t b, int limit)
 {
-    bool balanced = true, were_so = true;
+    bool balanced = true, already_partitioned = true;
     while (b - a > SHORT_RUN) {
         enum hint hint;
         if (limit == 0) {
@@ -200,14 +208,14 @@ static void sort(const struct sorting *s, ssize_t a, ssize_t b, int limit)
             reverse(s, a, b);
             pivot = b - 1 - (pivot - a);
         }
-        if (balanced && were_so && hint != HINT_NONE && mend(s, a, b))
+        if (balanced && already_partitioned && hint != HINT_NONE && insertion_sort_partial(s, a, b))
             return;
         if (a > 0 && !less(s, a - 1, pivot)) {
             a = partition_equal(s, a, b, pivot);
             continue;
         }
-        ssize_t middle = partition(s, a, b, pivot, &were_so);
-        /* The shorter part at once, so that the depth stays small. */
+        ssize_t middle = partition(s, a, b, pivot, &already_partitioned);
+        /* Recurse into the shorter part, so that the depth stays small. */
         if (middle - a < b - middle) {
             balanced = middle - a >= n / 8;
             sort(s, a, middle, limit);

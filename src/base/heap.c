@@ -19,7 +19,7 @@ static void place(struct heap *h, size_t i, struct heap_node *node)
     node->at = i + 1;
 }
 
-/* Moves the node that belongs at i or above to its place; gives where that is. */
+/* Moves the node from i up to its position and returns that. */
 static size_t sift_up(struct heap *h, size_t i, struct heap_node *node)
 {
     while (i > 0) {

@@ -33,7 +33,7 @@ static struct intern_text *of_atom(const struct intern *in, atom_t atom)
     return in->by_atom.v[atom - 1];
 }
 
-/* A number nobody uses: the one that became free last, so that the table stays dense. */
+/* Returns an unused number: the one freed last, so that the table stays dense. */
 static atom_t new_atom(struct intern *in)
 {
     if (in->free_atoms.n)

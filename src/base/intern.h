@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * intern.h - text kept once, compared as an integer.
+ * intern.h - strings stored once and compared as integers.
  *
- * Purpose:   label keys and values, namespaces, node names, taint keys, resource names. Two equal
- *            texts have the same atom, so scheduling compares numbers.
- * Ownership: the table owns a copy of each text and counts its users: every atom from intern_get is
- *            given back by intern_put, and a text without users is forgotten, its number reused. A
- *            year of churn does not grow the process.
+ * Purpose:   label keys and values, namespaces, node names, taint keys, resource names. Equal
+ *            strings have the same atom, so scheduling compares numbers.
+ * Ownership: the table owns a copy of each string and counts its users: every intern_get needs an
+ *            intern_put. A string without users is freed and its number reused, so that churn does
+ *            not grow the process.
  * Threading: one thread (the engine's).
  */
 #ifndef BERTH_BASE_INTERN_H
@@ -15,7 +15,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 
-typedef uint32_t atom_t; /* 0 is no text at all; the empty text has an atom of its own */
+typedef uint32_t atom_t; /* 0: no string; the empty string has an atom of its own */
 
 struct intern_text;
 
@@ -27,15 +27,15 @@ struct intern {
 
 void intern_init(struct intern *in);
 void intern_release(struct intern *in);
-/* The atom of text, one user more. */
+/* Returns the atom of text and adds a user. */
 atom_t intern_get(struct intern *in, struct str text);
-/* One user less. Nothing happens for 0. */
+/* Removes a user. 0 is allowed. */
 void intern_put(struct intern *in, atom_t atom);
-/* Another user of an atom that somebody holds already. */
+/* Adds a user of an atom that is in use. */
 atom_t intern_ref(struct intern *in, atom_t atom);
-/* The atom if anybody uses that text now, else 0; no user is counted. */
+/* Returns the atom if the string is in use, otherwise 0; adds no user. */
 atom_t intern_find(const struct intern *in, struct str text);
-/* Its text, for as long as somebody uses it. */
+/* The string of an atom, valid while it is in use. */
 struct str intern_text(const struct intern *in, atom_t atom);
 
 #endif

@@ -23,9 +23,10 @@ enum log_format log_get_format(void)
 /* --- quoting ---------------------------------------------------------------------------------- */
 
 /*
- * Does a character show as itself? Go escapes what is no letter, mark, number, punctuation, symbol
- * or plain space. These are the controls, spaces, format characters (those that turn the writing
- * direction among them), private and non-characters; what Unicode has not assigned yet is left.
+ * Whether a character is written unescaped. Go escapes everything that is not a letter, mark,
+ * number, punctuation, symbol or the ASCII space. This covers controls, spaces, format characters
+ * (including those that change the writing direction), private and non-characters; unassigned code
+ * points are not escaped.
  */
 static bool is_printable(uint32_t rune)
 {
@@ -47,7 +48,7 @@ static bool is_printable(uint32_t rune)
     return false;
 }
 
-/* The letter after a backslash for characters that have one, else 0. */
+/* The letter after the backslash for characters that have one, otherwise 0. */
 static char short_escape(uint32_t rune)
 {
     static const char letters[] = "abtnvfr"; /* from 7 on */
@@ -96,7 +97,7 @@ static void add_json_string(struct buf *out, struct str s)
     buf_add_char(out, '"');
 }
 
-/* What is shown of a value. */
+/* The part of a value that is written. */
 static struct str bounded(struct str s)
 {
     return str_slice(s, 0, LOG_VALUE_MAX);
@@ -104,7 +105,7 @@ static struct str bounded(struct str s)
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* One line: ="…". Several: each behind a tab, between "=<" and " >". */
+/* One line: ="…". Several lines: each after a tab, between "=<" and " >". */
 static void add_text(struct buf *out, struct str value)
 {
     if (str_find(value, '\n') == value.n) {
@@ -222,7 +223,7 @@ static void add_json_value(struct buf *out, const struct log_kv *kv)
         buf_add_cstr(out, kv->i ? "true" : "false");
         break;
     case LOG_KV_DOUBLE:
-        /* JSON has no words for what is not finite. */
+        /* JSON cannot represent non-finite numbers: write a string. */
         if (!isfinite(kv->d))
             buf_add_char(out, '"');
         num_format(kv->d, NUM_STYLE_F, out);
@@ -237,7 +238,7 @@ static void add_json_value(struct buf *out, const struct log_kv *kv)
     }
 }
 
-/* The last directory and the file: where upstream shows package and file. */
+/* The last directory and the file, where upstream has package and file. */
 static const char *short_path(const char *path)
 {
     const char *at = base_name(path);
@@ -272,7 +273,7 @@ void log_write(const struct log_site *site, const char *message, const struct lo
 {
     if (site->severity == LOG_INFO && !log_wanted(site->file, site->level))
         return;
-    /* Callers log while they hand an error on: errno stays as it was. */
+    /* Callers log while they pass an error on: preserve errno. */
     int saved = errno;
     struct buf line = BUF_INIT;
     bool json = log_get_format() == LOG_FORMAT_JSON;

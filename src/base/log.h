@@ -2,16 +2,22 @@
 /*
  * log.h - log lines in klog's structured text format.
  *
- * Purpose:   `log_info(2, "Bound pod", KV_STR("pod", name), KV_INT("nodes", n));` writes
+ * Purpose:   log_info(2, "Bound pod", KV_STR("pod", name), KV_INT("nodes", n)) writes
+ *
  *            I1115 09:19:43.123456    4711 binding.c:40] "Bound pod" pod="default/a" nodes=5
- *            or, as JSON, {"ts":1763198383123.456,"caller":"kube/binding.c:40","msg":"Bound pod",
- *            "v":2,"pod":"default/a","nodes":5} on one line; lines of errors have no "v".
- *            A text of several lines is shown as such by the first and escaped by the second.
- *            Only kube, cmd and apiserver log; the engine speaks through its port (engine/voice.h),
- *            and the rest returns errors and leaves the telling to its callers.
- * Ownership: nothing is kept but what waits in the buffer of info lines. A line is written by one
- *            write(2); values are cut after LOG_VALUE_MAX bytes, dumps are not.
- * Threading: any thread; log_set_streams and log_set_modules before there is a second one.
+ *
+ *            or, as JSON on one line,
+ *
+ *            {"ts":1763198383123.456,"caller":"kube/binding.c:40","msg":"Bound pod","v":2,
+ *             "pod":"default/a","nodes":5}
+ *
+ *            Errors have no "v". A value of several lines is kept as such in text and escaped in
+ *            JSON. Only kube, live, serve, cmd and apiserver log. The engine logs through its port
+ *            (engine/ports/engine_log.h); other code returns errors and leaves logging to its
+ *            callers.
+ * Ownership: nothing is kept except buffered info lines. A line is written by one write(2). Values
+ *            are cut after LOG_VALUE_MAX bytes, dumps are not.
+ * Threading: any thread; log_set_streams and log_set_modules before a second one exists.
  */
 #ifndef BERTH_BASE_LOG_H
 #define BERTH_BASE_LOG_H
@@ -28,8 +34,8 @@ enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 
 enum log_kv_kind {
     LOG_KV_STR,
-    LOG_KV_DUMP, /* a text of any length */
-    LOG_KV_JSON, /* a JSON value, shown as it is */
+    LOG_KV_DUMP, /* a string of any length */
+    LOG_KV_JSON, /* a JSON value, written unchanged */
     LOG_KV_REF,  /* an object: "namespace/name", or {"name":…,"namespace":…} */
     LOG_KV_INT,
     LOG_KV_BOOL,
@@ -62,57 +68,57 @@ struct log_kv {
 #define KV_DURATION(k, v) ((struct log_kv){.key = (k), .kind = LOG_KV_DURATION, .i = (v)})
 #define KV_ERR(e)         KV_CSTR("err", (e)->msg)
 
-/* Which lines are written: those of level <= v. Set at start, and later from any thread. */
+/* Lines of level <= v are written. Set at start, and later from any thread. */
 void log_set_verbosity(int v);
 int log_verbosity(void);
 void log_set_format(enum log_format format);
 enum log_format log_get_format(void);
 
-/* Where lines go: file descriptors that stay the caller's. */
+/* The file descriptors that lines are written to; the caller keeps them. */
 struct log_streams {
-    int info_fd, error_fd; /* where they differ, the second gets errors, and warnings as text */
-    size_t info_buffer;    /* bytes of info lines that may wait to be written; 0: none do */
+    int info_fd, error_fd; /* if they differ, error_fd gets errors, and warnings in text format */
+    size_t info_buffer;    /* bytes of info lines that may be buffered; 0: none */
 };
 void log_set_streams(const struct log_streams *streams);
-/* All to one, unbuffered (default: 2). */
+/* Writes all lines to one descriptor, unbuffered (default: 2). */
 void log_set_fd(int fd);
-/* Writes what waits. To be called now and then, and before the end. */
+/* Writes buffered lines. Call regularly, and before exiting. */
 void log_flush(void);
 
-/* Files whose lines are written up to a level of their own, where that is above the verbosity. */
+/* Files with a level of their own, if that is above the verbosity (--vmodule). */
 struct log_module {
-    struct str pattern; /* of the file's name without its ending: "queue", "world*" */
+    struct str pattern; /* of the file's name without its extension: "queue", "world*" */
     int level;
 };
-/* The first that matches counts. Copies. */
+/* The first match counts. Copies the modules. */
 void log_set_modules(const struct log_module *modules, size_t n);
 
-/* The highest level of which any line is written. */
+/* The highest level that is written for any file. */
 extern atomic_int log_threshold_;
 static inline int log_threshold(void)
 {
     return atomic_load_explicit(&log_threshold_, memory_order_relaxed);
 }
 
-/* False where no line of the level is written, in any file. */
+/* False if no line of this level is written for any file. */
 static inline bool log_on(int level)
 {
     return level <= log_threshold();
 }
 
-/* Is an info line of this level, from this file, to be written? */
+/* Whether an info line of this level from this file is written. */
 bool log_wanted(const char *file, int level);
 
-/* Where a line comes from. */
+/* The origin of a line. */
 struct log_site {
     enum log_severity severity;
     int level; /* of LOG_INFO */
     const char *file;
     int line;
-    bool plain; /* the message is shown as it is, not in quotes */
+    bool plain; /* the message is written without quotes */
 };
 
-/* What the macros below call. */
+/* Called by the macros below. */
 void log_write(const struct log_site *site, const char *message, const struct log_kv *kvs,
                size_t n);
 
@@ -128,7 +134,7 @@ void log_write(const struct log_site *site, const char *message, const struct lo
         if (log_on(level))                                       \
             LOG_WRITE_(LOG_INFO, level, message, ##__VA_ARGS__); \
     } while (0)
-/* A line that is no message with values: "FLAG: --v="2"". */
+/* A line without message and values: "FLAG: --v="2"". */
 #define log_plain(level, text)                                                     \
     do {                                                                           \
         if (log_on(level)) {                                                       \
@@ -144,7 +150,7 @@ void log_write(const struct log_site *site, const char *message, const struct lo
 #define log_warning(message, ...) LOG_WRITE_(LOG_WARNING, 0, message, ##__VA_ARGS__)
 #define log_error(message, ...)   LOG_WRITE_(LOG_ERROR, 0, message, ##__VA_ARGS__)
 
-/* Appends s as Go's %q does: in quotes, with everything escaped that is not printable. */
+/* Appends s as Go's %q does: quoted, with everything escaped that is not printable. */
 struct buf;
 void log_quote(struct buf *out, struct str s);
 

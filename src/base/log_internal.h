@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log_internal.h - what log.c asks of log_modules.c and log_streams.c.
+ * log_internal.h - shared by log.c, log_modules.c and log_streams.c.
  *
- * Purpose:   log.c makes lines; the others say which are wanted, and carry them away.
- * Ownership: nothing changes hands.
+ * Purpose:   log.c formats lines, log_modules.c decides which are written, log_streams.c writes
+ *            them.
+ * Ownership: nothing is transferred.
  * Threading: any thread.
  */
 #ifndef BERTH_BASE_LOG_INTERNAL_H
@@ -11,7 +12,7 @@
 
 #include "base/log.h"
 
-/* A whole line, to one of the two streams. */
+/* Writes a whole line to one of the two streams. */
 void log_send(struct str line, bool to_errors);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which lines are written: the verbosity of all files, and that of some. */
+/* Which lines are written: the general verbosity, and the levels of single files. */
 #include <fnmatch.h>
 
 #include "base/log_internal.h"
@@ -11,7 +11,7 @@ struct module {
 
 atomic_int log_threshold_;
 static atomic_int verbosity;
-/* Set before there is a second thread, constant afterwards. */
+/* Set before a second thread exists, constant afterwards. */
 static struct module *modules;
 static size_t n_modules;
 
@@ -46,7 +46,7 @@ void log_set_modules(const struct log_module *list, size_t n)
     set_threshold();
 }
 
-/* The level of the first pattern that matches; -1: none does. */
+/* The level of the first pattern that matches; -1: none. */
 static int level_of(const char *file)
 {
     const char *slash = strrchr(file, '/');

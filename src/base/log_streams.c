@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where lines go: one stream or two, and the buffer in front of the one for info lines. */
+/* Where lines are written: one stream or two, and the buffer for info lines. */
 #include <pthread.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/log_internal.h"
 
-/* Set before there is a second thread, constant afterwards. */
+/* Set before a second thread exists, constant afterwards. */
 static struct log_streams streams = {.info_fd = 2, .error_fd = 2};
 
-/* Info lines that wait; whole lines only. */
+/* Buffered info lines; whole lines only. */
 static pthread_mutex_t waiting_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct buf waiting;
 
@@ -24,14 +24,14 @@ void log_set_fd(int fd)
     log_set_streams(&(struct log_streams){.info_fd = fd, .error_fd = fd});
 }
 
-/* One write(2), so that lines of several threads do not mix; a short one is carried on. */
+/* One write(2), so that lines of several threads do not mix; a short write is continued. */
 static void write_all(int fd, struct str line)
 {
     while (line.n) {
         ssize_t n = write(fd, line.p, line.n);
         if (n < 0 && errno == EINTR)
             continue;
-        /* There is nobody to tell. */
+        /* A failure to log cannot be reported. */
         if (n <= 0)
             return;
         line = str_slice(line, (size_t)n, line.n);
@@ -51,7 +51,7 @@ void log_flush(void)
     pthread_mutex_unlock(&waiting_lock);
 }
 
-/* A line that does not fit behind the others goes once they have gone. */
+/* A line that does not fit is buffered after the buffer was written. */
 static void send_buffered(struct str line)
 {
     pthread_mutex_lock(&waiting_lock);

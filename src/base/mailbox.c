@@ -18,7 +18,7 @@ int mailbox_init(struct mailbox *box, bool with_fd)
     *box = (struct mailbox){.event_fd = fd};
     box->last = &box->first;
     pthread_mutex_init(&box->lock, NULL);
-    /* Waiting must not depend on somebody setting the wall clock. */
+    /* Waiting must not depend on changes of the wall clock. */
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -37,7 +37,7 @@ void mailbox_release(struct mailbox *box)
     pthread_mutex_destroy(&box->lock);
 }
 
-/* Both under the lock, so that the descriptor is readable exactly while there is something. */
+/* Both under the lock, so that the descriptor is readable exactly while there is mail. */
 static void raise_fd(struct mailbox *box)
 {
     if (box->event_fd >= 0)
@@ -83,7 +83,7 @@ struct mail *mailbox_take(struct mailbox *box)
 
 struct mail *mailbox_wait(struct mailbox *box, int64_t until)
 {
-    /* A time before the machine started is as over as zero is. */
+    /* A negative time has passed like zero. */
     until = MAX(until, 0);
     struct timespec deadline = {
         .tv_sec = (time_t)(until / NSEC_PER_SEC),

@@ -14,7 +14,7 @@ void map_clear(struct map *m)
     m->n = 0;
 }
 
-/* The slot of the key, or the free slot where it would go. */
+/* The slot of the key, or the free slot where it would be inserted. */
 static struct map_entry *slot_of(const struct map *m, struct str key, uint64_t hash)
 {
     size_t mask = m->capacity - 1;
@@ -50,7 +50,7 @@ void *map_put(struct map *m, struct str key, void *value)
     struct map_entry *e = slot_of(m, key, hash);
     void *before = e->value;
     m->n += !before;
-    /* The key moves with its value: the old value's bytes may be about to go. */
+    /* Replace the key as well: its bytes may belong to the old value. */
     *e = (struct map_entry){.key = key, .value = value, .hash = hash};
     return before;
 }
@@ -63,7 +63,7 @@ void *map_del(struct map *m, struct str key)
     void *value = e->value;
     if (!value)
         return NULL;
-    /* Close the gap: move back every entry that could not be reached across the hole. */
+    /* Close the gap: move back every entry that would not be found across the hole. */
     size_t mask = m->capacity - 1;
     size_t hole = (size_t)(e - m->slots);
     for (size_t i = (hole + 1) & mask; m->slots[i].value; i = (i + 1) & mask) {

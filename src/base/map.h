@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * map.h - a hash map from text to a pointer.
+ * map.h - a hash map from strings to pointers.
  *
  * Purpose:   open addressing with linear probing over an array of (hash, key, value). Lookups touch
  *            one cache line on average.
- * Ownership: borrows keys and values: the bytes of a key must live as long as the entry, which is
- *            easy where the key is a field of the value.
+ * Ownership: borrows keys and values: the bytes of a key must live as long as the entry, for
+ *            example as a member of the value.
  * Threading: one thread at a time.
  *
- * Iteration order depends on the per-process hash seed: nothing that decides may iterate a map.
+ * The order of iteration depends on the per-process hash seed: no decision may depend on it.
  */
 #ifndef BERTH_BASE_MAP_H
 #define BERTH_BASE_MAP_H
@@ -31,11 +31,11 @@ struct map {
 
 void map_release(struct map *m);
 void map_clear(struct map *m);
-/* NULL where there is none. */
+/* NULL if there is none. */
 void *map_get(const struct map *m, struct str key);
-/* Sets it and gives the value that stood there before, or NULL. value is not NULL. */
+/* Sets the value, which must not be NULL. Returns the previous one, or NULL. */
 void *map_put(struct map *m, struct str key, void *value);
-/* Removes it and gives the value that stood there, or NULL. */
+/* Removes the entry. Returns its value, or NULL. */
 void *map_del(struct map *m, struct str key);
 
 /* for (struct map_entry *e = map_next(m, NULL); e; e = map_next(m, e)); no put or del meanwhile. */

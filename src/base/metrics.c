@@ -3,7 +3,7 @@
 
 #include "base/metrics_internal.h"
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
 struct metrics *metrics_new(void)
 {
@@ -33,7 +33,7 @@ struct metrics *metrics_free(struct metrics *m)
         free(m->parts.v[i].state);
     }
     vec_release(&m->parts);
-    metrics_law_free(m->law);
+    metrics_filter_free(m->filter);
     pthread_mutex_destroy(&m->lock);
     free(m);
     return NULL;
@@ -45,7 +45,7 @@ static struct metric_family *family_new(const struct metric_desc *desc)
     f->desc = desc;
     pthread_mutex_init(&f->lock, NULL);
     arena_init(&f->arena, 0);
-    /* Insertion into the sorted order; there are a handful of labels. */
+    /* Insertion into the sorted order; there are only a few labels. */
     while (f->n_labels < METRIC_MAX_LABELS && desc->labels[f->n_labels]) {
         size_t at = f->n_labels;
         for (; at > 0 && strcmp(desc->labels[f->order[at - 1]], desc->labels[f->n_labels]) > 0;
@@ -69,8 +69,8 @@ struct metric_family *metrics_add(struct metrics *m, const struct metric_desc *d
         assert(f->desc->kind == desc->kind);
     } else {
         f = family_new(desc);
-        if (m->law && desc->stability)
-            metrics_law_admit(m->law, f);
+        if (m->filter && desc->stability)
+            metrics_filter_admit(m->filter, f);
         vec_insert(&m->families, at, f);
     }
     pthread_mutex_unlock(&m->lock);
@@ -125,7 +125,7 @@ void metrics_reset(struct metrics *m)
 
 /* --- series ----------------------------------------------------------------------------------- */
 
-/* values in the order in which they are written, as in struct metric. */
+/* values in the order of output, as in struct metric. */
 static int values_cmp(const struct str *a, const struct str *b, size_t n)
 {
     int c = 0;
@@ -134,7 +134,7 @@ static int values_cmp(const struct str *a, const struct str *b, size_t n)
     return c;
 }
 
-/* Where the series with these values is, or would have to be. */
+/* The index of the series with these values, or where it would be inserted. */
 static size_t position(const struct metric_family *f, const struct str *values)
 {
     size_t from = 0, to = f->series.n;
@@ -156,7 +156,7 @@ static bool is_utf8(struct str s)
     return true;
 }
 
-/* The value itself, or, where it is no UTF-8, a mended copy in the arena. */
+/* Returns the value, or a copy with invalid UTF-8 replaced. */
 static struct str mend(struct arena *a, struct str value)
 {
     static const struct str replacement = STR_INIT("\xef\xbf\xbd");
@@ -188,7 +188,7 @@ static struct metric *series_new(struct metric_family *f, const struct str *valu
     return s;
 }
 
-/* The last place is kept for the series that takes all the rest. */
+/* The last slot is reserved for the overflow series. */
 static struct metric *overflow_series(struct metric_family *f)
 {
     if (!f->overflow) {
@@ -211,8 +211,8 @@ struct metric *metric_with(struct metric_family *f, const struct str *values)
     struct str ordered[METRIC_MAX_LABELS] = {0};
     for (size_t i = 0; i < f->n_labels && !f->hidden; i++) {
         struct str value = values[f->order[i]];
-        if (f->law)
-            value = metrics_law_value(f->law, f->desc, f->order[i], value);
+        if (f->filter)
+            value = metrics_filter_value(f->filter, f->desc, f->order[i], value);
         ordered[i] = mend(&scratch, value);
     }
 
@@ -234,7 +234,7 @@ struct metric *metric_with(struct metric_family *f, const struct str *values)
 
 /* --- updating --------------------------------------------------------------------------------- */
 
-/* Read first: the line stays shared between the cores that update. */
+/* Read first: the cache line stays shared between the cores that update. */
 static void touch(struct metric *s)
 {
     if (atomic_load_explicit(&s->gone, memory_order_relaxed))

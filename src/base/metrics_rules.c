@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a registry is shown: families that are disabled or deprecated, values that are allowed.
- */
+/* What a registry shows: disabled and deprecated families, allowed label values. */
 #include "base/metrics_internal.h"
 
-struct metrics_law {
+struct metrics_filter {
     struct arena arena; /* of the rules */
     struct metrics_rules rules;
     struct metric_family *registered;
@@ -14,21 +13,22 @@ enum own { OWN_REGISTERED, OWN_DISABLED, OWN_HIDDEN, OWN_UNEXPECTED, OWN_COUNT }
 
 static const struct metric_desc own[OWN_COUNT] = {
     [OWN_REGISTERED] = {.name = "registered_metrics_total",
-                        .help = "Families that are registered, by stability and since when they "
-                                "are deprecated.",
+                        .help = "The count of registered metrics broken by stability level and "
+                                "deprecation version.",
                         .stability = "BETA",
                         .kind = METRIC_COUNTER,
                         .labels = {"stability_level", "deprecated_version"}},
     [OWN_DISABLED] = {.name = "disabled_metrics_total",
-                      .help = "Families that --disabled-metrics names.",
+                      .help = "The count of disabled metrics.",
                       .stability = "BETA",
                       .kind = METRIC_COUNTER},
     [OWN_HIDDEN] = {.name = "hidden_metrics_total",
-                    .help = "Families that are not shown.",
+                    .help = "The count of hidden metrics.",
                     .stability = "BETA",
                     .kind = METRIC_COUNTER},
     [OWN_UNEXPECTED] = {.name = "cardinality_enforcement_unexpected_categorizations_total",
-                        .help = "Values of labels that were not on their list of allowed ones.",
+                        .help = "The count of unexpected categorizations during cardinality "
+                                "enforcement.",
                         .stability = "ALPHA",
                         .kind = METRIC_COUNTER},
 };
@@ -43,7 +43,10 @@ static bool is_disabled(const struct metrics_rules *rules, const char *name)
     return false;
 }
 
-/* A stable family is shown for three more versions, a beta one for one, others not at all. */
+/*
+ * Upstream's deprecation policy: a stable family is shown for three more versions, a beta one for
+ * one, others not at all.
+ */
 static bool is_past(const struct metric_desc *desc, unsigned minor)
 {
     struct str rest = str_of(desc->deprecated ? desc->deprecated : ""), major, of_major;
@@ -63,20 +66,20 @@ static bool is_restricted(const struct metrics_rules *rules, const char *name)
     return false;
 }
 
-void metrics_law_admit(struct metrics_law *law, struct metric_family *f)
+void metrics_filter_admit(struct metrics_filter *filter, struct metric_family *f)
 {
     const struct metric_desc *desc = f->desc;
-    f->hidden = is_disabled(&law->rules, desc->name) ||
-                (!law->rules.show_hidden && is_past(desc, law->rules.minor));
-    if (is_restricted(&law->rules, desc->name))
-        f->law = law;
+    f->hidden = is_disabled(&filter->rules, desc->name) ||
+                (!filter->rules.show_hidden && is_past(desc, filter->rules.minor));
+    if (is_restricted(&filter->rules, desc->name))
+        f->filter = filter;
     if (f->hidden) {
-        metric_add(law->hidden, 1);
+        metric_add(filter->hidden, 1);
         return;
     }
     struct str values[] = {str_of(desc->stability),
                            str_of(desc->deprecated ? desc->deprecated : "")};
-    metric_add(metric_with(law->registered, values), 1);
+    metric_add(metric_with(filter->registered, values), 1);
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -90,25 +93,25 @@ static bool is_listed(struct str list, struct str value)
     return false;
 }
 
-struct str metrics_law_value(const struct metrics_law *law, const struct metric_desc *desc,
-                             size_t label, struct str value)
+struct str metrics_filter_value(const struct metrics_filter *filter, const struct metric_desc *desc,
+                                size_t label, struct str value)
 {
-    for (size_t i = 0; i < law->rules.n_allowed; i++) {
-        const struct metric_allow *allow = &law->rules.allowed[i];
+    for (size_t i = 0; i < filter->rules.n_allowed; i++) {
+        const struct metric_allow *allow = &filter->rules.allowed[i];
         if (!str_is(allow->family, desc->name) || !str_is(allow->label, desc->labels[label]) ||
             is_listed(allow->values, value))
             continue;
-        metric_add(law->unexpected, 1);
+        metric_add(filter->unexpected, 1);
         return STR("unexpected");
     }
     return value;
 }
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
-static void copy_rules(struct metrics_law *law, const struct metrics_rules *rules)
+static void copy_rules(struct metrics_filter *filter, const struct metrics_rules *rules)
 {
-    struct arena *a = &law->arena;
+    struct arena *a = &filter->arena;
     struct str *disabled = arena_array(a, struct str, rules->n_disabled);
     struct metric_allow *allowed = arena_array(a, struct metric_allow, rules->n_allowed);
     for (size_t i = 0; i < rules->n_disabled; i++)
@@ -117,12 +120,12 @@ static void copy_rules(struct metrics_law *law, const struct metrics_rules *rule
         allowed[i] = (struct metric_allow){arena_dup(a, rules->allowed[i].family),
                                            arena_dup(a, rules->allowed[i].label),
                                            arena_dup(a, rules->allowed[i].values)};
-    law->rules = *rules;
-    law->rules.disabled = disabled;
-    law->rules.allowed = allowed;
+    filter->rules = *rules;
+    filter->rules.disabled = disabled;
+    filter->rules.allowed = allowed;
 }
 
-/* Names, each once. */
+/* Number of disabled names, each counted once. */
 static size_t count_disabled(const struct metrics_rules *rules)
 {
     size_t n = 0;
@@ -137,25 +140,25 @@ static size_t count_disabled(const struct metrics_rules *rules)
 
 void metrics_govern(struct metrics *m, const struct metrics_rules *rules)
 {
-    assert(!m->law && !m->families.n);
-    struct metrics_law *law = xnew(struct metrics_law);
+    assert(!m->filter && !m->families.n);
+    struct metrics_filter *filter = xnew(struct metrics_filter);
     struct metric_family *families[OWN_COUNT];
-    arena_init(&law->arena, 0);
-    copy_rules(law, rules);
+    arena_init(&filter->arena, 0);
+    copy_rules(filter, rules);
     metrics_add_all(m, own, OWN_COUNT, families);
-    law->registered = families[OWN_REGISTERED];
-    law->hidden = metric_with(families[OWN_HIDDEN], NULL);
-    law->unexpected = metric_with(families[OWN_UNEXPECTED], NULL);
+    filter->registered = families[OWN_REGISTERED];
+    filter->hidden = metric_with(families[OWN_HIDDEN], NULL);
+    filter->unexpected = metric_with(families[OWN_UNEXPECTED], NULL);
     metric_add(metric_with(families[OWN_DISABLED], NULL), (double)count_disabled(rules));
     for (size_t i = 0; i < OWN_COUNT; i++)
-        metrics_law_admit(law, families[i]);
-    m->law = law;
+        metrics_filter_admit(filter, families[i]);
+    m->filter = filter;
 }
 
-void metrics_law_free(struct metrics_law *law)
+void metrics_filter_free(struct metrics_filter *filter)
 {
-    if (!law)
+    if (!filter)
         return;
-    arena_release(&law->arena);
-    free(law);
+    arena_release(&filter->arena);
+    free(filter);
 }

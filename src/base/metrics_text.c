@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page of a registry. */
+/* The text page of a registry. */
 #include <math.h>
 
 #include "base/metrics_internal.h"
@@ -10,7 +10,7 @@ static bool is_special(char c, bool quotes)
     return c == '\n' || c == '\\' || (quotes && c == '"');
 }
 
-/* Most texts hold nothing to escape: what lies between is copied as a whole. */
+/* Most strings need no escaping: copy the parts between as a whole. */
 static void add_escaped(struct buf *out, struct str s, bool quotes)
 {
     size_t from = 0;
@@ -25,7 +25,7 @@ static void add_escaped(struct buf *out, struct str s, bool quotes)
     buf_add_str(out, str_slice(s, from, s.n));
 }
 
-/* One label and its value. The brace is open after the first. */
+/* Writes one label with its value. The brace is open after the first. */
 static void write_label(const char *name, struct str value, bool first, struct buf *out)
 {
     buf_add_char(out, first ? '{' : ',');
@@ -35,7 +35,7 @@ static void write_label(const char *name, struct str value, bool first, struct b
     buf_add_char(out, '"');
 }
 
-/* name_suffix{label="value",…,le="bound"} without the number; le NULL: not there. */
+/* name_suffix{label="value",…,le="bound"} without the number; le NULL: none. */
 static void write_name(const struct metric_family *f, const struct metric *s, const char *suffix,
                        const double *le, struct buf *out)
 {
@@ -53,7 +53,7 @@ static void write_name(const struct metric_family *f, const struct metric *s, co
 
 static void write_number(double value, struct buf *out)
 {
-    /* A negative zero is a zero to client_golang. */
+    /* client_golang writes a negative zero as zero. */
     num_format(value == 0 ? 0 : value, NUM_STYLE_G, out);
     buf_add_char(out, '\n');
 }

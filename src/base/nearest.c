@@ -18,7 +18,7 @@ static bool same(char a, char b)
     return lower(a) == lower(b);
 }
 
-/* Optimal string alignment: two neighbours that have changed places count once. */
+/* Optimal string alignment: a swap of two neighbours counts as one change. */
 static size_t distance(struct str a, struct str b)
 {
     size_t rows[3][NAME_MAX_LENGTH + 1];
@@ -56,7 +56,7 @@ void nearest_consider(struct nearest *n, struct str candidate)
 struct str nearest_suggestion(const struct nearest *n)
 {
     size_t few = n->to.n < 4 ? 1 : n->to.n < 12 ? 2 : 3;
-    /* Nothing of a short word would be left to recognise it by. */
+    /* A short name must keep at least one letter. */
     bool near = n->distance <= few && n->distance < n->to.n;
     return near ? n->name : STR("");
 }

@@ -17,7 +17,7 @@ static double magnitude(const struct decimal *d)
     return strtod(text, NULL);
 }
 
-/* The nearest decimal of n digits. */
+/* The nearest decimal with n digits. */
 static struct decimal round_to(double value, int n)
 {
     struct decimal d = {.n = n};
@@ -35,7 +35,7 @@ static struct decimal round_to(double value, int n)
 
 /*
  * At a power of two the gap below is half the gap above, so that the nearest decimal may read back
- * as the double below while the next one up is still ours.
+ * as the double below, while the next decimal up still reads back as this one.
  */
 static struct decimal next_up(struct decimal d, int n)
 {
@@ -50,7 +50,7 @@ static struct decimal next_up(struct decimal d, int n)
     return d;
 }
 
-/* Up to here the decimals next to a whole number are doubles of their own: none is shorter. */
+/* Up to here the decimals next to an integer are doubles of their own: none is shorter. */
 #define WHOLE_MAX 1e15
 
 static struct decimal whole(uint64_t value)
@@ -74,8 +74,8 @@ static struct decimal shortest(double value)
     if (value < WHOLE_MAX && value == floor(value))
         return whole((uint64_t)value);
     /*
-     * Fifteen digits hold every decimal of up to fifteen digits, so where they read back, what is
-     * left without trailing zeros is the shortest. Subnormals have fewer bits and start at one.
+     * Fifteen digits represent every decimal of up to fifteen digits. If they read back, what
+     * remains without trailing zeros is the shortest. Subnormals have fewer bits and start at one.
      */
     int n = value < 0x1p-1022 ? 1 : 15;
     int exponent;

@@ -2,10 +2,10 @@
 /*
  * num.h - floating-point numbers as text, in Go's shortest forms.
  *
- * Purpose:   metrics, log lines and JSON show a double by the fewest digits that read back as the
- *            same double, laid out as Go's strconv and encoding/json lay them out.
- * Ownership: values.
- * Threading: any. The process stays in the "C" locale.
+ * Purpose:   metrics, log lines and JSON show a double with the fewest digits that read back as the
+ *            same double, in the layouts of Go's strconv and encoding/json.
+ * Ownership: plain values.
+ * Threading: any thread. The process must stay in the "C" locale.
  */
 #ifndef BERTH_BASE_NUM_H
 #define BERTH_BASE_NUM_H

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-/* What is being run. Written by the caller while no worker is inside; workers copy it. */
+/* The current job. Written by the caller while no worker is inside; workers copy it. */
 struct job {
     pool_fn *fn;
     void *ctx;
@@ -19,12 +19,12 @@ struct worker {
 };
 
 struct pool {
-    pthread_mutex_t lock; /* guards all below but `next` */
-    pthread_cond_t start; /* a job was opened, or the end has come */
+    pthread_mutex_t lock; /* guards everything below except `next` */
+    pthread_cond_t start; /* a job was opened, or the pool is stopping */
     pthread_cond_t done;  /* the last worker left the job */
     struct job job;
-    uint64_t generation; /* of the job: a worker joins each one at most once */
-    size_t inside;       /* workers at the job */
+    uint64_t generation; /* of the job: a worker joins each job at most once */
+    size_t inside;       /* workers inside the job */
     bool open;           /* workers may still join */
     bool stop;
     size_t n_workers; /* without the caller */
@@ -67,10 +67,10 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Starts what it can: with fewer threads the work is the same, only slower. */
+/* Starts as many as possible: with fewer threads the result is the same, only later. */
 static void start_workers(struct pool *pool, size_t want)
 {
-    /* Signals are for the threads that expect them. */
+    /* Signals are handled by other threads. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -127,13 +127,13 @@ static void open_job(struct pool *pool, const struct job *job)
     atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
     pool->generation++;
     pool->open = true;
-    /* The caller takes a piece as well: no more helpers than there are others. */
+    /* The caller takes a piece as well, so wake at most pieces - 1 workers. */
     for (size_t i = MIN(pool->n_workers, job->pieces - 1); i > 0; i--)
         pthread_cond_signal(&pool->start);
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Nobody joins any more; who has not woken up by now is not waited for. */
+/* No worker joins any more; a worker that has not woken up is not waited for. */
 static void close_job(struct pool *pool)
 {
     pthread_mutex_lock(&pool->lock);

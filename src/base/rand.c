@@ -5,7 +5,10 @@
 
 #include "base/time.h"
 
-/* splitmix64: spreads one word over the whole state, so that near seeds give far generators. */
+/*
+ * splitmix64: spreads one word over the whole state, so that similar seeds give unrelated
+ * sequences.
+ */
 static uint64_t mix(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -44,8 +47,8 @@ uint64_t rand_below(struct rand *r, uint64_t n)
 {
     assert(n > 0);
     /*
-     * The high half of a 128-bit product is even over [0, n) once the 2^64 mod n products that
-     * come out too often, those with the smallest low halves, are drawn again.
+     * The high half of the 128-bit product is uniform over [0, n) once the 2^64 mod n products with
+     * the smallest low halves, which are too frequent, are rejected.
      */
     unsigned __int128 product = (unsigned __int128)rand_u64(r) * n;
     if ((uint64_t)product < n) {

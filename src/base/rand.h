@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rand.h - numbers that look random and repeat for the same seed.
+ * rand.h - a pseudo-random generator, reproducible by seed.
  *
  * Purpose:   the engine's tie-breaks and offsets, jitter, property tests. Not for secrets.
- * Ownership: a value.
+ * Ownership: a plain value.
  * Threading: one thread at a time per generator.
  */
 #ifndef BERTH_BASE_RAND_H
@@ -17,11 +17,11 @@ struct rand {
 
 void rand_seed(struct rand *r, uint64_t seed);
 uint64_t rand_u64(struct rand *r);
-/* Evenly from [0, n); n > 0. */
+/* Uniform in [0, n); n > 0. */
 uint64_t rand_below(struct rand *r, uint64_t n);
-/* Evenly from [0, 1). */
+/* Uniform in [0, 1). */
 double rand_double(struct rand *r);
-/* A seed from the kernel, for the places that want no repetition. */
+/* A seed from the kernel, for uses that must not repeat. */
 uint64_t rand_entropy(void);
 
 #endif

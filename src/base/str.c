@@ -123,7 +123,7 @@ bool str_to_i64(struct str s, int64_t *ret_value)
     return true;
 }
 
-/* How many bytes a character has that begins with this one, and its own bits; 0: begins none. */
+/* The length of a character that begins with this byte, and its payload bits; 0: invalid. */
 static size_t rune_bytes(unsigned char first, uint32_t *ret_bits)
 {
     static const struct {
@@ -169,8 +169,8 @@ char *str_dup(struct str s)
 }
 
 /*
- * The hash: 16 bytes a step, each step one 64x64->128 multiplication whose halves are folded. Both
- * factors hold a secret: who could make one of them zero could make any two keys collide.
+ * The hash: 16 bytes per step, each one a 64x64->128 multiplication whose halves are folded. Both
+ * factors include a secret: if one could be made zero, any two keys could be made to collide.
  */
 static uint64_t hash_seed[2];
 

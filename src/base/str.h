@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * str.h - a string somebody else owns: pointer and length.
+ * str.h - a borrowed string: pointer and length.
  *
- * Purpose:   the one way in which berth passes text around. A `struct str` borrows its bytes; it
- *            need not end in NUL and may hold NUL bytes.
- * Ownership: never owns. The bytes live in an arena, a kept wire buffer, or the program text.
- * Threading: values; safe anywhere as long as the bytes live.
+ * Purpose:   the one way in which berth passes text. A `struct str` borrows its bytes; it need not
+ *            be NUL-terminated and may contain NUL bytes.
+ * Ownership: never owns. The bytes are in an arena, a kept wire buffer, or the program text.
+ * Threading: plain values; any thread as long as the bytes are valid.
  */
 #ifndef BERTH_BASE_STR_H
 #define BERTH_BASE_STR_H
@@ -52,42 +52,43 @@ static inline struct str str_slice(struct str s, size_t from, size_t to)
     return (struct str){s.p ? s.p + from : NULL, to - from};
 }
 
-/* Order of bytes, as Go compares strings. */
+/* Bytewise order, as Go compares strings. */
 int str_cmp(struct str a, struct str b);
-/* Is it among these, which are in the order of str_cmp? */
+/* Whether s is in v, which must be sorted by str_cmp. */
 bool str_sorted_has(const struct str *v, size_t n, struct str s);
-/* The same, over ASCII letters without regard to case: equality only. */
+/* Equality, ignoring case of ASCII letters. */
 bool str_eq_fold(struct str a, struct str b);
 bool str_starts(struct str s, struct str prefix);
 bool str_ends(struct str s, struct str suffix);
-/* Index of the first such byte or text; s.n where there is none. */
+/* Index of the first such byte or string; s.n if there is none. */
 size_t str_find(struct str s, char c);
 size_t str_search(struct str s, struct str needle);
-/* Without ASCII white space at both ends. */
+/* Removes ASCII white space at both ends. */
 struct str str_trim(struct str s);
 /*
- * Splits at the first `sep`: *ret_head is what stands before it, the rest (after sep) comes back in
- * *rest. False where *rest was exhausted before the call (rest->p == NULL).
+ * Splits at the first `sep`: *ret_head is the part before it, *rest becomes the part after it.
+ * Returns false if *rest was exhausted before the call (rest->p == NULL).
  */
 bool str_split(struct str *rest, char sep, struct str *ret_head);
 
-/* Whole decimal numbers, strict: an optional '-', digits, nothing else. */
+/* Decimal integers, strict: an optional '-', digits, nothing else. */
 bool str_to_i64(struct str s, int64_t *ret_value) MUST_CHECK;
-/* As Go reads a bool: true, false, 1, 0, t, f and these with a capital or in capitals. */
+/* As Go's ParseBool: true, false, 1, 0, t, f, also capitalized or in capitals. */
 bool str_to_bool(struct str s, bool *ret_value) MUST_CHECK;
 bool str_to_u64(struct str s, uint64_t *ret_value) MUST_CHECK;
 
 /*
- * Takes the first UTF-8 character off *rest, which is not empty. A byte that begins none comes off
- * alone and gives STR_BAD_RUNE; overlong forms, surrogates and what lies past U+10FFFF are bad.
+ * Removes the first UTF-8 character from *rest, which must not be empty, and returns it. An invalid
+ * byte is removed alone and returns STR_BAD_RUNE; overlong forms, surrogates and values above
+ * U+10FFFF are invalid.
  */
 #define STR_BAD_RUNE UINT32_MAX
 uint32_t str_next_rune(struct str *rest);
 
-/* A copy on the heap that ends in NUL; the caller frees it. */
+/* A NUL-terminated copy on the heap; the caller frees it. */
 char *str_dup(struct str s) __attribute__((returns_nonnull));
 
-/* A hash whose seed is drawn once per process, so that nobody outside can aim at our tables. */
+/* A hash with a random seed per process, so that keys from outside cannot force collisions. */
 uint64_t str_hash(struct str s);
 uint64_t hash_u64(uint64_t v);
 

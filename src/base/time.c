@@ -57,7 +57,7 @@ int timestamp_cmp(struct timestamp a, struct timestamp b)
     return (a.nsec > b.nsec) - (a.nsec < b.nsec);
 }
 
-/* --- the calendar: Gregorian, before its introduction as well, with a year 0 ------------------ */
+/* --- calendar: proleptic Gregorian, with a year 0 --------------------------------------------- */
 
 struct date {
     int64_t year;
@@ -78,7 +78,7 @@ static int days_in(int month, int64_t year)
     return days[month - 1] + (month == 2 && is_leap(year));
 }
 
-/* Days from January 1st of year 0 to that of year (0 … 400): the leap years before it count. */
+/* Days from January 1st of year 0 to that of year (0 … 400), leap years before it included. */
 static int64_t days_before_year(int64_t year)
 {
     return year * 365 + (year + 3) / 4 - (year + 99) / 100 + (year + 399) / 400;
@@ -115,7 +115,7 @@ static bool is_digit(struct str s, size_t i)
     return i < s.n && s.p[i] >= '0' && s.p[i] <= '9';
 }
 
-/* Takes a number of exactly n digits, at most max. */
+/* Reads a number of exactly n digits, at most max. */
 static bool take_number(struct str *rest, size_t n, int max, int *ret_value)
 {
     int value = 0;
@@ -150,7 +150,7 @@ static bool take_date(struct str *rest, struct date *ret_date)
     return true;
 }
 
-/* Go reads an hour of one digit, and so do we. */
+/* As Go, accepts an hour of one digit. */
 static bool take_clock(struct str *rest, int *ret_sec)
 {
     int hour, minute, second;
@@ -162,7 +162,7 @@ static bool take_clock(struct str *rest, int *ret_sec)
     return true;
 }
 
-/* As Go: a point or a comma, any number of digits of which nine count; none is fine too. */
+/* As Go: a point or a comma, any number of digits of which nine count; may be absent. */
 static int32_t take_fraction(struct str *rest)
 {
     if (rest->n < 2 || (rest->p[0] != '.' && rest->p[0] != ',') || !is_digit(*rest, 1))
@@ -178,7 +178,7 @@ static int32_t take_fraction(struct str *rest)
     return nsec;
 }
 
-/* "Z" or "±hh:mm", where Go lets 24 hours and 60 minutes pass. */
+/* "Z" or "±hh:mm"; Go accepts 24 hours and 60 minutes. */
 static bool take_offset(struct str *rest, int *ret_sec)
 {
     *ret_sec = 0;
@@ -228,7 +228,7 @@ void timestamp_format(struct timestamp t, int digits, struct buf *out)
 
 #define DURATION_LIMIT ((uint64_t)1 << 63)
 
-/* The number before a point; false where it passes the limit. */
+/* Reads the digits before a point; false if they exceed the limit. */
 static bool take_whole(struct str *rest, uint64_t *ret_value)
 {
     uint64_t value = 0;
@@ -245,7 +245,7 @@ static bool take_whole(struct str *rest, uint64_t *ret_value)
     return true;
 }
 
-/* The digits after a point as value / scale; those that no longer fit do not count. */
+/* Reads the digits after a point as value / scale; digits that do not fit are ignored. */
 static uint64_t take_decimals(struct str *rest, double *ret_scale)
 {
     uint64_t value = 0;
@@ -294,7 +294,7 @@ static bool take_unit(struct str *rest, uint64_t *ret_unit)
     return false;
 }
 
-/* One number with its unit, in nanoseconds. */
+/* Reads one number with its unit, in nanoseconds. */
 static bool take_term(struct str *rest, uint64_t *ret_ns)
 {
     uint64_t whole, decimals = 0, unit;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * time.h - points in time, durations and their texts.
+ * time.h - points in time, durations and their text forms.
  *
- * Purpose:   one integer for all of it: nanoseconds. Clocks are read here and nowhere else; the
- *            engine gets its time through a port.
- * Ownership: values.
- * Threading: any.
+ * Purpose:   one integer type: nanoseconds. Clocks are read here only; the engine gets its time
+ *            through a port.
+ * Ownership: plain values.
+ * Threading: any thread.
  */
 #ifndef BERTH_BASE_TIME_H
 #define BERTH_BASE_TIME_H
@@ -21,8 +21,8 @@ int64_t time_boot(void); /* CLOCK_BOOTTIME: also counts while the machine is sus
 int64_t time_wall(void); /* since 1970, UTC */
 
 /*
- * A point in time as the API carries it. Seconds and nanoseconds apart, because an int64 of
- * nanoseconds ends in 2262 and Go's time does not. Zero value: not set.
+ * A point in time of the API. Seconds and nanoseconds are separate, because an int64 of nanoseconds
+ * ends in 2262 and Go's time does not. Zero value: not set.
  */
 struct timestamp {
     int64_t sec;
@@ -34,7 +34,7 @@ struct timestamp timestamp_of(int64_t wall_ns);
 int64_t timestamp_ns(struct timestamp t); /* saturates */
 int timestamp_cmp(struct timestamp a, struct timestamp b);
 
-/* RFC 3339, as Go's time.RFC3339Nano reads it (any offset, up to nine digits of fraction). */
+/* RFC 3339 as Go's time.RFC3339Nano reads it (any offset, up to nine digits of fraction). */
 bool timestamp_parse(struct str text, struct timestamp *ret_time) MUST_CHECK;
 /* UTC: "2026-11-15T09:00:00Z" (digits 0), with digits 6 "…:00.000000Z". */
 void timestamp_format(struct timestamp t, int digits, struct buf *out);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vec.h - arrays that grow.
+ * vec.h - growing arrays.
  *
  * Purpose:   `VEC(int) v = {0}; vec_push(&v, 3);` A vector is a plain struct {v, n, cap}.
- * Ownership: owns the array, not what its elements point to; vec_release gives it back.
+ * Ownership: owns the array, not what its elements point to; vec_release frees it.
  * Threading: one thread at a time.
  */
 #ifndef BERTH_BASE_VEC_H
@@ -17,7 +17,7 @@
         size_t n, cap; \
     }
 
-/* Room for at least `want` elements. */
+/* Makes room for at least `want` elements in total. */
 #define vec_reserve(vec, want)                                                 \
     do {                                                                       \
         size_t want_ = (want);                                                 \
@@ -27,7 +27,7 @@
         }                                                                      \
     } while (0)
 
-/* What is pushed may speak of the vector itself: it is read before n changes. */
+/* The pushed value may refer to the vector: it is evaluated before n changes. */
 #define vec_push(vec, ...)                  \
     do {                                    \
         vec_reserve((vec), (vec)->n + 1);   \
@@ -39,7 +39,7 @@
 #define vec_last(vec)  ((vec)->v[(vec)->n - 1])
 #define vec_clear(vec) ((void)((vec)->n = 0))
 
-/* Puts an element in front of element i (i == n: at the end). */
+/* Inserts before element i (i == n: appends). */
 #define vec_insert(vec, i, ...)                                                            \
     do {                                                                                   \
         size_t at_ = (i);                                                                  \
@@ -49,7 +49,7 @@
         (vec)->n++;                                                                        \
     } while (0)
 
-/* Removes element i by moving the last into its place. */
+/* Removes element i by moving the last one to its place. */
 #define vec_swap_remove(vec, i) ((void)((vec)->v[i] = (vec)->v[--(vec)->n]))
 
 /* Removes element i and keeps the order of the others. */

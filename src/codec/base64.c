@@ -46,7 +46,7 @@ bool base64_decode(struct str text, char *out, size_t *ret_n)
         if (c == '\n' || c == '\r')
             continue;
         if (c == '=') {
-            /* Only the last two of a quartet may be padding, and nothing follows it. */
+            /* Only the last two of a quartet may be padding, and nothing may follow it. */
             if (got + padding < 2 || got + padding > 3)
                 return false;
             padding++;

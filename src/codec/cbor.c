@@ -37,7 +37,7 @@ static void add_text(struct buf *out, struct str s)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* The bits of a half-precision float that has the value exactly; false: there is none. */
+/* The bits of the half-precision float that is exactly the value; false: there is none. */
 static bool to_half(float value, uint16_t *ret_bits)
 {
     uint32_t bits;
@@ -51,7 +51,7 @@ static bool to_half(float value, uint16_t *ret_bits)
     }
     if (exponent > 15 || exponent < -24)
         return false;
-    /* Below the normal range the leading one becomes part of the fraction. */
+    /* Below the normal range the leading one is part of the fraction. */
     int drop = exponent >= -14 ? 13 : -exponent - 1;
     uint32_t whole = exponent >= -14 ? fraction : fraction | 0x800000;
     if (whole & ((1U << drop) - 1))
@@ -64,7 +64,7 @@ static bool to_half(float value, uint16_t *ret_bits)
 static void add_double(struct buf *out, double value)
 {
     uint16_t half;
-    /* A double beyond a float's range has no float; the conversion would be undefined. */
+    /* Converting a double beyond a float's range would be undefined. */
     bool in_range = fabs(value) <= (double)3.40282346638528859811704183484516925e+38F;
     float single = in_range ? (float)value : 0;
     if (!in_range || (double)single != value) {
@@ -104,7 +104,7 @@ static int add_number(struct buf *out, struct str text)
 
 /* --- containers ------------------------------------------------------------------------------- */
 
-/* The order of the encoded keys: their heads come first, so the shorter key does. */
+/* The order of the encoded keys: the length comes first, so shorter keys sort first. */
 static int by_key(const void *a, const void *b)
 {
     const struct json_member *const *x = a, *const *y = b;

@@ -6,7 +6,7 @@
 static void prepend(struct decode_path *path, struct str s)
 {
     if (s.n > path->at) {
-        /* Too deep for one line of text: the end of the path tells more than its start. */
+        /* Too long: the end of the path says more than its start. */
         static const char dots[] = "...";
         path->at = MIN(path->at, sizeof(path->text) - sizeof(dots));
         memcpy(path->text, dots, 3);
@@ -172,7 +172,7 @@ struct sort_item {
     const char *entry;
 };
 
-/* Equal keys stay in the order they came in, which is that of their addresses. */
+/* Equal keys keep their order, which is that of their addresses. */
 static int compare(const void *a, const void *b)
 {
     const struct sort_item *x = a, *y = b;
@@ -193,7 +193,7 @@ static bool is_sorted(const struct any_list *map, size_t size, size_t key_offset
 void decode_sort_map(struct any_list *map, const struct type *entry)
 {
     size_t size = entry->size, key_offset = entry_key(entry)->offset;
-    /* Go writes maps sorted, so this is where it nearly always ends. */
+    /* Go writes sorted maps, so this is the usual case. */
     if (is_sorted(map, size, key_offset))
         return;
     char *copy = xreallocarray(NULL, map->n, size);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * decode.h - what the JSON and the protobuf decoder have in common. Private to codec.
+ * decode.h - shared by the JSON and the protobuf decoder. Private to codec.
  *
- * Purpose:   the path to the field at fault, the budget that keeps a small hostile text from
+ * Purpose:   the path of an invalid field, the memory budget that keeps a small hostile text from
  *            becoming a large object, lists of unknown length, sorting of maps.
- * Ownership: a gather and its scratch live on the decoder's stack; scratch_release frees what the
- *            scratch took from the heap.
+ * Ownership: a gather and its scratch are on the decoder's stack; scratch_release frees the
+ *            scratch's heap memory.
  * Threading: one thread.
  */
 #ifndef BERTH_CODEC_DECODE_H
@@ -13,7 +13,7 @@
 
 #include "codec/desc.h"
 
-/* --- the path, built from its end while the decoder unwinds ----------------------------------- */
+/* --- path, built from its end while the decoder unwinds --------------------------------------- */
 
 struct decode_path {
     size_t at; /* the path is text[at …] */
@@ -34,7 +34,7 @@ static inline struct str path_str(const struct decode_path *path)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* What the structs decoded from n bytes may take; see DECODE_EXPANSION. */
+/* The memory budget for structs decoded from n bytes; see DECODE_EXPANSION. */
 static inline size_t decode_budget(size_t n)
 {
     return n < (SIZE_MAX - DECODE_SLACK) / DECODE_EXPANSION ? n * DECODE_EXPANSION + DECODE_SLACK
@@ -49,7 +49,7 @@ static inline bool decode_charge(size_t *budget, size_t size)
     return true;
 }
 
-/* Under AddressSanitizer the arena marks what it gives out, so there is no way round it. */
+/* Under AddressSanitizer the arena marks its allocations, so it must not be bypassed. */
 #ifndef __has_feature
 #define __has_feature(x) 0
 #endif
@@ -59,8 +59,7 @@ static inline bool decode_charge(size_t *budget, size_t size)
 #define DECODE_BY_ARENA false
 #endif
 
-/* Memory that is about to be overwritten: as arena_alloc, but not zeroed where that can be saved.
- */
+/* Memory that will be overwritten: like arena_alloc, but not zeroed if possible. */
 static inline void *decode_alloc(struct arena *a, size_t size, size_t align)
 {
     if (DECODE_BY_ARENA)
@@ -81,9 +80,9 @@ static inline struct str decode_dup(struct arena *a, struct str s)
     return (struct str){p, s.n};
 }
 
-/* --- lists whose length shows at their end ---------------------------------------------------- */
+/* --- lists of unknown length ------------------------------------------------------------------ */
 
-/* A stack of memory whose pieces stay where they are. The first piece costs no allocation. */
+/* A stack of memory whose allocations do not move. The first piece needs no heap. */
 struct scratch {
     char *at, *end;
     struct scratch_chunk *chunk; /* newest; NULL: still in first[] */
@@ -94,8 +93,8 @@ void scratch_init(struct scratch *s);
 void scratch_release(struct scratch *s);
 
 /*
- * Collects items in segments that double on the scratch and copies them once. Gathers nest as calls
- * do: what was begun last is finished (or abandoned) first.
+ * Collects items in doubling segments on the scratch and copies them once. Gathers nest as calls
+ * do: the one begun last is ended (or abandoned) first.
  */
 struct gather {
     struct scratch *scratch;
@@ -110,7 +109,7 @@ struct gather {
 
 void gather_begin(struct gather *g, struct scratch *scratch, size_t item_size);
 void gather_grow(struct gather *g);
-/* One more item, zeroed. It stays at its address until the gather ends. */
+/* Adds a zeroed item. It keeps its address until the gather ends. */
 static inline void *gather_next(struct gather *g)
 {
     if (UNLIKELY(g->room == 0))
@@ -121,18 +120,18 @@ static inline void *gather_next(struct gather *g)
     g->next += g->item_size;
     return memset(item, 0, g->item_size);
 }
-/* Ends it: all items in one array in the arena (NULL where there are none). */
+/* Ends the gather. Returns all items in one array in the arena (NULL if there are none). */
 void *gather_end(struct gather *g, struct arena *a, size_t align);
 void gather_abandon(struct gather *g);
 
-/* Sorts entries (each begins with its key at key_offset) and drops all but the last of equals. */
+/* Sorts entries (each has its key at key_offset) and drops all but the last of equal keys. */
 void decode_sort_map(struct any_list *map, const struct type *entry);
 
-/* The rows of a map's entry. */
+/* The key and value rows of a map's entry. */
 const struct field *entry_key(const struct type *entry);
 const struct field *entry_value(const struct type *entry);
 
-/* Whether one value of the field is the zero value; false for every message. */
+/* Whether one value of the field is the zero value; false for messages. */
 bool field_item_is_zero(const struct field *f, const void *item);
 
 /* Alignment of one value of the field. */

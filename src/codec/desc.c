@@ -61,12 +61,12 @@ bool field_item_is_zero(const struct field *f, const void *item)
     case FIELD_CUSTOM:
         return f->custom->is_zero(item);
     case FIELD_MESSAGE:
-        return false; /* shows only once its fields have been looked at */
+        return false; /* known only after its fields were checked */
     }
     return false;
 }
 
-/* --- the index -------------------------------------------------------------------------------- */
+/* --- index ------------------------------------------------------------------------------------ */
 
 static size_t hash_name(struct str name)
 {
@@ -78,7 +78,7 @@ static size_t hash_name(struct str name)
 
 static void fill_index(const struct type *type, struct type_index *index)
 {
-    /* Beyond this a hash table of its size would be slow and positions would not fit. */
+    /* A larger table would make the hash table slow, and positions would not fit. */
     assert(type->n_fields < ARRAY_LEN(index->by_name) * 3 / 4);
     for (size_t i = 0; i < type->n_fields; i++) {
         const struct field *f = &type->fields[i];
@@ -134,7 +134,7 @@ const struct field *type_find_name(const struct type *type, struct str name)
 
 /* --- access by path --------------------------------------------------------------------------- */
 
-/* The entry of a sorted map; NULL where there is none. */
+/* The entry of a sorted map; NULL if there is none. */
 static const void *find_entry(const struct any_list *map, const struct type *entry, struct str key)
 {
     size_t key_offset = entry_key(entry)->offset, from = 0, to = map->n;
@@ -169,7 +169,7 @@ bool str_map_equal(const str_map *a, const str_map *b)
     return true;
 }
 
-/* The field called name, in the type or in what it has inline; *member is moved to where it is. */
+/* The field called name, in the type or in its inline messages; *member becomes its address. */
 static const struct field *find_field(const struct type *type, struct str name, const char **member)
 {
     const struct field *found = type_find_name(type, name);
@@ -188,7 +188,7 @@ static const struct field *find_field(const struct type *type, struct str name, 
     return found;
 }
 
-/* Takes "[...]" off the front of *path. Brackets within a key must match. */
+/* Removes "[...]" from the front of *path. Brackets within a key must match. */
 static bool take_brackets(struct str *path, struct str *ret_inside)
 {
     int depth = 0;
@@ -203,7 +203,7 @@ static bool take_brackets(struct str *path, struct str *ret_inside)
     return false;
 }
 
-/* The element of a list or the value of a map's key. *value becomes NULL where it is absent. */
+/* The element of a list or the value of a map's key. *value becomes NULL if it is absent. */
 static bool index_into(const struct field **field, const char **value, struct str index)
 {
     const struct field *f = *field;
@@ -221,7 +221,7 @@ static bool index_into(const struct field **field, const char **value, struct st
     return true;
 }
 
-/* What to do with the rest of a path once a field has been found: follow its pointer, its index. */
+/* Applies the rest of a path to a field that was found: follows its pointer, its index. */
 static bool resolve(const struct field **field, const char **value, struct str *path)
 {
     if ((*field)->shape == SHAPE_PTR && *value)

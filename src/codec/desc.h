@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * desc.h - descriptor tables: what an API type looks like on the wire and in memory.
+ * desc.h - descriptor tables: the layout of an API type on the wire and in memory.
  *
- * Purpose:   a type is a C struct and one table of its fields: JSON name, protobuf number, kind,
- *            offset. The table drives JSON in and out, protobuf in and out and access by path, so
- *            that a field is written down twice in all: in the struct and in its row.
- * Ownership: tables are constant data of the program, but for the index (see there). Decoded
- *            values and all they point to live in the arena that the decoder was given.
- * Threading: constant; any.
+ * Purpose:   a type is a C struct and a table of its fields: JSON name, protobuf number, kind,
+ *            offset. The table drives JSON and protobuf decoding and encoding, and access by path,
+ *            so that a field is declared only twice: in the struct and in its row.
+ * Ownership: tables are constant data of the program, except for the index (see there). Decoded
+ *            values and everything they point to live in the decoder's arena.
+ * Threading: constant; any thread.
  *
- * What a member looks like in C follows from the shape of its field:
+ * The C type of a member follows from the shape of its field:
  *
  *   SHAPE_ONE    the value itself              struct str node_name;
- *   SHAPE_PTR    a pointer, NULL when absent   int32_t *priority;
+ *   SHAPE_PTR    a pointer, NULL if absent     int32_t *priority;
  *   SHAPE_LIST   LIST(T): {T *v; size_t n;}    LIST(struct container) containers;
  *   SHAPE_MAP    LIST(struct entry)            str_map labels;
  *
  * The entry type of a map has exactly two fields: number 1 is the key (a struct str), number 2 the
  * value, not a list. Maps are sorted by key; of two equal keys the last counts, as in Go.
  *
- * A message field with FIELD_INLINE stands in the JSON object of its parent (Go's `json:",inline"`)
- * but is a message of its own in protobuf. Protobuf number 0 marks a field that only JSON has, such
- * as kind and apiVersion, which protobuf carries in the envelope.
+ * A message field with FIELD_INLINE is part of its parent's JSON object (Go's `json:",inline"`) but
+ * a message of its own in protobuf. Protobuf number 0 marks a field that only JSON has, such as
+ * kind and apiVersion, which protobuf has in the envelope.
  */
 #ifndef BERTH_CODEC_DESC_H
 #define BERTH_CODEC_DESC_H
@@ -48,25 +48,25 @@ enum field_kind {
 
 /*
  * FIELD_RAW is upstream's RawExtension, FieldsV1 and JSON. In protobuf these are messages with one
- * field, `bytes raw = 1`, and the struct str holds what stands in there: JSON text, or another
- * enveloped protobuf object (the object of a watch event).
+ * field, `bytes raw = 1`, and the struct str holds its content: JSON text, or another enveloped
+ * protobuf object (the object of a watch event).
  */
 
 enum field_shape { SHAPE_ONE, SHAPE_PTR, SHAPE_LIST, SHAPE_MAP };
 
 enum field_flags {
     FIELD_INLINE = 1 << 0, /* see above */
-    FIELD_ALWAYS = 1 << 1, /* written even when it holds the zero value (no omitempty in Go) */
+    FIELD_ALWAYS = 1 << 1, /* written even if it is the zero value (no omitempty in Go) */
 };
 
 /*
  * A scalar whose text is not plain JSON: resource quantities, times, int-or-string. In JSON it is
- * one string or number token, in protobuf a message; the functions below see just that.
+ * one string or number token, in protobuf a message; the functions below handle only these.
  */
 struct custom {
     const char *name;
     size_t size, align;
-    /* text: a JSON string's content (quoted) or a number's characters. null never arrives here. */
+    /* text: a JSON string's content (quoted) or a number's characters. Not called for null. */
     int (*from_json)(struct str text, bool quoted, struct arena *a, void *out, struct err *reterr);
     /* Appends one complete JSON value. */
     void (*to_json)(const void *value, struct buf *out);
@@ -89,8 +89,8 @@ struct field {
 };
 
 /*
- * Where the fields of a type are, so that neither known nor unknown ones are searched for: filled
- * in when the type is first decoded, by whichever thread that is; constant from then on.
+ * The positions of a type's fields, so that no lookup has to search. Filled in when the type is
+ * first decoded, by any thread; constant afterwards.
  */
 struct type_index {
     atomic_bool ready;
@@ -99,14 +99,14 @@ struct type_index {
 };
 
 struct type {
-    const char *name; /* upstream's, "k8s.io.api.core.v1.PodSpec": checked against its .proto */
+    const char *name; /* upstream's, "k8s.io.api.core.v1.PodSpec"; checked against its .proto */
     size_t size, align;
     const struct field *fields; /* in upstream's order, which is the order on the wire */
     size_t n_fields;
     struct type_index *index;
 };
 
-/* The field of that name, exactly, or NULL; without those of inline messages. */
+/* The field with exactly that name, or NULL; without those of inline messages. */
 const struct field *type_find_name(const struct type *type, struct str name);
 
 const struct type_index *type_index_slow(const struct type *type);
@@ -130,9 +130,9 @@ static inline const struct field *type_find_number(const struct type *type, uint
 
 /*
  * An empty item of a list takes two or three bytes on the wire and the size of its struct in
- * memory. So that a small hostile text cannot become a huge object, what the decoders allocate for
- * structs may come to DECODE_EXPANSION times the size of the input and DECODE_SLACK bytes; real
- * objects stay below a tenth of that. What would pass it is refused with -EBADMSG.
+ * memory. So that a small hostile text cannot become a huge object, decoders allocate at most
+ * DECODE_EXPANSION times the size of the input plus DECODE_SLACK bytes for structs; real objects
+ * need less than a tenth of that. An input that exceeds it is refused with -EBADMSG.
  */
 #define DECODE_EXPANSION ((size_t)64)
 #define DECODE_SLACK     ((size_t)64 << 10)
@@ -143,7 +143,7 @@ static inline const struct field *type_find_number(const struct type *type, uint
         size_t n; \
     }
 
-/* What every LIST looks like, for code that does not know its T. */
+/* The layout of every LIST, for code that does not know its T. */
 struct any_list {
     void *v;
     size_t n;
@@ -156,22 +156,21 @@ struct str_entry {
 extern const struct type str_entry_type;
 typedef LIST(struct str_entry) str_map;
 
-/* The value of a key, by binary search; NULL where there is none. */
+/* The value of a key, by binary search; NULL if there is none. */
 const struct str *str_map_get(const str_map *map, struct str key);
-/* The same keys with the same values. */
+/* Whether both have the same keys with the same values. */
 bool str_map_equal(const str_map *a, const str_map *b);
 
 /*
- * Rows. C is the struct, m its member; a member of another C type than the row says does not
- * compile. Trailing arguments are flags.
+ * Rows. C is the struct, m its member; a member whose C type differs from the row does not compile.
+ * Trailing arguments are flags.
  *
- *   static const struct field pod_spec_fields[] = {
- *       F_LIST_MSG(struct pod_spec, containers, "containers", 2, &container_type),
- *       F_PTR(struct pod_spec, priority, "priority", 25, INT32),
- *       …
- *   };
- *   const struct type pod_spec_type = TYPE("k8s.io.api.core.v1.PodSpec", struct pod_spec,
- *                                          pod_spec_fields);
+ *     static const struct field pod_spec_fields[] = {
+ *         F_LIST_MSG(struct pod_spec, containers, "containers", 2, &container_type),
+ *         F_PTR(struct pod_spec, priority, "priority", 25, INT32), …
+ *     };
+ *     const struct type pod_spec_type =
+ *         TYPE("k8s.io.api.core.v1.PodSpec", struct pod_spec, pod_spec_fields);
  */
 #define DESC_C_STR    struct str
 #define DESC_C_BYTES  struct str
@@ -221,7 +220,7 @@ bool str_map_equal(const str_map *a, const str_map *b);
     DESC_ROW_(C, m, j, num, FIELD_MESSAGE, SHAPE_MAP, DESC_ITEM_IS_(C, m, T), 0, .type = (t))
 #define F_STR_MAP(C, m, j, num) F_MAP(C, m, j, num, struct str_entry, &str_entry_type)
 
-/* Scalars with their own codec. */
+/* Scalars with a codec of their own. */
 #define F_CUSTOM(C, m, j, num, T, c) \
     DESC_ROW_(C, m, j, num, FIELD_CUSTOM, SHAPE_ONE, DESC_IS_(C, m, T), 0, .custom = (c))
 #define F_ALWAYS_CUSTOM(C, m, j, num, T, c) \
@@ -234,7 +233,7 @@ bool str_map_equal(const str_map *a, const str_map *b);
 #define F_LIST_CUSTOM(C, m, j, num, T, c) \
     DESC_ROW_(C, m, j, num, FIELD_CUSTOM, SHAPE_LIST, DESC_ITEM_IS_(C, m, T), 0, .custom = (c))
 
-/* For file scope: the index is an object of static storage of its own. */
+/* For file scope: the index is a static object. */
 #define TYPE(n, C, f)          \
     {.name = (n),              \
      .size = sizeof(C),        \
@@ -247,11 +246,11 @@ bool str_map_equal(const str_map *a, const str_map *b);
 size_t field_item_size(const struct field *f);
 
 /*
- * The value at a path such as "spec.tolerations[0].key" or
- * "metadata.labels[app.kubernetes.io/name]" (a map's key stands in brackets, to the matching
- * bracket). *ret_field tells what it is, *ret_value where; for a list or map without index
- * *ret_value is its any_list. False where the path names no field; true with *ret_value NULL where
- * the value is absent.
+ * Finds the value at a path such as "spec.tolerations[0].key" or
+ * "metadata.labels[app.kubernetes.io/name]" (a map's key is in brackets, up to the matching one).
+ * *ret_field is its field, *ret_value its address; for a list or map without index *ret_value is
+ * its any_list. Returns false if the path names no field; true with *ret_value NULL if the value is
+ * absent.
  */
 bool desc_get(const struct type *type, const void *object, struct str path,
               const struct field **ret_field, const void **ret_value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The typed decoder: one pass over the text, led by the tables. Objects arrive with their fields in
- * the order of the table, so the field after the last one is tried first.
+ * The typed decoder: one pass over the text, driven by the tables. Objects usually have their
+ * fields in the order of the table, so the field after the last one is tried first.
  */
 #include "base/vec.h"
 #include "codec/decode.h"
@@ -12,18 +12,18 @@ struct decoder {
     struct json_reader r;
     struct arena *a;
     size_t budget;
-    VEC(const void *) seen; /* strict mode: members met so far in the objects that are open */
+    VEC(const void *) seen; /* strict mode: members seen so far in the open objects */
     struct decode_path path;
-    struct err custom; /* what a custom had to say */
+    struct err custom; /* error of a custom type */
     struct scratch scratch;
 };
 
-static const char too_big[] = "would take too much memory for its size";
+static const char too_big[] = "needs too much memory for its size";
 
 static bool decode_member(struct decoder *d, const struct field *f, void *member);
 static bool decode_object(struct decoder *d, const struct type *type, char *out);
 
-/* --- one value -------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static bool decode_str(struct decoder *d, struct str *out)
 {
@@ -129,11 +129,11 @@ static bool decode_map(struct decoder *d, const struct field *f, struct any_list
     *out = (struct any_list){gather_end(&g, d->a, f->type->align), n};
     decode_sort_map(out, f->type);
     if (out->n < n && (d->r.flags & JSON_STRICT))
-        return json_fail_at(&d->r, where, "the same key twice");
+        return json_fail_at(&d->r, where, "duplicate key");
     return true;
 }
 
-/* An empty list that is written down is not one that is left out: messages tell them apart. */
+/* An empty list differs from an absent one: messages distinguish them. */
 static const max_align_t no_items;
 
 static bool decode_list(struct decoder *d, const struct field *f, struct any_list *out)
@@ -191,7 +191,8 @@ static const struct field *find_folded(const struct type *type, struct str name)
     return NULL;
 }
 
-/* The field called name, in the type or in what it has inline. *out becomes the member's address.
+/*
+ * The field called name, in the type or in its inline messages. *out becomes the member's address.
  */
 static const struct field *find_field(const struct type *type, struct str name, unsigned flags,
                                       char **out)
@@ -226,7 +227,7 @@ static bool already_seen(struct decoder *d, size_t first, const void *member)
     return false;
 }
 
-/* Takes the name of the field at *next, where that is what comes, without looking for its end. */
+/* Consumes the name of the field at *next if it follows, without searching its end. */
 static inline const struct field *expected_field(struct json_reader *r, const struct type *type,
                                                  size_t *next)
 {
@@ -242,8 +243,10 @@ static inline const struct field *expected_field(struct json_reader *r, const st
     return f;
 }
 
-/* The value of the field called name; f is NULL where the table has none. seen: where this object's
- * part of d->seen begins. */
+/*
+ * Decodes the value of a field; f is NULL if the table has none of that name. seen: start of this
+ * object's part of d->seen.
+ */
 static bool decode_known(struct decoder *d, const struct field *f, size_t seen, const char *where,
                          char *member)
 {
@@ -255,7 +258,7 @@ static bool decode_known(struct decoder *d, const struct field *f, size_t seen, 
     if (!f)
         return json_fail_at(r, where, "unknown field");
     if (already_seen(d, seen, member))
-        return json_fail_at(r, where, "the same field twice");
+        return json_fail_at(r, where, "duplicate field");
     return decode_member(d, f, member);
 }
 
@@ -379,7 +382,7 @@ static bool pass_items(struct decoder *d, struct list_reader *list)
         struct str rest = {r->at, (size_t)(r->end - r->at)};
         ssize_t n = rest.n && (*r->at == '{' || *r->at == '[') ? json_scan_value(&scan, rest) : -1;
         if (n <= 0)
-            return json_fail(r, n < 0 ? "expected an object" : "the text ends in the middle");
+            return json_fail(r, n < 0 ? "expected an object" : "unexpected end of input");
         list->stopped = list->on_item(list->ctx, str_slice(rest, 0, (size_t)n));
         if (list->stopped)
             return false;
@@ -436,7 +439,7 @@ int json_decode_list(struct str text, const struct type *type, struct arena *a, 
 
 /* --- members, one by one ---------------------------------------------------------------------- */
 
-/* Takes a whole value, brackets matched. */
+/* Consumes a whole value with matched brackets. */
 static bool take_value(struct json_reader *r, struct str *ret_value)
 {
     json_space(r);
@@ -444,7 +447,7 @@ static bool take_value(struct json_reader *r, struct str *ret_value)
     struct str rest = {r->at, (size_t)(r->end - r->at)};
     ssize_t n = json_scan_value(&scan, rest);
     if (n <= 0)
-        return json_fail(r, n < 0 ? "expected a value" : "the text ends in the middle");
+        return json_fail(r, n < 0 ? "expected a value" : "unexpected end of input");
     *ret_value = str_slice(rest, 0, (size_t)n);
     r->at += n;
     return true;

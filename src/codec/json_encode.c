@@ -11,7 +11,7 @@
 
 /* --- strings ---------------------------------------------------------------------------------- */
 
-/* Bytes that stand for themselves. Those from 0x80 are looked at as code points. */
+/* Bytes that are written unchanged. Bytes from 0x80 are handled as code points. */
 static bool is_plain(unsigned char c)
 {
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
@@ -31,10 +31,10 @@ static void write_escape(struct buf *out, uint32_t c)
     }
 }
 
-/* The code point at p, n bytes long (0: not UTF-8), as the encoder writes it. */
+/* Writes the code point at p, n bytes long (0: not UTF-8). */
 static void write_special(struct buf *out, const char *p, size_t n)
 {
-    /* U+2028 and U+2029 end a line in JavaScript; Go escapes them for that. */
+    /* U+2028 and U+2029 end a line in JavaScript; Go escapes them for that reason. */
     if (n == 0)
         write_escape(out, UTF8_REPLACEMENT);
     else if (n == 1)
@@ -80,7 +80,7 @@ static void write_bytes(struct buf *out, struct str bytes)
     buf_add_char(out, '"');
 }
 
-/* What came by protobuf may be no JSON; it must not break out of its place. */
+/* Raw text from protobuf may not be JSON; it must not break the surrounding text. */
 static void write_raw(struct buf *out, struct str text)
 {
     struct json_reader r;
@@ -100,7 +100,7 @@ static bool write_object(struct buf *out, const struct type *type, const void *v
     return !empty;
 }
 
-/* Writes one value. False where it was an object without a single field. */
+/* Writes one value. Returns false if it is an object without fields. */
 static bool write_item(struct buf *out, const struct field *f, const void *item)
 {
     switch ((enum field_kind)f->kind) {
@@ -159,7 +159,7 @@ static void write_map(struct buf *out, const struct type *entry, const struct an
     buf_add_char(out, '}');
 }
 
-/* A member that is there whatever it holds: the value in a map. */
+/* A member that is written even if it is zero: the value in a map. */
 static void write_member(struct buf *out, const struct field *f, const void *member)
 {
     const struct any_list *list = member;
@@ -186,7 +186,7 @@ static bool is_absent(const struct field *f, const void *member)
     }
 }
 
-/* One field with its name. False, and nothing written, where there was nothing to write. */
+/* Writes one field with its name. Returns false, with nothing written, if it is empty. */
 static bool write_field(struct buf *out, const struct field *f, const void *member, bool first)
 {
     if (is_absent(f, member))
@@ -206,7 +206,7 @@ static bool write_field(struct buf *out, const struct field *f, const void *memb
     return true;
 }
 
-/* Returns whether the object is still without a field. */
+/* Returns whether the object still has no field. */
 static bool write_fields(struct buf *out, const struct type *type, const char *value, bool first)
 {
     for (size_t i = 0; i < type->n_fields; i++) {

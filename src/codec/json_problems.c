@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects and lists of objects are walked here; every other value is given to the decoder itself,
- * as an object with this member alone, so that there is one opinion on what a field takes.
+ * Objects and lists of objects are walked here; every other value is passed to the decoder as an
+ * object with this member alone, so that only the decoder decides what a field accepts.
  */
 #include "codec/json_problems.h"
 
@@ -14,22 +14,22 @@ struct search {
     void *ctx;
     size_t found;
     struct buf path;
-    struct arena *copies; /* of members, where some are taken out */
-    struct arena scratch; /* for what the decoder makes of single members */
+    struct arena *copies; /* of members, where some are removed */
+    struct arena scratch; /* for the decoded single members */
 };
 
 static bool take_object(struct search *s, struct json_value *v, const struct type *type);
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
-static void tell(struct search *s, uint32_t line, struct str what, struct str suggestion)
+static void report(struct search *s, uint32_t line, struct str what, struct str suggestion)
 {
     struct json_problem problem = {line, buf_str(&s->path), what, suggestion};
     s->found++;
     s->fn(s->ctx, &problem);
 }
 
-/* Appends a step to the path; gives the length to cut it back to. */
+/* Appends a step to the path. Returns the length to cut it back to. */
 static size_t step_into(struct search *s, struct str name)
 {
     size_t before = s->path.n;
@@ -45,7 +45,7 @@ static struct str name_of(const struct field *f)
     return (struct str){f->json, f->json_len};
 }
 
-/* The field of this name, in the type or in what it has inline; NULL: there is none. */
+/* The field of this name, in the type or in its inline messages; NULL: none. */
 static const struct field *find_field(const struct type *type, struct str name, unsigned flags)
 {
     for (size_t i = 0; i < type->n_fields; i++) {
@@ -70,26 +70,27 @@ static void consider_fields(const struct type *type, struct nearest *nearest)
             nearest_consider(nearest, name_of(&type->fields[i]));
 }
 
-static void tell_unknown(struct search *s, const struct type *type, const struct json_member *m)
+static void report_unknown(struct search *s, const struct type *type, const struct json_member *m)
 {
     struct nearest nearest;
     nearest_init(&nearest, m->key);
     consider_fields(type, &nearest);
-    tell(s, m->value.line, STR("unknown field"), nearest_suggestion(&nearest));
+    report(s, m->value.line, STR("unknown field"), nearest_suggestion(&nearest));
 }
 
-/* --- values that the decoder judges ----------------------------------------------------------- */
+/* --- values checked by the decoder ------------------------------------------------------------ */
 
-/* "line 3: labels[2]: expected a string", of which the first two parts are known better here. */
-static void tell_decoder(struct search *s, const struct json_member *m, const struct err *err)
+/* "line 3: labels[2]: expected a string": line and path are known better here. */
+static void report_decoder_error(struct search *s, const struct json_member *m,
+                                 const struct err *err)
 {
     struct str rest = str_of(err->msg);
     uint32_t line = m->value.line;
-    uint64_t said;
+    uint64_t parsed;
     size_t colon = str_find(rest, ':');
     if (str_starts(rest, STR("line ")) && colon < rest.n) {
-        if (str_to_u64(str_slice(rest, strlen("line "), colon), &said))
-            line = (uint32_t)said;
+        if (str_to_u64(str_slice(rest, strlen("line "), colon), &parsed))
+            line = (uint32_t)parsed;
         rest = str_slice(rest, colon + strlen(": "), rest.n);
     }
     size_t before = s->path.n;
@@ -98,7 +99,7 @@ static void tell_decoder(struct search *s, const struct json_member *m, const st
         buf_add_str(&s->path, str_slice(rest, m->key.n, colon));
         rest = str_slice(rest, colon + strlen(": "), rest.n);
     }
-    tell(s, line, rest, STR(""));
+    report(s, line, rest, STR(""));
     s->path.n = before;
 }
 
@@ -112,7 +113,7 @@ static bool decodes(struct search *s, const struct type *type, struct json_membe
     int r = json_value_decode(&alone, type, s->flags, &s->scratch, out, &err);
     arena_reset(&s->scratch);
     if (r < 0)
-        tell_decoder(s, m, &err);
+        report_decoder_error(s, m, &err);
     return r == 0;
 }
 
@@ -121,7 +122,7 @@ static bool decodes(struct search *s, const struct type *type, struct json_membe
 static bool take_list(struct search *s, struct json_value *v, const struct type *type)
 {
     if (v->kind != JSON_ARRAY) {
-        tell(s, v->line, STR("expected an array"), STR(""));
+        report(s, v->line, STR("expected an array"), STR(""));
         return false;
     }
     for (size_t i = 0; i < v->n; i++) {
@@ -134,7 +135,7 @@ static bool take_list(struct search *s, struct json_value *v, const struct type 
     return true;
 }
 
-/* False where the member cannot stay. */
+/* Returns false if the member must be removed. */
 static bool take_member(struct search *s, const struct type *type, const struct field *f,
                         struct json_member *m)
 {
@@ -148,7 +149,7 @@ static bool take_member(struct search *s, const struct type *type, const struct 
     return decodes(s, type, m);
 }
 
-/* Only where names match without regard to case can two members mean one field. */
+/* Two members can mean one field only if names are case-insensitive. */
 static bool is_second(const struct search *s, const struct json_member *before, size_t n,
                       const struct field *f, const struct type *type)
 {
@@ -158,7 +159,7 @@ static bool is_second(const struct search *s, const struct json_member *before, 
     return false;
 }
 
-/* before: the n members that stay so far. */
+/* before: the n members kept so far. */
 static bool keep_member(struct search *s, const struct json_member *before, size_t n,
                         struct json_member *m, const struct type *type)
 {
@@ -166,25 +167,25 @@ static bool keep_member(struct search *s, const struct json_member *before, size
     size_t length = step_into(s, m->key);
     bool keep = false;
     if (!f)
-        tell_unknown(s, type, m);
+        report_unknown(s, type, m);
     else if (is_second(s, before, n, f, type))
-        tell(s, m->value.line, STR("the same field twice"), STR(""));
+        report(s, m->value.line, STR("duplicate field"), STR(""));
     else
         keep = take_member(s, type, f, m);
     s->path.n = length;
     return keep;
 }
 
-/* False where it is no object. */
+/* Returns false if it is not an object. */
 static bool take_object(struct search *s, struct json_value *v, const struct type *type)
 {
     if (v->kind == JSON_NULL)
         return true;
     if (v->kind != JSON_OBJECT) {
-        tell(s, v->line, STR("expected an object"), STR(""));
+        report(s, v->line, STR("expected an object"), STR(""));
         return false;
     }
-    /* Aliases share members, hence a copy. */
+    /* Aliases share members, so copy them. */
     struct json_member *kept = NULL;
     size_t n = 0;
     for (size_t i = 0; i < v->n_members; i++) {

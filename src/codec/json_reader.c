@@ -21,7 +21,7 @@ void json_reader_locate(const struct json_reader *r, size_t *ret_line, size_t *r
 
 /* --- strings ---------------------------------------------------------------------------------- */
 
-/* Four hex digits at p; -1 where they are not. */
+/* Reads four hexadecimal digits at p; -1 if they are invalid. */
 static int hex4(const char *p, const char *end)
 {
     if (end - p < 4)
@@ -40,11 +40,11 @@ static int hex4(const char *p, const char *end)
     return value;
 }
 
-/* Checks the escape at r->at and passes it. */
+/* Checks and skips the escape at r->at. */
 static bool check_escape(struct json_reader *r)
 {
     if (r->end - r->at < 2)
-        return json_fail_at(r, r->at, "the text ends within a string");
+        return json_fail_at(r, r->at, "unexpected end of input in a string");
     char c = r->at[1];
     if (c == 'u') {
         if (hex4(r->at + 2, r->end) < 0)
@@ -58,13 +58,13 @@ static bool check_escape(struct json_reader *r)
     return true;
 }
 
-/* The rest of a string from the first byte that is not plain. */
+/* The rest of a string from the first special byte on. */
 bool json_string_rest(struct json_reader *r, const char *begin, struct json_string *ret_string)
 {
     struct json_string s = {0};
     for (;; r->at = json_plain_end(r->at, r->end)) {
         if (r->at == r->end)
-            return json_fail_at(r, begin - 1, "the text ends within a string");
+            return json_fail_at(r, begin - 1, "unexpected end of input in a string");
         unsigned char c = (unsigned char)*r->at;
         if (c == '"')
             break;
@@ -88,7 +88,7 @@ bool json_string_rest(struct json_reader *r, const char *begin, struct json_stri
     return true;
 }
 
-/* The code point of the \u escape at *p, with its partner where it has one. */
+/* The code point of the \u escape at *p, with the second half of a surrogate pair. */
 static uint32_t unescape_u(const char **p, const char *end)
 {
     uint32_t c = (uint32_t)hex4(*p + 2, end);
@@ -125,7 +125,7 @@ static char unescape_one(char c)
 
 struct str json_string_decoded(const struct json_string *s, struct arena *a)
 {
-    /* An escape is never shorter than what it stands for; a broken byte becomes three. */
+    /* An escape is never shorter than its character; an invalid byte becomes three. */
     size_t room = s->broken ? s->raw.n * 3 : s->raw.n;
     char *out = decode_alloc(a, room + 1, 1), *to = out;
     for (const char *p = s->raw.p, *end = p + s->raw.n; p < end;) {
@@ -144,7 +144,7 @@ struct str json_string_decoded(const struct json_string *s, struct arena *a)
         }
     }
     *to = '\0';
-    /* Give back what the escapes took more. */
+    /* Return the surplus to the arena. */
     if (a->at == out + room + 1)
         a->at = to + 1;
     return (struct str){out, (size_t)(to - out)};
@@ -188,7 +188,7 @@ bool json_number(struct json_reader *r, struct str *ret_text, bool *ret_whole)
     r->at = p;
     return true;
 bad:
-    return json_fail(r, q < end || p < end ? "malformed number" : "the text ends in the middle");
+    return json_fail(r, q < end || p < end ? "malformed number" : "unexpected end of input");
 }
 
 bool json_word(struct json_reader *r, struct str word)

@@ -2,9 +2,9 @@
 /*
  * json_reader.h - the grammar of JSON, token by token. Private to codec.
  *
- * Purpose:   what the typed decoder, the tree parser and the skipping of unknown fields share.
- *            Functions return false on a fault and leave its text in `problem` and its place in
- *            `where`; no message is built before somebody asks for it.
+ * Purpose:   shared by the typed decoder, the tree parser and the skipping of unknown fields.
+ *            Functions return false on an error and set `problem` to its text and `where` to its
+ *            position; no message is built until it is needed.
  * Ownership: borrows the text.
  * Threading: one thread.
  */
@@ -43,7 +43,7 @@ static inline bool json_fail_at(struct json_reader *r, const char *where, const 
 
 static inline bool json_fail(struct json_reader *r, const char *problem)
 {
-    return json_fail_at(r, r->at, r->at < r->end ? problem : "the text ends in the middle");
+    return json_fail_at(r, r->at, r->at < r->end ? problem : "unexpected end of input");
 }
 
 static inline bool json_is_space(char c)
@@ -53,12 +53,14 @@ static inline bool json_is_space(char c)
 
 static inline void json_space(struct json_reader *r)
 {
-    /* The API server writes none: one comparison finds that out. */
+    /* The API server writes no white space: one comparison in the usual case. */
     while (r->at < r->end && UNLIKELY((unsigned char)*r->at <= ' ') && json_is_space(*r->at))
         r->at++;
 }
 
-/* The next character after white space; NUL at the end (a NUL in the text fits no grammar rule). */
+/*
+ * The next character after white space; NUL at the end (a NUL in the text matches no grammar rule).
+ */
 static inline char json_peek(struct json_reader *r)
 {
     json_space(r);
@@ -73,7 +75,7 @@ static inline bool json_accept(struct json_reader *r, char c)
     return true;
 }
 
-/* Takes the opening bracket; counts depth. */
+/* Consumes the opening bracket and counts the depth. */
 static inline bool json_enter(struct json_reader *r, char open, const char *problem)
 {
     if (UNLIKELY(json_peek(r) != open))
@@ -84,7 +86,7 @@ static inline bool json_enter(struct json_reader *r, char open, const char *prob
     return true;
 }
 
-/* After an element: *ret_more says whether a comma (taken) or the closing bracket (taken) came. */
+/* After an element: consumes a comma or the closing bracket; *ret_more: it was a comma. */
 static inline bool json_next(struct json_reader *r, char close, bool *ret_more)
 {
     char c = json_peek(r);
@@ -96,7 +98,7 @@ static inline bool json_next(struct json_reader *r, char close, bool *ret_more)
     return true;
 }
 
-/* After the opening bracket: true (taken) where the closing one follows at once. */
+/* After the opening bracket: consumes the closing one and returns true if it follows at once. */
 static inline bool json_empty(struct json_reader *r, char close)
 {
     if (!json_accept(r, close))
@@ -112,7 +114,7 @@ static inline bool json_colon(struct json_reader *r)
     return true;
 }
 
-/* The first byte of [p, end) that is not plain within a string: a quote, \, control, not ASCII. */
+/* The first byte of [p, end) that is special within a string: a quote, \, control, not ASCII. */
 static inline const char *json_plain_end(const char *p, const char *end)
 {
 #ifdef __SSE2__
@@ -134,11 +136,11 @@ static inline const char *json_plain_end(const char *p, const char *end)
     return p;
 }
 
-/* A string as it stands between its quotes, and what has to be done to make text of it. */
+/* A string as it is between its quotes, and what decoding it requires. */
 struct json_string {
     struct str raw;
-    bool escaped; /* holds escapes */
-    bool broken;  /* holds bytes that are not UTF-8 (lenient mode only) */
+    bool escaped; /* contains escapes */
+    bool broken;  /* contains bytes that are not UTF-8 (lenient mode only) */
 };
 #define JSON_STRING_INIT {.raw = STR_INIT("")}
 
@@ -158,7 +160,7 @@ static inline bool json_string(struct json_reader *r, struct json_string *ret_st
     return true;
 }
 struct str json_string_decoded(const struct json_string *s, struct arena *a);
-/* Its text: the raw bytes themselves where they need nothing, else made in the arena. */
+/* The decoded string: the raw bytes if they need no decoding, otherwise in the arena. */
 static inline struct str json_string_text(const struct json_string *s, struct arena *a)
 {
     return LIKELY(!s->escaped && !s->broken) ? s->raw : json_string_decoded(s, a);
@@ -166,11 +168,11 @@ static inline struct str json_string_text(const struct json_string *s, struct ar
 
 /* The characters of a number. *ret_whole: it has neither fraction nor exponent. */
 bool json_number(struct json_reader *r, struct str *ret_text, bool *ret_whole);
-/* true, false or null, spelt in full at r->at. */
+/* true, false or null, in full at r->at. */
 bool json_word(struct json_reader *r, struct str word);
-/* Any value, validated and left. */
+/* Validates and skips any value. */
 bool json_skip(struct json_reader *r);
-/* Nothing but white space is left. */
+/* Fails unless only white space is left. */
 bool json_finish(struct json_reader *r);
 
 #endif

@@ -54,7 +54,7 @@ bool json_read_double(struct json_reader *r, double *out)
     bool whole;
     if (!json_number(r, &text, &whole))
         return false;
-    char number[64]; /* for strtod, which wants a NUL */
+    char number[64]; /* NUL-terminated, for strtod */
     if (text.n >= sizeof(number))
         return json_fail_at(r, where, "number with too many digits");
     memcpy(number, text.p, text.n);
@@ -82,7 +82,7 @@ bool json_read_raw(struct json_reader *r, struct arena *a, struct str *out)
     if (!json_skip(r))
         return false;
     struct str text = {begin, (size_t)(r->at - begin)};
-    /* Kept as it stands, so that what cannot be written out again must not come in. */
+    /* The text is kept and written again later, so it must be valid. */
     if (!utf8_valid(text))
         return json_fail_at(r, begin, "not UTF-8");
     *out = decode_dup(a, text);
@@ -90,7 +90,7 @@ bool json_read_raw(struct json_reader *r, struct arena *a, struct str *out)
 }
 
 bool json_read_custom(struct json_reader *r, struct arena *a, const struct custom *custom,
-                      void *out, struct err *said)
+                      void *out, struct err *custom_err)
 {
     bool quoted = json_peek(r) == '"', whole;
     const char *where = r->at;
@@ -106,7 +106,7 @@ bool json_read_custom(struct json_reader *r, struct arena *a, const struct custo
         if (!json_number(r, &text, &whole))
             return false;
     }
-    if (custom->from_json(text, quoted, a, out, said) < 0)
-        return json_fail_at(r, where, said->msg);
+    if (custom->from_json(text, quoted, a, out, custom_err) < 0)
+        return json_fail_at(r, where, custom_err->msg);
     return true;
 }

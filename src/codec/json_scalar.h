@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json_scalar.h - values without parts, one function for each kind of field. Private to codec.
+ * json_scalar.h - scalar values, one function per kind of field. Private to codec.
  *
- * Purpose:   takes what the grammar gives (json_reader.h) and makes a C value of it, within its
- *            range; false and the reader's fault where it is not one. Plain strings, which are most
- *            of what an object holds, json_decode.c reads itself.
- * Ownership: bytes and texts are made in the arena.
+ * Purpose:   converts tokens (json_reader.h) to C values and checks their range; returns false and
+ *            sets the reader's error if a value is invalid. Plain strings, the most frequent
+ *            values, are read by json_decode.c itself.
+ * Ownership: bytes and strings are in the arena.
  * Threading: one thread.
  */
 #ifndef BERTH_CODEC_JSON_SCALAR_H
@@ -13,16 +13,18 @@
 
 #include "codec/json_reader.h"
 
-/* The bytes that a string has as base64; a NUL follows them. */
+/* The bytes of a base64 string, followed by a NUL. */
 bool json_read_bytes(struct json_reader *r, struct arena *a, struct str *out);
 bool json_read_int(struct json_reader *r, int64_t min, int64_t max, int64_t *ret_value);
 bool json_read_double(struct json_reader *r, double *out);
 bool json_read_bool(struct json_reader *r, bool *out);
-/* Any value, as it stands. */
+/* Any value, kept as text. */
 bool json_read_raw(struct json_reader *r, struct arena *a, struct str *out);
-/* A string or number that the custom reads. said: what it had to say; lives as long as the fault.
+/*
+ * A string or number that the custom type decodes. custom_err: its error; must live as long as the
+ * reader's error.
  */
 bool json_read_custom(struct json_reader *r, struct arena *a, const struct custom *custom,
-                      void *out, struct err *said);
+                      void *out, struct err *custom_err);
 
 #endif

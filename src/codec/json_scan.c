@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a value ends: brackets are counted, strings are passed over, nothing else is looked at.
- * Sixty-four bytes at a time as bit masks where the machine has SSE2, for the inner part of long
- * values; byte by byte where they end.
+ * Finds the end of a value: brackets are counted, strings are skipped, nothing else is checked.
+ * With SSE2, the inner part of long values is processed in blocks of 64 bytes as bit masks, the end
+ * byte by byte.
  */
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -60,10 +60,10 @@ static int count_bits(uint64_t x)
 }
 
 /*
- * The bytes that a backslash takes its meaning from. In a run of backslashes every second one is
- * escaped itself: adding the run's first bit to bits at odd places carries through the run, and
- * what it leaves tells whether the run was odd. *escaped: the first byte is, and then whether the
- * first of the next block is.
+ * Returns the bytes that are escaped by a backslash. In a run of backslashes every second one is
+ * escaped itself: adding the run's first bit to bits at odd positions carries through the run, and
+ * the result shows whether its length is odd. *escaped: whether the first byte is escaped, then
+ * whether the first of the next block is.
  */
 static uint64_t find_escaped(uint64_t slash, bool *escaped)
 {
@@ -75,7 +75,7 @@ static uint64_t find_escaped(uint64_t slash, bool *escaped)
     return codes ^ (slash | first);
 }
 
-/* Passes a block in which the value surely does not end. False: look at its bytes one by one. */
+/* Skips a block in which the value certainly does not end. False: check its bytes one by one. */
 static bool pass_block(struct json_scan *s, const char *p)
 {
     struct masks m = classify(p);
@@ -109,7 +109,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-/* One byte within an object, array or string. True where the value ends with it. */
+/* One byte within an object, array or string. Returns true if the value ends with it. */
 static bool pass_byte(struct json_scan *s, char c)
 {
     s->at++;

@@ -13,7 +13,7 @@ static const struct json_trim_rule *find(const struct json_trim_rule *rules, siz
 static bool trim(struct json_reader *r, const struct json_trim_rule *rules, size_t n,
                  struct buf *out);
 
-/* One name and its value. The key is compared as it is written: who escapes letters keeps them. */
+/* One name and its value. The key is compared as written: an escaped key does not match. */
 static bool trim_member(struct json_reader *r, const struct json_trim_rule *rules, size_t n,
                         struct buf *out)
 {

@@ -6,9 +6,9 @@
 #include "codec/json_private.h"
 #include "codec/json_reader.h"
 
-/* --- members in order of their keys ----------------------------------------------------------- */
+/* --- sorted members --------------------------------------------------------------------------- */
 
-/* Equal keys stay in the order of the object. */
+/* Equal keys keep the order of the object. */
 static int compare_members(const void *a, const void *b)
 {
     const struct json_member *x = *(const struct json_member *const *)a;
@@ -27,7 +27,7 @@ struct json_member **json_sorted_members(const struct json_value *v)
     return sorted;
 }
 
-/* Few members are compared each with each, many are sorted first. */
+/* Few members are compared pairwise, many are sorted first. */
 #define FEW 12
 
 static bool has_duplicates(const struct json_value *v)
@@ -68,7 +68,7 @@ const struct json_member *json_drop_duplicates(struct json_value *v, bool refuse
                 second = sorted[k];
         sorted[i]->value = sorted[k - 1]->value;
         for (size_t gone = i + 1; gone < k && !refuse; gone++)
-            sorted[gone]->key.p = NULL; /* no key that was read has no bytes */
+            sorted[gone]->key.p = NULL; /* every key that was read has bytes */
     }
     free(sorted);
     if (refuse)
@@ -86,7 +86,7 @@ const struct json_member *json_drop_duplicates(struct json_value *v, bool refuse
 struct parser {
     struct json_reader r;
     struct arena *a;
-    const char *counted; /* up to here, line is right */
+    const char *counted; /* line is correct up to here */
     uint32_t line;
     struct decode_path path;
     struct scratch scratch;
@@ -150,7 +150,7 @@ static bool parse_object(struct parser *p, struct json_value *out)
     if (!twice)
         return true;
     path_field(&p->path, twice->key);
-    return json_fail_at(&p->r, where, "the same field twice");
+    return json_fail_at(&p->r, where, "duplicate field");
 }
 
 static bool gather_items(struct parser *p, struct gather *g)
@@ -250,7 +250,7 @@ int json_parse(struct str text, unsigned flags, struct arena *a, struct json_val
 
 struct writer {
     struct buf *out;
-    struct json_marks *marks; /* NULL: none are wanted */
+    struct json_marks *marks; /* NULL: not needed */
 };
 
 static void mark(struct writer *w, uint32_t line)
@@ -290,7 +290,7 @@ static void write_value(struct writer *w, const struct json_value *v)
         for (size_t i = 0; i < v->n_members; i++) {
             if (i)
                 buf_add_char(out, ',');
-            /* A name counts to the line of its value: that is where one looks for the field. */
+            /* A name belongs to the line of its value: errors point there. */
             mark(w, v->members[i].value.line);
             json_write_str(out, v->members[i].key);
             buf_add_char(out, ':');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON is read here, since that is much faster than by libyaml. A document that begins like JSON
- * and is not goes to the YAML reader from its first byte on, and so does all that follows it.
+ * JSON is read here, since that is much faster than with libyaml. A document that begins like JSON
+ * but is not goes to the YAML reader from its first byte on, and so does everything after it.
  */
 #include "codec/manifest.h"
 
@@ -17,17 +17,17 @@ struct reader {
     void *ctx;
     struct err *reterr;
     struct buf text;
-    size_t begin; /* in text: of the document or item under way */
-    size_t at;    /* how far that was looked at, from begin on */
+    size_t begin; /* offset in text of the current document or item */
+    size_t at;    /* how much of it was scanned, from begin on */
     size_t line;  /* where it begins */
     bool end;     /* of the source */
     int failed;
-    bool sent; /* parts of this document: then it is JSON, come what may */
+    bool sent; /* parts of this document were delivered: it must be JSON */
 };
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-/* What was read and not forgotten; it moves when more is read. */
+/* The text from begin on; it moves when more is read. */
 static struct str body(const struct reader *r)
 {
     return str_slice(buf_str(&r->text), r->begin, r->text.n);
@@ -38,8 +38,8 @@ static bool read_more(struct reader *r)
     if (r->end || r->failed)
         return false;
     if (body(r).n >= YAML_MAX_OBJECT) {
-        r->failed = err_set(r->reterr, -EMSGSIZE, "line %zu: an object of more than %zu MiB",
-                            r->line, YAML_MAX_OBJECT >> 20);
+        r->failed = err_set(r->reterr, -EMSGSIZE, "line %zu: object larger than %zu MiB", r->line,
+                            YAML_MAX_OBJECT >> 20);
         return false;
     }
     buf_consume(&r->text, r->begin);
@@ -65,7 +65,7 @@ static size_t count_lines(const char *from, const char *to)
     return n;
 }
 
-/* What was looked at is needed no more. */
+/* Drops the scanned text. */
 static void forget(struct reader *r)
 {
     struct str text = body(r);
@@ -85,11 +85,11 @@ static bool fail(struct reader *r, const char *problem)
     if (!r->failed)
         r->failed = err_set(r->reterr, -EBADMSG, "line %zu: %s",
                             r->line + count_lines(text.p, text.p + r->at),
-                            at_end(r) ? "the text ends in the middle" : problem);
+                            at_end(r) ? "unexpected end of input" : problem);
     return false;
 }
 
-/* The next byte; NUL also where there is none. */
+/* The next byte; NUL at the end. */
 static char peek(struct reader *r)
 {
     while (r->begin + r->at == r->text.n)
@@ -105,7 +105,7 @@ static char peek_token(struct reader *r)
     return peek(r);
 }
 
-/* Passes a whole value; *ret_from: where it begins in text. */
+/* Skips a whole value; *ret_from: its offset in text. */
 static bool pass_value(struct reader *r, size_t *ret_from)
 {
     struct json_scan scan = {0};
@@ -122,12 +122,12 @@ static bool pass_value(struct reader *r, size_t *ret_from)
         }
         if (!read_more(r)) {
             r->at = body(r).n;
-            return fail(r, "the text ends in the middle");
+            return fail(r, "unexpected end of input");
         }
     }
 }
 
-/* --- one document of JSON --------------------------------------------------------------------- */
+/* --- JSON documents --------------------------------------------------------------------------- */
 
 struct document {
     struct arena arena;
@@ -138,7 +138,7 @@ struct document {
     bool listed;
 };
 
-/* Where a part of the text stands in the file. */
+/* Maps a part of the text to lines of the file. */
 struct place {
     const char *text;
     size_t line;
@@ -239,7 +239,7 @@ static bool read_member(struct reader *r, struct document *d)
     if (!pass_value(r, &value))
         return false;
     note_member(d, str_slice(body(r), from, name_end), str_slice(body(r), value, r->at));
-    return d->head.n <= YAML_MAX_OBJECT || fail(r, "a list whose fields are too large");
+    return d->head.n <= YAML_MAX_OBJECT || fail(r, "the fields of the list are too large");
 }
 
 static bool read_members(struct reader *r, struct document *d)
@@ -278,7 +278,7 @@ static bool send_document(struct reader *r, struct document *d)
     return send(r, &part);
 }
 
-/* What is under way begins with it. */
+/* Reads the document at begin. */
 static bool read_document(struct reader *r)
 {
     struct document d = {.line = r->line};
@@ -293,7 +293,7 @@ static bool read_document(struct reader *r)
 
 /* --- YAML ------------------------------------------------------------------------------------- */
 
-/* What was read already, then the source. */
+/* The text read so far, then the source. */
 static ssize_t read_rest(void *ctx, char *to, size_t n, struct err *reterr)
 {
     struct reader *r = ctx;
@@ -319,9 +319,9 @@ static int send_part(void *ctx, const struct yaml_part *part, struct err *reterr
                                  .kind = part->kind,
                                  .locate = json_marks_line,
                                  .locate_ctx = &marks};
-    int ret = text.overflow ? err_set(reterr, -EMSGSIZE, "line %u: an object that is too large",
-                                      part->value->line)
-                            : r->fn(r->ctx, &sent, reterr);
+    int ret = text.overflow
+                  ? err_set(reterr, -EMSGSIZE, "line %u: object too large", part->value->line)
+                  : r->fn(r->ctx, &sent, reterr);
     vec_release(&marks.v);
     buf_release(&text);
     return ret;
@@ -333,7 +333,7 @@ static int read_yaml(struct reader *r)
     return yaml_stream(&rest, r->flags, send_part, r, r->reterr);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- documents -------------------------------------------------------------------------------- */
 
 static void pass_line(struct reader *r)
 {
@@ -360,7 +360,7 @@ static void pass_byte_order_mark(struct reader *r)
     forget(r);
 }
 
-/* Passes what may stand between documents; the next byte, NUL at the end. */
+/* Skips separators between documents. Returns the next byte, NUL at the end. */
 static char next_document(struct reader *r)
 {
     for (;;) {

@@ -2,11 +2,11 @@
 /*
  * manifest.h - files of Kubernetes objects, of any length.
  *
- * Purpose:   reads a stream of YAML or JSON documents, one object at a time: whole documents, and
- *            the items of a List or PodList one by one. Every object comes as JSON text and with
- *            the lines that it stood on. JSON documents may stand one behind the other or be
- *            separated by "---"; a file may have both JSON and YAML.
- * Ownership: memory for one object, which is bounded by YAML_MAX_OBJECT.
+ * Purpose:   reads a stream of YAML or JSON documents object by object: whole documents, and the
+ *            items of a List or PodList one by one. Every object is passed as JSON text with its
+ *            lines in the file. JSON documents may follow each other directly or be separated by
+ *            "---"; a file may have both JSON and YAML.
+ * Ownership: holds one object in memory, limited to YAML_MAX_OBJECT.
  * Threading: one thread.
  */
 #ifndef BERTH_CODEC_MANIFEST_H
@@ -15,20 +15,20 @@
 #include "codec/yaml.h"
 
 struct manifest_part {
-    enum yaml_part_kind what; /* of YAML_LIST the text has no items, or some of them only */
+    enum yaml_part_kind what; /* YAML_LIST: the text has no items, or only some of them */
     struct str json;
     size_t index;                 /* of an item */
-    struct str api_version, kind; /* of an item: the list's, where they stand before its items */
+    struct str api_version, kind; /* of an item: the list's, if they come before its items */
     json_locate_fn *locate;       /* offset in json → line of the file */
     const void *locate_ctx;
 };
 
-/* 0, or a negative errno with *reterr, which ends the reading and comes back. */
+/* Returns 0, or a negative errno with *reterr, which stops reading and is returned. */
 typedef int manifest_fn(void *ctx, const struct manifest_part *part, struct err *reterr);
 
 /*
- * flags: JSON_KEEP_DUPLICATES, as for yaml_stream. What is neither YAML nor JSON: -EBADMSG and
- * "line 3, column 7: ...".
+ * flags: JSON_KEEP_DUPLICATES, as for yaml_stream. If the input is neither YAML nor JSON: -EBADMSG
+ * with "line 3, column 7: ...".
  */
 int manifest_read(const struct yaml_source *source, unsigned flags, manifest_fn *fn, void *ctx,
                   struct err *reterr) MUST_CHECK;

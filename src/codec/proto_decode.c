@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Led by the tables. A run of items of one list is counted before it is decoded, and takes one
- * allocation.
+ * Driven by the tables. Consecutive items of a list are counted before they are decoded, and need
+ * one allocation.
  */
 #include "codec/decode.h"
 #include "codec/proto.h"
@@ -17,7 +17,7 @@ struct decoder {
     struct err custom;
 };
 
-/* One message being read. */
+/* A message that is being read. */
 struct cursor {
     const char *at, *end;
 };
@@ -40,7 +40,7 @@ static bool fail(struct decoder *d, const char *where, const char *problem)
 
 static bool decode_message(struct decoder *d, const struct type *type, struct str bytes, char *out);
 
-/* --- the wire --------------------------------------------------------------------------------- */
+/* --- wire format ------------------------------------------------------------------------------ */
 
 static bool read_varint_slow(struct decoder *d, struct cursor *c, uint64_t *ret_value)
 {
@@ -52,7 +52,7 @@ static bool read_varint_slow(struct decoder *d, struct cursor *c, uint64_t *ret_
     return true;
 }
 
-/* Most numbers, tags and lengths take one byte or two. */
+/* Most numbers, tags and lengths take one or two bytes. */
 static inline bool read_varint(struct decoder *d, struct cursor *c, uint64_t *ret_value)
 {
     const unsigned char *p = (const unsigned char *)c->at;
@@ -193,15 +193,17 @@ static bool decode_item(struct decoder *d, struct cursor *c, const struct field 
 
 /* --- lists and maps --------------------------------------------------------------------------- */
 
-/* Room for n more items behind those the list has; the new ones are zeroed. */
+/* Makes room for n more items at the end of the list; they are zeroed. */
 static bool extend(struct decoder *d, const struct field *f, struct any_list *list, size_t n)
 {
     size_t size = field_item_size(f);
-    /* A list in many pieces is copied for each. That is paid from the same budget, so that a
-     * message made to be copied often is refused before it costs much. */
+    /*
+     * A list in many pieces is copied for each piece. That is charged to the budget, so that a
+     * message built to be copied often is refused early.
+     */
     size_t want;
     if (__builtin_mul_overflow(list->n + n, size, &want) || !decode_charge(&d->budget, want))
-        return fail(d, d->start, "would take too much memory for its size");
+        return fail(d, d->start, "needs too much memory for its size");
     char *items = decode_alloc(d->a, want, field_item_align(f));
     if (list->n)
         memcpy(items, list->v, list->n * size);
@@ -210,7 +212,7 @@ static bool extend(struct decoder *d, const struct field *f, struct any_list *li
     return true;
 }
 
-/* How many items with this tag follow each other from c on; c stands behind the first tag. */
+/* Counts the consecutive items with this tag from c on; c is behind the first tag. */
 static bool count_run(struct decoder *d, struct cursor c, uint64_t tag, size_t *ret_n)
 {
     size_t n = 0;
@@ -282,13 +284,13 @@ static bool decode_ptr(struct decoder *d, struct cursor *c, const struct field *
     if (!*member) {
         size_t size = field_item_size(f);
         if (!decode_charge(&d->budget, size))
-            return fail(d, c->at, "would take too much memory for its size");
+            return fail(d, c->at, "needs too much memory for its size");
         *member = arena_alloc(d->a, size, field_item_align(f));
     }
     return decode_item(d, c, f, *member);
 }
 
-/* The value of a known field, c behind its tag. */
+/* The value of a known field; c is behind its tag. */
 static bool decode_field(struct decoder *d, struct cursor *c, const struct field *f, uint64_t tag,
                          void *member)
 {

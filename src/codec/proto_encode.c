@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Written from the last byte to the first: a message's content stands before its length is needed,
- * so that nothing is measured twice and nothing is moved.
+ * Written from the last byte to the first: a message's content is written before its length, so
+ * that nothing is measured twice and nothing is moved.
  */
 #include "codec/decode.h"
 #include "codec/proto.h"
@@ -12,7 +12,7 @@ struct back {
     struct buf custom;
 };
 
-/* Room for n more bytes in front; they count as written. */
+/* Makes room for n more bytes in front; they count as written. */
 static char *back_room(struct back *b, size_t n)
 {
     if (b->cap - b->n < n) {
@@ -50,7 +50,7 @@ static void back_tag(struct back *b, uint32_t number, enum proto_wire wire)
     back_varint(b, (uint64_t)number << 3 | wire);
 }
 
-/* Length and tag in front of what has been written since the end stood at `end`. */
+/* Writes length and tag in front of what was written since `end`. */
 static void back_close(struct back *b, uint32_t number, size_t end)
 {
     back_varint(b, b->n - end);
@@ -66,7 +66,7 @@ static void write_custom(struct back *b, const struct custom *custom, const void
     back_bytes(b, buf_str(&b->custom));
 }
 
-/* The number of a field whose wire type is varint. */
+/* The value of a field whose wire type is varint. */
 static uint64_t varint_of(const struct field *f, const void *item)
 {
     switch (f->kind) {
@@ -120,7 +120,7 @@ static void write_one(struct back *b, const struct field *f, const void *member)
     bool always = f->flags & FIELD_ALWAYS;
     size_t end = b->n;
     if (f->kind == FIELD_MESSAGE) {
-        /* One that holds only zero values leaves nothing behind. */
+        /* A message of only zero values is omitted. */
         write_message(b, f->type, member);
         if (always || b->n > end)
             back_close(b, f->number, end);

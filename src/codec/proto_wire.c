@@ -10,7 +10,7 @@ bool proto_read_varint(struct str bytes, size_t *at, uint64_t *ret_value)
         unsigned char c = (unsigned char)bytes.p[i++];
         value |= (uint64_t)(c & 0x7F) << shift;
         if (c < 0x80) {
-            /* The tenth byte has room for one bit only. */
+            /* Only one bit of the tenth byte fits. */
             if (shift == 63 && c > 1)
                 return false;
             *at = i;
@@ -61,7 +61,7 @@ bool proto_skip(struct str bytes, size_t *at, enum proto_wire wire)
         fixed = 4;
         break;
     default:
-        return false; /* groups: nothing in Kubernetes has ever used them */
+        return false; /* groups: never used by Kubernetes */
     }
     if (bytes.n - *at < fixed)
         return false;
@@ -92,7 +92,7 @@ void proto_write_bytes(struct buf *out, uint32_t number, struct str bytes)
     buf_add_str(out, bytes);
 }
 
-/* --- the envelope: runtime.Unknown ------------------------------------------------------------ */
+/* --- envelope: runtime.Unknown ---------------------------------------------------------------- */
 
 static const char magic[4] = {'k', '8', 's', 0};
 

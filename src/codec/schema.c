@@ -5,15 +5,15 @@
 #include "base/vec.h"
 #include "codec/json_reader.h"
 
-/* A step of the path to the value under way; on the stack of the walk. */
+/* A step of the path to the current value; on the stack of the walk. */
 struct step {
     const struct step *up;
-    struct str name; /* of a field or a map's key */
+    struct str name; /* of a field, or a map's key */
     size_t index;    /* of a list */
     enum { STEP_FIELD, STEP_KEY, STEP_INDEX } kind;
 };
 
-/* A key of a map; which comes twice shows when all are there. */
+/* A key of a map; duplicates are found when all are read. */
 struct key {
     struct str name;
     size_t offset;
@@ -24,8 +24,8 @@ struct walk {
     const struct schema_type *types;
     schema_problem_fn *fn;
     void *ctx;
-    struct arena arena;   /* names with escapes */
-    VEC(struct key) keys; /* of the maps that are open */
+    struct arena arena;   /* decoded names with escapes */
+    VEC(struct key) keys; /* of the open maps */
 };
 
 static bool walk_object(struct walk *w, const struct schema_type *type, const struct step *up);
@@ -43,7 +43,7 @@ static void write_path(const struct step *step, struct buf *out)
         buf_add_printf(out, "%s%.*s", out->n ? "." : "", STR_ARG(step->name));
 }
 
-static void tell(struct walk *w, struct schema_problem problem, const struct step *step)
+static void report(struct walk *w, struct schema_problem problem, const struct step *step)
 {
     struct buf path = BUF_INIT;
     write_path(step, &path);
@@ -52,33 +52,33 @@ static void tell(struct walk *w, struct schema_problem problem, const struct ste
     buf_release(&path);
 }
 
-static void tell_unknown(struct walk *w, const struct schema_type *type, const char *where,
-                         const struct step *step)
+static void report_unknown(struct walk *w, const struct schema_type *type, const char *where,
+                           const struct step *step)
 {
     struct nearest near;
     nearest_init(&near, step->name);
     for (size_t i = 0; i < type->n_fields; i++)
         nearest_consider(&near, (struct str){type->fields[i].name, type->fields[i].name_len});
-    tell(w,
-         (struct schema_problem){.fault = SCHEMA_UNKNOWN_FIELD,
-                                 .offset = (size_t)(where - w->r.start),
-                                 .suggestion = nearest_suggestion(&near)},
-         step);
+    report(w,
+           (struct schema_problem){.fault = SCHEMA_UNKNOWN_FIELD,
+                                   .offset = (size_t)(where - w->r.start),
+                                   .suggestion = nearest_suggestion(&near)},
+           step);
 }
 
-static void tell_duplicate(struct walk *w, size_t offset, const struct step *step)
+static void report_duplicate(struct walk *w, size_t offset, const struct step *step)
 {
-    tell(w, (struct schema_problem){.fault = SCHEMA_DUPLICATE_FIELD, .offset = offset}, step);
+    report(w, (struct schema_problem){.fault = SCHEMA_DUPLICATE_FIELD, .offset = offset}, step);
 }
 
-/* Tells it and passes the value. */
+/* Reports a wrong type and skips the value. */
 static bool wrong_type(struct walk *w, const char *expected, const struct step *step)
 {
-    tell(w,
-         (struct schema_problem){.fault = SCHEMA_WRONG_TYPE,
-                                 .offset = (size_t)(w->r.at - w->r.start),
-                                 .expected = expected},
-         step);
+    report(w,
+           (struct schema_problem){.fault = SCHEMA_WRONG_TYPE,
+                                   .offset = (size_t)(w->r.at - w->r.start),
+                                   .expected = expected},
+           step);
     return json_skip(&w->r);
 }
 
@@ -177,8 +177,8 @@ static bool read_name(struct walk *w, struct str *ret_name, const char **ret_whe
     return true;
 }
 
-/* Keys mostly come in order, and then one look at the one before tells. */
-static void tell_key_twice(struct walk *w, size_t first, const struct step *up)
+/* Keys are mostly sorted: then comparing neighbours finds duplicates. */
+static void report_duplicate_keys(struct walk *w, size_t first, const struct step *up)
 {
     struct key *keys = w->keys.v + first;
     size_t n = w->keys.n - first;
@@ -191,7 +191,7 @@ static void tell_key_twice(struct walk *w, size_t first, const struct step *up)
     for (size_t i = 1; i < n; i++)
         if (str_eq(keys[i - 1].name, keys[i].name)) {
             struct step step = {.up = up, .name = keys[i].name, .kind = STEP_KEY};
-            tell_duplicate(w, keys[i].offset, &step);
+            report_duplicate(w, keys[i].offset, &step);
         }
 }
 
@@ -211,7 +211,7 @@ static bool walk_map(struct walk *w, const struct schema_field *f, const struct 
         if (!walk_item(w, f, &step) || !json_next(&w->r, '}', &more))
             return false;
     }
-    tell_key_twice(w, first, up);
+    report_duplicate_keys(w, first, up);
     w->keys.n = first;
     return true;
 }
@@ -266,12 +266,12 @@ static bool walk_member(struct walk *w, const struct schema_type *type, const st
         return false;
     const struct schema_field *f = find_field(type, step.name, next);
     if (!f) {
-        tell_unknown(w, type, where, &step);
+        report_unknown(w, type, where, &step);
         return json_skip(&w->r);
     }
     size_t i = (size_t)(f - type->fields);
     if (seen[i / 64] >> i % 64 & 1)
-        tell_duplicate(w, (size_t)(where - w->r.start), &step);
+        report_duplicate(w, (size_t)(where - w->r.start), &step);
     seen[i / 64] |= (uint64_t)1 << i % 64;
     return walk_field(w, f, &step);
 }

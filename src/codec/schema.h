@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * schema.h - which fields an API type has, for checking what a user has written.
+ * schema.h - all fields of API types, to validate user input.
  *
  * Purpose:   berth's own tables (desc.h) have the fields that scheduling reads. A schema has all of
- *            them, by name and JSON type only, so that a field that does not exist can be told from
- *            one that is of no interest: `--validate` of commands, fieldValidation of the API.
- * Ownership: tables are constant data of the program; texts given to a callback hold until it
- *            returns.
- * Threading: constant; any.
+ *            them, by name and JSON type only, so that an unknown field can be distinguished from
+ *            an unused one: `--validate` of commands, fieldValidation of the API.
+ * Ownership: tables are constant data of the program; strings passed to a callback are valid until
+ *            it returns.
+ * Threading: constant; any thread.
  */
 #ifndef BERTH_CODEC_SCHEMA_H
 #define BERTH_CODEC_SCHEMA_H
@@ -21,7 +21,7 @@ enum schema_value {
     SCHEMA_NUMBER,
     SCHEMA_QUANTITY,      /* a string or a number */
     SCHEMA_INT_OR_STRING, /* a string or a whole number */
-    SCHEMA_ANY,           /* not looked at */
+    SCHEMA_ANY,           /* not checked */
     SCHEMA_MESSAGE,       /* an object of field.type */
 };
 
@@ -31,7 +31,7 @@ struct schema_field {
     const char *name;
     uint8_t name_len;
     uint8_t value, shape;
-    uint16_t type; /* of SCHEMA_MESSAGE: index of the schema's types */
+    uint16_t type; /* SCHEMA_MESSAGE: index in the schema's types */
 };
 
 struct schema_type {
@@ -53,8 +53,9 @@ struct schema_problem {
 typedef void schema_problem_fn(void *ctx, const struct schema_problem *problem);
 
 /*
- * Calls fn for all that is wrong with the object in json. types: the table that SCHEMA_MESSAGE
- * fields refer to, type: the object's own. Cost: linear in the text. -EBADMSG: it is not JSON.
+ * Calls fn for everything that is wrong with the object in json. types: the table that
+ * SCHEMA_MESSAGE fields refer to; type: the object's own. Linear in the size of the text. -EBADMSG:
+ * not JSON.
  */
 int schema_check(const struct schema_type *types, const struct schema_type *type, struct str json,
                  schema_problem_fn *fn, void *ctx, struct err *reterr) MUST_CHECK;

@@ -18,7 +18,10 @@ size_t utf8_length(const char *p, const char *end)
         return 0;
     if (c < 0xE0)
         return 2;
-    /* What the second byte may be depends on the first: no overlongs, surrogates, giants. */
+    /*
+     * The valid range of the second byte depends on the first: excludes overlong forms, surrogates
+     * and values above U+10FFFF.
+     */
     unsigned char d = (unsigned char)p[1];
     if (left < 3 || !continues(p + 2))
         return 0;
@@ -29,7 +32,7 @@ size_t utf8_length(const char *p, const char *end)
     return (c == 0xF0 && d < 0x90) || (c == 0xF4 && d > 0x8F) ? 0 : 4;
 }
 
-/* The first byte at or after p that is not ASCII; end where there is none. */
+/* The first byte at or after p that is not ASCII; end if there is none. */
 static const char *skip_ascii(const char *p, const char *end)
 {
     const uint64_t high = 0x8080808080808080u;

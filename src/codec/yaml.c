@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading: libyaml's events become a JSON tree. */
+/* Reading: converts libyaml's events to a JSON tree. */
 #include "codec/yaml.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "codec/utf8.h"
 #include "codec/yaml_resolve.h"
 
-/* A node that can be referred to. Aliases share it; what they would expand to is counted. */
+/* A node with an anchor. Aliases share it; the expanded size is counted. */
 struct anchor {
     struct str name;
     struct json_value value;
@@ -25,16 +25,16 @@ struct anchor {
 struct loader {
     yaml_parser_t parser;
     unsigned flags;
-    yaml_twice_fn *on_twice; /* NULL: the flags say what becomes of keys that come again */
+    yaml_twice_fn *on_duplicate; /* NULL: flags decide about duplicate keys */
     void *ctx;
     struct arena *a;
     VEC(struct anchor) anchors; /* of this document */
     size_t nodes;
-    int height; /* of the node read last */
+    int height; /* of the last node */
     struct scratch scratch;
     struct err *reterr;
     int failed;
-    size_t lines_before; /* of the source, before what the parser reads */
+    size_t lines_before; /* of the source, before the parser's input */
     struct stream *stream;
 };
 
@@ -87,7 +87,7 @@ static const char *tag_of(const yaml_event_t *e)
     return e->data.scalar.tag ? (const char *)e->data.scalar.tag : "";
 }
 
-/* What a tag such as !!int demands; false where it cannot be had. */
+/* Converts to the type of a tag such as !!int; false if that is not possible. */
 static bool fits_tag(const char *tag, struct yaml_scalar *s)
 {
     static const struct {
@@ -115,7 +115,7 @@ static bool has_meaning(const char *tag)
            strcmp(tag, YAML_TIMESTAMP_TAG) == 0;
 }
 
-/* The scalar's meaning and, where that is text, the text itself. */
+/* The scalar's value and, if that is a string, its text. */
 static bool read_scalar(struct loader *l, const yaml_event_t *e, struct yaml_scalar *ret_scalar,
                         struct str *ret_text)
 {
@@ -164,7 +164,8 @@ static bool load_scalar(struct loader *l, const yaml_event_t *e, struct json_val
         return true;
     case YAML_FLOAT:
         if (!isfinite(s.real))
-            return fail(l, e->start_mark, "JSON has no number \"%.*s\"", STR_ARG(text));
+            return fail(l, e->start_mark, "the number \"%.*s\" cannot be written as JSON",
+                        STR_ARG(text));
         json_write_double(&number, s.real);
         out->text = arena_dup(l->a, buf_str(&number));
         buf_release(&number);
@@ -179,7 +180,7 @@ static bool load_scalar(struct loader *l, const yaml_event_t *e, struct json_val
 
 /* --- anchors ---------------------------------------------------------------------------------- */
 
-/* Opens an anchor; its index, or -1 where the node has none. */
+/* Opens an anchor. Returns its index, or -1 if the node has none. */
 static ssize_t open_anchor(struct loader *l, const yaml_event_t *e)
 {
     const yaml_char_t *name = e->type == YAML_SCALAR_EVENT          ? e->data.scalar.anchor
@@ -207,7 +208,7 @@ static bool count_nodes(struct loader *l, const yaml_event_t *e, size_t n)
 {
     l->nodes += n;
     return l->nodes <= YAML_MAX_NODES ||
-           fail(l, e->start_mark, "more than %d values, aliases expanded", YAML_MAX_NODES);
+           fail(l, e->start_mark, "more than %d values after expanding aliases", YAML_MAX_NODES);
 }
 
 static bool load_alias(struct loader *l, const yaml_event_t *e, int depth, struct json_value *out)
@@ -310,12 +311,12 @@ static bool load_key(struct loader *l, const yaml_event_t *e, struct str *ret_ke
     return true;
 }
 
-/* The members of what "<<" refers to, as if they stood here. */
+/* Adds the members of what "<<" refers to. */
 static bool merge(struct loader *l, const struct json_value *v, yaml_mark_t mark, struct gather *g)
 {
     if (v->kind == JSON_OBJECT) {
         if (l->nodes + v->n_members > YAML_MAX_NODES)
-            return fail(l, mark, "more than %d values, aliases expanded", YAML_MAX_NODES);
+            return fail(l, mark, "more than %d values after expanding aliases", YAML_MAX_NODES);
         l->nodes += v->n_members;
         for (size_t i = 0; i < v->n_members; i++)
             *(struct json_member *)gather_next(g) = v->members[i];
@@ -326,7 +327,7 @@ static bool merge(struct loader *l, const struct json_value *v, yaml_mark_t mark
         maps = v->items[i].kind == JSON_OBJECT;
     if (!maps)
         return fail(l, mark, "map merge requires map or sequence of maps as the value");
-    /* Backwards: of a sequence the first has precedence, and what comes last counts. */
+    /* Backwards: the first of a sequence has precedence, and the last member added counts. */
     for (size_t i = v->n; i-- > 0;)
         if (!merge(l, &v->items[i], mark, g))
             return false;
@@ -378,10 +379,11 @@ static bool gather_mapping(struct loader *l, int depth, struct gather *g)
     return true;
 }
 
-static void tell_twice(void *ctx, const struct json_member *first, const struct json_member *again)
+static void report_duplicate(void *ctx, const struct json_member *first,
+                             const struct json_member *again)
 {
     struct loader *l = ctx;
-    l->on_twice(l->ctx, again->key, first->value.line, again->value.line);
+    l->on_duplicate(l->ctx, again->key, first->value.line, again->value.line);
 }
 
 static bool load_mapping(struct loader *l, yaml_mark_t mark, int depth, struct json_value *out)
@@ -397,8 +399,8 @@ static bool load_mapping(struct loader *l, yaml_mark_t mark, int depth, struct j
     out->members = gather_end(&g, l->a, _Alignof(struct json_member));
     if (l->flags & JSON_KEEP_DUPLICATES)
         return true;
-    if (l->on_twice)
-        json_each_duplicate(out, tell_twice, l);
+    if (l->on_duplicate)
+        json_each_duplicate(out, report_duplicate, l);
     const struct json_member *twice = json_drop_duplicates(out, l->flags & JSON_STRICT);
     if (!twice)
         return true;
@@ -428,7 +430,7 @@ static bool load(struct loader *l, const yaml_event_t *e, int depth, struct json
     return ok;
 }
 
-/* The documents until the end of the stream, into g. */
+/* Reads the documents until the end of the stream into g. */
 static bool load_stream(struct loader *l, struct gather *g)
 {
     for (;;) {
@@ -436,7 +438,7 @@ static bool load_stream(struct loader *l, struct gather *g)
         if (!next_event(l, &e))
             return false;
         bool end = e.type == YAML_STREAM_END_EVENT, ok = true;
-        /* Everything but a node only marks where documents begin and end. */
+        /* Other events only mark the begin and end of documents. */
         if (e.type == YAML_DOCUMENT_START_EVENT) {
             vec_clear(&l->anchors);
         } else if (e.type == YAML_SCALAR_EVENT || e.type == YAML_ALIAS_EVENT ||
@@ -478,30 +480,30 @@ int yaml_parse(struct str text, unsigned flags, struct arena *a, struct json_val
     return parse(&l, text, ret_docs, ret_n);
 }
 
-int yaml_parse_twice(struct str text, yaml_twice_fn *on_twice, void *ctx, struct arena *a,
+int yaml_parse_twice(struct str text, yaml_twice_fn *on_duplicate, void *ctx, struct arena *a,
                      struct json_value **ret_docs, size_t *ret_n, struct err *reterr)
 {
-    struct loader l = {.on_twice = on_twice, .ctx = ctx, .a = a, .reterr = reterr};
+    struct loader l = {.on_duplicate = on_duplicate, .ctx = ctx, .a = a, .reterr = reterr};
     return parse(&l, text, ret_docs, ret_n);
 }
 
 /* --- streams ---------------------------------------------------------------------------------- */
 
-/* A document's parts as they are read: see yaml_stream. */
+/* The state of reading parts of documents; see yaml_stream. */
 struct stream {
     const struct yaml_source *source;
     yaml_part_fn *fn;
     void *ctx;
     struct arena document, item;
     size_t bytes;           /* read so far */
-    size_t limit;           /* what may be read before the object under way ends */
+    size_t limit;           /* position at which the current object must end */
     size_t n_items;         /* of the document */
     bool listed;            /* the document has items */
     size_t n_anchors;       /* of the document, when the item began */
-    size_t anchored;        /* values that are kept since an anchor may refer to them */
+    size_t anchored;        /* values kept because an alias may refer to them */
     VEC(struct arena) kept; /* items with anchors, until their document ends */
     size_t kept_bytes;
-    struct str api_version, kind; /* of the document, as far as it was read */
+    struct str api_version, kind; /* of the document, as far as read */
 };
 #define MAX_KEPT ((size_t)256 << 20)
 
@@ -510,7 +512,7 @@ static int read_source(void *ctx, unsigned char *to, size_t n, size_t *ret_n)
     struct loader *l = ctx;
     struct stream *s = l->stream;
     if (s->bytes >= s->limit) {
-        l->failed = err_set(l->reterr, -EMSGSIZE, "line %zu: an object of more than %zu MiB",
+        l->failed = err_set(l->reterr, -EMSGSIZE, "line %zu: object larger than %zu MiB",
                             l->lines_before + l->parser.mark.line + 1, YAML_MAX_OBJECT >> 20);
         return 0;
     }
@@ -524,14 +526,14 @@ static int read_source(void *ctx, unsigned char *to, size_t n, size_t *ret_n)
     return 1;
 }
 
-/* An alias could ask for a sequence that has an anchor: then it is read as a whole. */
+/* An alias could refer to a sequence that has an anchor: then it is read as a whole. */
 static bool is_items(const struct json_member *member, const yaml_event_t *e)
 {
     return str_is(member->key, "items") && e->type == YAML_SEQUENCE_START_EVENT &&
            !e->data.sequence_start.anchor;
 }
 
-/* What a list says of its items. */
+/* Records the apiVersion and kind of a list. */
 static void note_head(struct stream *s, const struct json_member *member)
 {
     if (member->value.kind != JSON_STRING)
@@ -542,7 +544,7 @@ static void note_head(struct stream *s, const struct json_member *member)
         s->kind = member->value.text;
 }
 
-/* Gives back what an item took, or keeps it where an alias may ask for it. */
+/* Frees an item's memory, or keeps it if an alias may refer to it. */
 static bool end_item(struct loader *l)
 {
     struct stream *s = l->stream;
@@ -557,7 +559,7 @@ static bool end_item(struct loader *l)
     l->nodes = s->anchored;
     s->limit = s->bytes + YAML_MAX_OBJECT;
     return s->kept_bytes <= MAX_KEPT ||
-           fail(l, l->parser.mark, "items with anchors of more than %zu MiB", MAX_KEPT >> 20);
+           fail(l, l->parser.mark, "items with anchors larger than %zu MiB", MAX_KEPT >> 20);
 }
 
 static bool stream_item(struct loader *l, const yaml_event_t *e, int depth)

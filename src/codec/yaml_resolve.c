@@ -96,7 +96,7 @@ static bool to_unsigned(const char *digits, unsigned base, uint64_t *ret_value)
     return true;
 }
 
-/* By the prefix, as strconv.ParseInt does with base 0. */
+/* By the prefix, as strconv.ParseInt with base 0. */
 static unsigned take_base(const char **digits)
 {
     const char *p = *digits;
@@ -114,7 +114,7 @@ static bool to_whole(const char *text, struct yaml_scalar *ret_scalar)
     bool negative = *text == '-', sign = negative || *text == '+';
     const char *digits = text + sign;
     unsigned base = take_base(&digits);
-    /* "0b-1": only go-yaml reads that, but then so do we. */
+    /* "0b-1": accepted by go-yaml, so accepted here. */
     if (base == 2 && !sign && (*digits == '-' || *digits == '+'))
         negative = *digits++ == '-';
     uint64_t value;
@@ -170,7 +170,7 @@ static bool to_real(const char *text, struct yaml_scalar *ret_scalar)
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-/* One or two digits (exact: two) of at most max, then the character `after` unless that is NUL. */
+/* One or two digits (exact: two) of at most max, then the character `after` unless it is NUL. */
 static bool take_number(const char **p, bool exact, int max, char after, int *ret_value)
 {
     size_t n = MIN(strspn(*p, "0123456789"), (size_t)2);
@@ -208,7 +208,7 @@ static bool take_zone(const char **p)
     return take_number(p, true, 24, ':', &value) && take_number(p, true, 60, '\0', &value);
 }
 
-/* YYYY-M-D, and then nothing, Th:m:s.fZ or " h:m:s.f". */
+/* YYYY-M-D, then nothing, Th:m:s.fZ or " h:m:s.f". */
 static bool is_timestamp(const char *p)
 {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -231,12 +231,12 @@ static bool is_timestamp(const char *p)
     return (c == 'T' || c == 't') && take_clock(&p) && take_zone(&p) && *p == '\0';
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- scalars ---------------------------------------------------------------------------------- */
 
 /* Longer than any number that is not mostly underscores or zeros. */
 #define NUMBER_MAX 400
 
-/* A copy that ends in NUL; without: leave these characters out. */
+/* A NUL-terminated copy; without: characters to omit. */
 static bool copy_number(struct str text, char without, char out[NUMBER_MAX])
 {
     size_t n = 0;
@@ -305,7 +305,7 @@ bool yaml_is_base60(struct str text)
     return *p == '\0';
 }
 
-/* The fewest digits that tell it from other floats of 32 bits: how sigs.k8s.io/yaml writes keys. */
+/* The fewest digits that identify it among 32-bit floats, as sigs.k8s.io/yaml writes keys. */
 static void write_float32(double value, struct buf *out)
 {
     char text[32];

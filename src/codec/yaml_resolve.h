@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * yaml_resolve.h - what a plain YAML scalar means. Private to codec.
+ * yaml_resolve.h - the meaning of plain YAML scalars. Private to codec.
  *
- * Purpose:   the rules of YAML 1.1 as go-yaml v2 has them, which is what sigs.k8s.io/yaml reads by.
- * Ownership: values.
- * Threading: any.
+ * Purpose:   the rules of YAML 1.1 as in go-yaml v2, which sigs.k8s.io/yaml uses.
+ * Ownership: plain values.
+ * Threading: any thread.
  */
 #ifndef BERTH_CODEC_YAML_RESOLVE_H
 #define BERTH_CODEC_YAML_RESOLVE_H
@@ -33,10 +33,12 @@ struct yaml_scalar {
 
 struct yaml_scalar yaml_resolve(struct str text);
 
-/* Base 60, which nobody reads as a number any more but old parsers might: written in quotes. */
+/*
+ * Base 60 numbers are not read as numbers, but old parsers may do so: they are written in quotes.
+ */
 bool yaml_is_base60(struct str text);
 
-/* As a map key: the form that sigs.k8s.io/yaml gives it. False for what it refuses (null). */
+/* A map key in the form of sigs.k8s.io/yaml. False for values that it refuses (null). */
 bool yaml_key(const struct yaml_scalar *scalar, struct str text, struct buf *out);
 
 #endif

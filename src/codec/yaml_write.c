@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing: a JSON tree becomes libyaml's events, with the styles that go-yaml chooses. */
+/* Writing: converts a JSON tree to libyaml's events, in the styles that go-yaml chooses. */
 #include <inttypes.h>
 #include <yaml.h>
 
@@ -14,7 +14,7 @@ static int on_output(void *ctx, unsigned char *bytes, size_t n)
     return 1;
 }
 
-/* Takes the event over, as libyaml does. */
+/* Takes over the event, as libyaml does. */
 static bool emit(yaml_emitter_t *emitter, yaml_event_t *event)
 {
     return yaml_emitter_emit(emitter, event);
@@ -45,7 +45,7 @@ static bool write_key(yaml_emitter_t *emitter, struct str key)
                              : write_string(emitter, key);
 }
 
-/* 1.0 and 1e3 are read and written again as numbers, not kept as they stood. */
+/* 1.0 and 1e3 are normalized as numbers, not kept as written. */
 static bool write_number(yaml_emitter_t *emitter, struct str text)
 {
     struct buf out = BUF_INIT;
@@ -111,7 +111,7 @@ static bool write_document(yaml_emitter_t *emitter, const struct json_value *v)
         !write_value(emitter, v) || !yaml_document_end_event_initialize(&e, 1) ||
         !emit(emitter, &e))
         return false;
-    /* No "..." behind a text that ends in empty lines: one document is all there is. */
+    /* No "..." after a string that ends in empty lines: there is only one document. */
     emitter->open_ended = 0;
     return yaml_stream_end_event_initialize(&e) && emit(emitter, &e);
 }
@@ -125,7 +125,7 @@ void yaml_write(const struct json_value *v, struct buf *out)
     }
     yaml_emitter_set_output(&emitter, on_output, out);
     yaml_emitter_set_unicode(&emitter, 1);
-    /* Fails only where a string is not UTF-8 or memory is out: the text is then not complete. */
+    /* Fails only if a string is not UTF-8 or memory is exhausted: the text is then incomplete. */
     if (!write_document(&emitter, v))
         out->overflow = true;
     yaml_emitter_delete(&emitter);

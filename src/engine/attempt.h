@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attempt.h - the attempt under way, from the pod's popping to the choice of its node.
+ * attempt.h - the attempt under way, from the pop of a pod to its binding (upstream: ScheduleOne).
  *
- * Purpose:   strings the stages of a cycle together and keeps its place while extenders think:
+ * Purpose:   a state machine over the stages of a cycle. Each stage calls down into its room and
+ *            returns the next stage; attempt_step in attempt.c is the whole of it:
  *
- *              filter      plugins, then the extenders that filter, one after the other; each sees
- *                          what the one before it left
- *              post_filter where no node is left: who could make room, extenders that preempt
- *                          included
- *              score       plugins, then the extenders that prioritize, all at once
- *              choice      on to binding.h, or back into the queue
+ *              pop ─ group? ─ PreFilter ─ Filter ─ extenders ─ Score ─ extenders ─ choose ─ bind
+ *                                  └──────────┴────────┴─ PostFilter ─ failed: back to the queue
  *
- *            Without extenders all of it happens in one go. There is one attempt at a time, as
- *            upstream has it: while one waits, no other pod is popped. The world goes on meanwhile:
- *            nodes that went away are out of the race, and a pod that went away is dropped.
+ *            Without extenders an attempt runs in one go. There is one attempt at a time, as
+ *            upstream has it: while it waits for an extender or an eviction, no other pod is
+ *            popped. The cluster may change meanwhile: nodes that disappear are dropped, and a pod
+ *            that is deleted ends its attempt.
  * Ownership: part of the engine; owns its cycle until the binding takes it over.
  * Threading: the engine's thread.
  */
@@ -21,36 +19,44 @@
 #define BERTH_ENGINE_ATTEMPT_H
 
 #include "engine/cycle/cycle.h"
-#include "engine/ports/extender.h"
 
-/* A question that an extender has not answered yet. */
-struct extender_ask {
-    uint64_t id;
-    size_t extender; /* index in setup.extenders */
-    enum extender_verb verb;
+struct engine;
+
+enum attempt_stage {
+    ATTEMPT_IDLE,               /* no attempt: the next pod may be popped */
+    ATTEMPT_GROUP,              /* a group is under way: its next member, or its end */
+    ATTEMPT_PRE_FILTER,         /* PreFilter, and which nodes it leaves */
+    ATTEMPT_FILTER,             /* the nominated node; if it does not fit, all candidates */
+    ATTEMPT_EXTENDER_FILTER,    /* extenders that filter, one after the other */
+    ATTEMPT_SCORE,              /* PreScore and Score */
+    ATTEMPT_EXTENDER_SCORE,     /* extenders that prioritize, all at once */
+    ATTEMPT_TOTALS,             /* their scores are added */
+    ATTEMPT_CHOOSE,             /* the best node; on to the binding */
+    ATTEMPT_POST_FILTER,        /* no node fits: plugins may make room */
+    ATTEMPT_POST_FILTER_ANSWER, /* a PostFilter plugin waits for extenders or evictions */
+    ATTEMPT_FAILED,             /* reported, and back to the queue */
 };
 
 struct attempt {
-    struct berth_queued_pod *queued; /* NULL: no attempt is under way */
+    enum attempt_stage stage;
+    struct berth_queued_pod *queued; /* NULL in ATTEMPT_IDLE and ATTEMPT_GROUP */
     struct berth_pod *pod;           /* as it was when it was popped */
     struct berth_cycle *cycle;
     struct cycle_failure failure;
     int64_t started;
-    bool nominated_only;    /* it is about the promised node alone */
-    bool nominated_refused; /* extenders turned that node down: it is not tried again */
-    size_t next_extender;   /* the next to ask whether it filters */
-    VEC(struct extender_ask) asks;
+    bool nominated_only;    /* the nominated node fits: it is the only candidate */
+    bool nominated_refused; /* extenders refused that node: it is not tried again */
+    size_t next_extender;   /* the next that may filter */
 };
 
-void attempt_start(struct engine *engine, struct berth_queued_pod *queued, int64_t started);
-/* The answer to one of its questions. False: it did not ask that. */
-bool attempt_answer(struct engine *engine, uint64_t id, const struct extender_result *result);
-/* Asks an extender, by its index in the setup; fills in the call's id. */
-void attempt_ask(struct engine *engine, size_t extender, struct extender_call *call);
-/* The PostFilter plugin that wanted time has an answer, with its reasons in engine.status. */
-void attempt_post_filter_done(struct engine *engine, enum berth_code code);
-/* Waits for an extender, or for victims to leave? A pod that is gone meanwhile waits no more. */
-bool attempt_is_suspended(struct engine *engine);
+/* Pops a pod and attempts to schedule it. Returns false if no pod is ready or an attempt waits. */
+bool attempt_schedule_one(struct engine *engine);
+/* The answer to an extender call of the attempt. Returns false if it is not one of its calls. */
+bool attempt_extender_done(struct engine *engine, uint64_t id,
+                           const struct extender_result *result);
+/* The eviction that the attempt or the group waits for has ended. */
+void attempt_evicted(struct engine *engine, bool for_group, struct str error);
+/* Ends the attempt, and its group's cycle, without a report. */
 void attempt_release(struct engine *engine);
 
 #endif

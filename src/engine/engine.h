@@ -14,9 +14,11 @@
 #include "base/metrics.h"
 #include "engine/config/config.h"
 #include "engine/config/features.h"
+#include "engine/config/registry.h"
 #include "engine/explain/explanation.h"
-#include "engine/framework/framework.h"
 #include "engine/ports/ports.h"
+
+struct engine;
 
 struct engine_options {
     const struct scheduler_config *config;

@@ -3,10 +3,11 @@
  * event_handlers.c - what happened in the cluster: objects find their way to cache and queue, and
  * waiting pods learn of changes that may help them (upstream: event handlers).
  */
-#include "engine/event_handling.h"
+#include "engine/bind/permit.h"
+#include "engine/event_metrics.h"
 #include "engine/group/gang.h"
-#include "engine/internal.h"
 #include "engine/node_changes.h"
+#include "engine/rooms.h"
 
 static void tell_changes(struct engine *e, enum berth_resource resource, unsigned actions,
                          struct object *before, struct object *after)
@@ -29,7 +30,7 @@ static void log_tree(const struct engine *e, const char *message, const struct o
         buf_add(&zone, ":\0:", 3);
         buf_add_str(&zone, str_slice(both, region + 1, both.n));
     }
-    engine_log(&e->log, 2, message, KV_META("node", object_meta(node)),
+    engine_log(&e->framework.log, 2, message, KV_META("node", object_meta(node)),
                KV_STR("zone", buf_str(&zone)));
     buf_release(&key);
     buf_release(&zone);
@@ -39,15 +40,17 @@ static void log_node(const struct engine *e, const struct object *before,
                      const struct object *after)
 {
     if (!after)
-        engine_log(&e->log, 3, "Delete event for node", KV_META("node", object_meta(before)));
+        engine_log(&e->framework.log, 3, "Delete event for node",
+                   KV_META("node", object_meta(before)));
     else if (before)
-        engine_log(&e->log, 4, "Update event for node", KV_META("node", object_meta(after)));
+        engine_log(&e->framework.log, 4, "Update event for node",
+                   KV_META("node", object_meta(after)));
     else
-        engine_log(&e->log, 3, "Add event for node", KV_META("node", object_meta(after)));
+        engine_log(&e->framework.log, 3, "Add event for node", KV_META("node", object_meta(after)));
     bool moves = !before || !after || !node_tree_same_zone(object_node(before), object_node(after));
-    if (moves && before && engine_log_on(&e->log, 2))
+    if (moves && before && engine_log_on(&e->framework.log, 2))
         log_tree(e, "Removed node from NodeTree", before);
-    if (moves && after && engine_log_on(&e->log, 2))
+    if (moves && after && engine_log_on(&e->framework.log, 2))
         log_tree(e, "Added node to NodeTree", after);
 }
 
@@ -95,7 +98,7 @@ static int32_t priority_of(const struct pod *pod)
  */
 static bool end_binding(struct engine *e, struct str uid)
 {
-    struct berth_binding_op *op = binding_op_of(e, uid);
+    struct berth_binding_op *op = binding_op_of(&e->bindings, uid);
     if (!op)
         return false;
     if (!permit_reject(op, NULL, STR("removed")))
@@ -108,8 +111,9 @@ static bool end_binding(struct engine *e, struct str uid)
 static void log_unscheduled(const struct engine *e, int level, const char *message,
                             const struct object *pod)
 {
-    if (engine_log_on(&e->log, level) && engine_profile(e, object_pod(pod)->spec.scheduler_name))
-        engine_log(&e->log, level, message, KV_META("pod", object_meta(pod)));
+    if (engine_log_on(&e->framework.log, level) &&
+        framework_profile(&e->framework, object_pod(pod)->spec.scheduler_name))
+        engine_log(&e->framework.log, level, message, KV_META("pod", object_meta(pod)));
 }
 
 static void forget_pod(struct engine *e, struct object *before)
@@ -121,7 +125,8 @@ static void forget_pod(struct engine *e, struct object *before)
     if (str_empty(pod->spec.node_name))
         log_unscheduled(e, 3, "Delete event for unscheduled pod", before);
     else
-        engine_log(&e->log, 3, "Delete event for scheduled pod", KV_META("pod", &pod->metadata));
+        engine_log(&e->framework.log, 3, "Delete event for scheduled pod",
+                   KV_META("pod", &pod->metadata));
     queue_delete(&e->queue, uid);
     pod_groups_remove(&e->cluster.pod_groups, uid);
     const struct cache_pod *cp = cache_pod(&e->cache, uid);
@@ -138,7 +143,7 @@ static void forget_pod(struct engine *e, struct object *before)
 static void pod_gone(struct engine *e, struct object *before)
 {
     forget_pod(e, before);
-    gang_lost_member(e, object_pod(before));
+    gang_lost_member(&e->groups, object_pod(before));
 }
 
 static bool same_version(const struct object *a, const struct object *b)
@@ -154,9 +159,9 @@ static void pod_assigned(struct engine *e, struct object *before, struct object 
     bool is_new = !known || known->assumed;
     bool was_assigned = before && !str_empty(object_pod(before)->spec.node_name);
     if (was_assigned)
-        engine_log(&e->log, 4, "Update event for scheduled pod", KV_POD(pod));
+        engine_log(&e->framework.log, 4, "Update event for scheduled pod", KV_POD(pod));
     else
-        engine_log(&e->log, 3, "Add event for scheduled pod", KV_POD(pod));
+        engine_log(&e->framework.log, 3, "Add event for scheduled pod", KV_POD(pod));
     queue_delete(&e->queue, pod_info_key(pod));
     pod_groups_set(&e->cluster.pod_groups, pod);
     cache_set_pod(&e->cache, pod);
@@ -183,14 +188,14 @@ static void queued_pod_changed(struct engine *e, struct object *before, struct o
     pod_info_unref(pod);
     if (!str_empty(promised) && !str_eq(promised, new->status.nominated_node_name))
         tell_freed(e, before, &priority);
-    gang_nominated(e, new);
+    gang_nominated(&e->groups, new);
 }
 
 /* The rest of its group may have been waiting for it. */
 static void queue_new_pod(struct engine *e, struct berth_pod *pod, struct profile *profile)
 {
     queue_add(&e->queue, pod, profile, engine_now(e));
-    if (e->groups && pod->pod->spec.scheduling_group)
+    if (e->framework.features.on[FEATURE_GANG_SCHEDULING] && pod->pod->spec.scheduling_group)
         tell_changes(e, BERTH_RESOURCE_UNSCHEDULED_POD, BERTH_ACTION_ADD, NULL, pod->object);
 }
 
@@ -207,7 +212,7 @@ static void pod_unassigned(struct engine *e, struct object *before, struct objec
 {
     const struct pod *body = object_pod(after);
     struct str uid = body->metadata.uid;
-    struct profile *profile = engine_profile(e, body->spec.scheduler_name);
+    struct profile *profile = framework_profile(&e->framework, body->spec.scheduler_name);
     /* Of a profile that is no more, it may still be under way. */
     if (!profile && !queue_get(&e->queue, uid))
         return;
@@ -262,7 +267,7 @@ static void pod_changed(struct engine *e, struct object *before, struct object *
 
 void engine_object_changed(struct engine *e, struct object *before, struct object *after)
 {
-    int64_t began = event_handling_begin(e);
+    int64_t began = event_metrics_begin(e);
     switch (object_kind(after ? after : before)->id) {
     case KIND_NODE:
         node_changed(e, before, after);
@@ -278,12 +283,12 @@ void engine_object_changed(struct engine *e, struct object *before, struct objec
                               : BERTH_ACTION_UPDATE_OTHER,
                      before, after);
         if (!after)
-            gang_lost_group(e, object_meta(before));
+            gang_lost_group(&e->groups, object_meta(before));
         break;
     default:
         objects_changed(&e->cluster.objects, before, after);
         break;
     }
-    event_handling_end(e, before, after, began);
-    binding_run_ready(e);
+    event_metrics_end(e, before, after, began);
+    engine_settle(e);
 }

@@ -2,35 +2,31 @@
 /*
  * host.c - the services that plugins are given (struct berth_host), over the engine's own structs.
  */
+#include "engine/bind/permit.h"
 #include "engine/cycle/post_filter.h"
 #include "engine/framework/signature.h"
-#include "engine/group/placement.h"
-#include "engine/internal.h"
+#include "engine/group/placements.h"
+#include "engine/rooms.h"
 
 /* --- log, reasons ----------------------------------------------------------------------------- */
 
 static void host_log(struct berth_handle *h, int level, struct berth_str message)
 {
-    if (!engine_log_on(&h->engine->log, level))
+    if (!engine_log_on(&h->framework->log, level))
         return;
     char *text = str_dup(str_abi(message));
-    engine_log(&h->engine->log, level, text, KV_CSTR("plugin", h->plugin->name));
+    engine_log(&h->framework->log, level, text, KV_CSTR("plugin", h->plugin->name));
     free(text);
-}
-
-const struct engine_log *handle_log(const struct berth_handle *h)
-{
-    return &h->engine->log;
 }
 
 static berth_reason host_reason(struct berth_handle *h, struct berth_str text)
 {
-    return reasons_text(&h->engine->reasons, str_abi(text));
+    return reasons_text(&h->framework->reasons, str_abi(text));
 }
 
 static berth_reason host_reason_list(struct berth_handle *h, const berth_reason *reasons, size_t n)
 {
-    return reasons_list(&h->engine->reasons, reasons, n);
+    return reasons_list(&h->framework->reasons, reasons, n);
 }
 
 static void host_status_text(struct berth_status *status, struct berth_str text)
@@ -42,7 +38,7 @@ static void host_status_text(struct berth_status *status, struct berth_str text)
 
 static berth_state_key host_state_key(struct berth_handle *h, struct berth_str name)
 {
-    return engine_state_key(h->engine, str_abi(name));
+    return framework_state_key(h->framework, str_abi(name));
 }
 
 static void host_state_write(struct berth_cycle *cycle, berth_state_key key, void *data,
@@ -72,7 +68,7 @@ static void *host_cycle_alloc(struct berth_cycle *cycle, size_t size)
 static void host_limit_nodes(struct berth_cycle *cycle, const struct berth_str *names, size_t n)
 {
     if (cycle->in_pre_filter)
-        node_limit_to(&cycle->proposal, &cycle->engine->cache, &cycle->arena, names, n);
+        node_limit_to(&cycle->proposal, cycle->framework->cache, &cycle->arena, names, n);
 }
 
 static const struct berth_columns *host_columns(const struct berth_cycle *cycle)
@@ -82,7 +78,7 @@ static const struct berth_columns *host_columns(const struct berth_cycle *cycle)
 
 static const struct berth_node *host_node_by_name(struct berth_handle *h, struct berth_str name)
 {
-    const struct berth_node *node = cache_node(&h->engine->cache, str_abi(name));
+    const struct berth_node *node = cache_node(h->framework->cache, str_abi(name));
     return node && node->object ? node : NULL;
 }
 
@@ -114,13 +110,6 @@ static void host_register_event(struct berth_registrar *r, enum berth_resource r
                  .resource = resource, .actions = actions, .hint = hint, .handle = r->handle});
 }
 
-static void host_write_binding(struct berth_handle *h, const struct berth_pod *pod,
-                               struct berth_str node_name, struct berth_binding_op *op)
-{
-    (void)h;
-    binding_write(op, pod, str_abi(node_name));
-}
-
 static void host_op_done(struct berth_binding_op *op, enum berth_code code, struct berth_str reason)
 {
     binding_op_answer(op, NULL, code, str_abi(reason));
@@ -131,10 +120,10 @@ static void host_op_done(struct berth_binding_op *op, enum berth_code code, stru
 static void host_waiting_pods(struct berth_handle *h,
                               void (*fn)(void *ctx, struct berth_waiting_pod *w), void *ctx)
 {
-    struct engine *e = h->engine;
-    for (size_t i = 0; i < e->ops.n; i++)
-        if (e->ops.v[i]->holds && !e->ops.v[i]->answered)
-            fn(ctx, &e->ops.v[i]->waiting);
+    const struct bindings *b = h->framework->bindings;
+    for (size_t i = 0; i < b->ops.n; i++)
+        if (b->ops.v[i]->holds && !b->ops.v[i]->answered)
+            fn(ctx, &b->ops.v[i]->waiting);
 }
 
 static const struct berth_pod *host_waiting_pod(const struct berth_waiting_pod *w)
@@ -384,7 +373,7 @@ const struct berth_host engine_host = {
     .node_verdict = host_node_verdict,
     .nominate = host_nominate,
     .register_event = host_register_event,
-    .write_binding = host_write_binding,
+    .write_binding = binding_write,
     .op_done = host_op_done,
     .waiting_pods = host_waiting_pods,
     .waiting_pod = host_waiting_pod,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/reload.h"
 
-#include "engine/internal.h"
+#include "engine/rooms.h"
 
 /* --- what has changed ------------------------------------------------------------------------- */
 
@@ -143,8 +143,8 @@ static void add_all(struct plugin_set *set, const struct plugin_set *more)
 static struct plugin_set names_in_use(const struct engine *e)
 {
     struct plugin_set used = {0};
-    add_used(e->setup, &used);
-    for (const struct setup *s = e->replaced; s; s = s->older)
+    add_used(e->framework.setup, &used);
+    for (const struct setup *s = e->framework.replaced; s; s = s->older)
         add_used(s, &used);
     map_each (entry, &e->queue.by_key) {
         const struct berth_queued_pod *qp = entry->value;
@@ -162,12 +162,12 @@ static bool give_up_names(struct engine *e)
 {
     struct plugin_set used = names_in_use(e);
     bool any = false;
-    for (size_t id = 0; id < e->plugin_names.n; id++)
-        if (!plugin_set_has(&used, id) && e->plugin_names.v[id].p) {
-            free((char *)e->plugin_names.v[id].p);
-            e->plugin_names.v[id] = (struct str){0};
-            if (e->metrics)
-                scheduler_metrics_forget_plugin(e->metrics, id);
+    for (size_t id = 0; id < e->framework.plugin_names.n; id++)
+        if (!plugin_set_has(&used, id) && e->framework.plugin_names.v[id].p) {
+            free((char *)e->framework.plugin_names.v[id].p);
+            e->framework.plugin_names.v[id] = (struct str){0};
+            if (e->framework.metrics)
+                scheduler_metrics_forget_plugin(e->framework.metrics, id);
             any = true;
         }
     if (any)
@@ -179,19 +179,19 @@ static bool give_up_names(struct engine *e)
 
 static void set_pool(struct engine *e, struct pool *pool)
 {
-    if (pool == e->ports.pool)
+    if (pool == e->framework.ports.pool)
         return;
-    workers_release(&e->workers);
-    workers_init(&e->workers, pool);
-    e->ports.pool = pool;
+    workers_release(&e->cycles.workers);
+    workers_init(&e->cycles.workers, pool);
+    e->framework.ports.pool = pool;
 }
 
 static void switch_to(struct engine *e, struct setup *new, struct reload_result *ret_result)
 {
-    struct setup *old = e->setup;
-    e->setup = new;
-    old->older = e->replaced;
-    e->replaced = old;
+    struct setup *old = e->framework.setup;
+    e->framework.setup = new;
+    old->older = e->framework.replaced;
+    e->framework.replaced = old;
     engine_set_backoff(e);
     queue_forget_profiles(&e->queue);
     for (size_t i = 0; i < new->profiles.n; i++)
@@ -207,21 +207,23 @@ static void switch_to(struct engine *e, struct setup *new, struct reload_result 
 int engine_reload(struct engine *e, const struct engine_options *options,
                   struct reload_result *ret_result, struct err *reterr)
 {
+    struct setup_options setup = engine_setup_options(options);
     struct setup *new;
-    int r = setup_new(e, options, &new, reterr);
+    int r = setup_new(&e->framework, &setup, &new, reterr);
     if (r == -E2BIG && give_up_names(e))
-        r = setup_new(e, options, &new, reterr);
+        r = setup_new(&e->framework, &setup, &new, reterr);
     if (r < 0)
         return r;
+    engine_add_metrics(e, new);
     set_pool(e, options->ports.pool);
     switch_to(e, new, ret_result);
-    binding_run_ready(e);
+    engine_settle(e);
     return 0;
 }
 
-void reload_reap(struct engine *e)
+void engine_reap_setups(struct engine *e)
 {
-    for (struct setup **at = &e->replaced; *at;) {
+    for (struct setup **at = &e->framework.replaced; *at;) {
         struct setup *s = *at;
         if (s->n_cycles) {
             at = &s->older;
@@ -230,7 +232,7 @@ void reload_reap(struct engine *e)
         void *owner = s->owner;
         *at = s->older;
         setup_free(s);
-        if (e->ports.retired)
-            e->ports.retired(e->ports.ctx, owner);
+        if (e->framework.ports.retired)
+            e->framework.ports.retired(e->framework.ports.ctx, owner);
     }
 }

@@ -38,9 +38,4 @@ struct reload_result {
 int engine_reload(struct engine *engine, const struct engine_options *options,
                   struct reload_result *ret_result, struct err *reterr) MUST_CHECK;
 
-/* --- for the engine --------------------------------------------------------------------------- */
-
-/* Ends what has been replaced and is in use no more. No plugin may be on the stack. */
-void reload_reap(struct engine *engine);
-
 #endif

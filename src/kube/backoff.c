@@ -36,7 +36,7 @@ void ratelimit_init(struct ratelimit *rl, double qps, int64_t burst, int64_t now
     *rl = (struct ratelimit){0};
     if (!(qps > 0))
         return;
-    /* Slower than one a day is one a day: the arithmetic below stays far from overflow. */
+    /* At least one token per day, so that the arithmetic below cannot overflow. */
     rl->interval = (int64_t)(1e9 / (qps < 1.0 / 86400 ? 1.0 / 86400 : qps));
     rl->interval = MAX(rl->interval, 1);
     burst = MIN(MAX(burst, 1), 10000);

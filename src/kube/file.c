@@ -30,7 +30,7 @@ static int read_all(int fd, const char *path, size_t max, struct buf *out, struc
 
 int file_read(const char *path, size_t max, struct buf *out, struct err *reterr)
 {
-    /* Not blocking on a FIFO: what is meant here is always a plain file. */
+    /* O_NONBLOCK: do not hang on a FIFO. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int r;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file.h - small files that somebody else writes: kubeconfigs, tokens, certificates.
+ * file.h - small files written by others: kubeconfigs, tokens, certificates.
  *
- * Purpose:   read a whole file with a limit, and notice cheaply that it was replaced.
+ * Purpose:   read a whole file with a size limit, and detect cheaply that it was replaced.
  * Ownership: the caller owns the buffer.
- * Threading: any.
+ * Threading: any thread.
  */
 #ifndef BERTH_KUBE_FILE_H
 #define BERTH_KUBE_FILE_H
@@ -13,19 +13,19 @@
 #include "base/err.h"
 
 /*
- * Appends the content of path to out. A file of more than max bytes, a directory or an unreadable
- * one is refused; reterr then reads "PATH: what is wrong".
+ * Appends the content of path to out. Fails for directories, unreadable files and files of more
+ * than max bytes, with "PATH: reason" in reterr.
  */
 int file_read(const char *path, size_t max, struct buf *out, struct err *reterr) MUST_CHECK;
 
-/* What a file looked like; the same values mean the same content for all practical purposes. */
+/* Identifies a version of a file. Equal stamps mean equal content for all practical purposes. */
 struct file_stamp {
     uint64_t inode;
     int64_t size;
     int64_t mtime, ctime; /* ns */
 };
 
-/* 0 or negative errno. */
+/* Returns 0 or a negative errno. */
 int file_stamp_of(const char *path, struct file_stamp *ret_stamp) MUST_CHECK;
 static inline bool file_stamp_eq(struct file_stamp a, struct file_stamp b)
 {

@@ -37,51 +37,62 @@ enum family {
 
 static const struct metric_desc families[FAMILY_COUNT] = {
     [DURATION] = {"rest_client_request_duration_seconds",
-                  "Time from asking the API server to its last answer, in seconds.", "ALPHA",
+                  "Request latency in seconds. Broken down by verb, and host.", "ALPHA",
                   HISTOGRAM(seconds), .labels = {"verb", "host"}},
-    [SENT] = {"rest_client_request_size_bytes", "Size of a request's body in bytes.", "ALPHA",
-              HISTOGRAM(bytes), .labels = {"verb", "host"}},
-    [RECEIVED] = {"rest_client_response_size_bytes", "Size of an answer's body in bytes.", "ALPHA",
+    [SENT] = {"rest_client_request_size_bytes",
+              "Request size in bytes. Broken down by verb and host.", "ALPHA", HISTOGRAM(bytes),
+              .labels = {"verb", "host"}},
+    [RECEIVED] = {"rest_client_response_size_bytes",
+                  "Response size in bytes. Broken down by verb and host.", "ALPHA",
                   HISTOGRAM(bytes), .labels = {"verb", "host"}},
     [LIMITED] = {"rest_client_rate_limiter_duration_seconds",
-                 "How long the client's own rate limit held a request back, in seconds.", "ALPHA",
-                 HISTOGRAM(seconds), .labels = {"verb", "host"}},
+                 "Client side rate limiter latency in seconds. Broken down by verb, and host.",
+                 "ALPHA", HISTOGRAM(seconds), .labels = {"verb", "host"}},
     [REQUESTS] = {"rest_client_requests_total",
-                  "HTTP requests to the API server by status, method and host.",
+                  "Number of HTTP requests, partitioned by status code, method, and host.",
                   "ALPHA",
                   METRIC_COUNTER,
                   {"code", "method", "host"}},
     [RETRIES] = {"rest_client_request_retries_total",
-                 "HTTP requests that were further tries, by status, verb and host.",
+                 "Number of request retries, partitioned by status code, verb, and host.",
                  "ALPHA",
                  METRIC_COUNTER,
                  {"code", "verb", "host"}},
     [EXEC_TTL] = {"rest_client_exec_plugin_ttl_seconds",
-                  "How long the certificates of credential plugins hold; +Inf where there is none.",
+                  "Gauge of the shortest TTL (time-to-live) of the client certificate(s) managed "
+                  "by the auth exec plugin. The value is in seconds until certificate expiry "
+                  "(negative if already expired). If auth exec plugins are unused or manage no TLS "
+                  "certificates, the value will be +INF.",
                   "ALPHA", METRIC_GAUGE},
     [EXEC_AGE] = {"rest_client_exec_plugin_certificate_rotation_age",
-                  "Age of a credential plugin's certificate when another took its place, in "
-                  "seconds.",
+                  "Histogram of the number of seconds the last auth exec plugin client certificate "
+                  "lived before being rotated. If auth exec plugin client certificates are unused, "
+                  "histogram will contain no data.",
                   "ALPHA", HISTOGRAM(ages)},
     [EXEC_CALLS] = {"rest_client_exec_plugin_call_total",
-                    "Runs of credential plugins by exit code and outcome.",
+                    "Number of calls to an exec plugin, partitioned by the type of event "
+                    "encountered (no_error, plugin_execution_error, plugin_not_found_error, "
+                    "client_internal_error) and an optional exit code. The exit code will be set "
+                    "to 0 if and only if the plugin call was successful.",
                     "ALPHA",
                     METRIC_COUNTER,
                     {"code", "call_status"}},
     [CACHE_ENTRIES] = {"rest_client_transport_cache_entries",
-                       "Transports that several clients share.", "ALPHA", METRIC_GAUGE},
+                       "Number of transport entries in the internal cache.", "ALPHA", METRIC_GAUGE},
     [TRANSPORTS] = {"rest_client_transport_create_calls_total",
-                    "Transports that were asked for, by where they came from.",
+                    "Number of calls to get a new transport, partitioned by the result of the "
+                    "operation hit: obtained from the cache, miss: created and added to the cache, "
+                    "uncacheable: created and not cached",
                     "ALPHA",
                     METRIC_COUNTER,
                     {"result"}},
     [CA_RELOADS] = {"rest_client_transport_ca_reload_total",
-                    "Looks at the file of the API server's CA, by what came of it.",
+                    "Number of reloads of the API server CA file, by result and reason.",
                     "ALPHA",
                     METRIC_COUNTER,
                     {"result", "reason"}},
     [ROTATION_GC] = {"rest_client_transport_cert_rotation_gc_calls_total",
-                     "Watches of certificate files that ended with their transport.", "ALPHA",
+                     "Number of certificate file watches that ended with their transport.", "ALPHA",
                      METRIC_COUNTER},
 };
 
@@ -127,14 +138,14 @@ static const struct str names[REST_M_COUNT] = {STR_INIT("GET"), STR_INIT("POST")
 struct tried {
     enum rest_method method;
     int status;
-    struct metric *requests, *retries; /* the latter NULL: none so far */
+    struct metric *requests, *retries; /* retries NULL: none so far */
 };
 
 struct rest_meter {
     struct state *state;
     char *host;
-    struct metric *by_method[LIMITED + 1][REST_M_COUNT]; /* NULL: nothing so far */
-    VEC(struct tried) tried;                             /* few: found by looking through */
+    struct metric *by_method[LIMITED + 1][REST_M_COUNT]; /* NULL: none so far */
+    VEC(struct tried) tried;                             /* few: linear search */
 };
 
 struct rest_meter *rest_meter_new(struct metrics *metrics, struct str host)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rest_metrics.h - what clients of the API server count: the families rest_client_*.
+ * rest_metrics.h - the rest_client_* metrics.
  *
- * Purpose:   a meter belongs to one client and has its series at hand: those of its server, by
- *            method and by status. Credential plugins and CA files count without a meter.
- * Ownership: a meter belongs to its maker; the families to the registry, which outlives it.
+ * Purpose:   a meter belongs to one client and caches its series by method and status. Credential
+ *            plugins and CA files are counted without a meter.
+ * Ownership: the caller owns the meter; the registry owns the families and outlives it.
  * Threading: the loop's thread.
  *
- * Every function takes a NULL meter or registry, and then does nothing.
+ * All functions accept a NULL meter or registry and then do nothing.
  */
 #ifndef BERTH_KUBE_REST_METRICS_H
 #define BERTH_KUBE_REST_METRICS_H
@@ -18,20 +18,20 @@ enum rest_method { REST_M_GET, REST_M_POST, REST_M_PUT, REST_M_PATCH, REST_M_DEL
 
 struct rest_meter;
 
-/* host: "10.0.0.1:6443". NULL where metrics is. */
+/* host: "10.0.0.1:6443". Returns NULL if metrics is NULL. */
 struct rest_meter *rest_meter_new(struct metrics *metrics, struct str host);
-struct rest_meter *rest_meter_free(struct rest_meter *meter); /* NULL is fine; returns NULL */
+struct rest_meter *rest_meter_free(struct rest_meter *meter); /* NULL is allowed; returns NULL */
 
-/* An attempt was answered (status 0: it was not); again: it was not the first. */
+/* An attempt ended with this HTTP status (0: no response). again: it was a retry. */
 void rest_meter_attempt(struct rest_meter *meter, enum rest_method method, int status, bool again);
-/* Bytes of the body of an attempt, and of the last answer. */
+/* Size of the body of an attempt, and of the last response. */
 void rest_meter_sent(struct rest_meter *meter, enum rest_method method, size_t n);
 void rest_meter_received(struct rest_meter *meter, enum rest_method method, size_t n);
-/* How long the rate limit held an attempt back, and how long all took; ns. */
+/* Time that the rate limit delayed an attempt, and total time of the call; ns. */
 void rest_meter_limited(struct rest_meter *meter, enum rest_method method, int64_t ns);
 void rest_meter_done(struct rest_meter *meter, enum rest_method method, int64_t ns);
 
-/* n transports, each for one client only. */
+/* n transports, each used by one client only. */
 void rest_metrics_transports(struct metrics *metrics, size_t n);
 
 /* --- CA files --------------------------------------------------------------------------------- */
@@ -48,11 +48,11 @@ enum rest_exec {
     REST_EXEC_INTERNAL,
 };
 void rest_metrics_exec(struct metrics *metrics, enum rest_exec outcome, int exit_code);
-/* A certificate made way for another, ns after it had begun to hold. */
+/* A certificate was replaced, age ns after it became valid. */
 void rest_metrics_exec_rotated(struct metrics *metrics, int64_t age);
 /*
- * Until when the certificate of `owner` holds, in seconds since 1970; 0: it has none any more. The
- * shortest time of all owners shows.
+ * The certificate of `owner` is valid until not_after, in seconds since 1970; 0: it has none any
+ * more. The metric shows the shortest time of all owners.
  */
 void rest_metrics_exec_expiry(struct metrics *metrics, const void *owner, int64_t not_after);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "live/event_key.h"
 
-/* Plugins choose some of these texts: one with a NUL ends there, the others keep their places. */
+/*
+ * Plugins choose some of these strings. A string is cut at a NUL, so that the parts stay aligned.
+ */
 static void add_part(struct buf *key, struct str part)
 {
     buf_add_str(key, str_slice(part, 0, str_find(part, '\0')));

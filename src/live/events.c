@@ -9,34 +9,32 @@
 #include "live/event_key.h"
 
 /*
- * One event, from its first occurrence until its series has ended. It may be in the cache, in the
- * queue, under way or waiting for its next try, and lives as long as one of these holds.
- *
- * There is one for every pod of the last minutes, so it is small: one piece of memory, in which
- * every text stands once. What identifies the event is in its key; the API's object is put together
- * when it is written.
+ * One event, from its first occurrence to the end of its series. It is in the cache, in the queue,
+ * in flight or waiting for a retry, and is freed when none of these holds. There is one for every
+ * pod of the last minutes, so it is one small allocation: its identifying strings are in the key,
+ * and the API object is built when it is written.
  */
 struct record {
     struct event_recorder *recorder;
-    struct str key, name, note; /* in text */
+    struct str key, name, note; /* point into text */
     int64_t event_time;         /* wall clock */
-    int64_t last_observed;      /* likewise, of the series */
-    int32_t count;              /* of the series; 0: there is none */
+    int64_t last_observed;      /* wall clock, of the series */
+    int32_t count;              /* of the series; 0: no series */
     int32_t tries;
     int64_t touched; /* last occurrence, on the loop's clock */
 
     bool cached, queued, warning;
-    bool dirty;                   /* changed while it was under way: to be written again */
-    bool create;                  /* the next write makes it: it never was there, or is no more */
-    struct record *older, *newer; /* cache, in order of first occurrence */
+    bool dirty;  /* changed while in flight: write again */
+    bool create; /* the next write creates it: never written, or deleted at the server */
+    struct record *older, *newer; /* cache, by first occurrence */
     struct record *next;          /* queue */
     struct rest_call *call;
-    struct loop_timer timer;               /* the next try */
-    struct record *busy_next, **busy_prev; /* under way or waiting */
+    struct loop_timer timer;               /* retry */
+    struct record *busy_next, **busy_prev; /* in flight or waiting for a retry */
     char text[];
 };
 
-/* What waits to be written: warnings, or all else. */
+/* Events waiting to be written: warnings, or all others. */
 struct lane {
     struct record *first, **end;
     size_t n, max;
@@ -49,18 +47,18 @@ struct event_recorder {
     char hostname[256];
     struct map cache;
     struct record *oldest, *newest;
-    struct lane lanes[2]; /* index: is it a warning? */
+    struct lane lanes[2]; /* indexed by record.warning */
     struct ratelimit warnings;
     struct record *busy;
     struct loop_timer finish, refresh;
-    struct loop_timer pump; /* when the next warning may go */
+    struct loop_timer pump; /* when the next warning may be sent */
     struct rand rand;
     struct event_recorder_stats stats;
 };
 
-/* --- who holds a record ----------------------------------------------------------------------- */
+/* --- lifetime of a record --------------------------------------------------------------------- */
 
-/* Gives it back where nothing holds it any more. */
+/* Frees the record if nothing refers to it. */
 static void settle(struct record *r)
 {
     if (!r->cached && !r->queued && !r->busy_prev)
@@ -78,7 +76,7 @@ static void cache_remove(struct event_recorder *rec, struct record *r)
 
 static void cache_add(struct event_recorder *rec, struct record *r)
 {
-    /* The oldest is the least likely to come again. */
+    /* The oldest event is the least likely to be repeated. */
     if (rec->cache.n >= rec->options.max_cache)
         cache_remove(rec, rec->oldest);
     map_put(&rec->cache, r->key, r);
@@ -108,7 +106,10 @@ static void busy_remove(struct record *r)
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* "pod.17f3c2a1": unique by its time; a name that would be too long is replaced by a random one. */
+/*
+ * "pod.17f3c2a1": the time makes it unique. A name that would be too long is replaced by a random
+ * one.
+ */
 static void make_name(struct event_recorder *rec, struct str of, struct buf *out)
 {
     if (of.n > 0 && of.n <= 236)
@@ -118,7 +119,7 @@ static void make_name(struct event_recorder *rec, struct str of, struct buf *out
                        (unsigned long long)rand_u64(&rec->rand));
 }
 
-/* At most EVENT_NOTE_MAX bytes, cut between two characters. */
+/* At most EVENT_NOTE_MAX bytes, cut at a character boundary. */
 static void make_note(struct str note, struct buf *out)
 {
     static const char suffix[] = " ...";
@@ -134,7 +135,7 @@ static void make_note(struct str note, struct buf *out)
     buf_add_cstr(out, suffix);
 }
 
-/* text holds the key; name and note are put behind it. */
+/* text holds the key; name and note are appended to it. */
 static struct record *record_new(struct event_recorder *rec, const struct event_info *info,
                                  struct buf *text)
 {
@@ -196,7 +197,7 @@ static void done(struct record *r)
     if (r->dirty && r->cached) {
         r->dirty = false;
         r->tries = 0;
-        /* Where the queue is full the next refresh writes the count. */
+        /* If the queue is full, the next refresh writes the count. */
         (void)!enqueue(rec, r);
     }
     settle(r);
@@ -234,11 +235,11 @@ static void on_written(void *ctx, const struct rest_result *result)
         rec->stats.written++;
         done(r);
     } else if (result->status == 404 && !r->create) {
-        /* The server has forgotten the event: make it anew, with its series. */
+        /* The server no longer has the event: create it again, with its series. */
         r->create = true;
         submit(r);
     } else if (result->code == -EEXIST && r->count) {
-        /* It is there after all: the series is patched next time. */
+        /* The event exists after all: the next attempt patches the series. */
         r->create = false;
         try_later(r, result);
     } else if (result->status == 0) {
@@ -332,7 +333,7 @@ static void send_first(struct event_recorder *rec, struct lane *lane)
     submit(r);
 }
 
-/* Those that wait for their next try do not count as under way: one bad event stops no other. */
+/* Events that wait for a retry do not count as in flight: a failing event does not block others. */
 static void pump(struct event_recorder *rec)
 {
     struct lane *normal = &rec->lanes[false], *warnings = &rec->lanes[true];
@@ -359,8 +360,11 @@ static void on_pump(struct loop_timer *timer)
 
 /* --- series ----------------------------------------------------------------------------------- */
 
-/* The series begins with the second occurrence; later ones are counted and written in bulk. */
-static void again(struct event_recorder *rec, struct record *r)
+/*
+ * The series begins with the second occurrence. Later ones are counted and written by refresh and
+ * finish.
+ */
+static void record_repeat(struct event_recorder *rec, struct record *r)
 {
     r->last_observed = time_wall();
     if (r->count) {
@@ -388,7 +392,7 @@ void event_emit(struct event_recorder *rec, const struct event_info *info)
     event_key_make(info, &key);
     r = map_get(&rec->cache, buf_str(&key));
     if (r) {
-        again(rec, r);
+        record_repeat(rec, r);
     } else if (is_full(rec, info)) {
         rec->stats.dropped++;
     } else {
@@ -401,7 +405,7 @@ void event_emit(struct event_recorder *rec, const struct event_info *info)
     buf_release(&key);
 }
 
-/* Ended series are written for the last time, lonely events forgotten. */
+/* Writes ended series for the last time and forgets single events. */
 static void on_finish(struct loop_timer *timer)
 {
     struct event_recorder *rec = CONTAINER_OF(timer, struct event_recorder, finish);
@@ -412,7 +416,7 @@ static void on_finish(struct loop_timer *timer)
         if (r->busy_prev || loop_now(rec->loop) - r->touched < rec->options.finish)
             continue;
         if (r->count && !enqueue(rec, r))
-            continue; /* no room now: at the next turn */
+            continue; /* no room; retried at the next finish */
         cache_remove(rec, r);
     }
     loop_timer_set(&rec->finish, rec->options.finish);
@@ -431,6 +435,10 @@ static void on_refresh(struct loop_timer *timer)
 
 /* --- lifecycle -------------------------------------------------------------------------------- */
 
+/*
+ * client-go (tools/events): 12 tries 10 s apart (maxTriesPerEvent, defaultSleepDuration), a series
+ * ends after 6 min (finishTime) and is written every 30 min (refreshTime).
+ */
 static void set_defaults(struct event_recorder_options *o)
 {
     o->max_queue = o->max_queue ? o->max_queue : 10000;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * events.h - tells people what happened, by Events of events.k8s.io/v1.
+ * events.h - records events as events.k8s.io/v1 Events.
  *
- * Purpose:   the first occurrence is written as an Event; a repetition within six minutes makes it
- *            a series, written once when it begins, again every half hour and when it has ended.
- *            Events never stand in the way: few are under way at a time, those that do not fit the
- *            queue are dropped and counted. Warnings, which come as often as pods fail, have a rate
- *            and a queue of their own and go behind the others, which come as often as pods are
- *            bound.
- * Ownership: the recorder belongs to its maker. What it is given is copied.
+ * Purpose:   the first occurrence is written as an Event. A repetition within six minutes makes it
+ *            a series, which is written when it begins, every half hour, and when it has ended
+ *            (upstream: client-go's tools/events broadcaster). Events never block scheduling: few
+ *            are in flight at a time, and events that exceed the queue are dropped and counted.
+ *            Warnings, as frequent as failed attempts, have a rate limit and a queue of their own
+ *            behind the normal events, which are as frequent as bindings.
+ * Ownership: the caller owns the recorder. Arguments are copied.
  * Threading: the loop's thread.
  */
 #ifndef BERTH_LIVE_EVENTS_H
@@ -25,31 +25,31 @@ struct event_info {
     struct str type;                        /* "Normal", "Warning" */
     struct str reason;                      /* "Scheduled" */
     struct str action;                      /* "Binding" */
-    struct str note;                        /* cut to EVENT_NOTE_MAX bytes */
-    struct str reporting_controller;        /* the profile's scheduler name */
+    struct str note;                        /* truncated to EVENT_NOTE_MAX bytes */
+    struct str reporting_controller;        /* the profile's schedulerName */
 };
 
 /* Zero means the default. Times in ns. */
 struct event_recorder_options {
-    const char *hostname;  /* for reportingInstance; NULL: the machine's */
-    size_t max_queue;      /* waiting to be written: 10000 */
-    size_t max_warnings;   /* likewise, of warnings: 1000 */
-    double warning_qps;    /* negative: no limit but the client's; 50 */
-    int64_t warning_burst; /* 100 */
-    size_t max_cache;      /* remembered for series: 20000 */
-    size_t max_in_flight;  /* 16 */
-    int max_tries;         /* 12 */
-    int64_t retry;         /* between two tries of one event, plus up to a quarter: 10 s */
-    int64_t finish;        /* 6 min */
-    int64_t refresh;       /* 30 min */
+    const char *hostname;  /* for reportingInstance; NULL: the machine's host name */
+    size_t max_queue;      /* normal events waiting to be written; default 10000 */
+    size_t max_warnings;   /* warnings waiting to be written; default 1000 */
+    double warning_qps;    /* default 50; negative: only the client's limit */
+    int64_t warning_burst; /* default 100 */
+    size_t max_cache;      /* events remembered for series; default 20000 */
+    size_t max_in_flight;  /* default 16 */
+    int max_tries;         /* default 12 */
+    int64_t retry;   /* between two attempts of one event, plus up to a quarter; default 10 s */
+    int64_t finish;  /* default 6 min */
+    int64_t refresh; /* default 30 min */
 };
 
 struct event_recorder_stats {
     uint64_t emitted;  /* calls of event_emit */
-    uint64_t written;  /* events and series that the server took */
-    uint64_t dropped;  /* no room in the queue */
-    uint64_t rejected; /* by the server, or given up after max_tries */
-    size_t queued;     /* of both kinds */
+    uint64_t written;  /* events and series accepted by the server */
+    uint64_t dropped;  /* the queue was full */
+    uint64_t rejected; /* by the server, or after max_tries */
+    size_t queued;     /* normal events and warnings */
     size_t cached, in_flight;
 };
 
@@ -57,7 +57,7 @@ struct event_recorder;
 
 struct event_recorder *event_recorder_new(struct rest_client *client,
                                           const struct event_recorder_options *options);
-/* What was not written yet is lost. NULL is fine; returns NULL. */
+/* Unwritten events are lost. NULL is allowed. Returns NULL. */
 struct event_recorder *event_recorder_free(struct event_recorder *recorder);
 
 void event_emit(struct event_recorder *recorder, const struct event_info *info);

@@ -10,10 +10,10 @@
 
 struct client {
     const struct extender_config *config;
-    struct http_client *http; /* NULL: the URL is no good */
-    struct err trouble;       /* why */
-    struct str authorization; /* of the user whom the URL names; empty: none */
-    size_t path_at;           /* where in the URL the path begins */
+    struct http_client *http; /* NULL: the URL is invalid */
+    struct err url_error;     /* why the URL is invalid */
+    struct str authorization; /* from the URL's user info; empty: none */
+    size_t path_at;           /* offset of the path in the URL */
     int64_t timeout;
 };
 
@@ -21,18 +21,18 @@ struct extenders {
     struct loop *loop;
     extender_answer_fn *fn;
     void *ctx;
-    struct arena arena; /* clients, specs and their texts */
+    struct arena arena; /* clients, specs and their strings */
     struct client *clients;
     struct extender *specs;
     size_t n;
     uint64_t max_answer;
     bool closing;
     bool (*may_bind)(void *ctx);
-    struct request *held;       /* bindings that may not be sent now, the newest first */
-    struct extender_body *last; /* sent last; engine's thread */
+    struct request *held;       /* bindings waiting for extenders_resume, the newest first */
+    struct extender_body *last; /* last body sent; engine's thread */
 };
 
-/* A call on its way. */
+/* A call in flight. */
 struct request {
     struct extenders *owner;
     struct client *client;
@@ -97,7 +97,7 @@ static void request_free(struct request *q)
     free(q);
 }
 
-/* Tells of the answer; the request is no more. */
+/* Delivers the answer and frees the request. */
 static void finish(struct request *q, struct extender_answer *answer)
 {
     struct extenders *x = q->owner;
@@ -108,8 +108,11 @@ static void finish(struct request *q, struct extender_answer *answer)
         x->fn(x->ctx, answer);
 }
 
-/* What src/net says begins with the origin, or the method and the path: they stand in the URL. */
-static struct str without_place(struct str what, struct str url)
+/*
+ * Errors of src/net begin with the origin, or the method and the path. Upstream's text has the URL
+ * instead.
+ */
+static struct str strip_origin(struct str what, struct str url)
 {
     size_t end;
     while ((end = str_search(what, STR(": "))) < what.n) {
@@ -123,8 +126,8 @@ static struct str without_place(struct str what, struct str url)
     return what;
 }
 
-/* Without the password that it may hold: people read it in pods' conditions and events. */
-static struct str without_password(struct str text, struct arena *a)
+/* Hides the URL's password: the text appears in conditions and events. */
+static struct str mask_password(struct str text, struct arena *a)
 {
     struct url url;
     if (url_parse(text, &url, NULL) < 0 || !url.password.n)
@@ -134,14 +137,14 @@ static struct str without_password(struct str text, struct arena *a)
                         STR_ARG(str_slice(text, at + url.password.n, text.n)));
 }
 
-/* No answer came. */
-static void finish_unanswered(struct request *q, const struct err *err)
+/* The call failed without a response. */
+static void finish_failed(struct request *q, const struct err *err)
 {
     struct extender_answer *answer = answer_new(q);
     struct arena *a = &answer->arena;
-    struct str url = url_of(q, a), what = without_place(str_of(err->msg), url);
+    struct str url = url_of(q, a), what = strip_origin(str_of(err->msg), url);
     answer->result.error =
-        arena_printf(a, "Post \"%.*s\": %.*s", STR_ARG(without_password(url, a)), STR_ARG(what));
+        arena_printf(a, "Post \"%.*s\": %.*s", STR_ARG(mask_password(url, a)), STR_ARG(what));
     finish(q, answer);
 }
 
@@ -157,7 +160,7 @@ static void read_answer(const struct request *q, const struct http_response *res
     else if (extender_decode(q->verb, q->client->config->node_cache_capable,
                              buf_str(&response->body), a, &answer->result, &err) < 0)
         answer->result = (struct extender_result){
-            .error = arena_printf(a, "failed %.*s with extender at URL %.*s, answer: %s",
+            .error = arena_printf(a, "failed %.*s with extender at URL %.*s, invalid response: %s",
                                   STR_ARG(verb), STR_ARG(url), err.msg)};
 }
 
@@ -167,7 +170,7 @@ static void on_done(void *ctx, int code, struct http_response *response, const s
     (void)retryable;
     struct request *q = ctx;
     if (code < 0) {
-        finish_unanswered(q, err);
+        finish_failed(q, err);
         return;
     }
     struct extender_answer *answer = answer_new(q);
@@ -177,7 +180,7 @@ static void on_done(void *ctx, int code, struct http_response *response, const s
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* A binding is a write: it may have to wait. */
+/* A binding is a write: it may have to wait for the lease. */
 static bool may_start(void *ctx)
 {
     struct request *q = ctx;
@@ -195,7 +198,7 @@ static void send_request(void *ctx)
     struct request *q = ctx;
     const struct client *c = q->client;
     if (!c->http) {
-        finish_unanswered(q, &c->trouble);
+        finish_failed(q, &c->url_error);
         return;
     }
     struct arena scratch;
@@ -243,14 +246,14 @@ void extenders_call(struct extenders *x, const struct extender_call *call)
     loop_post(x->loop, send_request, q);
 }
 
-/* --- making and ending ------------------------------------------------------------------------ */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
 static const char *text_or_null(struct extenders *x, struct str s)
 {
     return s.n ? arena_dup(&x->arena, s).p : NULL;
 }
 
-/* NULL where the defaults will do. */
+/* *ret_tls is NULL if the defaults suffice. */
 static int make_tls(struct extenders *x, const struct extender_config *config,
                     struct tls_config **ret_tls, struct err *reterr)
 {
@@ -279,7 +282,7 @@ static int make_tls(struct extenders *x, const struct extender_config *config,
     return tls_config_new_client(&options, ret_tls, reterr);
 }
 
-/* Whom the URL names is sent along with every call. */
+/* Basic authentication from the URL's user info, as Go's HTTP client does. */
 static struct str basic_authorization(struct extenders *x, const struct url *url)
 {
     struct buf plain = BUF_INIT, value = BUF_INIT;
@@ -296,12 +299,12 @@ static struct str basic_authorization(struct extenders *x, const struct url *url
     return result;
 }
 
-/* What is wrong with a URL is told by every call, and does not keep the scheduler from starting. */
+/* Upstream starts with a bad URL and reports it in every call; so does berth. */
 static void make_http(struct extenders *x, struct client *c, struct tls_config *tls)
 {
     struct url url;
     struct http_client_options options = {.tls = tls};
-    int r = url_parse(c->config->url_prefix, &url, &c->trouble);
+    int r = url_parse(c->config->url_prefix, &url, &c->url_error);
     if (r < 0)
         return;
     c->authorization = basic_authorization(x, &url);
@@ -309,7 +312,7 @@ static void make_http(struct extenders *x, struct client *c, struct tls_config *
     size_t authority = str_search(prefix, STR("://")) + 3;
     c->path_at = authority + str_find(str_slice(prefix, authority, prefix.n), '/');
     options.origin = arena_dup(&x->arena, c->config->url_prefix).p;
-    if (http_client_new(x->loop, &options, &c->http, &c->trouble) < 0)
+    if (http_client_new(x->loop, &options, &c->http, &c->url_error) < 0)
         c->http = NULL;
 }
 
@@ -404,7 +407,7 @@ unsigned extenders_object_flags(const struct extenders *x, enum kind_id kind)
     for (size_t i = 0; i < x->n; i++) {
         const struct extender *spec = &x->specs[i];
         bool looks = spec->filters || spec->prioritizes;
-        /* As upstream, which keeps pods, and only these, without. */
+        /* Upstream's informer drops managedFields of pods, and only of pods. */
         if (kind == KIND_POD && (looks || spec->preempts))
             return OBJECT_KEEP_JSON | OBJECT_DROP_MANAGED_FIELDS;
         if (kind == KIND_NODE && looks && !x->clients[i].config->node_cache_capable)

@@ -3,17 +3,17 @@
 
 #include "live/extender_json.h"
 
-#define BODY_ROOM ((size_t)16 << 10) /* for a pod; of larger ones twice their size */
+#define BODY_ROOM ((size_t)16 << 10) /* for a pod; twice its size if it is larger */
 
 struct extender_body {
     atomic_uint refs;
     bool names_only;
     struct object *pod;
-    struct object **nodes; /* refs are held */
+    struct object **nodes; /* with references */
     size_t n_nodes;
     struct buf bytes;
-    size_t begin;    /* of the text within bytes */
-    size_t nodes_at; /* where the nodes begin */
+    size_t begin;    /* start of the text within bytes */
+    size_t nodes_at; /* start of the nodes */
 };
 
 static struct extender_body *body_new(void)
@@ -54,7 +54,7 @@ static bool body_has_nodes(const struct extender_body *b, const struct extender_
            memcmp(b->nodes, call->nodes, call->n_nodes * sizeof(*b->nodes)) == 0;
 }
 
-/* Nodes are refed: as long as one is here, no other has its address. */
+/* The references keep the addresses unique, so nodes can be compared by address. */
 static void body_set_nodes(struct extender_body *b, const struct extender_call *call,
                            bool names_only, size_t room)
 {

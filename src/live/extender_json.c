@@ -133,9 +133,9 @@ void extender_encode(const struct extender_call *call, bool names_only, struct b
     }
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- responses -------------------------------------------------------------------------------- */
 
-/* Of a node that comes back nothing but its name is read. */
+/* Of a returned node, only the name is read. */
 struct named {
     struct str name;
 };
@@ -181,7 +181,7 @@ static const struct field host_score_fields[] = {
 static const struct type host_score_type =
     TYPE("HostPriority", struct extender_host_score, host_score_fields);
 
-/* A HostPriorityList is an array; it is read as the items of an object. */
+/* A HostPriorityList is an array; it is decoded as the items of an object. */
 struct score_answer {
     LIST(struct extender_host_score) items;
 };
@@ -242,7 +242,7 @@ static const struct extender_refusal *refusals(const str_map *map, struct arena 
     return list;
 }
 
-/* Names count where names were sent, and came back; else it is the nodes. */
+/* As upstream: NodeNames counts for a nodeCacheCapable extender if it is set, otherwise Nodes. */
 static void take_kept(const struct filter_answer *f, bool names_only, struct arena *a,
                       struct extender_result *ret)
 {
@@ -333,7 +333,7 @@ static int decode(enum extender_verb verb, bool names_only, struct str text, str
     case EXTENDER_PREEMPT:
         return decode_preempt(text, a, ret, reterr);
     }
-    return err_set(reterr, -EINVAL, "no such verb");
+    return err_set(reterr, -EINVAL, "unknown verb");
 }
 
 int extender_decode(enum extender_verb verb, bool names_only, struct str text, struct arena *a,
@@ -342,15 +342,15 @@ int extender_decode(enum extender_verb verb, bool names_only, struct str text, s
     struct json_scan scan = {0};
     text = str_trim(text);
     if (str_empty(text))
-        return err_set(reterr, -EBADMSG, "the answer is empty");
-    /* null leaves everything as it is, which is empty. */
+        return err_set(reterr, -EBADMSG, "empty response");
+    /* Go decodes null as the empty value. */
     if (str_is(text, "null")) {
         *ret_result = (struct extender_result){0};
         return 0;
     }
     if (decode(verb, names_only, text, a, ret_result, reterr) == 0)
         return 0;
-    /* Something may stand behind the value: only then it is worth the search for its end. */
+    /* Search the end of the value only on failure: there may be text behind it. */
     ssize_t n = json_scan_value(&scan, text);
     if (n <= 0 || (size_t)n == text.n)
         return -EBADMSG;

@@ -6,21 +6,24 @@
 #include "kube/backoff.h"
 #include "live/pod_writes.h"
 
-/* Refusals of the question before it is given up: half a minute, which roles take to be loaded. */
+/*
+ * Refused reads after which the binding counts as failed: about 30 s, the time that new RBAC rules
+ * may take to be loaded.
+ */
 #define MAX_REFUSALS 10
 
 struct pod_binding {
     struct rest_client *client;
     rest_done_fn *fn;
     void *ctx;
-    struct arena arena;     /* texts of first */
+    struct arena arena;     /* strings of first */
     struct object_meta pod; /* namespace, name and uid */
     struct str node;
     struct rest_call *call;
     struct loop_timer timer;
     struct backoff backoff;
-    struct rest_result first; /* what the first attempt came to, where that left it open */
-    int refusals;             /* of the question */
+    struct rest_result first; /* result of the POST, if it left the outcome unknown */
+    int refusals;             /* of the read */
 };
 
 static void binding_free(struct pod_binding *b)
@@ -44,25 +47,28 @@ static void finish(struct pod_binding *b, const struct rest_result *result)
     binding_free(b);
 }
 
-/* No answer, or the server's own failure; "already assigned" may be by an attempt of ours. */
-static bool is_open(const struct rest_result *result)
+/*
+ * No response, a server error, or a conflict: "already assigned" may result from our own attempt.
+ */
+static bool is_unknown(const struct rest_result *result)
 {
     return result->code < 0 &&
            (result->status == 0 || result->status == 409 || result->status >= 500);
 }
 
-/* The server is there and does not answer the question: no longer a matter of time alone. */
+/* The server responds but refuses the read: waiting alone does not help. */
 static bool is_refusal(const struct rest_result *result)
 {
     return result->code < 0 && result->status >= 400 && result->status < 500 &&
            result->status != 429;
 }
 
-static void ask_later(struct pod_binding *b)
+static void get_later(struct pod_binding *b)
 {
     loop_timer_set(&b->timer, backoff_next(&b->backoff, loop_now(rest_client_loop(b->client))));
 }
 
+/* The pod was read: it is on our node, or the binding failed as the POST reported. */
 static void on_seen(struct pod_binding *b, const struct pod *pod)
 {
     if (str_eq(pod->metadata.uid, b->pod.uid) && str_eq(pod->spec.node_name, b->node))
@@ -82,13 +88,13 @@ static void on_got(void *ctx, const struct rest_result *result)
         return;
     }
     if (is_refusal(result) && ++b->refusals >= MAX_REFUSALS) {
-        log_error("What became of a binding is not told; taken for failed",
+        log_error("Unable to read the outcome of a binding; treating it as failed",
                   KV_STR("pod", b->pod.name), KV_STR("node", b->node), KV_ERR(&result->err));
         finish(b, &b->first);
         return;
     }
     if (result->code < 0 || rest_result_object(result, &pod, NULL) < 0) {
-        ask_later(b);
+        get_later(b);
         return;
     }
     on_seen(b, object_pod(pod));
@@ -111,22 +117,22 @@ static void on_posted(void *ctx, const struct rest_result *result)
     struct pod_binding *b = ctx;
 
     b->call = NULL;
-    if (!is_open(result)) {
+    if (!is_unknown(result)) {
         finish(b, result);
         return;
     }
-    log_info(2, "Asking what became of a binding", KV_STR("pod", b->pod.name),
+    log_info(2, "Binding outcome unknown; reading the pod", KV_STR("pod", b->pod.name),
              KV_STR("node", b->node), KV_ERR(&result->err));
     b->first = *result;
     b->first.reason = arena_dup(&b->arena, result->reason);
     b->first.body = (struct str){0};
-    ask_later(b);
+    get_later(b);
 }
 
 struct pod_binding *pod_binding_start(struct rest_client *client, const struct object_meta *pod,
                                       struct str node, rest_done_fn *fn, void *ctx)
 {
-    /* The first pause lets a request whose connection broke come to its end in the server. */
+    /* The first pause gives a request whose connection broke time to complete in the server. */
     int64_t second = rest_client_retry_unit(client);
     struct backoff_options pauses = {second / 2, 5 * second, 2, 0.5, 0};
     struct pod_binding *b = xnew(struct pod_binding);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pod_binding.h - binds a pod and finds out what came of it.
+ * pod_binding.h - binds a pod and determines the outcome.
  *
- * Purpose:   a binding whose answer is lost (the server died, the connection broke) may have been
- *            written or not. Who takes it for failed gives the node's room away twice. So where the
- *            answer leaves it open, the pod is asked for until the server tells where it stands;
- *            until then the binding is under way. Only a server that refuses the question itself,
- *            again and again, is asked no more: the binding then counts as failed.
- * Ownership: a binding belongs to its client until its callback begins, or until it is cancelled.
+ * Purpose:   a binding whose response is lost (the server died, the connection broke) may or may
+ *            not have been written. Treating it as failed could assign the node's resources twice.
+ *            So if the outcome is unknown, the pod is read until the server reports its node; until
+ *            then the binding is in flight. Only if the server keeps refusing the read does the
+ *            binding count as failed.
+ * Ownership: a binding belongs to its client until its callback begins or it is cancelled.
  * Threading: the loop's thread.
  */
 #ifndef BERTH_LIVE_POD_BINDING_H
@@ -18,13 +18,13 @@
 struct pod_binding;
 
 /*
- * fn is told what is certain: code 0, the pod is on this node; else it is not, and the result is
- * the one of the first attempt, or 404 where the pod is gone. What pod and node point to must
+ * Calls fn when the outcome is certain. Code 0: the pod is on this node. Otherwise it is not, and
+ * the result is that of the POST, or 404 if the pod is gone. The memory of pod and node must
  * outlive the binding.
  */
 struct pod_binding *pod_binding_start(struct rest_client *client, const struct object_meta *pod,
                                       struct str node, rest_done_fn *fn, void *ctx);
-/* No callback. NULL is fine; returns NULL. */
+/* No callback follows. NULL is allowed. Returns NULL. */
 struct pod_binding *pod_binding_cancel(struct pod_binding *binding);
 
 #endif

@@ -47,7 +47,7 @@ struct rest_call *pod_delete(struct rest_client *client, const struct object_met
     return rest_send(client, &request, fn, ctx);
 }
 
-/* --- the status' patch ------------------------------------------------------------------------ */
+/* --- status patch ----------------------------------------------------------------------------- */
 
 static const struct pod_condition *find_condition(const struct pod *pod, struct str type)
 {
@@ -64,7 +64,7 @@ static bool condition_changes(const struct pod_condition *old, const struct pod_
            !str_eq(old->message, new->message);
 }
 
-/* "key":, with a comma where something stands before it. */
+/* Appends "key": and, if it is not the first key, a comma before it. */
 static void add_key(struct buf *out, const char *key)
 {
     if (out->p[out->n - 1] != '{')
@@ -73,7 +73,7 @@ static void add_key(struct buf *out, const char *key)
     buf_add_char(out, ':');
 }
 
-/* An empty text is left out of the API's JSON, so becoming empty is being removed. */
+/* The API omits empty strings, so an empty value means removal. */
 static void add_text(struct buf *out, const char *key, struct str value)
 {
     add_key(out, key);
@@ -83,7 +83,7 @@ static void add_text(struct buf *out, const char *key, struct str value)
         json_write_str(out, value);
 }
 
-/* Only what differs from old (NULL: everything), the merge key in any case; in order of keys. */
+/* Appends only what differs from old (NULL: everything) and the merge key, sorted by key. */
 static void add_condition(struct buf *out, const struct pod_condition *old,
                           const struct pod_condition *new, struct timestamp now)
 {
@@ -118,7 +118,7 @@ static void add_condition(struct buf *out, const struct pod_condition *old,
     buf_add_char(out, '}');
 }
 
-/* The order that the list shall have afterwards, by merge key. */
+/* The order of the list after the patch, by merge key. */
 static void add_order(struct buf *out, const struct pod *pod, struct str added)
 {
     add_key(out, "$setElementOrder/conditions");
@@ -180,7 +180,7 @@ bool pod_status_patch(const struct pod_status_change *change, struct timestamp n
     return true;
 }
 
-/* --- writing it ------------------------------------------------------------------------------- */
+/* --- sending ---------------------------------------------------------------------------------- */
 
 struct pod_status_write {
     struct rest_client *client;
@@ -250,7 +250,7 @@ static void on_timer(struct loop_timer *timer)
         w->call = rest_send(w->client, &request, on_patched, w);
 }
 
-/* Its patch is still to be filled; an empty one is not sent. */
+/* The caller fills the patch; an empty one is not sent. */
 static struct pod_status_write *new_write(struct rest_client *client, enum kind_id kind,
                                           const struct object_meta *meta, rest_done_fn *fn,
                                           void *ctx)
@@ -282,7 +282,7 @@ struct pod_status_write *pod_status_write(struct rest_client *client,
     return w;
 }
 
-/* --- pod groups ------------------------------------------------------------------------------- */
+/* --- PodGroups -------------------------------------------------------------------------------- */
 
 static struct timestamp transition_time(const struct pod_group *group, const struct condition *new)
 {

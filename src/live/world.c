@@ -1,32 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Builds and frees the world. */
 #include "live/world.h"
 
 #include "base/log.h"
 #include "live/world_internal.h"
 
-/* --- the loop's thread: what is seen ---------------------------------------------------------- */
-
-static void on_event(void *ctx, enum watch_event_type type, struct object *old,
-                     struct object *object)
-{
-    struct world *w = ctx;
-    struct engine_msg msg = {.kind = ENGINE_MSG_OBJECT, .before = old ? object_ref(old) : NULL};
-    write_queue_saw(w->writes, object, type == WATCH_DELETED);
-    if (type == WATCH_DELETED) {
-        if (!msg.before)
-            msg.before = object_ref(object);
-    } else {
-        msg.after = object_ref(object);
-    }
-    world_post_msg(w, &msg);
-}
+/* --- the kinds that are watched ---------------------------------------------------------------- */
 
 static const struct informers_sink informers_sink = {
-    .on_event = on_event, .on_synced = world_on_synced, .on_refetched = world_on_refetched};
+    .on_event = world_on_object, .on_synced = world_on_synced, .on_refetched = world_on_refetched};
 
 /*
- * What the engine looks at. Pods that have ended hold nothing any more. Behind nodes and pods:
- * whose labels a namespace selector reads, and which selectors a pod's default spreading goes by.
+ * The kinds that the engine reads. Terminated pods hold no resources; upstream filters them out
+ * with the same field selector. Namespaces serve namespace selectors; services, controllers and
+ * replica sets serve default spreading.
  */
 static const struct informer_row informer_rows[] = {
     {.kind = KIND_NODE},
@@ -40,9 +27,9 @@ static const struct informer_row informer_rows[] = {
     {.kind = KIND_POD_GROUP, .optional = true},
 };
 
-/* --- making and ending ------------------------------------------------------------------------ */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
-/* Objects that extenders are sent are kept as they came. */
+/* Objects that are sent to extenders are kept in their wire form. */
 static struct informers *make_informers(struct world *w)
 {
     struct informer_row rows[ARRAY_LEN(informer_rows)];
@@ -79,10 +66,10 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
     }
     if (r == 0)
         r = rest_client_new(w->loop, o->kube, &rest, &w->client, reterr);
-    /* Events have a client, and so a rate limit, of their own: they never delay a binding. */
+    /* Events have a client, and thus a rate limit, of their own: they never delay a binding. */
     if (r == 0)
         r = rest_client_new(w->loop, o->kube, &rest, &w->event_client, reterr);
-    /* And so has the lease: it is renewed in time however many bindings wait. */
+    /* So has the lease: queued bindings never delay a renewal. */
     if (r == 0 && *o->config->leader_election.leader_elect)
         r = rest_client_new(w->loop, o->kube, &rest, &w->lease_client, reterr);
     if (r == 0)
@@ -90,8 +77,8 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
     if (r < 0)
         return r;
     rest_client_guard_writes(w->client, world_may_write, w);
-    rest_client_guard_writes(w->event_client, world_may_tell, w);
-    /* Where all requests have a limit, statuses and warnings need none of their own. */
+    rest_client_guard_writes(w->event_client, world_may_record, w);
+    /* If all requests are limited, statuses and warnings need no limit of their own. */
     double qps = o->kube->qps != 0 ? -1 : 0;
     w->writes = write_queue_new(w->client, &(struct write_queue_options){.status_qps = qps});
     w->recorder =
@@ -126,28 +113,28 @@ int world_new(const struct world_options *options, const struct world_callbacks 
 
 void world_explain(struct world *w, world_explain_fn *fn, void *ctx)
 {
-    struct question *q = xnew(struct question);
-    *q = (struct question){.world = w, .fn = fn, .ctx = ctx};
-    world_post_msg(w, &(struct engine_msg){.kind = ENGINE_MSG_EXPLAIN, .question = q});
+    struct explain_request *q = xnew(struct explain_request);
+    *q = (struct explain_request){.world = w, .fn = fn, .ctx = ctx};
+    world_post_msg(w, &(struct engine_msg){.kind = ENGINE_MSG_EXPLAIN, .explain = q});
 }
 
 void world_explain_pod(struct world *w, struct str namespace, struct str name, world_explain_fn *fn,
                        void *ctx)
 {
-    struct question *q = xnew(struct question);
-    *q = (struct question){
+    struct explain_request *q = xnew(struct explain_request);
+    *q = (struct explain_request){
         .world = w, .namespace = str_dup(namespace), .name = str_dup(name), .fn = fn, .ctx = ctx};
-    world_post_msg(w, &(struct engine_msg){.kind = ENGINE_MSG_EXPLAIN, .question = q});
+    world_post_msg(w, &(struct engine_msg){.kind = ENGINE_MSG_EXPLAIN, .explain = q});
 }
 
 struct world *world_free(struct world *w)
 {
     if (!w)
         return NULL;
-    w->ending = ENDING_OVER;
+    w->ending = ENDING_DONE;
     loop_timer_stop(&w->end_timer);
     world_end_thread(w);
-    /* What the engine's thread posted last is still addressed to us. */
+    /* The engine's thread may have posted callbacks to this world: run them now. */
     if (w->started)
         loop_step(w->loop, 0);
     while (w->open) {
@@ -168,9 +155,9 @@ struct world *world_free(struct world *w)
     loop_task_cancel(w->loop, &w->post_msgs);
     world_free_msgs(w->msgs_out);
     for (struct mail *mail = mailbox_take(&w->msgs); mail;) {
-        struct engine_msg *l = CONTAINER_OF(mail, struct engine_msg, mail);
+        struct engine_msg *first = CONTAINER_OF(mail, struct engine_msg, mail);
         mail = mail->next;
-        world_free_msgs(l);
+        world_free_msgs(first);
     }
     for (struct api_write *e = w->outbox; e;) {
         struct api_write *next = e->next;

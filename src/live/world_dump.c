@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SIGUSR2: what the engine believes, in the log, and where that differs from what the API server
- * has told us (upstream's cache debugger). Mail keeps its order, so that the engine has heard of
- * everything that the loop's thread counts.
+ * Upstream's cache debugger (SIGUSR2): logs the engine's cache and queue, and the differences from
+ * the informers' stores. The mailbox keeps its order, so the engine has received every event that
+ * the snapshot includes.
  */
 #include "base/log.h"
-#include "engine/explain/dump.h"
+#include "engine/dump.h"
 #include "live/world_internal.h"
 
-/* What the reflectors have: names of nodes, UIDs of pods. */
+/* What the informers have: names of nodes, UIDs of pods. */
 struct dump_snapshot {
     dump_list nodes, pods;
 };
@@ -69,7 +69,10 @@ static void add_name(struct buf *out, struct str name)
     log_quote(out, name);
 }
 
-/* Both sorted. Gives JSON arrays of what only `actual` has, and of what only `cached` has. */
+/*
+ * Both lists are sorted. Appends JSON arrays of what only `actual` has and of what only `cached`
+ * has. Returns false if both are empty.
+ */
 static bool compare(const dump_list *actual, const dump_list *cached, struct buf *missed,
                     struct buf *redundant)
 {
@@ -91,8 +94,8 @@ static bool compare(const dump_list *actual, const dump_list *cached, struct buf
     return differ;
 }
 
-static void tell_differences(dump_list *actual, dump_list *cached, const char *missed_key,
-                             const char *redundant_key)
+static void log_differences(dump_list *actual, dump_list *cached, const char *missed_key,
+                            const char *redundant_key)
 {
     struct buf missed = BUF_INIT, redundant = BUF_INIT;
     sort(actual);
@@ -110,8 +113,8 @@ static void compare_all(const struct engine *e, struct dump_snapshot *snapshot)
     log_info(3, "Cache comparer started");
     dump_list_nodes(e, &nodes);
     dump_list_pods(e, &pods);
-    tell_differences(&snapshot->nodes, &nodes, "missedNodes", "redundantNodes");
-    tell_differences(&snapshot->pods, &pods, "missedPods", "redundantPods");
+    log_differences(&snapshot->nodes, &nodes, "missedNodes", "redundantNodes");
+    log_differences(&snapshot->pods, &pods, "missedPods", "redundantPods");
     vec_release(&nodes);
     vec_release(&pods);
     log_info(3, "Cache comparer finished");

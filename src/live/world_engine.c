@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine's thread: msgs in, pods scheduled, api_writes out. */
+/* The engine's thread: receives messages, schedules pods, submits writes. */
 #include "base/log.h"
 #include "live/world_internal.h"
 
-/* Pods tried before the engine's thread looks at its mail again. */
+/* Pods attempted before the mailbox is read again. */
 #define SCHEDULE_BATCH 32
 /*
- * Bindings written and not answered before it waits for the API server: about the seats that this
- * gives a scheduler. Half as many bind an eighth slower while events are being written, and save
- * half a megabyte.
+ * Limit of unanswered bindings, after which the thread waits for the API server. It is about the
+ * number of seats that API Priority and Fairness gives a scheduler. With half of it, bindings are
+ * an eighth slower while events are written, and half a megabyte is saved.
  */
 #define MAX_BINDINGS   128
 
-/* --- what the engine asks for ----------------------------------------------------------------- */
+/* --- ports ------------------------------------------------------------------------------------ */
 
 static int64_t port_now(void *ctx)
 {
@@ -66,9 +66,9 @@ static void flush_outbox(struct world *w)
     loop_post(w->loop, world_run_api_writes, batch);
 }
 
-/* --- msgs ---------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
-static void free_question(struct question *q)
+static void free_explain_request(struct explain_request *q)
 {
     if (!q)
         return;
@@ -78,32 +78,32 @@ static void free_question(struct question *q)
     free(q);
 }
 
-static void tell_answer(void *ctx)
+static void deliver_answer(void *ctx)
 {
-    struct question *q = ctx;
-    if (q->world->ending < ENDING_RELEASES)
+    struct explain_request *q = ctx;
+    if (q->world->ending < ENDING_RELEASE)
         q->fn(q->ctx, buf_str(&q->json), q->attempts);
-    free_question(q);
+    free_explain_request(q);
 }
 
-static void free_msg(struct engine_msg *l)
+static void free_msg(struct engine_msg *msg)
 {
-    object_unref(l->before);
-    object_unref(l->after);
-    free(l->reason);
-    free(l->message);
-    extender_answer_free(l->answer);
-    free_question(l->question);
-    world_dump_snapshot_free(l->snapshot);
-    free(l);
+    object_unref(msg->before);
+    object_unref(msg->after);
+    free(msg->reason);
+    free(msg->message);
+    extender_answer_free(msg->answer);
+    free_explain_request(msg->explain);
+    world_dump_snapshot_free(msg->snapshot);
+    free(msg);
 }
 
-void world_free_msgs(struct engine_msg *l)
+void world_free_msgs(struct engine_msg *msg)
 {
-    while (l) {
-        struct engine_msg *next = l->next;
-        free_msg(l);
-        l = next;
+    while (msg) {
+        struct engine_msg *next = msg->next;
+        free_msg(msg);
+        msg = next;
     }
 }
 
@@ -114,34 +114,52 @@ void world_on_post_msgs(struct loop_task *task)
     w->msgs_end = &w->msgs_out;
 }
 
-/* The engine's thread is woken once a round, however much the round has brought. */
+/* The engine's thread is woken once per loop iteration, not once per event. */
 void world_post_msg(struct world *w, const struct engine_msg *msg)
 {
-    struct engine_msg *l = xmalloc(sizeof(*l));
-    *l = *msg;
-    *w->msgs_end = l;
-    w->msgs_end = &l->next;
+    struct engine_msg *copy = xmalloc(sizeof(*copy));
+    *copy = *msg;
+    *w->msgs_end = copy;
+    w->msgs_end = &copy->next;
     loop_task_schedule(w->loop, &w->post_msgs);
+}
+
+/* --- watch events ----------------------------------------------------------------------------- */
+
+/* The write queue sees an event before the engine, so that it knows the server's version. */
+void world_on_object(void *ctx, enum watch_event_type type, struct object *old,
+                     struct object *object)
+{
+    struct world *w = ctx;
+    struct engine_msg msg = {.kind = ENGINE_MSG_OBJECT, .before = old ? object_ref(old) : NULL};
+    write_queue_observed(w->writes, object, type == WATCH_DELETED);
+    if (type == WATCH_DELETED) {
+        if (!msg.before)
+            msg.before = object_ref(object);
+    } else {
+        msg.after = object_ref(object);
+    }
+    world_post_msg(w, &msg);
 }
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-static void read_msg(struct world *w, struct engine_msg *l)
+static void read_msg(struct world *w, struct engine_msg *msg)
 {
-    switch (l->kind) {
+    switch (msg->kind) {
     case ENGINE_MSG_OBJECT:
-        engine_object_changed(w->engine, l->before, l->after);
+        engine_object_changed(w->engine, msg->before, msg->after);
         break;
     case ENGINE_MSG_WRITE_DONE: {
         struct write_result result = {
-            .status = l->status, .reason = str_of(l->reason), .message = str_of(l->message)};
-        w->bindings -= l->of_binding;
-        engine_write_done(w->engine, l->id, &result);
+            .status = msg->status, .reason = str_of(msg->reason), .message = str_of(msg->message)};
+        w->bindings -= msg->of_binding;
+        engine_write_done(w->engine, msg->id, &result);
         break;
     }
     case ENGINE_MSG_EXTENDER_DONE:
-        w->bindings -= l->answer->verb == EXTENDER_BIND;
-        engine_extender_done(w->engine, l->answer->id, &l->answer->result);
+        w->bindings -= msg->answer->verb == EXTENDER_BIND;
+        engine_extender_done(w->engine, msg->answer->id, &msg->answer->result);
         break;
     case ENGINE_MSG_SCHEDULE:
         w->may_schedule = true;
@@ -151,15 +169,15 @@ static void read_msg(struct world *w, struct engine_msg *l)
         w->closed = true;
         break;
     case ENGINE_MSG_DUMP:
-        world_write_dump(w->engine, l->snapshot);
+        world_write_dump(w->engine, msg->snapshot);
         break;
     case ENGINE_MSG_RELOAD:
-        world_switch(w, l->setup);
+        world_switch(w, msg->setup);
         break;
     case ENGINE_MSG_EXPLAIN:
-        l->question->attempts = engine_explain(w->engine, str_of(l->question->namespace),
-                                               str_of(l->question->name), &l->question->json);
-        loop_post(w->loop, tell_answer, TAKE(l->question));
+        msg->explain->attempts = engine_explain(w->engine, str_of(msg->explain->namespace),
+                                                str_of(msg->explain->name), &msg->explain->json);
+        loop_post(w->loop, deliver_answer, TAKE(msg->explain));
         break;
     }
 }
@@ -167,18 +185,18 @@ static void read_msg(struct world *w, struct engine_msg *l)
 static void read_msgs(struct world *w, struct mail *mail)
 {
     while (mail) {
-        struct engine_msg *l = CONTAINER_OF(mail, struct engine_msg, mail);
+        struct engine_msg *msg = CONTAINER_OF(mail, struct engine_msg, mail);
         mail = mail->next;
-        while (l) {
-            struct engine_msg *next = l->next;
-            read_msg(w, l);
-            free_msg(l);
-            l = next;
+        while (msg) {
+            struct engine_msg *next = msg->next;
+            read_msg(w, msg);
+            free_msg(msg);
+            msg = next;
         }
     }
 }
 
-/* True where it stopped for want of pods and not for want of patience. */
+/* Returns false if the batch was used up and more pods may be ready. */
 static bool schedule_some(struct world *w)
 {
     if (!w->may_schedule)
@@ -191,7 +209,7 @@ static bool schedule_some(struct world *w)
     return false;
 }
 
-/* Pods that Permit holds may be held for long: they are not waited for. */
+/* Pods waiting in Permit may wait for long: they do not delay the end. */
 static bool is_drained(const struct world *w)
 {
     struct engine_stats stats = engine_get_stats(w->engine);
@@ -206,13 +224,13 @@ void *world_engine_main(void *arg)
         int64_t until = w->may_schedule ? engine_next_wake(w->engine) : INT64_MAX;
         until = MIN(until, engine_publish_metrics(w->engine));
         struct mail *mail = idle ? mailbox_wait(&w->msgs, until) : mailbox_take(&w->msgs);
-        /* Somebody may have changed it meanwhile. */
+        /* The verbosity can be changed at run time. */
         engine_set_verbosity(w->engine, log_threshold());
         read_msgs(w, mail);
         idle = schedule_some(w);
         flush_outbox(w);
-        if (w->closed && !w->told_drained && is_drained(w)) {
-            w->told_drained = true;
+        if (w->closed && !w->reported_drained && is_drained(w)) {
+            w->reported_drained = true;
             loop_post(w->loop, world_on_drained, w);
         }
     }

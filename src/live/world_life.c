@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the live world works, and how it ends: leader election, draining, the last words. */
+/* When the live world works and how it stops: leader election, draining, the last events. */
 #include "base/log.h"
 #include "live/world_internal.h"
 
-/* How long a leader may be stuck before health checks say so. */
+/*
+ * The health check fails if a leader's lease has expired this long ago (upstream: 20 s,
+ * LeaderHealthzAdaptor).
+ */
 #define LEASE_TOLERANCE (20 * NSEC_PER_SEC)
-/* How long the end waits for bindings under way, and then for events about them. */
-#define DRAIN_PATIENCE  (5 * NSEC_PER_SEC)
-#define EVENT_PATIENCE  (1 * NSEC_PER_SEC)
-#define LOOK_AGAIN      (10 * NSEC_PER_MSEC)
+/* Limits of waiting at the end: for bindings in flight, then for events about them. */
+#define DRAIN_TIMEOUT   (5 * NSEC_PER_SEC)
+#define EVENT_TIMEOUT   (1 * NSEC_PER_SEC)
+#define POLL_INTERVAL   (10 * NSEC_PER_MSEC)
 
-/* --- the beginning ---------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
 static bool delays_cache(const struct world *w)
 {
@@ -19,22 +22,25 @@ static bool delays_cache(const struct world *w)
 
 static void start_if_ready(struct world *w)
 {
-    if (w->scheduling || w->ending != ENDING_NOT || !informers_have_synced(w->informers) ||
+    if (w->scheduling || w->ending != ENDING_NONE || !informers_have_synced(w->informers) ||
         (w->elector && !w->leading))
         return;
     w->scheduling = true;
-    log_info(1, "Scheduling begins");
+    log_info(1, "Scheduling started");
     world_post_msg(w, &(struct engine_msg){.kind = ENGINE_MSG_SCHEDULE});
 }
 
-/* Who knows nothing of the cluster does not apply for leading it. */
+/*
+ * An instance enters the election only with a full cache (upstream: WaitForHandlersSync before
+ * leader election, unless DelayCacheUntilActive).
+ */
 void world_on_synced(void *ctx)
 {
     struct world *w = ctx;
     log_info(3, "Handlers synced");
     if (delays_cache(w))
         log_info(0, "Sync completed");
-    else if (w->elector && w->ending == ENDING_NOT)
+    else if (w->elector && w->ending == ENDING_NONE)
         lease_elector_start(w->elector);
     start_if_ready(w);
 }
@@ -43,7 +49,7 @@ void world_start(struct world *w)
 {
     int r = pthread_create(&w->thread, NULL, world_engine_main, w);
     if (r != 0) {
-        log_error("The engine's thread could not be started", KV_CSTR("err", strerror(r)));
+        log_error("Failed to start the engine thread", KV_CSTR("err", strerror(r)));
         abort();
     }
     pthread_setname_np(w->thread, "berth-engine");
@@ -65,12 +71,12 @@ void world_end_thread(struct world *w)
     w->thread_runs = false;
 }
 
-/* --- the end ---------------------------------------------------------------------------------- */
+/* --- stop ------------------------------------------------------------------------------------- */
 
-static void set_stage(struct world *w, enum ending stage, int64_t patience)
+static void set_stage(struct world *w, enum ending stage, int64_t timeout)
 {
     w->ending = stage;
-    w->patience_ends = loop_now(w->loop) + patience;
+    w->stage_deadline = loop_now(w->loop) + timeout;
     loop_timer_set(&w->end_timer, 0);
 }
 
@@ -81,28 +87,28 @@ static bool events_are_written(const struct world *w)
     return stats.queued == 0 && stats.in_flight == 0;
 }
 
-/* No pod is lost by ending here: what was not bound is still pending at the API server. */
-static void give_back(struct world *w)
+/* No pod is lost here: unbound pods are still pending at the API server. */
+static void release_lease(struct world *w)
 {
-    w->ending = ENDING_RELEASES;
+    w->ending = ENDING_RELEASE;
     world_end_thread(w);
     if (w->elector)
         lease_elector_stop(w->elector);
     else
-        set_stage(w, ENDING_EVENTS, EVENT_PATIENCE);
+        set_stage(w, ENDING_EVENTS, EVENT_TIMEOUT);
 }
 
 void world_on_end_timer(struct loop_timer *timer)
 {
     struct world *w = CONTAINER_OF(timer, struct world, end_timer);
-    bool late = loop_now(w->loop) >= w->patience_ends;
-    if (w->ending == ENDING_DRAINS && (late || (w->drained && !w->open))) {
-        give_back(w);
-    } else if (w->ending == ENDING_EVENTS && (late || events_are_written(w))) {
-        w->ending = ENDING_OVER;
+    bool timed_out = loop_now(w->loop) >= w->stage_deadline;
+    if (w->ending == ENDING_DRAIN && (timed_out || (w->drained && !w->open))) {
+        release_lease(w);
+    } else if (w->ending == ENDING_EVENTS && (timed_out || events_are_written(w))) {
+        w->ending = ENDING_DONE;
         w->callbacks->on_stopped(w->ctx);
     } else {
-        loop_timer_set(timer, LOOK_AGAIN);
+        loop_timer_set(timer, POLL_INTERVAL);
     }
 }
 
@@ -114,15 +120,15 @@ void world_on_drained(void *ctx)
 
 void world_stop(struct world *w)
 {
-    if (w->ending != ENDING_NOT)
+    if (w->ending != ENDING_NONE)
         return;
     if (!w->scheduling) {
-        give_back(w);
+        release_lease(w);
         return;
     }
     log_info(2, "Scheduling queue is closed");
     world_post_msg(w, &(struct engine_msg){.kind = ENGINE_MSG_CLOSE});
-    set_stage(w, ENDING_DRAINS, DRAIN_PATIENCE);
+    set_stage(w, ENDING_DRAIN, DRAIN_TIMEOUT);
 }
 
 /* --- leader election -------------------------------------------------------------------------- */
@@ -143,16 +149,16 @@ bool world_may_write(void *ctx)
     struct world *w = ctx;
     if (!w->elector || lease_elector_may_write(w->elector))
         return true;
-    if (!w->holding && w->ending == ENDING_NOT)
+    if (!w->holding && w->ending == ENDING_NONE)
         log_info(0, "Holding writes until the lease is renewed");
     w->holding = true;
     return false;
 }
 
-bool world_may_tell(void *ctx)
+bool world_may_record(void *ctx)
 {
     struct world *w = ctx;
-    return !w->lost && (w->ending >= ENDING_RELEASES || world_may_write(w));
+    return !w->lost && (w->ending >= ENDING_RELEASE || world_may_write(w));
 }
 
 static void on_renewed(void *ctx)
@@ -161,7 +167,7 @@ static void on_renewed(void *ctx)
     if (!w->holding)
         return;
     w->holding = false;
-    log_info(0, "The lease is renewed, writing again");
+    log_info(0, "Lease renewed; resuming writes");
     rest_client_resume_writes(w->client);
     rest_client_resume_writes(w->event_client);
     for (struct world_setup *s = w->setups; s; s = s->next)
@@ -169,13 +175,13 @@ static void on_renewed(void *ctx)
             extenders_resume(s->extenders);
 }
 
-/* Another may lead from now on: not one write more. */
+/* Another instance may lead from now on: stop all writes at once. */
 static void on_lost(void *ctx)
 {
     struct world *w = ctx;
     w->leading = false;
     w->lost = true;
-    w->ending = ENDING_RELEASES;
+    w->ending = ENDING_RELEASE;
     world_end_thread(w);
     rest_client_shutdown(w->client);
 }
@@ -185,10 +191,10 @@ static void on_stopped_leading(void *ctx, bool lost)
     struct world *w = ctx;
     w->leading = false;
     if (lost) {
-        w->ending = ENDING_OVER;
+        w->ending = ENDING_DONE;
         w->callbacks->on_lost(w->ctx);
     } else {
-        set_stage(w, ENDING_EVENTS, EVENT_PATIENCE);
+        set_stage(w, ENDING_EVENTS, EVENT_TIMEOUT);
     }
 }
 
@@ -199,7 +205,7 @@ static const struct lease_callbacks lease_callbacks = {
     .on_stopped_leading = on_stopped_leading,
 };
 
-/* Upstream names the lease by the program here, whatever it is called otherwise. */
+/* Upstream uses the program's name here, whatever leaderElection.resourceName says. */
 static void make_candidature(struct world *w, const struct world_options *o)
 {
     const struct kube_version *emulated = &o->features->emulated;
@@ -240,7 +246,7 @@ int world_make_elector(struct world *w, const struct world_options *o, struct er
     return r;
 }
 
-/* --- for health checks ------------------------------------------------------------------------ */
+/* --- health checks ---------------------------------------------------------------------------- */
 
 bool world_has_synced(const struct world *w)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The world gets another configuration. On the loop's thread its extenders are made and, where
- * these want whole objects, the objects fetched; then the engine's thread switches; then, here
- * again, pods that nobody has cared for so far are told of. What is replaced goes when the engine
- * has said that nothing of it is in use.
+ * Switches to another configuration. The loop's thread creates its extenders and, if these need
+ * objects in another form, lists the objects again. Then the engine's thread switches. Then the
+ * loop's thread posts the pods of profiles that are new. The old setup is freed after the engine
+ * has retired it.
  */
 #include <unistd.h>
 
@@ -50,7 +50,7 @@ void world_setup_options(const struct world_setup *s, struct engine_options *opt
     options->n_extenders = s->extenders ? s->config->extenders.n : 0;
 }
 
-/* Out of the list, if it is in it. */
+/* Removes the setup from world.setups if it is there. */
 static void unlink_setup(struct world *w, const struct world_setup *s)
 {
     for (struct world_setup **at = &w->setups; *at; at = &(*at)->next)
@@ -77,7 +77,7 @@ size_t world_parallelism(const struct scheduler_config *config)
     return (size_t)MAX(1, MIN((long)*config->parallelism, cores));
 }
 
-/* --- the form of objects ---------------------------------------------------------------------- */
+/* --- form of objects -------------------------------------------------------------------------- */
 
 static unsigned flags_for(const struct world_setup *s, enum kind_id kind)
 {
@@ -94,27 +94,30 @@ unsigned world_object_flags(const struct world *w, enum kind_id kind)
 
 static const enum kind_id kinds_sent[] = {KIND_NODE, KIND_POD};
 
-/* Nodes and pods are kept as extenders are sent them. True: all are, already. */
-static bool has_form(struct world *w, const struct world_setup *s)
+/*
+ * Lists nodes and pods again if the setup needs them in a form that is not kept. Returns true if
+ * all objects have the required form.
+ */
+static bool request_form(struct world *w, const struct world_setup *s)
 {
     for (size_t i = 0; i < ARRAY_LEN(kinds_sent); i++) {
         struct reflector *r = informers_get(w->informers, kinds_sent[i]);
-        unsigned wanted = flags_for(s, kinds_sent[i]), has = reflector_object_flags(r);
-        if (wanted & ~has)
-            reflector_refetch(r, has | wanted);
+        unsigned required = flags_for(s, kinds_sent[i]), has = reflector_object_flags(r);
+        if (required & ~has)
+            reflector_refetch(r, has | required);
     }
     return !informers_are_refetching(w->informers);
 }
 
-/* What nobody wants any more is not kept of objects that come from now on. */
-static void forget_form(struct world *w)
+/* Objects that arrive from now on keep only the forms that the setups in use require. */
+static void drop_form(struct world *w)
 {
     for (size_t i = 0; !w->waiting && i < ARRAY_LEN(kinds_sent); i++)
         reflector_set_object_flags(informers_get(w->informers, kinds_sent[i]),
                                    world_object_flags(w, kinds_sent[i]));
 }
 
-/* --- the loop's thread: before ---------------------------------------------------------------- */
+/* --- the loop's thread: before the switch ----------------------------------------------------- */
 
 static void post_setup(struct world *w, struct world_setup *s)
 {
@@ -126,11 +129,11 @@ static void post_setup(struct world *w, struct world_setup *s)
 void world_on_refetched(void *ctx)
 {
     struct world *w = ctx;
-    if (w->waiting && w->ending == ENDING_NOT)
+    if (w->waiting && w->ending == ENDING_NONE)
         post_setup(w, TAKE(w->waiting));
 }
 
-/* The one that waits has been overtaken. */
+/* A newer reload replaces the one that waits for objects. */
 static void drop_waiting(struct world *w)
 {
     struct world_setup *s = TAKE(w->waiting);
@@ -143,23 +146,23 @@ int world_reload(struct world *w, const struct scheduler_config *config, void *o
                  struct err *reterr)
 {
     struct world_setup *s;
-    if (w->ending != ENDING_NOT)
+    if (w->ending != ENDING_NONE)
         return err_set(reterr, -ECANCELED, "shutting down");
     int r = world_setup_new(w, config, owner, &s, reterr);
     if (r < 0)
         return r;
     if (w->waiting)
         drop_waiting(w);
-    if (has_form(w, s)) {
+    if (request_form(w, s)) {
         post_setup(w, s);
         return 0;
     }
-    log_info(0, "Objects are fetched as the new extenders want them");
+    log_info(0, "Fetching objects again in the form that the new extenders require");
     w->waiting = s;
     return 0;
 }
 
-/* --- pods of profiles that are new ------------------------------------------------------------ */
+/* --- pods of new profiles --------------------------------------------------------------------- */
 
 static bool has_profile(const struct scheduler_config *config, struct str name)
 {
@@ -169,21 +172,21 @@ static bool has_profile(const struct scheduler_config *config, struct str name)
     return false;
 }
 
-struct newcomers {
+struct adopted_pods {
     const struct scheduler_config *before, *now;
     VEC(struct object *) pods;
 };
 
-static void add_newcomer(void *ctx, struct object *object)
+static void add_adopted_pod(void *ctx, struct object *object)
 {
-    struct newcomers *n = ctx;
+    struct adopted_pods *n = ctx;
     const struct pod *pod = object_pod(object);
     if (str_empty(pod->spec.node_name) && has_profile(n->now, pod->spec.scheduler_name) &&
         !has_profile(n->before, pod->spec.scheduler_name))
         vec_push(&n->pods, object);
 }
 
-/* The oldest first, then by name. */
+/* By age, the oldest first, then by namespace and name. */
 static int by_age(const void *a, const void *b)
 {
     const struct object_meta *x = object_meta(*(struct object *const *)a),
@@ -195,20 +198,20 @@ static int by_age(const void *a, const void *b)
     return order ? order : str_cmp(x->name, y->name);
 }
 
-/* The engine passed over them when it was told of them first. */
-static size_t tell_newcomers(struct world *w, const struct scheduler_config *before,
-                             const struct scheduler_config *now)
+/* The engine ignored these pods when it first saw them: no profile had their schedulerName. */
+static size_t post_adopted_pods(struct world *w, const struct scheduler_config *before,
+                                const struct scheduler_config *now)
 {
-    struct newcomers n = {.before = before, .now = now};
-    reflector_each(informers_get(w->informers, KIND_POD), add_newcomer, &n);
+    struct adopted_pods n = {.before = before, .now = now};
+    reflector_each(informers_get(w->informers, KIND_POD), add_adopted_pod, &n);
     if (n.pods.n)
         qsort(n.pods.v, n.pods.n, sizeof(*n.pods.v), by_age);
     for (size_t i = 0; i < n.pods.n; i++)
         world_post_msg(
             w, &(struct engine_msg){.kind = ENGINE_MSG_OBJECT, .after = object_ref(n.pods.v[i])});
-    size_t told = n.pods.n;
+    size_t posted = n.pods.n;
     vec_release(&n.pods);
-    return told;
+    return posted;
 }
 
 /* --- the engine's thread ---------------------------------------------------------------------- */
@@ -249,19 +252,19 @@ void world_retire(void *ctx, void *setup)
     loop_post(w->loop, on_unused, setup);
 }
 
-/* --- the loop's thread: afterwards ------------------------------------------------------------ */
+/* --- the loop's thread: after the switch ------------------------------------------------------ */
 
-/* Nobody needs it, and no call of its extenders is wanted any more. */
+/* Frees a setup that the engine no longer uses. */
 static void drop_setup(struct world_setup *s)
 {
     struct world *w = s->world;
     unlink_setup(w, s);
     setup_free(s);
-    if (w->ending == ENDING_NOT)
-        forget_form(w);
+    if (w->ending == ENDING_NONE)
+        drop_form(w);
 }
 
-static void end_setup(struct world_setup *s)
+static void retire_setup(struct world_setup *s)
 {
     struct world *w = s->world;
     void *owner = s->owner;
@@ -274,7 +277,7 @@ static void on_unused(void *ctx)
     struct world_setup *s = ctx;
     s->unused = true;
     if (s != s->world->setup)
-        end_setup(s);
+        retire_setup(s);
 }
 
 static void on_switched(void *ctx)
@@ -290,11 +293,11 @@ static void on_switched(void *ctx)
     } else {
         w->setup = s;
         w->config = s->config;
-        if (w->ending == ENDING_NOT)
-            o->result.come = tell_newcomers(w, old->config, s->config);
+        if (w->ending == ENDING_NONE)
+            o->result.come = post_adopted_pods(w, old->config, s->config);
     }
     w->callbacks->on_reloaded(w->ctx, owner, &o->result, refused ? &o->err : NULL);
     if (!refused && old->unused)
-        end_setup(old);
+        retire_setup(old);
     free(o);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop's thread carries out what the engine wants written, in the order of write_queue.h. */
+/* The loop's thread sends the engine's writes in the order that write_queue.h defines. */
 #include "base/log.h"
 #include "live/world_internal.h"
 
-/* --- api_writes ---------------------------------------------------------------------------------- */
+/* --- writes ----------------------------------------------------------------------------------- */
 
-/* Moves a text to *at, which then is behind it. */
+/* Copies the string to *at, makes it point there, and advances *at. */
 static void move_text(struct str *text, char **at)
 {
     if (text->n)
@@ -18,36 +18,36 @@ struct api_write *world_api_write_new(struct world *w, const struct write *write
 {
     size_t n = write->scheduler_name.n + write->node_name.n + write->reason.n + write->message.n +
                write->action.n;
-    struct api_write *e = xcalloc(1, sizeof(*e) + n);
-    char *at = e->text;
-    e->world = w;
-    e->write = *write;
-    e->write.object = object_ref(write->object);
-    /* Upstream names a group that preempts, but no pod: it cannot tell that one's kind. */
+    struct api_write *aw = xcalloc(1, sizeof(*aw) + n);
+    char *at = aw->text;
+    aw->world = w;
+    aw->write = *write;
+    aw->write.object = object_ref(write->object);
+    /* Upstream sets related for a preempting PodGroup but not for a pod, whose kind is unset. */
     bool names = write->related && object_kind(write->related) == kind_get(KIND_POD_GROUP);
-    e->write.related = names ? object_ref(write->related) : NULL;
-    move_text(&e->write.scheduler_name, &at);
-    move_text(&e->write.node_name, &at);
-    move_text(&e->write.reason, &at);
-    move_text(&e->write.message, &at);
-    move_text(&e->write.action, &at);
+    aw->write.related = names ? object_ref(write->related) : NULL;
+    move_text(&aw->write.scheduler_name, &at);
+    move_text(&aw->write.node_name, &at);
+    move_text(&aw->write.reason, &at);
+    move_text(&aw->write.message, &at);
+    move_text(&aw->write.action, &at);
     write_metrics_pending(&w->write_metrics, write->kind, 1);
-    return e;
+    return aw;
 }
 
-void world_api_write_free(struct api_write *e)
+void world_api_write_free(struct api_write *aw)
 {
-    if (e->prev_open) {
-        *e->prev_open = e->next_open;
-        if (e->next_open)
-            e->next_open->prev_open = e->prev_open;
+    if (aw->prev_open) {
+        *aw->prev_open = aw->next_open;
+        if (aw->next_open)
+            aw->next_open->prev_open = aw->prev_open;
     }
-    object_unref(e->write.object);
-    object_unref(e->write.related);
-    free(e);
+    object_unref(aw->write.object);
+    object_unref(aw->write.related);
+    free(aw);
 }
 
-/* "namespace/name" */
+/* Returns "namespace/name". */
 static struct str name_of(const struct object *pod, struct buf *out)
 {
     const struct object_meta *meta = object_meta(pod);
@@ -55,170 +55,170 @@ static struct str name_of(const struct object *pod, struct buf *out)
     return buf_str(out);
 }
 
-/* --- what came of them ------------------------------------------------------------------------ */
+/* --- outcomes --------------------------------------------------------------------------------- */
 
-static void count(const struct api_write *e, const struct rest_result *result)
+static void count(const struct api_write *aw, const struct rest_result *result)
 {
-    bool written = result->code || result->status; /* else there was nothing to change */
+    bool written = result->code || result->status; /* false: nothing to change */
     if (written)
-        write_metrics_done(&e->world->write_metrics, e->write.kind, result->code == 0,
-                           time_mono() - e->began);
+        write_metrics_done(&aw->world->write_metrics, aw->write.kind, result->code == 0,
+                           time_mono() - aw->began);
 }
 
-/* It was sent and has ended. */
-static void end_api_write(struct api_write *e)
+/* A write that was sent has ended. */
+static void end_api_write(struct api_write *aw)
 {
-    write_queue_done(e->world->writes, &e->queued);
-    world_api_write_free(e);
+    write_queue_done(aw->world->writes, &aw->queued);
+    world_api_write_free(aw);
 }
 
-/* Tells the engine what came of it, and is done. */
-static void tell_outcome(struct api_write *e, const struct rest_result *result)
+/* Reports the outcome to the engine and frees the write. */
+static void post_outcome(struct api_write *aw, const struct rest_result *result)
 {
     bool refused = result->code < 0;
     struct engine_msg msg = {.kind = ENGINE_MSG_WRITE_DONE,
-                             .id = e->write.id,
-                             .of_binding = e->write.kind == WRITE_BINDING};
+                             .id = aw->write.id,
+                             .of_binding = aw->write.kind == WRITE_BINDING};
     if (!refused)
-        msg.status = result->status ? result->status : 200; /* there was nothing to change */
+        msg.status = result->status ? result->status : 200; /* nothing to change */
     else if (result->status >= 300)
         msg.status = result->status;
     if (!str_empty(result->reason))
         msg.reason = str_dup(result->reason);
     if (refused)
         msg.message = xstrdup(result->err.msg);
-    world_post_msg(e->world, &msg);
-    end_api_write(e);
+    world_post_msg(aw->world, &msg);
+    end_api_write(aw);
 }
 
 static void binding_done(void *ctx, const struct rest_result *result)
 {
     count(ctx, result);
-    tell_outcome(ctx, result);
+    post_outcome(ctx, result);
 }
 
-/* What the server has now is what the next status of this pod is compared with. */
-static void know(const struct api_write *e, const struct rest_result *result)
+/* The next status of this pod is compared with what the server has now. */
+static void note_answer(const struct api_write *aw, const struct rest_result *result)
 {
     struct object *pod;
 
     if (result->code == 0 && result->body.n && rest_result_object(result, &pod, NULL) == 0) {
-        write_queue_know(e->world->writes, pod);
+        write_queue_set_known(aw->world->writes, pod);
         object_unref(pod);
     }
 }
 
 static void status_done(void *ctx, const struct rest_result *result)
 {
-    struct api_write *e = ctx;
-    count(e, result);
-    know(e, result);
+    struct api_write *aw = ctx;
+    count(aw, result);
+    note_answer(aw, result);
     if (result->code && result->status != 404) {
         struct buf name = BUF_INIT;
-        log_error("Error updating pod", KV_STR("pod", name_of(e->write.object, &name)),
+        log_error("Error updating pod", KV_STR("pod", name_of(aw->write.object, &name)),
                   KV_ERR(&result->err));
         buf_release(&name);
     }
-    if (e->write.id)
-        tell_outcome(e, result);
+    if (aw->write.id)
+        post_outcome(aw, result);
     else
-        end_api_write(e);
+        end_api_write(aw);
 }
 
-/* Who asks for the deletion of a pod that is another's by now finds it gone. */
+/* A conflict means that another pod has this name now: the victim is gone. */
 static void deleted(void *ctx, const struct rest_result *result)
 {
     struct rest_result outcome = *result;
     if (outcome.status == 409)
         outcome.status = 404;
-    tell_outcome(ctx, &outcome);
+    post_outcome(ctx, &outcome);
 }
 
-/* The victim has been told why; now it is deleted. */
+/* The victim has its DisruptionTarget condition; delete it. */
 static void condition_done(void *ctx, const struct rest_result *result)
 {
-    struct api_write *e = ctx;
-    e->status_write = NULL;
+    struct api_write *aw = ctx;
+    aw->status_write = NULL;
     if (result->code)
-        tell_outcome(e, result);
+        post_outcome(aw, result);
     else
-        e->deletion = pod_delete(e->world->client, object_meta(e->write.object), deleted, e);
+        aw->deletion = pod_delete(aw->world->client, object_meta(aw->write.object), deleted, aw);
 }
 
 static void group_status_done(void *ctx, const struct rest_result *result)
 {
-    struct api_write *e = ctx;
+    struct api_write *aw = ctx;
     if (result->code && result->status != 404) {
         struct buf name = BUF_INIT;
         log_error("Failed to update PodGroup status",
-                  KV_STR("podGroup", name_of(e->write.object, &name)), KV_ERR(&result->err));
+                  KV_STR("podGroup", name_of(aw->write.object, &name)), KV_ERR(&result->err));
         buf_release(&name);
     }
-    end_api_write(e);
+    end_api_write(aw);
 }
 
-/* --- carrying them out ------------------------------------------------------------------------ */
+/* --- sending ---------------------------------------------------------------------------------- */
 
-/* The pod as far as is known: never older than what the engine has seen. */
-static struct object *newest(const struct api_write *e)
+/* The newest known version of the pod, never older than the one that the engine has seen. */
+static struct object *newest(const struct api_write *aw)
 {
-    const struct object_meta *meta = object_meta(e->write.object);
+    const struct object_meta *meta = object_meta(aw->write.object);
     struct object *seen =
-        reflector_get(informers_get(e->world->informers, KIND_POD), meta->namespace, meta->name);
+        reflector_get(informers_get(aw->world->informers, KIND_POD), meta->namespace, meta->name);
     bool same = seen && str_eq(object_meta(seen)->uid, meta->uid);
-    return write_queue_newest(e->world->writes, same ? seen : e->write.object);
+    return write_queue_newest(aw->world->writes, same ? seen : aw->write.object);
 }
 
-/* What the api_write changes of the pod as it is now; condition is where to put that. */
-static struct pod_status_change change_of(const struct api_write *e,
+/* The change of the pod's newest known status. *condition provides the memory. */
+static struct pod_status_change change_of(const struct api_write *aw,
                                           struct pod_condition *condition)
 {
-    const struct pod *pod = object_pod(newest(e));
+    const struct pod *pod = object_pod(newest(aw));
     *condition = (struct pod_condition){
         .type = STR(POD_SCHEDULED),
         .observed_generation = pod->metadata.generation,
         .status = STR("False"),
-        .reason = e->write.reason,
-        .message = e->write.message,
+        .reason = aw->write.reason,
+        .message = aw->write.message,
     };
     return (struct pod_status_change){
         .pod = pod,
-        .condition = e->write.sets_condition ? condition : NULL,
-        .nominated_node_name = e->write.sets_nomination ? &e->write.node_name : NULL,
+        .condition = aw->write.sets_condition ? condition : NULL,
+        .nominated_node_name = aw->write.sets_nomination ? &aw->write.node_name : NULL,
     };
 }
 
-static void write_status(struct world *w, struct api_write *e)
+static void write_status(struct world *w, struct api_write *aw)
 {
     struct pod_condition condition;
-    struct pod_status_change change = change_of(e, &condition);
-    e->status_write = pod_status_write(w->client, &change, status_done, e);
+    struct pod_status_change change = change_of(aw, &condition);
+    aw->status_write = pod_status_write(w->client, &change, status_done, aw);
 }
 
-static void write_eviction(struct world *w, struct api_write *e)
+static void write_eviction(struct world *w, struct api_write *aw)
 {
-    const struct pod *pod = object_pod(e->write.object);
+    const struct pod *pod = object_pod(aw->write.object);
     struct pod_condition condition = {
         .type = STR(POD_DISRUPTION_TARGET),
         .observed_generation = pod->metadata.generation,
         .status = STR("True"),
-        .reason = e->write.reason,
-        .message = e->write.message,
+        .reason = aw->write.reason,
+        .message = aw->write.message,
     };
     struct pod_status_change change = {.pod = pod, .condition = &condition};
-    e->status_write = pod_status_write(w->client, &change, condition_done, e);
+    aw->status_write = pod_status_write(w->client, &change, condition_done, aw);
 }
 
-static void write_group_status(struct world *w, struct api_write *e)
+static void write_group_status(struct world *w, struct api_write *aw)
 {
     struct condition condition = {
         .type = STR(POD_GROUP_SCHEDULED),
-        .status = e->write.scheduled ? STR("True") : STR("False"),
-        .reason = e->write.reason,
-        .message = e->write.message,
+        .status = aw->write.scheduled ? STR("True") : STR("False"),
+        .reason = aw->write.reason,
+        .message = aw->write.message,
     };
-    e->status_write = pod_group_status_write(w->client, object_pod_group(e->write.object),
-                                             &condition, group_status_done, e);
+    aw->status_write = pod_group_status_write(w->client, object_pod_group(aw->write.object),
+                                              &condition, group_status_done, aw);
 }
 
 static struct object_reference reference_to(const struct object *object)
@@ -232,24 +232,24 @@ static struct object_reference reference_to(const struct object *object)
                                      .resource_version = meta->resource_version};
 }
 
-static void write_event(struct world *w, struct api_write *e)
+static void write_event(struct world *w, struct api_write *aw)
 {
     struct object_reference related;
-    if (e->write.related)
-        related = reference_to(e->write.related);
+    if (aw->write.related)
+        related = reference_to(aw->write.related);
     struct event_info info = {
-        .regarding = reference_to(e->write.object),
-        .related = e->write.related ? &related : NULL,
-        .type = e->write.warning ? STR("Warning") : STR("Normal"),
-        .reason = e->write.reason,
-        .action = e->write.action,
-        .note = e->write.message,
-        .reporting_controller = e->write.scheduler_name,
+        .regarding = reference_to(aw->write.object),
+        .related = aw->write.related ? &related : NULL,
+        .type = aw->write.warning ? STR("Warning") : STR("Normal"),
+        .reason = aw->write.reason,
+        .action = aw->write.action,
+        .note = aw->write.message,
+        .reporting_controller = aw->write.scheduler_name,
     };
     event_emit(w->recorder, &info);
 }
 
-/* --- the queue -------------------------------------------------------------------------------- */
+/* --- queue ------------------------------------------------------------------------------------ */
 
 static struct api_write *api_write_of(const struct queued_write *queued)
 {
@@ -258,54 +258,54 @@ static struct api_write *api_write_of(const struct queued_write *queued)
 
 static void start(struct queued_write *queued)
 {
-    struct api_write *e = api_write_of(queued);
-    struct world *w = e->world;
-    write_metrics_pending(&w->write_metrics, e->write.kind, -1);
-    e->next_open = w->open;
-    e->prev_open = &w->open;
+    struct api_write *aw = api_write_of(queued);
+    struct world *w = aw->world;
+    write_metrics_pending(&w->write_metrics, aw->write.kind, -1);
+    aw->next_open = w->open;
+    aw->prev_open = &w->open;
     if (w->open)
-        w->open->prev_open = &e->next_open;
-    w->open = e;
-    e->began = time_mono();
-    if (e->write.kind == WRITE_BINDING)
-        e->binding = pod_binding_start(w->client, object_meta(e->write.object), e->write.node_name,
-                                       binding_done, e);
-    else if (e->write.kind == WRITE_EVICTION)
-        write_eviction(w, e);
-    else if (e->write.kind == WRITE_POD_GROUP_STATUS)
-        write_group_status(w, e);
+        w->open->prev_open = &aw->next_open;
+    w->open = aw;
+    aw->began = time_mono();
+    if (aw->write.kind == WRITE_BINDING)
+        aw->binding = pod_binding_start(w->client, object_meta(aw->write.object),
+                                        aw->write.node_name, binding_done, aw);
+    else if (aw->write.kind == WRITE_EVICTION)
+        write_eviction(w, aw);
+    else if (aw->write.kind == WRITE_POD_GROUP_STATUS)
+        write_group_status(w, aw);
     else
-        write_status(w, e);
+        write_status(w, aw);
 }
 
-/* Whoever waits for it hears that it is over; only a binding that is not sent has failed. */
+/* Reports the end of a write that is not sent. Only an unsent binding has failed. */
 static void drop(struct queued_write *queued)
 {
-    struct api_write *e = api_write_of(queued);
-    struct world *w = e->world;
-    bool binds = e->write.kind == WRITE_BINDING;
-    write_metrics_pending(&w->write_metrics, e->write.kind, -1);
-    if (e->write.id && w->ending < ENDING_RELEASES) {
+    struct api_write *aw = api_write_of(queued);
+    struct world *w = aw->world;
+    bool binds = aw->write.kind == WRITE_BINDING;
+    write_metrics_pending(&w->write_metrics, aw->write.kind, -1);
+    if (aw->write.id && w->ending < ENDING_RELEASE) {
         struct engine_msg msg = {.kind = ENGINE_MSG_WRITE_DONE,
-                                 .id = e->write.id,
+                                 .id = aw->write.id,
                                  .of_binding = binds,
                                  .status = binds ? 409 : 200,
                                  .message = binds ? xstrdup("the pod is being evicted") : NULL};
         world_post_msg(w, &msg);
     }
-    world_api_write_free(e);
+    world_api_write_free(aw);
 }
 
-/* A leader that is no more writes nothing; one that ends leaves statuses to the next. */
+/* A former leader writes nothing. A stopping one leaves statuses to the next leader. */
 static bool is_over(const struct queued_write *queued)
 {
     enum ending ending = api_write_of(queued)->world->ending;
-    return ending >= ENDING_RELEASES ||
-           (ending != ENDING_NOT && queued->class >= WRITE_CLASS_STATUS);
+    return ending >= ENDING_RELEASE ||
+           (ending != ENDING_NONE && queued->class >= WRITE_CLASS_STATUS);
 }
 
-/* Of a pod that has a node nobody wants to know why it has none. */
-static bool is_needless_status(const struct queued_write *queued)
+/* A pod that has a node needs no reason why it has none. */
+static bool is_redundant_status(const struct queued_write *queued)
 {
     struct pod_condition condition;
     struct pod_status_change change = change_of(api_write_of(queued), &condition);
@@ -313,7 +313,7 @@ static bool is_needless_status(const struct queued_write *queued)
            !pod_status_changes(&change);
 }
 
-/* What the newer status leaves as it is, the older one may have changed. */
+/* The newer status wins; what it leaves unchanged is taken from the older one. */
 static struct queued_write *merge_status(struct queued_write *newer, struct queued_write *older)
 {
     const struct write *n = &api_write_of(newer)->write, *o = &api_write_of(older)->write;
@@ -327,14 +327,14 @@ static struct queued_write *merge_status(struct queued_write *newer, struct queu
         both.sets_nomination = true;
         both.node_name = o->node_name;
     }
-    struct api_write *e = world_api_write_new(api_write_of(newer)->world, &both);
-    e->queued = *newer;
-    e->queued.uid = object_meta(e->write.object)->uid;
-    e->queued.class = MIN(newer->class, older->class);
-    api_write_of(newer)->write.id = 0; /* the new one answers */
+    struct api_write *aw = world_api_write_new(api_write_of(newer)->world, &both);
+    aw->queued = *newer;
+    aw->queued.uid = object_meta(aw->write.object)->uid;
+    aw->queued.class = MIN(newer->class, older->class);
+    api_write_of(newer)->write.id = 0; /* the merged write reports the outcome */
     drop(newer);
     drop(older);
-    return &e->queued;
+    return &aw->queued;
 }
 
 static struct queued_write *keep_newer(struct queued_write *newer, struct queued_write *older)
@@ -344,63 +344,67 @@ static struct queued_write *keep_newer(struct queued_write *newer, struct queued
     return NULL;
 }
 
+/*
+ * Relevances as upstream's: a binding (2) replaces a status patch (1). Evictions, which upstream
+ * does not queue, replace both: a victim needs no binding and no status.
+ */
 static const struct write_type write_types[] = {
-    [WRITE_POD_STATUS] = {1, is_needless_status, start, drop, merge_status},
+    [WRITE_POD_STATUS] = {1, is_redundant_status, start, drop, merge_status},
     [WRITE_POD_GROUP_STATUS] = {1, is_over, start, drop, keep_newer},
     [WRITE_BINDING] = {2, is_over, start, drop, keep_newer},
     [WRITE_EVICTION] = {3, is_over, start, drop, keep_newer},
 };
 
-/* People know already that the pod has no node, and the sort of reason. */
-static bool is_refresh(const struct api_write *e)
+/* Whether the pod already has a PodScheduled condition with this reason: only the text differs. */
+static bool is_refresh(const struct api_write *aw)
 {
-    const struct pod_status *status = &object_pod(newest(e))->status;
+    const struct pod_status *status = &object_pod(newest(aw))->status;
     for (size_t i = 0; i < status->conditions.n; i++)
         if (str_is(status->conditions.v[i].type, POD_SCHEDULED))
             return str_is(status->conditions.v[i].status, "False") &&
-                   str_eq(status->conditions.v[i].reason, e->write.reason);
+                   str_eq(status->conditions.v[i].reason, aw->write.reason);
     return false;
 }
 
-/* A nomination is somebody's room: others decide by it. */
-static enum write_class class_of(const struct api_write *e)
+/* Nominations are prompt: other pods' decisions depend on them. */
+static enum write_class class_of(const struct api_write *aw)
 {
-    const struct write *write = &e->write;
+    const struct write *write = &aw->write;
     if (write->kind == WRITE_BINDING)
         return WRITE_CLASS_BINDING;
     if (write->kind == WRITE_EVICTION ||
         (write->kind == WRITE_POD_STATUS &&
          (!write->sets_condition || (write->sets_nomination && !str_empty(write->node_name)))))
         return WRITE_CLASS_PROMPT;
-    return write->kind == WRITE_POD_STATUS && is_refresh(e) ? WRITE_CLASS_REFRESH
-                                                            : WRITE_CLASS_STATUS;
+    return write->kind == WRITE_POD_STATUS && is_refresh(aw) ? WRITE_CLASS_REFRESH
+                                                             : WRITE_CLASS_STATUS;
 }
 
-static void add_api_write(struct api_write *e)
+static void add_api_write(struct api_write *aw)
 {
-    e->queued = (struct queued_write){.type = &write_types[e->write.kind],
-                                      .class = class_of(e),
-                                      .uid = object_meta(e->write.object)->uid};
-    write_queue_add(e->world->writes, &e->queued);
+    aw->queued = (struct queued_write){.type = &write_types[aw->write.kind],
+                                       .class = class_of(aw),
+                                       .uid = object_meta(aw->write.object)->uid};
+    write_queue_add(aw->world->writes, &aw->queued);
 }
 
 void world_run_api_writes(void *ctx)
 {
     struct api_write_batch *batch = ctx;
     struct world *w = batch->world;
-    struct api_write *e = batch->first;
+    struct api_write *aw = batch->first;
     free(batch);
-    while (e) {
-        struct api_write *next = e->next;
-        if (w->ending >= ENDING_RELEASES) {
-            write_metrics_pending(&w->write_metrics, e->write.kind, -1);
-            world_api_write_free(e);
-        } else if (e->write.kind == WRITE_EVENT) {
-            write_event(w, e);
-            world_api_write_free(e);
+    while (aw) {
+        struct api_write *next = aw->next;
+        if (w->ending >= ENDING_RELEASE) {
+            write_metrics_pending(&w->write_metrics, aw->write.kind, -1);
+            world_api_write_free(aw);
+        } else if (aw->write.kind == WRITE_EVENT) {
+            write_event(w, aw);
+            world_api_write_free(aw);
         } else {
-            add_api_write(e);
+            add_api_write(aw);
         }
-        e = next;
+        aw = next;
     }
 }

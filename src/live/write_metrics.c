@@ -19,7 +19,7 @@ void write_metrics_init(struct write_metrics *m, struct metrics *registry,
     m->duration = metrics_add(registry, &scheduler_families[FAMILY_ASYNC_API_CALL_DURATION].metric);
 }
 
-/* Empty: not one of those that upstream queues. */
+/* Returns "" for kinds that upstream does not queue. */
 static struct str call_type(enum write_kind kind)
 {
     switch (kind) {

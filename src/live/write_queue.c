@@ -4,19 +4,19 @@
 #include "base/map.h"
 #include "kube/backoff.h"
 
-/* Upstream's default limit of all its requests. */
+/* Upstream's default limit of all its requests (clientConnection.qps and burst). */
 #define STATUS_QPS        50
 #define STATUS_BURST      100
-/* Of the rate, what they get however many other writes there are. */
+/* Statuses get at least one in STATUS_SHARE of the rate. */
 #define STATUS_SHARE      5
-/* Under way, with those that take long. */
+/* Limit of statuses in flight, slow ones included. */
 #define MAX_SLOW_STATUSES 8
 
-/* An object that is written about, or that the watch has yet to show as the server has it. */
+/* An object with writes, or with a server version that the watch has not shown yet. */
 struct write_object {
-    struct queued_write *unsent; /* waits; in a class' list unless `sent` is there */
-    struct queued_write *sent;   /* under way */
-    struct object *known;        /* as the server answered; NULL: the watch has shown it */
+    struct queued_write *unsent; /* in its class' list unless `sent` is set */
+    struct queued_write *sent;   /* in flight */
+    struct object *known;        /* as the server returned it; NULL once the watch has shown it */
     size_t n_uid;
     char uid[];
 };
@@ -25,6 +25,10 @@ struct write_list {
     struct queued_write *first, **end;
 };
 
+/*
+ * Invariants: an object is in `objects` while it has a write or a known version. An unsent write is
+ * in the list of its class exactly if no write of its object is in flight.
+ */
 struct write_queue {
     struct rest_client *client;
     struct loop *loop;
@@ -32,10 +36,10 @@ struct write_queue {
     struct write_list lists[WRITE_CLASS_COUNT];
     size_t n_unsent, n_sent[WRITE_CLASS_COUNT];
     struct ratelimit status_limit;
-    int64_t next_status; /* at the latest, whatever the limit says */
+    int64_t next_status; /* no later than this, whatever the limit says */
     size_t max_statuses;
-    int64_t patience, last_status; /* when it was sent */
-    int64_t rests_until;
+    int64_t patience, last_status; /* last_status: when one was sent last */
+    int64_t refresh_after;
     struct loop_task pump;
     struct loop_timer timer;
 };
@@ -60,7 +64,7 @@ static void list_remove(struct write_list *list, struct queued_write *w)
     w->prev = NULL;
 }
 
-/* w stands where old stood. */
+/* Puts w in the place of old. */
 static void list_replace(struct write_list *list, struct queued_write *old, struct queued_write *w)
 {
     w->next = old->next;
@@ -94,6 +98,7 @@ static struct write_object *object_at(struct write_queue *q, struct str uid)
     return o;
 }
 
+/* Frees the entry if nothing refers to it any more. */
 static void settle(struct write_queue *q, struct write_object *o)
 {
     if (o->unsent || o->sent || o->known)
@@ -102,7 +107,7 @@ static void settle(struct write_queue *q, struct write_object *o)
     free(o);
 }
 
-/* Versions of one object are numbers that grow; where they are none, b is taken for newer. */
+/* Resource versions are compared as numbers. If one is not a number, b counts as newer. */
 static bool is_newer(const struct object *a, const struct object *b)
 {
     uint64_t x, y;
@@ -111,7 +116,7 @@ static bool is_newer(const struct object *a, const struct object *b)
            str_to_u64(object_meta(b)->resource_version, &y) && x > y;
 }
 
-void write_queue_know(struct write_queue *q, struct object *object)
+void write_queue_set_known(struct write_queue *q, struct object *object)
 {
     struct write_object *o = object_at(q, object_meta(object)->uid);
 
@@ -126,7 +131,7 @@ struct object *write_queue_newest(const struct write_queue *q, struct object *ob
     return o && o->known && is_newer(o->known, object) ? o->known : object;
 }
 
-void write_queue_saw(struct write_queue *q, const struct object *object, bool gone)
+void write_queue_observed(struct write_queue *q, const struct object *object, bool gone)
 {
     struct write_object *o = q->objects.n ? map_get(&q->objects, object_meta(object)->uid) : NULL;
 
@@ -136,14 +141,14 @@ void write_queue_saw(struct write_queue *q, const struct object *object, bool go
     settle(q, o);
 }
 
-/* --- what may go ------------------------------------------------------------------------------ */
+/* --- sending ---------------------------------------------------------------------------------- */
 
 static bool is_status(enum write_class class)
 {
     return class == WRITE_CLASS_STATUS || class == WRITE_CLASS_REFRESH;
 }
 
-/* How long the first of the class has to wait; INT64_MAX: for one that is under way. */
+/* Time until the first write of the class may be sent; INT64_MAX: when one in flight ends. */
 static int64_t wait_of(const struct write_queue *q, enum write_class class)
 {
     int64_t wait = rest_client_next_call(q->client);
@@ -160,7 +165,7 @@ static int64_t wait_of(const struct write_queue *q, enum write_class class)
     if (n >= q->max_statuses)
         wait = MAX(wait, q->last_status + q->patience - now);
     if (class == WRITE_CLASS_REFRESH)
-        wait = MAX(wait, q->rests_until - now);
+        wait = MAX(wait, q->refresh_after - now);
     return MAX(wait, limited);
 }
 
@@ -194,13 +199,13 @@ static void start(struct write_queue *q, struct queued_write *w)
     w->type->start(w);
 }
 
-/* Sends of a class what may go now; gives how long the next one has to wait. */
+/* Sends the writes of a class that may go now. Returns the time until the next one may. */
 static int64_t pump_class(struct write_queue *q, enum write_class class)
 {
     struct queued_write *w;
 
     while ((w = q->lists[class].first)) {
-        if (w->type->is_needless(w)) {
+        if (w->type->is_redundant(w)) {
             drop(q, w);
             continue;
         }
@@ -233,9 +238,9 @@ static void on_timer(struct loop_timer *timer)
     pump(CONTAINER_OF(timer, struct write_queue, timer));
 }
 
-/* --- what comes in ---------------------------------------------------------------------------- */
+/* --- adding ----------------------------------------------------------------------------------- */
 
-/* Two of one type that have not been sent. */
+/* Merges two unsent writes of one type. */
 static void merge(struct write_queue *q, struct queued_write *newer, struct queued_write *older)
 {
     struct write_object *o = older->object;
@@ -247,7 +252,7 @@ static void merge(struct write_queue *q, struct queued_write *newer, struct queu
     both->object = o;
     both->prev = NULL;
     o->unsent = both;
-    /* Where it has become more urgent, it goes behind those that are as urgent. */
+    /* A write that has become more urgent goes to the end of its new class. */
     if (!place.prev)
         return;
     if (both->class >= place.class) {
@@ -292,7 +297,7 @@ void write_queue_done(struct write_queue *q, struct queued_write *w)
     int64_t now = loop_now(q->loop);
 
     if (is_status(w->class))
-        q->rests_until = now + MIN(now - q->last_status, q->patience);
+        q->refresh_after = now + MIN(now - q->last_status, q->patience);
     o->sent = NULL;
     q->n_sent[w->class]--;
     if (o->unsent)
@@ -306,7 +311,7 @@ size_t write_queue_unsent(const struct write_queue *q)
     return q->n_unsent;
 }
 
-/* --- making and ending ------------------------------------------------------------------------ */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
 struct write_queue *write_queue_new(struct rest_client *client,
                                     const struct write_queue_options *options)

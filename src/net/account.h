@@ -2,11 +2,12 @@
 /*
  * account.h - counts the bytes that a connection holds in memory.
  *
- * Purpose:   a server limits what its clients make it hold: what they sent and nobody has read,
- *            what they have not taken yet. Whoever owns such a buffer reports its size here; the
- *            account passes the difference on to its parent, the account of all connections.
- * Ownership: the account belongs to its maker and outlives those that report to it. An owner of
- *            bytes keeps what it has reported in a variable of its own.
+ * Purpose:   a server limits what its clients make it hold: received bytes that are not read, and
+ *            queued bytes that the client does not take. The owner of such a buffer reports its
+ *            size here; the account passes the difference to its parent, the account of all
+ *            connections.
+ * Ownership: the caller owns the account; it outlives those that report to it. An owner of bytes
+ *            keeps the reported size in a variable of its own.
  * Threading: one thread.
  */
 #ifndef BERTH_NET_ACCOUNT_H
@@ -19,7 +20,7 @@ struct account {
     struct account *parent; /* NULL: none */
 };
 
-/* *reported bytes have become `now`. A NULL account counts nothing. */
+/* Changes *reported bytes to `now`. A NULL account counts nothing. */
 static inline void account_report(struct account *account, size_t *reported, size_t now)
 {
     if (!account || *reported == now)

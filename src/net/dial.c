@@ -7,7 +7,7 @@
 #include "net/proxy.h"
 #include "net/resolve.h"
 
-/* An address that does not answer holds up the next one for so long. */
+/* Delay before the next address is tried while one does not answer (RFC 8305). */
 #define STAGGER (250 * NSEC_PER_MSEC)
 
 struct attempt {
@@ -27,16 +27,16 @@ struct dial {
     struct loop_task begin;
     struct resolve *resolve;
     union resolve_address addresses[RESOLVE_MAX];
-    size_t n_addresses, next; /* next: the first not yet tried */
+    size_t n_addresses, next; /* next: the first not tried yet */
     struct attempt attempts[RESOLVE_MAX];
     struct transport *transport;
     struct proxy proxy;
     bool proxying;
-    int64_t since;  /* when the present part began */
-    struct err err; /* the last reason */
+    int64_t since;  /* start of the current phase */
+    struct err err; /* the last error */
 };
 
-/* How long the part took that ends now; the next begins. */
+/* Returns the duration of the phase that ends now and starts the next. */
 static int64_t lap(struct dial *d)
 {
     int64_t now = loop_now(d->loop), took = now - d->since;
@@ -108,7 +108,7 @@ static void start_proxy(struct dial *d)
     buf_release(&out);
 }
 
-/* The way to the target stands. */
+/* The connection to the target is established. */
 static void tunnel_ready(struct dial *d)
 {
     if (!d->options.tls) {
@@ -153,7 +153,7 @@ static void on_data(struct transport *t, struct str data)
 {
     struct dial *d = t->owner;
     if (d->stage != DIAL_PROXY) {
-        err_set(&d->err, -EPROTO, "%s: bytes before anything was asked", d->options.host);
+        err_set(&d->err, -EPROTO, "%s: the peer sent data before any request", d->options.host);
         fail(d);
         return;
     }
@@ -249,7 +249,7 @@ static void on_attempt(struct loop_io *io, unsigned events)
     start_attempt(d);
 }
 
-/* Begins with the next address that lets itself be tried; fails where none is left nor running. */
+/* Tries the next address that can be tried. Fails if none is left or in progress. */
 static void start_attempt(struct dial *d)
 {
     while (d->next < d->n_addresses) {

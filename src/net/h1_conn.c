@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP/1.1 on a connection, both roles: one exchange at a time, the only one in base.streams. */
+/* HTTP/1.1 connections, client and server: one exchange at a time, the only one in base.streams. */
 #include "net/h1_parser.h"
 #include "net/http_conn.h"
 #include "net/http_server.h"
 
-/* A server that answered before the request was complete reads on for a while: closing at once
- * would reset the connection under the answer. */
+/*
+ * A server that responds before the request is complete reads on for a while: closing at once would
+ * reset the connection and lose the response.
+ */
 #define LINGER_MAX   ((size_t)4 << 20)
-/* Bytes of further requests, or of a body that nobody has asked for, held while one is answered. */
+/* Limit of pipelined requests, or of a body that was not requested, held during a response. */
 #define PIPELINE_MAX ((size_t)64 * 1024)
-/* No further request is read while more of the answers before it waits to be sent. */
+/* No further request is read while more than this of earlier responses is unsent. */
 #define UNSENT_MAX   ((size_t)16 * 1024)
-/* The rest of a body up to this size is skipped so that the connection can be used again. */
+/* The rest of a body up to this size is skipped so that the connection can be reused. */
 #define SKIP_MAX     ((uint64_t)64 * 1024)
 
 struct h1_conn {
     struct http_conn base;
     struct h1_parser parser;
-    struct buf in;          /* received and not yet parsed */
+    struct buf in;          /* received and not parsed */
     struct loop_task again; /* parse `in` */
     struct loop_task reap;
     bool parsing;     /* within parse(): do not enter it again */
-    bool responded;   /* server: the head is out */
-    bool chunked;     /* server: the answer goes out in chunks */
+    bool responded;   /* server: the head is sent */
+    bool chunked;     /* server: the response is chunked */
     bool drop_body;   /* server: HEAD or a status without body */
-    bool close_after; /* no further exchange after this one */
-    bool aborted;     /* to be closed by the task `again` */
-    bool skipping;    /* server: the request is answered, the rest of its body is thrown away */
+    bool close_after; /* no further exchange follows */
+    bool aborted;     /* will be closed by the task `again` */
+    bool skipping;    /* server: the request is answered, the rest of its body is discarded */
     bool lingering;
     size_t lingered;
-    size_t reported; /* of `in` and the parser, to the connection's account */
+    size_t reported; /* size of `in` and the parser, as reported to the connection's account */
 };
 
 static struct h1_conn *h1_of(struct http_conn *conn)
@@ -42,7 +44,7 @@ static struct loop *loop_of(const struct h1_conn *c)
     return c->base.transport->loop;
 }
 
-/* The exchange is over on this connection. */
+/* The exchange has ended on this connection. */
 static void leave(struct h1_conn *c, int code, const struct err *err, bool retryable)
 {
     struct http_stream *s = c->base.streams;
@@ -57,7 +59,7 @@ static void conn_closed(struct h1_conn *c, int code, const struct err *err)
     if (c->base.dead)
         return;
     c->base.draining = true;
-    /* Nothing of an answer arrived on a connection that was idle: the server had closed it. */
+    /* No byte of a response on a reused connection: the server had closed it. */
     if (c->base.streams && !c->base.server && c->base.reused && h1_parser_is_idle(&c->parser)) {
         struct err stale;
         err_set(&stale, -ECONNRESET, "connection closed by the peer while idle");
@@ -66,7 +68,7 @@ static void conn_closed(struct h1_conn *c, int code, const struct err *err)
     http_conn_closed(&c->base, code, err);
 }
 
-/* --- in: client ------------------------------------------------------------------------------- */
+/* --- input: client ---------------------------------------------------------------------------- */
 
 static void client_done(struct h1_conn *c, size_t rest)
 {
@@ -85,7 +87,7 @@ static void client_done(struct h1_conn *c, size_t rest)
         transport_shutdown(c->base.transport);
 }
 
-/* False where parsing cannot go on. */
+/* False if parsing cannot continue. */
 static bool client_event(struct h1_conn *c, enum h1_event event, struct str data, size_t rest)
 {
     struct h1_parser *p = &c->parser;
@@ -106,14 +108,14 @@ static bool client_event(struct h1_conn *c, enum h1_event event, struct str data
     return !c->base.dead && c->base.streams && !c->base.streams->paused;
 }
 
-/* --- in: server ------------------------------------------------------------------------------- */
+/* --- input: server ---------------------------------------------------------------------------- */
 
 static void linger(struct h1_conn *c)
 {
     c->lingering = true;
     c->base.draining = true;
     transport_resume(c->base.transport);
-    http_conn_set_phase(&c->base, HTTP_PHASE_HEAD); /* the server's timeout for heads bounds it */
+    http_conn_set_phase(&c->base, HTTP_PHASE_HEAD); /* the server's timeout for heads limits it */
 }
 
 /* The rest of the request is short, and the client sends it in any case. */
@@ -130,7 +132,7 @@ static void ready_for_next(struct h1_conn *c)
     http_conn_set_phase(&c->base, HTTP_PHASE_IDLE);
 }
 
-/* The answer is out. */
+/* The response is sent. */
 static void server_done(struct h1_conn *c)
 {
     bool complete = c->base.streams->remote_end;
@@ -175,7 +177,7 @@ static void on_request_head(struct h1_conn *c)
     s->expects_continue = p->expects_continue && p->has_body;
 }
 
-/* An error in the head is answered by hand: there is no exchange for it. */
+/* An error in the head is answered directly: there is no exchange for it. */
 static void bad_request(struct h1_conn *c, int code, const struct err *err)
 {
     int status = code == -EMSGSIZE ? 431 : 400;
@@ -189,7 +191,7 @@ static void bad_request(struct h1_conn *c, int code, const struct err *err)
     linger(c);
 }
 
-/* A request without a body is handed over at its end, which follows its head at once. */
+/* A request without a body is passed on at its end, which follows its head at once. */
 static bool server_event(struct h1_conn *c, enum h1_event event, struct str data)
 {
     if (c->skipping) {
@@ -211,12 +213,12 @@ static bool server_event(struct h1_conn *c, enum h1_event event, struct str data
             c->base.events->on_end(c->base.streams);
         else
             c->base.events->on_accepted(c->base.streams);
-        return false; /* the next request waits for this one's answer */
+        return false; /* the next request waits for this response */
     }
     return !c->base.dead && c->base.streams && !c->base.streams->paused && !c->lingering;
 }
 
-/* --- in: both --------------------------------------------------------------------------------- */
+/* --- input: both ------------------------------------------------------------------------------ */
 
 static void parse_failed(struct h1_conn *c, int code, const struct err *err)
 {
@@ -226,7 +228,7 @@ static void parse_failed(struct h1_conn *c, int code, const struct err *err)
         conn_closed(c, code, err);
 }
 
-/* Parses as far as the exchange allows; gives what is left. */
+/* Parses as far as the exchange allows. Returns the rest. */
 static struct str parse(struct h1_conn *c, struct str in)
 {
     struct err err;
@@ -256,7 +258,7 @@ static bool may_parse(const struct h1_conn *c)
     const struct http_stream *s = c->base.streams;
     if (s)
         return !(s->paused && (s->head_seen || c->base.server)) && !s->remote_end;
-    /* A client that does not take its answers gets no more of them. */
+    /* A client that does not read its responses gets no more of them. */
     return c->base.server && !c->base.draining && transport_queued(c->base.transport) <= UNSENT_MAX;
 }
 
@@ -283,7 +285,7 @@ static void receive(struct h1_conn *c, struct str data)
     if (c->in.n == 0)
         buf_release(&c->in);
     report(c);
-    /* A server reads on for a while, so that it notices when the client goes away. */
+    /* A server continues to read, so that it notices a disconnect. */
     bool paused = !c->base.server && c->base.streams && c->base.streams->paused;
     if (c->in.n > PIPELINE_MAX || paused)
         transport_pause(c->base.transport);
@@ -300,7 +302,7 @@ static void on_data(struct transport *t, struct str data)
             conn_closed(c, 0, NULL);
         return;
     }
-    if (!c->base.server && !c->base.streams) { /* an answer that nobody asked for */
+    if (!c->base.server && !c->base.streams) { /* a response without a request */
         conn_closed(c, -EPROTO, NULL);
         return;
     }
@@ -333,7 +335,7 @@ static void on_drained(struct transport *t)
         s->filled = false;
         c->base.events->on_drain(s);
     } else if (!s && c->in.n) {
-        loop_task_schedule(loop_of(c), &c->again); /* requests may have waited for this */
+        loop_task_schedule(loop_of(c), &c->again); /* requests may be waiting */
     }
 }
 
@@ -354,7 +356,7 @@ static void on_closed(struct transport *t, int code, const struct err *err)
 static const struct transport_ops h1_transport_ops = {
     .on_data = on_data, .on_drain = on_drained, .on_close = on_closed};
 
-/* --- out -------------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void add_headers(struct buf *out, const struct http_header *headers, size_t n)
 {
@@ -461,8 +463,10 @@ static void h1_detach(struct http_stream *stream)
     struct h1_conn *c = h1_of(stream->conn);
     http_stream_leave(stream);
     c->base.draining = true;
-    /* Half an answer cannot be taken back: the connection goes, without the mark of a good end.
-     * From a task, since whoever gives up one stream may be walking over others. */
+    /*
+     * An incomplete response cannot be withdrawn: the connection is closed without a regular end.
+     * From a task, since the caller may be iterating over streams.
+     */
     c->aborted = true;
     loop_task_schedule(loop_of(c), &c->again);
 }
@@ -485,7 +489,7 @@ static void h1_drain(struct http_conn *conn)
         transport_shutdown(conn->transport);
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
 static void on_reap(struct loop_task *task)
 {

@@ -39,7 +39,10 @@ static int refuse(struct err *reterr, const char *why)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Moves bytes up to and including the next LF into p->line. 1: a line ended; 0: more; negative. */
+/*
+ * Moves bytes up to and including the next LF into p->line. Returns 1: a line ended; 0: more bytes
+ * are needed; negative: error.
+ */
 static int take_line(struct h1_parser *p, struct str *in, size_t max, struct err *reterr)
 {
     const char *lf = in->n ? memchr(in->p, '\n', in->n) : NULL;
@@ -56,7 +59,7 @@ static int take_line(struct h1_parser *p, struct str *in, size_t max, struct err
     return 1;
 }
 
-/* The next line of text without its CRLF. */
+/* The next line without its CRLF. */
 static struct str next_line(struct str *text)
 {
     size_t n = str_search(*text, STR("\r\n"));
@@ -65,7 +68,7 @@ static struct str next_line(struct str *text)
     return line;
 }
 
-/* --- the head --------------------------------------------------------------------------------- */
+/* --- head ------------------------------------------------------------------------------------- */
 
 static bool parse_version(struct h1_parser *p, struct str text)
 {
@@ -190,7 +193,7 @@ static int parse_head(struct h1_parser *p, struct err *reterr)
     return r;
 }
 
-/* 1: the head stands. */
+/* Returns 1 if the head is complete. */
 static int take_head(struct h1_parser *p, struct str *in, struct err *reterr)
 {
     for (;;) {
@@ -205,13 +208,12 @@ static int take_head(struct h1_parser *p, struct str *in, struct err *reterr)
             r = parse_head(p, reterr);
             return r < 0 ? r : 1;
         } else if (p->role == H1_RESPONSES && !str_starts(buf_str(&p->line), STR("HTTP/1."))) {
-            return refuse(reterr,
-                          "bad status line"); /* some other protocol: do not wait for more */
+            return refuse(reterr, "bad status line"); /* another protocol: do not wait for more */
         }
     }
 }
 
-/* --- the body --------------------------------------------------------------------------------- */
+/* --- body ------------------------------------------------------------------------------------- */
 
 static struct str take_data(struct h1_parser *p, struct str *in)
 {
@@ -267,7 +269,7 @@ static int take_chunk_end(struct h1_parser *p, struct str *in, struct err *reter
     return 1;
 }
 
-/* Trailers are read for their end only. p->left counts them against the bound of a head. */
+/* Trailers are discarded. p->left counts them against the limit of a head. */
 static int take_trailers(struct h1_parser *p, struct str *in, struct err *reterr)
 {
     int r = take_line(p, in, p->max_head - (size_t)p->left, reterr);
@@ -281,7 +283,7 @@ static int take_trailers(struct h1_parser *p, struct str *in, struct err *reterr
     return 1;
 }
 
-/* One step. 1: *ret_event stands; 0: more bytes are needed; 2: go on. */
+/* One step. Returns 1: *ret_event is set; 0: more bytes are needed; 2: continue. */
 static int step(struct h1_parser *p, struct str *in, enum h1_event *ret_event, struct str *ret_data,
                 struct err *reterr)
 {
@@ -314,7 +316,7 @@ static int step(struct h1_parser *p, struct str *in, enum h1_event *ret_event, s
     case H1_STATE_DONE:
         return 0;
     case H1_STATE_FAILED:
-        return refuse(reterr, "broken before");
+        return refuse(reterr, "parser used after an error");
     }
     return r == 1 ? 2 : r;
 }

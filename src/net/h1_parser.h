@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * h1_parser.h - HTTP/1.1 messages out of bytes that arrive in any pieces.
+ * h1_parser.h - parses HTTP/1.1 messages from bytes that arrive in any pieces.
  *
- * Purpose:   one parser for requests and responses. It is asked for the next event and so stops
- *            wherever its user wants to. Strict where leniency lets two parties read one message
- *            differently: bare LF, folded headers, blanks before the colon, Content-Length next to
- *            Transfer-Encoding, several Content-Lengths, codings other than chunked are refused.
- * Ownership: the caller owns the struct; the head's texts live in it until the next reset.
+ * Purpose:   one parser for requests and responses. The caller asks for the next event, so it can
+ *            stop anywhere. Strict wherever two parties could read a message differently: bare LF,
+ *            folded headers, blanks before the colon, Content-Length together with
+ *            Transfer-Encoding, several Content-Lengths, and codings other than chunked are
+ *            refused.
+ * Ownership: the caller owns the struct; strings of the head are valid until the next reset.
  * Threading: one thread at a time.
  */
 #ifndef BERTH_NET_H1_PARSER_H
@@ -19,10 +20,10 @@
 enum h1_role { H1_REQUESTS, H1_RESPONSES };
 
 enum h1_event {
-    H1_MORE, /* everything was taken; more bytes are needed */
-    H1_HEAD, /* method, target or status, and headers stand */
+    H1_MORE, /* all input was consumed; more bytes are needed */
+    H1_HEAD, /* method, target or status, and headers are set */
     H1_DATA, /* a piece of the body, part of the input */
-    H1_END,  /* the message is complete; h1_parser_reset before the next */
+    H1_END,  /* the message is complete; call h1_parser_reset before the next */
 };
 
 enum h1_state {
@@ -44,11 +45,11 @@ enum h1_state {
 struct h1_parser {
     enum h1_role role;
     size_t max_head;
-    bool answers_head; /* the response to come answers HEAD: it has no body. The user's to set. */
+    bool answers_head; /* set by the caller: the next response answers HEAD and has no body */
 
     enum h1_state state;
-    struct buf line; /* the head, or the line of a chunk, as far as it arrived */
-    uint64_t left;   /* of the body or chunk */
+    struct buf line; /* the head, or the line of a chunk, as far as received */
+    uint64_t left;   /* bytes of the body or chunk */
 
     /* After H1_HEAD. */
     struct str method, target; /* requests */
@@ -56,26 +57,28 @@ struct h1_parser {
     int minor;                 /* HTTP/1.minor */
     struct http_headers headers;
     bool keep_alive;
-    bool has_body; /* more than nothing may follow */
+    bool has_body; /* a body may follow */
     bool expects_continue;
     struct arena arena;
 };
 
 void h1_parser_init(struct h1_parser *p, enum h1_role role, size_t max_head);
 void h1_parser_release(struct h1_parser *p);
-/* Ready for the next message. */
+/* Prepares for the next message. */
 void h1_parser_reset(struct h1_parser *p);
-/* Nothing of a message has arrived. */
+/* True if nothing of a message has arrived. */
 bool h1_parser_is_idle(const struct h1_parser *p);
 
 /*
- * Takes from the front of *in what belongs to the next event. 0, -EPROTO or -EMSGSIZE (the head is
- * larger than max_head); after a failure the parser is of no further use.
+ * Takes from the front of *in what belongs to the next event. Returns 0, -EPROTO or -EMSGSIZE (the
+ * head is larger than max_head). After a failure the parser must not be used.
  */
 int h1_parser_next(struct h1_parser *p, struct str *in, enum h1_event *ret_event,
                    struct str *ret_data, struct err *reterr) MUST_CHECK;
-/* The stream ended. 0: between messages, or that was the end of a body without length (then
- * *ret_ended). -ECONNRESET: in the middle. */
+/*
+ * The stream ended. Returns 0 between messages, or if this ends a body without length (then
+ * *ret_ended); -ECONNRESET within a message.
+ */
 int h1_parser_eof(struct h1_parser *p, bool *ret_ended, struct err *reterr) MUST_CHECK;
 
 #endif

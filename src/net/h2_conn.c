@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP/2 on a connection, both roles, by nghttp2. */
+/* HTTP/2 connections, client and server, with nghttp2. */
 #include "net/h2_conn.h"
 
 #include "net/http_server.h"
 
-/* A client asked for what it gets, and only streams are limited. A server keeps the protocol's
- * 65,535 bytes for all streams together: that much of the bodies may arrive before they are wanted.
+/*
+ * A client requested what it receives, so only streams are limited. A server keeps the protocol's
+ * 65,535 bytes for all streams together: that much of the bodies may arrive before they are read.
  */
 #define CLIENT_WINDOW  (1 << 30)
-/* No more frames are made while so much waits in the transport. */
+/* No more frames are created while this much waits in the transport. */
 #define TRANSPORT_FULL ((size_t)256 * 1024)
 #define GATHER_MAX     ((size_t)16 * 1024)
 
@@ -23,9 +24,9 @@ void h2_want_flush(struct h2_conn *c)
         loop_task_schedule(h2_loop(c), &c->flush);
 }
 
-/* --- out -------------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
-/* Everything nghttp2 wants to send, in records of a good size. */
+/* Sends nghttp2's output in records of a good size. */
 static void send_frames(struct h2_conn *c)
 {
     struct transport *t = c->base.transport;
@@ -93,7 +94,7 @@ static void on_flush(struct loop_task *task)
     transport_shutdown(c->base.transport);
 }
 
-/* --- the transport ---------------------------------------------------------------------------- */
+/* --- transport -------------------------------------------------------------------------------- */
 
 static void on_data(struct transport *t, struct str data)
 {
@@ -138,7 +139,7 @@ static void on_ping_timer(struct loop_timer *timer)
     int64_t now = loop_now(h2_loop(c));
     if (c->ping_sent && now - c->ping_sent >= limits->ping_timeout) {
         struct err err;
-        err_set(&err, -ETIMEDOUT, "no answer to a PING: connection lost");
+        err_set(&err, -ETIMEDOUT, "no response to a PING: connection lost");
         http_conn_closed(&c->base, -ETIMEDOUT, &err);
         return;
     }
@@ -155,7 +156,7 @@ static void on_ping_timer(struct loop_timer *timer)
     }
 }
 
-/* --- requests and answers --------------------------------------------------------------------- */
+/* --- requests and responses ------------------------------------------------------------------- */
 
 static void add_nv(struct h2_conn *c, struct str name, struct str value)
 {
@@ -313,7 +314,7 @@ static void h2_drain(struct http_conn *conn)
     h2_want_flush(c);
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
 static void on_reap(struct loop_task *task)
 {

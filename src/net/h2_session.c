@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What nghttp2 tells and asks us about a connection.
+ * The callbacks of nghttp2.
  *
- * Flow control. A client counts what arrives as consumed for the connection at once and for its
- * stream when the user has taken it: a stream whose user pauses stalls alone, and holds at most its
- * window. A server counts both when the user has taken it: all streams of a connection together
- * hold at most the connection's window, however many bodies a client sends unasked.
+ * Flow control: a client counts received bytes as consumed for the connection at once, and for the
+ * stream when the user has consumed them: a paused stream stalls alone and holds at most its
+ * window. A server counts both when the user has consumed them: all streams of a connection
+ * together hold at most the connection's window, however many bodies a client sends unasked.
  */
 #include "net/h2_conn.h"
 #include "net/http_server.h"
 
-/* Answers to PING and SETTINGS that wait to be sent; a client that makes us owe more is cut off. */
+/*
+ * Limit of unsent acknowledgements of PING and SETTINGS; a client that exceeds it is disconnected.
+ */
 #define MAX_ACKS 100
 
 static struct http_stream *stream_of(struct h2_conn *c, int32_t id)
@@ -30,10 +32,10 @@ void h2_consumed(struct h2_conn *c, int32_t id, size_t n)
     (void)nghttp2_session_consume_stream(c->session, id, n);
 }
 
-/* The connection forgets the stream; what still arrives for it is thrown away. */
+/* Removes the stream from the connection; data that still arrives for it is discarded. */
 void h2_forget(struct h2_conn *c, struct http_stream *s)
 {
-    if (c->base.server && s->held.n) /* nobody takes it any more */
+    if (c->base.server && s->held.n) /* discarded */
         (void)nghttp2_session_consume_connection(c->session, s->held.n);
     (void)nghttp2_session_set_stream_user_data(c->session, s->id, NULL);
     for (size_t i = 0; i < c->resumed.n; i++)
@@ -48,7 +50,7 @@ void h2_reset(struct h2_conn *c, int32_t id, uint32_t code)
     h2_want_flush(c);
 }
 
-/* --- heads in --------------------------------------------------------------------------------- */
+/* --- incoming heads --------------------------------------------------------------------------- */
 
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
 {
@@ -129,11 +131,11 @@ static void request_arrived(struct h2_conn *c, const nghttp2_frame *frame)
 static void response_arrived(struct h2_conn *c, struct http_stream *s)
 {
     if (c->head.status < 200 || s->head_seen)
-        return; /* an interim answer, or trailers */
+        return; /* an interim response, or trailers */
     if (c->head.too_large) {
         struct err err;
         int32_t id = s->id;
-        err_set(&err, -EMSGSIZE, "headers of the answer larger than %zu bytes",
+        err_set(&err, -EMSGSIZE, "response headers larger than %zu bytes",
                 c->base.limits.max_header_bytes);
         h2_forget(c, s);
         h2_reset(c, id, NGHTTP2_CANCEL);
@@ -146,7 +148,7 @@ static void response_arrived(struct h2_conn *c, struct http_stream *s)
 
 /* --- the end of the peer's message ------------------------------------------------------------ */
 
-/* Client: the answer is complete, the call is done, whatever is left of the request. */
+/* Client: the response is complete, so the call is done, even if the request is not. */
 static void answer_complete(struct h2_conn *c, struct http_stream *s)
 {
     int32_t id = s->id;
@@ -161,14 +163,14 @@ void h2_remote_end(struct h2_conn *c, struct http_stream *s)
 {
     s->remote_end = true;
     if (s->held.n)
-        return; /* told after the data that is held */
+        return; /* reported after the held data */
     if (c->base.server)
         c->base.events->on_end(s);
     else
         answer_complete(c, s);
 }
 
-/* --- frames in -------------------------------------------------------------------------------- */
+/* --- incoming frames -------------------------------------------------------------------------- */
 
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
 {
@@ -259,7 +261,7 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
     if (s) {
         struct err err = {0};
         bool good = code == NGHTTP2_NO_ERROR && (c->base.server ? s->out_end : s->remote_end);
-        /* Held data of a complete answer is still to be handed out. */
+        /* Held data of a complete response is still to be delivered. */
         if (!c->base.server && s->remote_end && s->held.n && code == NGHTTP2_NO_ERROR) {
             (void)nghttp2_session_set_stream_user_data(c->session, id, NULL);
         } else {
@@ -273,7 +275,7 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
     return c->base.dead ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
 
-/* A server that answered before the request was complete wants no more of it. */
+/* A server that responded before the request was complete stops reading it. */
 static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
 {
     struct h2_conn *c = ctx;
@@ -287,7 +289,7 @@ static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, v
     return 0;
 }
 
-/* --- frames out ------------------------------------------------------------------------------- */
+/* --- outgoing frames -------------------------------------------------------------------------- */
 
 static void drained_some(struct h2_conn *c, struct http_stream *s)
 {
@@ -335,7 +337,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *to, size
 
 const nghttp2_data_provider h2_session_body = {.read_callback = read_body};
 
-/* --- the session ------------------------------------------------------------------------------ */
+/* --- session ---------------------------------------------------------------------------------- */
 
 static void set_callbacks(nghttp2_session_callbacks *callbacks)
 {
@@ -355,11 +357,11 @@ void h2_session_make(struct h2_conn *c)
         abort();
     set_callbacks(callbacks);
     nghttp2_option_set_no_auto_window_update(option, 1);
-    /* Streams that have ended are of no further use: they were kept for priorities only. */
+    /* Do not keep closed streams: they serve priorities only. */
     nghttp2_option_set_no_closed_streams(option, 1);
     if (c->base.server)
         nghttp2_option_set_max_outbound_ack(option, MAX_ACKS);
-    /* Blanks around values are no reason to refuse a request: they are dropped, as in HTTP/1.1. */
+    /* Blanks around values are dropped, as in HTTP/1.1, instead of refusing the request. */
     nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(option, 1);
     if (!c->base.server)
         nghttp2_option_set_peer_max_concurrent_streams(option, c->base.limits.assumed_streams);

@@ -52,7 +52,7 @@ void call_list_remove(struct http_call *call)
     list->n--;
 }
 
-/* --- the request ------------------------------------------------------------------------------ */
+/* --- request ---------------------------------------------------------------------------------- */
 
 static struct str put(char **at, struct str s)
 {
@@ -115,16 +115,17 @@ static void call_free(struct http_call *call)
 int http_call_check(const struct http_call *call, struct err *reterr)
 {
     if (!http_is_token(call->method))
-        return err_set(reterr, -EINVAL, "\"%.*s\" is no HTTP method", STR_ARG(call->method));
+        return err_set(reterr, -EINVAL, "\"%.*s\" is not an HTTP method", STR_ARG(call->method));
     if (!http_is_target(call->target))
-        return err_set(reterr, -EINVAL, "\"%.*s\" is no path",
+        return err_set(reterr, -EINVAL, "\"%.*s\" is not a path",
                        STR_ARG(str_slice(call->target, 0, 200)));
     if (call->body.n > BODY_MAX)
         return err_set(reterr, -EINVAL, "request body larger than %zu bytes", BODY_MAX);
     for (size_t i = 0; i < call->n_headers; i++) {
         const struct http_header *h = &call->headers[i];
         if (!http_is_token(h->name) || !http_is_value(h->value))
-            return err_set(reterr, -EINVAL, "header \"%.*s\" has characters that HTTP cannot carry",
+            return err_set(reterr, -EINVAL,
+                           "header \"%.*s\" contains characters that HTTP does not allow",
                            STR_ARG(str_slice(h->name, 0, 100)));
     }
     return 0;
@@ -141,7 +142,7 @@ bool http_call_is_safe(const struct http_call *call)
     return str_is(call->method, "GET") || str_is(call->method, "HEAD");
 }
 
-/* --- time ------------------------------------------------------------------------------------- */
+/* --- timers ----------------------------------------------------------------------------------- */
 
 static void on_timer(struct loop_timer *timer)
 {
@@ -149,9 +150,9 @@ static void on_timer(struct loop_timer *timer)
     struct err err;
     err_set(&err, -ETIMEDOUT, "%.*s %.*s: %s", STR_ARG(call->method),
             STR_ARG(str_slice(call->target, 0, 200)),
-            !call->conn              ? "timed out before a connection was there"
-            : call->stream.head_seen ? "timed out in the middle of the answer"
-                                     : "timed out waiting for an answer");
+            !call->conn              ? "timed out waiting for a connection"
+            : call->stream.head_seen ? "timed out reading the response"
+                                     : "timed out waiting for a response");
     http_client_fail(call, -ETIMEDOUT, &err, call->conn == NULL);
 }
 

@@ -7,7 +7,7 @@
 
 #define CONNECTIONS_H1  16
 #define CONNECTIONS_H2  4
-/* Streams assumed on a first connection until the server's SETTINGS arrive, as Go's client does. */
+/* Streams assumed on a first connection until the server's SETTINGS arrive, as in Go's client. */
 #define ASSUMED_STREAMS 100
 
 enum client_protocol { PROTOCOL_UNKNOWN, PROTOCOL_H1, PROTOCOL_H2 };
@@ -15,7 +15,7 @@ enum client_protocol { PROTOCOL_UNKNOWN, PROTOCOL_H1, PROTOCOL_H2 };
 struct client_conn {
     struct http_client *client;
     struct client_conn *next;
-    struct dial *dial;      /* while it is being made */
+    struct dial *dial;      /* while dialling */
     struct http_conn *http; /* afterwards */
     struct loop_timer idle;
     struct dial_trace trace;
@@ -24,11 +24,11 @@ struct client_conn {
 
 struct http_client {
     struct loop *loop;
-    struct http_client_options options; /* defaults filled in; texts are in origin */
+    struct http_client_options options; /* with defaults; strings are in origin */
     struct http_origin origin;
 
-    enum client_protocol protocol; /* as the last connection had it */
-    uint32_t peer_streams;         /* the server's stream limit as it last told */
+    enum client_protocol protocol; /* of the last connection */
+    uint32_t peer_streams;         /* the server's last announced stream limit */
     struct client_conn *conns;
     struct call_list waiting, running, refused;
     struct loop_task pump, reap;
@@ -95,18 +95,18 @@ static void start_call(struct http_call *call, struct client_conn *conn)
     http_conn_request(conn->http, &call->stream, &out);
 }
 
-/* --- events of connections -------------------------------------------------------------------- */
+/* --- connection events ------------------------------------------------------------------------ */
 
 static void fail_too_large(struct http_call *call)
 {
     struct err err;
-    err_set(&err, -EMSGSIZE, "%.*s: answer larger than %llu bytes",
+    err_set(&err, -EMSGSIZE, "%.*s: response larger than %llu bytes",
             STR_ARG(str_slice(call->target, 0, 200)), (unsigned long long)call->max_body);
     http_client_fail(call, -EMSGSIZE, &err, false);
 }
 
-/* An answer that says so itself is refused before any of it is kept. */
-static bool says_too_large(const struct http_call *call, const struct http_head *head)
+/* A response whose Content-Length exceeds the limit is refused before any of it is read. */
+static bool announces_too_much(const struct http_call *call, const struct http_head *head)
 {
     int64_t length;
     return call->max_body && !str_is(call->method, "HEAD") &&
@@ -117,7 +117,7 @@ static bool says_too_large(const struct http_call *call, const struct http_head 
 static void on_head(struct http_stream *stream, const struct http_head *head)
 {
     struct http_call *call = call_of(stream);
-    if (says_too_large(call, head)) {
+    if (announces_too_much(call, head)) {
         fail_too_large(call);
         return;
     }
@@ -139,7 +139,7 @@ static void on_data(struct http_stream *stream, struct str data)
         call->handlers->on_data(call->ctx, data);
 }
 
-/* A connection that the server had closed while it was idle: once more, where that is harmless. */
+/* The server had closed the connection while it was idle: send again once, if that is harmless. */
 static bool try_again(struct http_call *call)
 {
     if (call->retried || !http_call_is_safe(call))
@@ -217,14 +217,14 @@ static void on_idle(struct loop_timer *timer)
         http_conn_drain(conn->http);
 }
 
-/* No connection came up and none is there: nobody is left to serve those who wait. */
+/* No connection could be established and none is open: the waiting calls fail. */
 static void fail_waiting(struct http_client *client, const struct dial_trace *trace,
                          const struct err *err)
 {
     for (const struct client_conn *c = client->conns; c; c = c->next)
         if (c->dial || !c->http->draining)
             return;
-    /* Calls that on_done sends wait for the next try: not more than those there are now. */
+    /* Calls sent by on_done wait for the next attempt: do not loop over them. */
     for (size_t n = client->waiting.n; n && client->waiting.first; n--) {
         struct http_call *call = client->waiting.first;
         call_list_remove(call);
@@ -295,7 +295,7 @@ static void dial_more(struct http_client *client)
     size_t max = client->options.max_connections;
     if (max == 0)
         max = h1 ? CONNECTIONS_H1 : CONNECTIONS_H2;
-    /* HTTP/2 carries many calls: one at a time, and see whether it is enough. */
+    /* HTTP/2 carries many calls: open one connection at a time. */
     size_t want = h1 ? client->waiting.n : 1;
     for (; dialling < want && open < max; dialling++, open++)
         dial_one(client);
@@ -309,7 +309,7 @@ static struct client_conn *conn_with_room(const struct http_client *client)
     return NULL;
 }
 
-/* Calls to connections, then connections for the calls that are left. */
+/* Assigns calls to connections, then dials for the remaining calls. */
 static void pump(struct http_client *client)
 {
     while (client->waiting.first && !client->dead) {
@@ -332,14 +332,15 @@ static void on_pump(struct loop_task *task)
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-/* What is wrong with a call is told from the loop, as every other end of a call. */
+/* An invalid call is reported from the loop, like every other end of a call. */
 static void on_refused(struct loop_timer *timer)
 {
     struct http_call *call = CONTAINER_OF(timer, struct http_call, timer);
     struct err err;
     int r = http_call_check(call, &err);
     if (r == 0)
-        r = err_set(&err, -EAGAIN, "more than %zu calls wait", call->client->options.max_waiting);
+        r = err_set(&err, -EAGAIN, "more than %zu requests are waiting",
+                    call->client->options.max_waiting);
     http_client_fail(call, r, &err, true);
 }
 
@@ -366,7 +367,7 @@ struct http_call *http_client_send(struct http_client *client, const struct http
     return call;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
 static void fill_defaults(struct http_client_options *o)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_client.h - requests to one origin over as few connections as will do.
+ * http_client.h - requests to one origin over as few connections as possible.
  *
- * Purpose:   a client stands for one origin (scheme, host, port) and the way to it (TLS, proxy). It
- *            speaks HTTP/2 where the server agrees by ALPN, else HTTP/1.1 over several connections;
- *            dials when there is something to send, and again when a connection was lost.
- * Ownership: the client belongs to its maker. A call belongs to the client and is valid until its
- *            on_done returns, or until http_call_cancel. Request texts are copied.
- * Threading: the loop's thread only. To call from elsewhere, loop_post.
+ * Purpose:   a client stands for one origin (scheme, host, port) and the route to it (TLS, proxy).
+ *            It uses HTTP/2 if the server agrees by ALPN, otherwise HTTP/1.1 over several
+ *            connections. It dials when there is something to send, and again when a connection was
+ *            lost.
+ * Ownership: the caller owns the client. A call belongs to the client and is valid until its
+ *            on_done returns or http_call_cancel. Strings of the request are copied.
+ * Threading: the loop's thread. From other threads: loop_post.
  *
- * What a call's callbacks may do: anything, including cancelling this or another call, sending new
- * ones and freeing the client. None is made before http_client_send has returned.
+ * Callbacks may do anything, including cancelling any call, sending new ones and freeing the
+ * client. No callback is made before http_client_send has returned.
  */
 #ifndef BERTH_NET_HTTP_CLIENT_H
 #define BERTH_NET_HTTP_CLIENT_H
@@ -25,19 +26,20 @@
 struct http_client;
 struct http_call;
 
-/* Zero means the default that stands behind each. Times in nanoseconds. */
+/* Zero means the default, which is given behind each. Times in ns. */
 struct http_client_options {
-    /* "https://10.0.0.1:6443". A path is allowed and ignored: prefixing is the caller's. */
+    /* "https://10.0.0.1:6443". A path is allowed and ignored: callers add prefixes themselves. */
     const char *origin;
-    /* "http://…", "https://…" or "socks5://[user:password@]host:port"; NULL or "": straight. */
+    /* "http://…", "https://…" or "socks5://[user:password@]host:port"; NULL or "": no proxy. */
     const char *proxy;
     struct tls_config *tls;       /* for https; NULL: system roots. A reference is taken. */
     struct tls_config *proxy_tls; /* for an https proxy; NULL: system roots */
-    bool h2_prior_knowledge;      /* http origins: speak HTTP/2 from the first byte */
+    bool h2_prior_knowledge;      /* http origins: use HTTP/2 without negotiation */
 
     size_t
-        max_connections; /* HTTP/2: 4, opened as the servers' stream limits demand; HTTP/1.1: 16 */
-    size_t max_waiting;  /* calls waiting for a connection or stream: 65536; more fail -EAGAIN */
+        max_connections; /* HTTP/2: 4, opened as the server's stream limit requires; HTTP/1.1: 16 */
+    size_t max_waiting;  /* calls waiting for a connection or stream: 65536; further ones fail with
+                            -EAGAIN */
     size_t max_streams;  /* per connection, our own limit below the server's: 1000 */
     size_t max_header_bytes; /* of a response: 256 KiB */
     size_t stream_window;    /* HTTP/2 receive window of one stream: 4 MiB */
@@ -45,58 +47,60 @@ struct http_client_options {
     int64_t dial_timeout;  /* name, TCP, proxy and TLS together: 30 s */
     int64_t idle_timeout;  /* an unused connection is closed after: 90 s */
     int64_t ping_interval; /* HTTP/2: silence before a PING: 30 s; negative: never */
-    int64_t ping_timeout;  /* HTTP/2: no answer for so long ends the connection: 15 s */
+    int64_t
+        ping_timeout; /* HTTP/2: without a response for this long the connection is closed: 15 s */
 };
 
 int http_client_new(struct loop *loop, const struct http_client_options *options,
                     struct http_client **ret_client, struct err *reterr) MUST_CHECK;
 /*
- * Ends every open call with on_done(-ECANCELED), then gives everything back. May be called from
- * within a callback; nothing may be sent from those on_done. NULL is fine; returns NULL.
+ * Ends every open call with on_done(-ECANCELED), then frees the client. May be called from a
+ * callback; those on_done must not send. NULL is allowed. Returns NULL.
  */
 struct http_client *http_client_free(struct http_client *client);
 
-/* New connections use this configuration; those in use finish their calls and are closed. */
+/* New connections use this configuration; existing ones finish their calls and are closed. */
 void http_client_set_tls(struct http_client *client, struct tls_config *tls);
-/* Closes unused connections now, the others once they are done: new calls dial anew. */
+/* Closes unused connections now, and the others when their calls are done: new calls dial again. */
 void http_client_close_idle(struct http_client *client);
 
 struct http_request {
     struct str method; /* "GET" */
     struct str target; /* path and query: "/api/v1/pods?limit=500" */
-    /* Not host, content-length, connection or transfer-encoding: these are the client's. */
+    /* Without host, content-length, connection and transfer-encoding, which the client sets. */
     const struct http_header *headers;
     size_t n_headers;
     struct str body;
-    bool body_lives;       /* the body is there until the call ends, and need not be copied */
-    int64_t head_timeout;  /* from sending (waiting and dialling included) to the head; 0: none */
+    bool body_lives;      /* the body is valid until the call ends and is not copied */
+    int64_t head_timeout; /* from sending (waiting and dialling included) to the response's head; 0:
+                             none */
     int64_t total_timeout; /* to the end of the body; 0: none, for watches */
-    uint64_t max_body; /* a longer body ends the call with -EMSGSIZE; 0: no bound, for streams */
-    const char *authority; /* Host or :authority in place of the origin's; NULL: the origin's */
+    uint64_t max_body; /* a longer body ends the call with -EMSGSIZE; 0: no limit, for streams */
+    const char *authority; /* Host or :authority instead of the origin's; NULL: the origin's */
     /*
-     * Asked when a connection is free for the call, right before it is written there. False takes
-     * the call back: it is gone, without on_done. It must do nothing else to calls or the client.
-     * NULL: always. ctx is the call's.
+     * Called with the call's ctx when a connection is free for the call, right before it is
+     * written. False withdraws the call: it is freed without on_done. Must not use calls or the
+     * client. NULL: always true.
      */
     bool (*may_start)(void *ctx);
 };
 
 /*
- * on_head:  once, with the final status (1xx are skipped). headers live until it returns.
- * on_data:  any number of times.
- * on_done:  last, exactly once, except after http_call_cancel. code 0: the whole answer arrived,
- *           whatever its status. Else a negative errno and err, one line that names the origin:
- *             -ETIMEDOUT   head or total timeout, or dialling took too long
- *             -ECONNREFUSED, -EHOSTUNREACH, … as connecting met them
- *             -ECONNRESET  the connection went before the answer was complete
- *             -EMSGSIZE    head or body larger than allowed
- *             -EPROTO      the peer does not speak HTTP
- *             -EKEYREJECTED  TLS: the peer's certificate, or ours, was not accepted
- *             -EAGAIN      too many calls wait
- *             -EINVAL      the request cannot be sent as it is
- *             -ECANCELED   the client was freed
- *           retryable: the server has certainly not begun to act on it; sending it again is safe
- *           whatever the method.
+ *   on_head:  once, with the final status (1xx are skipped). headers are valid until it returns.
+ *   on_data:  any number of times.
+ *   on_done:  last, exactly once, except after http_call_cancel. code 0: the response is complete,
+ *             whatever its status. Otherwise a negative errno and err, one line with the origin:
+ *               -ETIMEDOUT     head, total or dial timeout
+ *               -ECONNREFUSED, -EHOSTUNREACH, … from connecting
+ *               -ECONNRESET    the connection closed before the response was complete
+ *               -EMSGSIZE      head or body larger than the limit
+ *               -EPROTO        the peer does not speak HTTP
+ *               -EKEYREJECTED  TLS: the peer's certificate, or ours, was not accepted
+ *               -EAGAIN        too many calls are waiting
+ *               -EINVAL        the request is invalid
+ *               -ECANCELED     the client was freed
+ *             retryable: the server has certainly not processed the request; sending it again is
+ *             safe whatever the method.
  * All but on_done may be NULL.
  */
 struct http_handlers {
@@ -105,31 +109,33 @@ struct http_handlers {
     void (*on_done)(void *ctx, int code, const struct err *err, bool retryable);
 };
 
-/* Never NULL; what is wrong is told by on_done. `handlers` must outlive the call (a static table).
+/*
+ * Never returns NULL; errors are reported by on_done. `handlers` must outlive the call (a static
+ * table).
  */
 struct http_call *http_client_send(struct http_client *client, const struct http_request *request,
                                    const struct http_handlers *handlers, void *ctx);
-/* When what happened to a call, by loop_now; 0: not yet. */
+/* Times of a call, by loop_now; 0: not yet. */
 struct http_timing {
     int64_t sent;            /* http_client_send */
-    int64_t started;         /* it was given to a connection */
-    int64_t answered;        /* the head arrived */
+    int64_t started;         /* given to a connection */
+    int64_t answered;        /* the response's head arrived */
     bool reused;             /* the connection had carried other calls */
-    struct dial_trace trace; /* of the connection, or of the one that failed */
+    struct dial_trace trace; /* of the connection, or of the dial that failed */
 };
 const struct http_timing *http_call_timing(const struct http_call *call);
 
-/* No further callback for it; the call is gone. */
+/* Frees the call; no callback follows. */
 void http_call_cancel(struct http_call *call);
 /*
- * Stops on_data until http_call_resume; at most one stream window (HTTP/2) or read (HTTP/1.1) is
- * held meanwhile. Other calls go on, also on the same connection. A failure of the call is told all
- * the same, by on_done, and what was held is lost with it.
+ * Stops on_data until http_call_resume. Meanwhile at most one stream window (HTTP/2) or one read
+ * (HTTP/1.1) is held. Other calls continue, also on the same connection. A failure is still
+ * reported by on_done and discards the held data.
  */
 void http_call_pause(struct http_call *call);
 void http_call_resume(struct http_call *call);
 
-/* --- the whole answer at once ----------------------------------------------------------------- */
+/* --- whole responses -------------------------------------------------------------------------- */
 
 struct http_response {
     int status;
@@ -138,7 +144,9 @@ struct http_response {
     struct arena arena; /* holds the headers */
 };
 
-/* response: on code 0 only, and only until it returns; its body may be taken by buf_take. */
+/*
+ * response: set only if code is 0, valid until this returns; its body may be taken with buf_take.
+ */
 typedef void http_fetch_fn(void *ctx, int code, struct http_response *response,
                            const struct err *err, bool retryable);
 /* request->max_body 0 means HTTP_FETCH_MAX here. */
@@ -146,15 +154,15 @@ typedef void http_fetch_fn(void *ctx, int code, struct http_response *response,
 struct http_call *http_client_fetch(struct http_client *client, const struct http_request *request,
                                     http_fetch_fn *fn, void *ctx);
 
-/* --- what a client is doing, for tests and metrics -------------------------------------------- */
+/* --- statistics, for tests and metrics -------------------------------------------------------- */
 
 struct http_client_stats {
-    size_t connections;        /* open or being dialled */
-    size_t calls;              /* sent and not done, those that wait included */
+    size_t connections;        /* open or dialling */
+    size_t calls;              /* sent and not done, including waiting ones */
     size_t waiting;            /* of those, without a stream yet */
-    uint64_t dialled;          /* connections made so far */
-    uint64_t sessions_resumed; /* of those, by an earlier TLS session */
-    uint64_t requests;         /* handed to a connection so far */
+    uint64_t dialled;          /* connections dialled so far */
+    uint64_t sessions_resumed; /* of those, with a resumed TLS session */
+    uint64_t requests;         /* given to a connection so far */
 };
 void http_client_get_stats(const struct http_client *client, struct http_client_stats *ret_stats);
 

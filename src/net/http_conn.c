@@ -46,7 +46,7 @@ void http_conn_closed(struct http_conn *conn, int code, const struct err *err)
     struct err text;
     conn->draining = true;
     if (code == 0 && conn->streams) {
-        code = err_set(&text, -ECONNRESET, "connection closed by the peer before its answer");
+        code = err_set(&text, -ECONNRESET, "connection closed by the peer before its response");
         err = &text;
     }
     while (!conn->dead && conn->streams) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_conn.h - one connection that carries exchanges, whatever its version of HTTP.
+ * http_conn.h - a connection that carries exchanges, for any version of HTTP.
  *
- * Purpose:   the seam between the protocols (h1_conn.c, h2_conn.c) and those who use them
- *            (http_client.c, http_server.c). Nothing above it knows which protocol it speaks.
- * Ownership: a conn owns its transport. Streams are embedded in their users' structs: a stream is
- *            on a connection (stream->conn set) from http_conn_request or on_request until on_close
- *            or http_stream_detach, and its memory must last for as long.
+ * Purpose:   the interface between the protocols (h1_conn.c, h2_conn.c) and their users
+ *            (http_client.c, http_server.c), which do not know the protocol.
+ * Ownership: a connection owns its transport. Streams are embedded in their users' structs: a
+ *            stream is on a connection (stream->conn is set) from http_conn_request or on_request
+ *            until on_close or http_stream_detach, and its memory must live as long.
  * Threading: the loop's thread.
  *
- * Any function here may be called from within any event. http_conn_free closes at once; the memory
- * goes at the end of the round.
+ * Every function may be called from every event. http_conn_free closes at once; the memory is freed
+ * at the end of the loop iteration.
  */
 #ifndef BERTH_NET_HTTP_CONN_H
 #define BERTH_NET_HTTP_CONN_H
@@ -22,24 +22,24 @@ struct http_conn;
 
 struct http_stream {
     struct http_conn *conn;           /* NULL: not on a connection */
-    struct http_stream *next, **prev; /* of conn->streams */
-    int32_t id;                       /* HTTP/2's */
+    struct http_stream *next, **prev; /* in conn->streams */
+    int32_t id;                       /* HTTP/2 stream ID */
     bool paused;                      /* no on_data, see http_stream_pause */
     bool expects_continue;            /* server: the client waits for 100 before its body */
-    bool head_seen;                   /* client: on_head was told */
+    bool head_seen;                   /* client: on_head was called */
     bool remote_end;                  /* the peer's message is complete */
-    bool out_end;                     /* nothing comes after `out` */
+    bool out_end;                     /* nothing follows `out` */
     bool filled;                      /* more than HTTP_HIGH_WATER was queued: on_drain is due */
-    bool head_request;                /* server: HEAD, so no body goes out */
+    bool head_request;                /* server: a HEAD request, no body is sent */
     struct str body; /* client: the rest of the request's body, in the user's memory */
-    struct buf out;  /* server, HTTP/2: from out_at on not yet framed */
+    struct buf out;  /* server, HTTP/2: not yet framed from out_at on */
     size_t out_at;
     struct buf held;  /* received while paused */
-    int64_t progress; /* server: when the peer last took something, or the stream began */
-    size_t reported;  /* of out and held, to the connection's account */
+    int64_t progress; /* server: when the peer last took data, or the stream began */
+    size_t reported;  /* size of out and held, as reported to the connection's account */
 };
 
-/* A message's head as received; borrowed, until the event returns. */
+/* A received head; borrowed until the event returns. */
 struct http_head {
     int status;                           /* responses */
     struct str method, target, authority; /* requests */
@@ -50,30 +50,32 @@ struct http_head {
 };
 
 struct http_conn_events {
-    /* Server: a request's head. Gives the stream to use for it; NULL refuses it. */
+    /* Server: a request's head. Returns the stream to use for it; NULL refuses it. */
     struct http_stream *(*on_request)(struct http_conn *conn, const struct http_head *head);
-    /* Server: next, the stream is on the connection and may be answered. Where a body follows, the
-     * stream is paused: nothing of it is read until http_stream_resume. */
+    /*
+     * Server: follows on_request; the stream is on the connection and may be answered. If a body
+     * follows, the stream is paused: nothing of it is read until http_stream_resume.
+     */
     void (*on_accepted)(struct http_stream *stream);
-    /* Client: the answer's head, once. */
+    /* Client: the response's head, once. */
     void (*on_head)(struct http_stream *stream, const struct http_head *head);
     void (*on_data)(struct http_stream *stream, struct str data);
-    /* Server: the request's body is complete. Not called where there is none (remote_end). */
+    /* Server: the request's body is complete. Not called if there is none (remote_end). */
     void (*on_end)(struct http_stream *stream);
     /* The stream has left the connection. code 0: both sides are complete. */
     void (*on_close)(struct http_stream *stream, int code, const struct err *err, bool retryable);
-    /* Server: `queued` fell below HTTP_LOW_WATER after having passed HTTP_HIGH_WATER. */
+    /* Server: the queued bytes fell below HTTP_LOW_WATER after exceeding HTTP_HIGH_WATER. */
     void (*on_drain)(struct http_stream *stream);
     /* Client: http_conn_room may have grown. */
     void (*on_room)(struct http_conn *conn);
-    /* Last: all streams were closed before. The owner calls http_conn_free. */
+    /* Called last, after all streams were closed. The owner calls http_conn_free. */
     void (*on_conn_close)(struct http_conn *conn, int code, const struct err *err);
 };
 
 struct http_conn_limits {
     size_t max_header_bytes;
     uint32_t max_streams;     /* server: announced. client: our own limit below the server's */
-    uint32_t assumed_streams; /* HTTP/2 client: the server's limit until it tells its own */
+    uint32_t assumed_streams; /* HTTP/2 client: the server's limit until its SETTINGS arrive */
     uint32_t stream_window;   /* HTTP/2 */
     int64_t ping_interval, ping_timeout; /* HTTP/2 client; interval <= 0: never */
 };
@@ -88,7 +90,7 @@ struct http_out_request {
     struct str method, target, scheme, authority;
     const struct http_header *headers;
     size_t n_headers;
-    bool has_body; /* a Content-Length goes with it, also for 0 bytes */
+    bool has_body; /* has a Content-Length, also for 0 bytes */
 };
 
 struct http_conn_ops {
@@ -114,17 +116,19 @@ struct http_conn {
     struct http_conn_limits limits;
     bool server;
     bool draining;         /* no further exchanges */
-    bool dead;             /* freed; no event any more */
-    uint32_t peer_streams; /* HTTP/2 client: the server's limit as it told; 0: not yet */
-    bool reused;           /* client, HTTP/1.1: an answer was received on it before */
-    size_t n_streams; /* that count against limits; HTTP/2: also those given up, until closed */
+    bool dead;             /* freed; no further events */
+    uint32_t peer_streams; /* HTTP/2 client: the server's announced limit; 0: not yet */
+    bool reused;           /* client, HTTP/1.1: a response was received on it before */
+    size_t n_streams;      /* counted against limits; HTTP/2: includes detached ones until closed */
     struct http_stream *streams;
     enum http_phase phase;
-    int64_t since; /* when the phase began */
+    int64_t since; /* start of the phase */
 };
 
-/* Both take over the transport, which is ready; whoever read bytes from it before hands them on by
- * calling its on_data. */
+/*
+ * Both take over the transport, which is ready. A caller that has read bytes from it passes them on
+ * through its on_data.
+ */
 struct http_conn *h1_conn_new(struct transport *t, bool server,
                               const struct http_conn_events *events, void *owner,
                               const struct http_conn_limits *limits);
@@ -132,32 +136,34 @@ struct http_conn *h2_conn_new(struct transport *t, bool server,
                               const struct http_conn_events *events, void *owner,
                               const struct http_conn_limits *limits);
 
-/* How many requests it takes now. */
+/* Number of requests that it accepts now. */
 static inline size_t http_conn_room(const struct http_conn *conn)
 {
     return conn->dead || conn->draining ? 0 : conn->ops->room(conn);
 }
-/* Client. stream->body is sent from where it lies. */
+/* Client. stream->body is sent from the user's memory. */
 static inline void http_conn_request(struct http_conn *conn, struct http_stream *stream,
                                      const struct http_out_request *request)
 {
     conn->ops->request(conn, stream, request);
 }
-/* No new exchanges; on_conn_close once those that run are done. */
+/* Accepts no new exchanges; on_conn_close follows when the running ones are done. */
 static inline void http_conn_drain(struct http_conn *conn)
 {
     if (!conn->dead)
         conn->ops->drain(conn);
 }
-/* Streams still on it are let go without on_close. */
+/* Streams still on it are detached without on_close. */
 static inline void http_conn_free(struct http_conn *conn)
 {
     if (!conn->dead)
         conn->ops->free(conn);
 }
 
-/* Server. content_length negative: not known, a stream. Bodies are dropped where the status or HEAD
- * forbid them. */
+/*
+ * Server. content_length negative: unknown, a stream. The body is dropped if the status or HEAD
+ * forbid it.
+ */
 static inline void http_stream_respond(struct http_stream *stream, int status,
                                        const struct http_header *headers, size_t n,
                                        int64_t content_length)
@@ -168,7 +174,7 @@ static inline void http_stream_write(struct http_stream *stream, struct str data
 {
     stream->conn->ops->write(stream, data);
 }
-/* on_close follows once everything is sent; it may come from within. */
+/* on_close follows when everything is sent, possibly before this returns. */
 static inline void http_stream_end(struct http_stream *stream)
 {
     stream->conn->ops->end(stream);
@@ -177,7 +183,9 @@ static inline size_t http_stream_queued(const struct http_stream *stream)
 {
     return stream->conn ? stream->conn->ops->queued(stream) : 0;
 }
-/* Gives it up: reset (HTTP/2), or the connection closed (HTTP/1.1). No on_close for it. */
+/*
+ * Abandons the stream: reset (HTTP/2), or the connection is closed (HTTP/1.1). No on_close follows.
+ */
 static inline void http_stream_detach(struct http_stream *stream)
 {
     if (stream->conn)
@@ -187,7 +195,7 @@ static inline void http_stream_pause(struct http_stream *stream)
 {
     stream->paused = true;
 }
-/* Held data is handed out later, from the loop. Server: asks the client for the body. */
+/* Held data is delivered later, from the loop. Server: asks the client for the body. */
 static inline void http_stream_resume(struct http_stream *stream)
 {
     if (!stream->paused)
@@ -197,13 +205,13 @@ static inline void http_stream_resume(struct http_stream *stream)
         stream->conn->ops->resume(stream);
 }
 
-/* For the protocols: puts a stream on the connection's list, takes it off. */
+/* For the protocols: adds a stream to the connection's list, removes it. */
 void http_stream_attach(struct http_conn *conn, struct http_stream *stream);
 void http_stream_leave(struct http_stream *stream);
-/* Ends all streams, then the connection, by its events. */
+/* Ends all streams, then the connection, through its events. */
 void http_conn_closed(struct http_conn *conn, int code, const struct err *err);
 void http_conn_set_phase(struct http_conn *conn, enum http_phase phase);
 
-void http_stream_release(struct http_stream *stream); /* gives its buffers back */
+void http_stream_release(struct http_stream *stream); /* frees its buffers */
 
 #endif

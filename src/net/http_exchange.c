@@ -6,7 +6,7 @@ static struct exchange *inner(const struct http_exchange *x)
     return CONTAINER_OF((struct http_exchange *)(uintptr_t)x, struct exchange, pub);
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
 static void report(struct exchange *x)
 {
@@ -20,7 +20,7 @@ struct exchange *exchange_new(const struct http_head *head, const struct transpo
     size_t size = head->method.n + head->target.n + head->authority.n + remote.n + 64;
     for (size_t i = 0; i < head->headers->list.n; i++)
         size += head->headers->list.v[i].name.n + head->headers->list.v[i].value.n + 2;
-    arena_init(&x->arena, size + 64); /* one chunk that fits: watches keep theirs for hours */
+    arena_init(&x->arena, size + 64); /* one exact chunk: watches keep theirs for hours */
     struct http_exchange *p = &x->pub;
     p->method = arena_dup(&x->arena, head->method);
     struct str target = arena_dup(&x->arena, head->target);
@@ -63,7 +63,7 @@ static void exchange_free(struct exchange *x)
 }
 
 /* The handler has answered. */
-static void let_go(struct exchange *x)
+static void release_by_handler(struct exchange *x)
 {
     if (x->prev) {
         *x->prev = x->next;
@@ -82,32 +82,32 @@ void exchange_left(struct exchange *x)
     x->on_stream = false;
     x->on_body = NULL;
     account_report(x->account, &x->reported, 0);
-    x->account = NULL; /* it goes with the connection */
+    x->account = NULL; /* freed with the connection */
     if (!x->handled) {
         exchange_free(x);
         return;
     }
-    x->pub.peer = NULL; /* it went with the connection */
+    x->pub.peer = NULL; /* freed with the connection */
     if (x->pub.on_gone)
         x->pub.on_gone(&x->pub);
 }
 
-/* --- the request's body ----------------------------------------------------------------------- */
+/* --- request bodies --------------------------------------------------------------------------- */
 
-static void tell_body(struct exchange *x, int code)
+static void body_done(struct exchange *x, int code)
 {
     http_body_fn *fn = TAKE(x->on_body);
     x->pub.body = buf_str(&x->body);
     fn(&x->pub, code);
 }
 
-/* What the handler wants no more of stays with the client. */
+/* The rest of the body is not read. */
 static void body_too_large(struct exchange *x)
 {
     buf_release(&x->body);
     report(x);
     http_stream_pause(&x->stream);
-    tell_body(x, -EMSGSIZE);
+    body_done(x, -EMSGSIZE);
 }
 
 void exchange_take(struct exchange *x, struct str data)
@@ -125,7 +125,7 @@ void exchange_take(struct exchange *x, struct str data)
 void exchange_complete(struct exchange *x)
 {
     if (x->on_body)
-        tell_body(x, 0);
+        body_done(x, 0);
 }
 
 void http_read_body(struct http_exchange *pub, uint64_t max, http_body_fn *fn)
@@ -133,13 +133,13 @@ void http_read_body(struct http_exchange *pub, uint64_t max, http_body_fn *fn)
     struct exchange *x = inner(pub);
     uint64_t length;
     if (!x->on_stream)
-        return; /* on_gone was told */
+        return; /* on_gone was called */
     x->on_body = fn;
     x->max_body = max;
     if (str_to_u64(http_headers_get(&pub->headers, "content-length"), &length) && length > max) {
         body_too_large(x);
     } else if (x->stream.remote_end && !x->stream.held.n) {
-        tell_body(x, 0);
+        body_done(x, 0);
     } else {
         x->stream.progress = loop_now(x->stream.conn->transport->loop);
         http_stream_resume(&x->stream);
@@ -160,7 +160,7 @@ void exchange_reject(struct exchange *x)
     http_stream_end(&x->stream);
 }
 
-/* --- answering -------------------------------------------------------------------------------- */
+/* --- responses -------------------------------------------------------------------------------- */
 
 void http_respond(struct http_exchange *pub, int status, const struct http_header *headers,
                   size_t n, struct str body)
@@ -206,16 +206,16 @@ void http_end(struct http_exchange *pub)
     pub->on_gone = NULL;
     pub->on_drain = NULL;
     if (!x->on_stream) {
-        let_go(x);
+        release_by_handler(x);
         return;
     }
-    if (!x->head_sent) { /* no answer at all is our own fault */
+    if (!x->head_sent) { /* a missing response is our own error */
         x->head_sent = true;
         http_stream_respond(&x->stream, 500, NULL, 0, 0);
     }
-    /* First the handler's hold: ending may take the stream away at once. */
+    /* Release the handler's hold first: ending may free the stream at once. */
     struct http_stream *stream = &x->stream;
-    let_go(x);
+    release_by_handler(x);
     http_stream_end(stream);
 }
 
@@ -230,7 +230,7 @@ void http_abort(struct http_exchange *pub)
         x->account = NULL;
         http_stream_detach(&x->stream);
     }
-    let_go(x);
+    release_by_handler(x);
 }
 
 void http_last_request(struct http_exchange *pub)

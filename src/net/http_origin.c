@@ -3,7 +3,7 @@
 
 #include "net/proxy.h"
 
-/* A copy of the text outlives the parts that point into it. */
+/* The copy of the text outlives the parts that point into it. */
 static int parse_origin(struct http_origin *origin, const char *text, struct err *reterr)
 {
     struct url url;
@@ -13,7 +13,8 @@ static int parse_origin(struct http_origin *origin, const char *text, struct err
         return r;
     bool https = str_eq_fold(url.scheme, STR("https"));
     if (!https && !str_eq_fold(url.scheme, STR("http")))
-        return err_set(reterr, -EINVAL, "%s: only http and https are spoken", origin->text);
+        return err_set(reterr, -EINVAL, "%s: scheme is not supported; use http or https",
+                       origin->text);
     origin->scheme = https ? STR("https") : STR("http");
     origin->host = str_dup(url.host);
     origin->port = url.port;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_origin.h - where a client's requests go, and the way there.
+ * http_origin.h - the target of a client's requests and the route to it.
  *
- * Purpose:   the origin's URL and the proxy's taken apart, checked, and with the TLS configuration
- *            of each. Shared by http_client.c and http_origin.c; nobody else includes it.
- * Ownership: owns its texts and a reference on each configuration; options may go.
+ * Purpose:   the parsed and checked URLs of the origin and the proxy, with the TLS configuration of
+ *            each. Included by http_client.c and http_origin.c only.
+ * Ownership: owns its strings and a reference on each configuration; options are not kept.
  * Threading: the loop's thread.
  */
 #ifndef BERTH_NET_HTTP_ORIGIN_H
@@ -14,7 +14,7 @@
 #include "net/url.h"
 
 struct http_origin {
-    char *text;        /* as the options had it: what messages say */
+    char *text;        /* as in the options, for messages */
     struct str scheme; /* "http" or "https" */
     char *host, *authority;
     uint16_t port;

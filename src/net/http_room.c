@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which connection goes when there are too many; see the top of http_server.h. */
+/* Decides which connection is closed when there are too many; see Limits in http_server.h. */
 #include <malloc.h>
 
 #include "net/http_server_internal.h"
 
-/* One part of this many is kept for clients on this machine, and one for all others. */
+/* 1/SIDE_PART of the connections is reserved for local clients, and as much for remote ones. */
 #define SIDE_PART     4
-/* One part of this many may be connections whose TLS is not up yet, on each side. */
+/* At most 1/NEW_PART of each side may be connections without completed TLS. */
 #define NEW_PART      4
 #define NEW_MIN       ((size_t)64)
-/* What one connection may hold before further requests on it are refused, unless its client is
- * known: heads, bodies that nobody asked for, answers that are not taken. */
+/*
+ * What one unauthenticated connection may hold before further requests on it are refused: heads,
+ * unrequested bodies, unread responses.
+ */
 #define STRANGER_PART 16
 #define STRANGER_MIN  ((size_t)256 * 1024)
-/* A flood: so many connections or bytes, of which a quarter is left. */
+/*
+ * Peak of connections or memory after which memory is returned to the system, once a quarter is
+ * left.
+ */
 #define FLOOD_CONNS   ((size_t)32)
 #define FLOOD_MEMORY  ((size_t)2 << 20)
 #define TRIM_INTERVAL (10 * NSEC_PER_SEC)
@@ -87,10 +92,12 @@ void room_settle(struct server_conn *conn)
     enqueue(conn);
 }
 
-/* --- cutting ---------------------------------------------------------------------------------- */
+/* --- closing ---------------------------------------------------------------------------------- */
 
-/* The first of the lowest rank. Ranks are not told of everything that changes them, so each is
- * looked at again: one that is in the wrong queue moves on, once. */
+/*
+ * The first connection of the lowest rank. Ranks are not updated on every change, so each candidate
+ * is checked again: one in the wrong queue is moved, once.
+ */
 static struct server_conn *find_victim(struct http_server *server, enum conn_side side)
 {
     for (size_t rank = 0; rank < CONN_AUTHENTICATED_BUSY; rank++) {
@@ -100,7 +107,7 @@ static struct server_conn *find_victim(struct http_server *server, enum conn_sid
             if (conn->rank == rank)
                 return conn;
             if (conn->rank < rank)
-                return conn; /* it has become of less use than all others */
+                return conn; /* it is now the least useful one */
         }
     }
     return NULL;
@@ -116,12 +123,12 @@ static bool cut(struct http_server *server, enum conn_side side)
     return true;
 }
 
-/* A side that has less than its part takes from the other, and else from itself. */
+/* A side below its share takes from the other side, otherwise from itself. */
 bool room_make(struct http_server *server, enum conn_side side)
 {
     enum conn_side other = side == CONN_LOCAL ? CONN_REMOTE : CONN_LOCAL;
     size_t max = server->options.max_connections;
-    /* Half a handshake holds more memory than most requests, and is over in a moment. */
+    /* An incomplete handshake holds more memory than most requests. */
     const struct conn_queue *fresh = &server->queues[side][CONN_NEW];
     while (fresh->n >= MAX(max / NEW_PART, NEW_MIN) && fresh->first->rank == CONN_NEW)
         if (!cut(server, side) || server->dead)
@@ -136,7 +143,7 @@ bool room_make(struct http_server *server, enum conn_side side)
 
 bool room_cut_any(struct http_server *server)
 {
-    /* Whoever has more connections than the other. */
+    /* The side that has more connections. */
     bool local = server->n_conns[CONN_LOCAL] > server->n_conns[CONN_REMOTE];
     return cut(server, local ? CONN_LOCAL : CONN_REMOTE) ||
            (!server->dead && cut(server, local ? CONN_REMOTE : CONN_LOCAL));
@@ -144,7 +151,7 @@ bool room_cut_any(struct http_server *server)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-bool room_is_greedy(const struct server_conn *conn)
+bool room_is_over_share(const struct server_conn *conn)
 {
     size_t max = MAX(conn->server->options.max_memory / STRANGER_PART, STRANGER_MIN);
     return !conn->authenticated && conn->account.used > max;
@@ -166,7 +173,7 @@ bool room_check_memory(struct server_conn *conn)
     while (!server->dead && server->account.used > server->options.max_memory) {
         struct server_conn *largest = find_largest(server);
         if (!largest || largest->account.used == 0)
-            break; /* what is left belongs to clients that are known */
+            break; /* the rest belongs to authenticated clients */
         server->stats.cut++;
         bool self = largest == conn;
         server_close_conn(largest, -ENOBUFS);

@@ -6,7 +6,7 @@
 
 #include "net/http_server_internal.h"
 
-/* HTTP/2: of one stream; all streams together have as much, see h2_session.c. */
+/* HTTP/2: of one stream; all streams together have the same, see h2_session.c. */
 #define SERVER_WINDOW 65535
 
 #define PREFACE STR("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
@@ -15,7 +15,7 @@
 
 static void check_stopped(struct http_server *server)
 {
-    /* Told from a timer, so that whoever closed the last connection is done with it. */
+    /* From a timer, so that the caller that closed the last connection is done with it. */
     if (server->stopping && !server->conns && server->stopped)
         loop_timer_set(&server->deadline, 0);
 }
@@ -44,7 +44,7 @@ void server_close_conn(struct server_conn *conn, int code)
         remove_conn(conn);
 }
 
-/* --- events of connections -------------------------------------------------------------------- */
+/* --- connection events ------------------------------------------------------------------------ */
 
 static struct exchange *exchange_of(struct http_stream *stream)
 {
@@ -55,7 +55,7 @@ static struct http_stream *on_request(struct http_conn *http, const struct http_
 {
     struct server_conn *conn = http->owner;
     conn->asked = true;
-    if (room_is_greedy(conn) || !room_check_memory(conn))
+    if (room_is_over_share(conn) || !room_check_memory(conn))
         return NULL;
     return &exchange_new(head, http->transport, str_of(conn->remote))->stream;
 }
@@ -90,7 +90,7 @@ static void on_data(struct http_stream *stream, struct str data)
 {
     struct http_conn *http = stream->conn;
     exchange_take(exchange_of(stream), data);
-    if (!http->dead) /* else the handler has ended it */
+    if (!http->dead) /* otherwise the handler has ended it */
         (void)room_check_memory(http->owner);
 }
 
@@ -131,7 +131,7 @@ static const struct http_conn_events server_events = {
     .on_conn_close = on_conn_close,
 };
 
-/* --- which protocol --------------------------------------------------------------------------- */
+/* --- protocol detection ----------------------------------------------------------------------- */
 
 static void start_http(struct server_conn *conn, bool h2)
 {
@@ -184,7 +184,7 @@ static const struct transport_ops first_ops = {
 
 /* --- accepting -------------------------------------------------------------------------------- */
 
-/* From this machine: over loopback, or to the address that it came from. */
+/* Local: over loopback, or from the address that it was sent to. */
 static enum conn_side side_of(int fd, const union resolve_address *from)
 {
     union resolve_address to = {0};
@@ -251,7 +251,10 @@ static bool on_full(struct listener *listener)
 
 /* --- slow clients ----------------------------------------------------------------------------- */
 
-/* Exchanges whose request or answer does not move. True where the connection has to go. */
+/*
+ * Ends exchanges whose request or response makes no progress. Returns true if the connection must
+ * be closed.
+ */
 static bool sweep_streams(struct server_conn *conn, int64_t now)
 {
     const struct http_server_options *o = &conn->server->options;
@@ -266,7 +269,7 @@ static bool sweep_streams(struct server_conn *conn, int64_t now)
             return slow_body || now - t->progress > o->write_timeout;
         http_stream_detach(s);
         exchange_left(exchange_of(s));
-        return false; /* on_gone may have changed the list; the others wait for the next sweep */
+        return false; /* on_gone may have changed the list; continue at the next sweep */
     }
     return false;
 }
@@ -288,8 +291,10 @@ static void on_sweep(struct loop_timer *timer)
 {
     struct http_server *server = CONTAINER_OF(timer, struct http_server, sweep);
     int64_t now = loop_now(server->loop);
-    /* A handler's on_gone may do anything, freeing the server included; closing one connection
-     * never removes another, but both are looked at again after each. */
+    /*
+     * A handler's on_gone may do anything, including freeing the server. Closing one connection
+     * never removes another, but both are checked after each.
+     */
     for (struct server_conn *conn = server->conns, *next; conn && !server->dead; conn = next) {
         next = conn->next;
         if (is_overdue(conn, now) || (conn->http && sweep_streams(conn, now)))
@@ -304,7 +309,7 @@ static void on_sweep(struct loop_timer *timer)
         loop_timer_set(timer, server->sweep_interval);
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
 static void fill_defaults(struct http_server_options *o)
 {
@@ -319,7 +324,7 @@ static void fill_defaults(struct http_server_options *o)
     o->write_timeout = o->write_timeout ? o->write_timeout : 60 * NSEC_PER_SEC;
 }
 
-/* Often enough for the shortest timeout, at most once a second by default. */
+/* Often enough for the shortest timeout, at most once per second by default. */
 static int64_t sweep_interval(const struct http_server_options *o)
 {
     int64_t least =
@@ -409,7 +414,7 @@ struct http_server *http_server_free(struct http_server *server)
     loop_timer_stop(&server->deadline);
     while (server->conns)
         server_close_conn(server->conns, -ESHUTDOWN);
-    /* Exchanges that handlers still hold live on without us. */
+    /* Exchanges held by handlers outlive the server. */
     while (server->held) {
         struct exchange *x = server->held;
         server->held = x->next;

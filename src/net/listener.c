@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #define BACKLOG          1024
-/* The other sockets of the loop get their turn between these. */
+/* Accepts per event, so that the other sockets of the loop are not starved. */
 #define ACCEPTS_PER_TURN 16
-/* How long to leave new connections alone when the process is out of descriptors. */
+/* Pause when the process is out of descriptors. */
 #define ACCEPT_PAUSE     (100 * NSEC_PER_MSEC)
 
 /* --- accepting -------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ static void on_acceptable(struct loop_io *io, unsigned events)
             rest(l);
             return;
         }
-        /* Else that connection is gone already, or there is room now. */
+        /* Otherwise the connection is already gone, or there is room now. */
     }
 }
 
@@ -52,7 +52,7 @@ static void on_again(struct loop_timer *timer)
         loop_io_set(&l->io, LOOP_READ);
 }
 
-/* --- the socket ------------------------------------------------------------------------------- */
+/* --- socket ----------------------------------------------------------------------------------- */
 
 static int make_socket(const union resolve_address *address, bool reuse_port)
 {
@@ -78,7 +78,7 @@ static bool is_any_v4(const union resolve_address *address)
     return address->sa.sa_family == AF_INET && address->v4.sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
-/* "0.0.0.0" is "::" with IPv4 included, unless this machine has no IPv6. */
+/* "0.0.0.0" is "::" with IPv4 included, unless the machine has no IPv6. */
 static int open_socket(const union resolve_address *address, bool reuse_port)
 {
     int fd = -EAFNOSUPPORT;

@@ -2,8 +2,8 @@
 /*
  * listener.h - a socket that accepts connections.
  *
- * Purpose:   chooses the kind of socket as Go's net.Listen does, so that "0.0.0.0" and "::" take
- *            IPv4 and IPv6 alike; hands accepted sockets over; neither spins nor stops when the
+ * Purpose:   chooses the address family as Go's net.Listen does, so that "0.0.0.0" and "::" accept
+ *            both IPv4 and IPv6; passes accepted sockets on; neither spins nor stops when the
  *            process runs out of descriptors.
  * Ownership: embedded in its user, who closes it.
  * Threading: the loop's thread.
@@ -17,14 +17,14 @@
 
 struct listener;
 
-/* from: IPv4 where it came over IPv4. The callee owns fd, which does not block. */
+/* from: unmapped if it is IPv4. The callee owns fd, which is non-blocking. */
 typedef void listener_fn(struct listener *listener, int fd, const union resolve_address *from);
-/* No descriptor is left. True where the callee has closed another one meanwhile. */
+/* No descriptor is left. Returns true if the callee has closed one. */
 typedef bool listener_full_fn(struct listener *listener);
 
 struct listener {
     struct loop_io io;
-    struct loop_timer again; /* accepting rests until then */
+    struct loop_timer again; /* when accepting continues */
     int fd;                  /* -1: closed */
     uint16_t port;
     char address[64]; /* "127.0.0.1:10259", "[::]:10259" */

@@ -8,8 +8,10 @@
 
 #define EVENTS_PER_WAIT 256
 #define SCRATCHES       5
-/* Tasks that tasks schedule, before sockets are looked at again: as many as it takes from a request
- * to its bytes in the socket. */
+/*
+ * Rounds of tasks scheduled by tasks before sockets are polled again: enough to get from a request
+ * to its bytes in the socket.
+ */
 #define TASK_ROUNDS     6
 
 struct loop {
@@ -21,9 +23,10 @@ struct loop {
     int64_t now;
     int load;
     atomic_bool stop;
-    struct loop_handle *handle; /* NULL until somebody asks for it */
+    struct loop_handle *handle; /* NULL until loop_handle_get */
     struct buf scratch[SCRATCHES];
-    struct epoll_event events[EVENTS_PER_WAIT]; /* of this round; data.ptr NULL: stopped since */
+    struct epoll_event
+        events[EVENTS_PER_WAIT]; /* of this iteration; data.ptr NULL: stopped since */
     int n_events;
 };
 
@@ -57,7 +60,7 @@ void loop_io_set(struct loop_io *io, unsigned events)
         e.events |= EPOLLOUT;
     int op = io->events == 0 ? EPOLL_CTL_ADD : events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
     int r = epoll_ctl(io->loop->epoll_fd, op, io->fd, &e);
-    /* Fails only for a descriptor that cannot be polled, which is a mistake of ours. */
+    /* Fails only for a descriptor that cannot be polled, which is a bug. */
     assert(r == 0);
     (void)r;
     io->events = events;
@@ -107,7 +110,9 @@ void loop_timer_stop(struct loop_timer *timer)
 
 static void run_timers(struct loop *loop)
 {
-    /* What a timer sets again for "now" waits for the next round, so that sockets get their turn.
+    /*
+     * A timer that is set again for "now" waits for the next iteration, so that sockets are not
+     * starved.
      */
     int64_t now = loop->now;
     for (struct heap_node *node; (node = heap_peek(&loop->timers));) {
@@ -273,7 +278,7 @@ struct loop *loop_free(struct loop *loop)
     return NULL;
 }
 
-/* Nanoseconds until something is due that does not come from outside; negative: nothing is. */
+/* Nanoseconds until a task or timer is due; negative: none is. */
 static int64_t time_left(const struct loop *loop, int64_t max_wait)
 {
     if (loop->tasks)
@@ -305,7 +310,7 @@ static void rest(const struct loop *loop, int64_t max_wait)
         return;
     struct timespec t = {.tv_sec = (time_t)(ns / NSEC_PER_SEC),
                          .tv_nsec = (long)(ns % NSEC_PER_SEC)};
-    nanosleep(&t, NULL); /* cut short by a signal: as good */
+    nanosleep(&t, NULL); /* an interruption by a signal is harmless */
 }
 
 void loop_add_load(struct loop *loop, int delta)

@@ -2,13 +2,13 @@
 /*
  * loop.h - one thread that waits for sockets, timers and messages.
  *
- * Purpose:   epoll with a heap of timers, a list of things to do before the next wait, and a
- *            mailbox through which other threads hand work in. Everything in src/net lives on a
- *            loop and is called on its thread.
- * Ownership: watches, timers and tasks are embedded in the structs of their users, who stop them
- *            before their memory goes. The loop owns only what was posted.
- * Threading: loop_post and loop_stop may be called from any thread; everything else belongs to the
- *            thread that runs the loop (or to the one that sets it up, before loop_run).
+ * Purpose:   epoll with a heap of timers, a list of tasks to run before the next wait, and a
+ *            mailbox through which other threads post work. Everything in src/net belongs to a loop
+ *            and runs on its thread.
+ * Ownership: watches, timers and tasks are embedded in their users' structs, which stop them before
+ *            their memory is freed. The loop owns only what was posted.
+ * Threading: loop_post and loop_stop may be called on any thread; everything else on the thread
+ *            that runs the loop (or that sets it up, before loop_run).
  */
 #ifndef BERTH_NET_LOOP_H
 #define BERTH_NET_LOOP_H
@@ -25,23 +25,25 @@ enum loop_event { LOOP_READ = 1, LOOP_WRITE = 2 };
 
 struct loop_io;
 /*
- * events: LOOP_READ and LOOP_WRITE as far as they were asked for. An error or a hang-up is reported
- * as both, so that the read or write which follows meets it. Level-triggered.
+ * events: the requested ones of LOOP_READ and LOOP_WRITE. An error or hang-up is reported as both,
+ * so that the following read or write fails with it. Level-triggered.
  */
 typedef void loop_io_fn(struct loop_io *io, unsigned events);
 
 struct loop_io {
     int fd;
-    unsigned events; /* asked for now; 0: not watched */
+    unsigned events; /* requested; 0: not watched */
     loop_io_fn *fn;
     struct loop *loop; /* NULL: not in any loop */
 };
 
-/* fd stays the caller's. It is watched from loop_io_set on. */
+/* The caller keeps fd. It is watched from loop_io_set on. */
 void loop_io_init(struct loop_io *io, struct loop *loop, int fd, loop_io_fn *fn);
-/* What to wait for from now on. Cheap where nothing changes. */
+/* Sets the events to wait for. Cheap if nothing changes. */
 void loop_io_set(struct loop_io *io, unsigned events);
-/* Ends watching; fn is not called again, not even for events already fetched. Call before close. */
+/*
+ * Stops watching; fn is not called again, not even for events already received. Call before close.
+ */
 void loop_io_stop(struct loop_io *io);
 
 /* --- timers ----------------------------------------------------------------------------------- */
@@ -57,16 +59,16 @@ struct loop_timer {
 };
 
 void loop_timer_init(struct loop_timer *timer, struct loop *loop, loop_timer_fn *fn);
-/* Fires once, `delay` nanoseconds from now at the earliest. Setting again moves it. */
+/* Fires once, `delay` ns from now or later. Setting it again moves it. */
 void loop_timer_set(struct loop_timer *timer, int64_t delay);
-/* Nothing happens where it is not set, nor where the timer was never initialised but is zero. */
+/* No effect if the timer is not set, or is zero and was never initialised. */
 void loop_timer_stop(struct loop_timer *timer);
 static inline bool loop_timer_pending(const struct loop_timer *timer)
 {
     return heap_contains(&timer->node);
 }
 
-/* --- tasks: once, before the loop waits again ------------------------------------------------- */
+/* --- tasks: run once, before the loop waits again --------------------------------------------- */
 
 struct loop_task;
 typedef void loop_task_fn(struct loop_task *task);
@@ -81,8 +83,8 @@ static inline void loop_task_init(struct loop_task *task, loop_task_fn *fn)
     *task = (struct loop_task){.fn = fn};
 }
 /*
- * Scheduling twice is scheduling once. What a task schedules comes after all that was scheduled
- * before; tasks that schedule each other for ever leave the sockets their turn.
+ * Scheduling twice has the effect of once. A task scheduled by a task runs after those scheduled
+ * before; tasks that schedule each other forever do not starve the sockets.
  */
 void loop_task_schedule(struct loop *loop, struct loop_task *task);
 void loop_task_cancel(struct loop *loop, struct loop_task *task);
@@ -91,41 +93,40 @@ void loop_task_cancel(struct loop *loop, struct loop_task *task);
 
 int loop_new(struct loop **ret_loop) MUST_CHECK;
 /*
- * Runs the tasks that are scheduled and what is still posted, then gives everything back. No watch
- * or timer may be left, no other thread may post any more. NULL is fine; returns NULL.
+ * Runs scheduled tasks and pending posts, then frees the loop. No watch or timer may be left, and
+ * no other thread may post. NULL is allowed. Returns NULL.
  */
 struct loop *loop_free(struct loop *loop);
 
 /* Runs until loop_stop. May be called again afterwards. */
 void loop_run(struct loop *loop);
-/* Any thread. loop_run returns after the round in progress. A stop before loop_run is not lost. */
+/* Any thread. loop_run returns after the current iteration. A stop before loop_run is not lost. */
 void loop_stop(struct loop *loop);
-/* One round: waits at most max_wait nanoseconds (negative: for ever) for something to do, does it.
- */
+/* One iteration: waits at most max_wait ns (negative: forever) for events and handles them. */
 void loop_step(struct loop *loop, int64_t max_wait);
 
 /*
- * Any thread: fn(ctx) is called once on the loop's thread, in the order of posting. The loop owns
- * nothing of ctx. Posts are delivered even when the loop ends first (see loop_free).
+ * Any thread: calls fn(ctx) once on the loop's thread, in the order of posting. The loop does not
+ * own ctx. Posts are delivered even if the loop ends first (see loop_free).
  */
 typedef void loop_post_fn(void *ctx);
 void loop_post(struct loop *loop, loop_post_fn *fn, void *ctx);
 
 /*
- * Tells of pieces of work that have been sent out (delta positive) or have come back (negative).
- * While LOOP_BULK or more are out nobody waits for a single one of them: the loop then rests for
- * LOOP_PACE after a round before it looks for more, unless a task or a timer is due, and handles in
- * one go what has gathered. That takes a fraction of the wake-ups and system calls.
+ * Reports requests that were sent (delta positive) or answered (negative). While LOOP_BULK or more
+ * are open, throughput matters more than latency: the loop then pauses for LOOP_PACE after an
+ * iteration, unless a task or a timer is due, and handles together what has arrived. This saves
+ * most wake-ups and system calls.
  */
 #define LOOP_BULK 16
 #define LOOP_PACE (4 * NSEC_PER_MSEC)
 void loop_add_load(struct loop *loop, int delta);
 
-/* The monotonic time at which this round began: cheap, and the same within one callback. */
+/* The monotonic time at which this iteration began: cheap, and constant within one callback. */
 int64_t loop_now(const struct loop *loop);
 
 /*
- * Buffers for whoever reads or writes a socket right now, given out empty. Their contents last
+ * Shared buffers for the current read or write of a socket, returned empty. Their content is valid
  * until the callback returns to the loop.
  */
 enum loop_scratch {
@@ -137,15 +138,17 @@ enum loop_scratch {
 };
 struct buf *loop_scratch(struct loop *loop, enum loop_scratch which);
 
-/* --- loops seen from threads that may outlive them -------------------------------------------- */
+/* --- handles for threads that may outlive the loop -------------------------------------------- */
 
 /*
- * A handle by which a helper thread posts to a loop that may be gone by then; used for name lookup,
- * which nobody can interrupt. Counted; loop_handle_post returns false once the loop was freed.
+ * A handle with which a helper thread posts to a loop that may be freed by then; used for name
+ * lookups, which cannot be interrupted. Reference counted; loop_handle_post returns false once the
+ * loop was freed.
  */
 struct loop_handle;
-struct loop_handle *loop_handle_get(struct loop *loop); /* loop's thread; give back by _put */
-void loop_handle_put(struct loop_handle *handle);       /* any thread */
+struct loop_handle *loop_handle_get(
+    struct loop *loop);                           /* loop's thread; release with loop_handle_put */
+void loop_handle_put(struct loop_handle *handle); /* any thread */
 bool loop_handle_post(struct loop_handle *handle, loop_post_fn *fn, void *ctx); /* any thread */
 
 #endif

@@ -17,7 +17,7 @@ bool proxy_scheme_known(struct str scheme)
            str_eq_fold(scheme, STR("socks5")) || str_eq_fold(scheme, STR("socks5h"));
 }
 
-/* user and password of the URL, decoded; a broken escape cannot come out of url_parse. */
+/* Decodes user or password of the URL; url_parse has checked the escapes. */
 static void add_decoded(struct buf *out, struct str text)
 {
     if (url_decode(text, false, out) < 0)
@@ -64,7 +64,7 @@ void proxy_init(struct proxy *p, const struct url *url, struct str host, uint16_
     }
     p->state = PROXY_SOCKS_METHOD;
     if (url->user.n)
-        buf_add(out, "\x05\x02\x00\x02", 4); /* no authentication, or name and password */
+        buf_add(out, "\x05\x02\x00\x02", 4); /* no authentication, or user name and password */
     else
         buf_add(out, "\x05\x01\x00", 3);
 }
@@ -86,13 +86,13 @@ static int on_connect_reply(struct proxy *p, struct err *reterr)
     struct str text = buf_str(&p->in);
     size_t end = str_search(text, STR("\r\n\r\n"));
     if (end == text.n)
-        return p->in.overflow ? refused(p, reterr, "answer to CONNECT too long") : 0;
+        return p->in.overflow ? refused(p, reterr, "response to CONNECT too long") : 0;
     struct str line = str_slice(text, 0, str_search(text, STR("\r\n")));
     struct str status = str_slice(line, 9, 12);
     if (!str_starts(line, STR("HTTP/1.")) || status.n != 3)
         return refused(p, reterr, "does not speak HTTP");
     if (status.p[0] != '2')
-        return err_set(reterr, -ECONNREFUSED, "proxy %.*s: CONNECT answered \"%.*s\"",
+        return err_set(reterr, -ECONNREFUSED, "proxy %.*s: CONNECT failed with \"%.*s\"",
                        STR_ARG(p->url->host), STR_ARG(str_slice(line, 9, 100)));
     if (end + 4 != text.n)
         return refused(p, reterr, "sent bytes before the tunnel was used");
@@ -161,7 +161,7 @@ static int on_socks_method(struct proxy *p, struct buf *out, struct err *reterr)
     }
     if (method == 2 && p->url->user.n)
         return socks_credentials(p, out, reterr);
-    return refused(p, reterr, "asks for authentication that was not given");
+    return refused(p, reterr, "requires authentication; set user and password in the proxy URL");
 }
 
 static int on_socks_auth(struct proxy *p, struct buf *out, struct err *reterr)
@@ -209,7 +209,7 @@ int proxy_feed(struct proxy *p, struct str data, struct buf *out, struct err *re
 {
     buf_add_str(&p->in, data);
     if (p->in.overflow && p->state != PROXY_CONNECT_REPLY)
-        return refused(p, reterr, "answer too long");
+        return refused(p, reterr, "response too long");
     for (;;) {
         enum proxy_state before = p->state;
         int r = 0;

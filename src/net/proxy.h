@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * proxy.h - asking a proxy for a tunnel: HTTP CONNECT and SOCKS5.
+ * proxy.h - requests a tunnel from a proxy: HTTP CONNECT and SOCKS5.
  *
- * Purpose:   a handshake as a transformation of bytes; who moves them is not its business. Names
- *            are resolved by the proxy, as Go's client does.
+ * Purpose:   the handshake as a transformation of bytes; the caller moves them. The proxy resolves
+ *            names, as with Go's client.
  * Ownership: the caller owns the struct; user and password are borrowed from the URL's text.
  * Threading: one thread at a time.
  */
@@ -22,10 +22,10 @@ enum proxy_state {
 
 struct proxy {
     const struct url *url; /* the proxy's */
-    struct str host;       /* where to */
+    struct str host;       /* target */
     uint16_t port;
     enum proxy_state state;
-    struct buf in; /* an answer not yet complete; bounded */
+    struct buf in; /* an incomplete response; limited */
 };
 
 bool proxy_scheme_known(struct str scheme);
@@ -33,7 +33,10 @@ bool proxy_scheme_known(struct str scheme);
 void proxy_init(struct proxy *p, const struct url *url, struct str host, uint16_t port,
                 struct buf *out);
 void proxy_release(struct proxy *p);
-/* Takes the proxy's bytes, appends what to send. 1: the tunnel stands; 0: not yet; negative: no. */
+/*
+ * Takes the proxy's bytes and appends what to send. Returns 1: the tunnel is up; 0: not yet;
+ * negative: failed.
+ */
 int proxy_feed(struct proxy *p, struct str data, struct buf *out, struct err *reterr) MUST_CHECK;
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <arpa/inet.h>
 
-/* An address of either family, those of IPv4 mapped into IPv6. */
+/* An address of either family; IPv4 is mapped into IPv6. */
 struct address {
     unsigned char bytes[16];
 };
@@ -53,7 +53,7 @@ static bool in_range(struct str range, const struct address *address)
     return same_network(address, &network, (size_t)bits + (v4 ? V4_PREFIX : 0));
 }
 
-/* "host:port" and "[::1]:port" taken apart; without a port *ret_port is empty. */
+/* Splits "host:port" and "[::1]:port"; *ret_port is empty if there is no port. */
 static struct str split_port(struct str entry, struct str *ret_port)
 {
     bool brackets = str_starts(entry, STR("["));

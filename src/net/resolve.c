@@ -72,7 +72,7 @@ bool resolve_literal(const char *host, uint16_t port, union resolve_address *ret
     return true;
 }
 
-static void give_back(void *ctx)
+static void resolve_free(void *ctx)
 {
     struct resolve *r = ctx;
     free(r->host);
@@ -101,7 +101,7 @@ static void lookup(void *ctx)
         freeaddrinfo(list);
     if (r->n == 0)
         err_set(&r->err, -EHOSTUNREACH, "lookup %s: %s", r->host,
-                e ? gai_strerror(e) : "no address");
+                e ? gai_strerror(e) : "no addresses found");
 }
 
 static void deliver(void *ctx)
@@ -109,10 +109,10 @@ static void deliver(void *ctx)
     struct resolve *r = ctx;
     if (r->fn)
         r->fn(r->ctx, r->addresses, r->n, &r->err);
-    give_back(r);
+    resolve_free(r);
 }
 
-static const struct offload lookup_job = {.work = lookup, .done = deliver, .gone = give_back};
+static const struct offload lookup_job = {.work = lookup, .done = deliver, .gone = resolve_free};
 
 struct resolve *resolve_start(struct loop *loop, const char *host, uint16_t port, resolve_fn *fn,
                               void *ctx)
@@ -124,7 +124,7 @@ struct resolve *resolve_start(struct loop *loop, const char *host, uint16_t port
     r->ctx = ctx;
     int e = offload_start(loop, &lookup_job, r);
     if (e < 0) {
-        err_set(&r->err, e, "lookup %s: no thread: %s", host, strerror(-e));
+        err_set(&r->err, e, "lookup %s: cannot start a thread: %s", host, strerror(-e));
         loop_post(loop, deliver, r);
     }
     return r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Certificates: read from PEM, and made for servers that were given none and for tests. */
+/* Certificates: parsed from PEM, and generated for servers without one and for tests. */
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
@@ -32,7 +32,7 @@ static BIO *bio_of(struct str text)
     return bio;
 }
 
-/* A key under a pass phrase is not asked for: there is nobody to ask. */
+/* Refuses keys with a pass phrase instead of prompting for it. */
 static int no_password(char *out, int size, int writing, void *ctx)
 {
     (void)out, (void)size, (void)writing, (void)ctx;
@@ -59,7 +59,7 @@ int tls_pair_parse(struct str cert_pem, struct str key_pem, const char *what,
     if (!pair.key)
         r = err_set(reterr, -EINVAL, "%s: no private key in PEM form: %s", what, tls_reason());
     else if (X509_check_private_key(pair.cert, pair.key) != 1)
-        r = err_set(reterr, -EINVAL, "%s: private key does not belong to the certificate", what);
+        r = err_set(reterr, -EINVAL, "%s: private key does not match the certificate", what);
 out:
     ERR_clear_error();
     BIO_free(certs);
@@ -71,7 +71,7 @@ out:
     return r;
 }
 
-/* --- when they hold --------------------------------------------------------------------------- */
+/* --- validity --------------------------------------------------------------------------------- */
 
 static int64_t seconds_of(const ASN1_TIME *time)
 {
@@ -103,7 +103,7 @@ int tls_pem_validity(struct str cert_pem, struct tls_validity *ret_validity)
     return 0;
 }
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- generation ------------------------------------------------------------------------------- */
 
 static bool add_extension(X509 *cert, X509 *issuer, int nid, const char *value)
 {

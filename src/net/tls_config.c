@@ -22,14 +22,14 @@ static int read_pem(const char *path, struct buf *out, struct err *reterr)
         out->n += n;
     }
     if (ferror(file))
-        r = err_set(reterr, -EIO, "%s: cannot be read", path);
+        r = err_set(reterr, -EIO, "%s: %s", path, strerror(errno));
     else if (out->overflow)
         r = err_set(reterr, -EFBIG, "%s: larger than %zu bytes", path, PEM_FILE_MAX);
     fclose(file);
     return r;
 }
 
-/* The text itself, or else the file's; empty where neither is given. */
+/* Returns the text, or else the file's content; empty if neither is set. */
 static int pick_pem(struct str text, const char *path, struct buf *store, struct str *ret_pem,
                     struct err *reterr)
 {
@@ -41,7 +41,7 @@ static int pick_pem(struct str text, const char *path, struct buf *store, struct
     return r;
 }
 
-/* --- whom to trust ---------------------------------------------------------------------------- */
+/* --- trust ------------------------------------------------------------------------------------ */
 
 static void announce(void *ctx, X509 *cert)
 {
@@ -66,13 +66,13 @@ static int set_trust(struct tls_config *config, const struct tls_options *option
     const char *what = options->ca_pem.n ? "CA data" : options->ca_file;
     if (r == 0 && what && *what)
         r = add_cas(config->ctx, pem, what, config->server, reterr);
-    else if (r == 0 && !config->server && !config->skip_verify) /* takes 20 ms: only where needed */
+    else if (r == 0 && !config->server && !config->skip_verify) /* takes 20 ms: only if needed */
         SSL_CTX_set_default_verify_paths(config->ctx);
     buf_release(&store);
     return r;
 }
 
-/* With TLS_CLIENT_AUTH_OPTIONAL and _ANY a bad certificate is looked at later, not refused here. */
+/* With TLS_CLIENT_AUTH_OPTIONAL and _ANY a bad certificate is checked later, not refused here. */
 static int accept_any(int ok, X509_STORE_CTX *ctx)
 {
     (void)ok, (void)ctx;
@@ -90,7 +90,7 @@ static void set_verification(struct tls_config *config)
         SSL_CTX_set_verify(config->ctx, SSL_VERIFY_PEER, accept_any);
 }
 
-/* --- who we are ------------------------------------------------------------------------------- */
+/* --- own certificate -------------------------------------------------------------------------- */
 
 static int use_pair(struct tls_config *config, const struct tls_pair *pair, struct err *reterr)
 {
@@ -185,9 +185,9 @@ void tls_session_keep(struct tls_config *config, const char *server, SSL_SESSION
     pthread_mutex_unlock(&config->lock);
 }
 
-/* --- making a configuration ------------------------------------------------------------------- */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
-/* "h2,http/1.1" as TLS carries it. */
+/* Converts "h2,http/1.1" to its wire format. */
 static int set_alpn(struct tls_config *config, const char *list, struct err *reterr)
 {
     struct str rest = str_of(list ? list : "h2,http/1.1"), name;
@@ -227,10 +227,10 @@ static void set_modes(struct tls_config *config, const struct tls_options *optio
                                  SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_read_ahead(ctx, 1);
     if (config->server) {
-        /* Thousands of quiet connections: their buffers go back between records. */
+        /* Thousands of quiet connections: release buffers between records. */
         SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
         SSL_CTX_set_session_id_context(ctx, (const unsigned char *)"berth", 5);
-        /* A resumed session has lost the chain that somebody may still want to verify. */
+        /* A resumed session does not have the chain, which may still have to be verified. */
         if (config->client_auth == TLS_CLIENT_AUTH_ANY) {
             SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
             SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
@@ -254,7 +254,7 @@ static int config_new(const struct tls_options *options, bool server,
         config->server_name = str_dup(options->server_name);
     config->ctx = SSL_CTX_new(server ? TLS_server_method() : TLS_client_method());
     if (!config->ctx)
-        abort(); /* memory, or a broken installation of OpenSSL */
+        abort(); /* out of memory, or a broken installation of OpenSSL */
     set_modes(config, options);
     set_verification(config);
     int r = set_alpn(config, options->alpn, reterr);

@@ -10,12 +10,12 @@
 struct tls_conn {
     SSL *ssl;
     struct tls_config *config;
-    char *host;   /* client: as verified, for errors */
-    char *server; /* client: "host:port", key of kept sessions */
+    char *host;   /* client: verified name, for errors */
+    char *server; /* client: "host:port", key of cached sessions */
     bool ready, eof, refuse_h2;
-    struct buf alt_names; /* client: of a certificate for somebody else */
+    struct buf alt_names; /* client: names of a certificate that does not match */
 
-    /* What the BIO reads from and writes to, during a call only. */
+    /* Input and output of the BIO, during a call only. */
     struct str in;
     struct buf *cipher;
 
@@ -24,7 +24,7 @@ struct tls_conn {
     VEC(struct str) organizations;
 };
 
-/* --- the BIO: memory on both sides, no copy kept ---------------------------------------------- */
+/* --- BIO: memory on both sides, no copy kept -------------------------------------------------- */
 
 static int bio_read(BIO *bio, char *out, int n)
 {
@@ -84,7 +84,7 @@ static void once(void)
     pthread_once(&done, make_method);
 }
 
-/* --- callbacks of OpenSSL --------------------------------------------------------------------- */
+/* --- OpenSSL callbacks ------------------------------------------------------------------------ */
 
 static int on_session(SSL *ssl, SSL_SESSION *session)
 {
@@ -111,7 +111,7 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_n,
 
 static int on_verify(int ok, X509_STORE_CTX *ctx);
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
 static struct tls_conn *conn_new(struct tls_config *config)
 {
@@ -164,7 +164,7 @@ int tls_conn_new_client(struct tls_config *config, struct str host, uint16_t por
     if (!config->skip_verify)
         SSL_set_verify(conn->ssl, SSL_VERIFY_PEER, on_verify);
     if (!expect_name(conn)) {
-        int r = err_set(reterr, -EINVAL, "\"%s\" cannot be the name of a TLS server", conn->host);
+        int r = err_set(reterr, -EINVAL, "\"%s\" is not a valid TLS server name", conn->host);
         tls_conn_free(conn);
         return r;
     }
@@ -179,7 +179,7 @@ int tls_conn_new_client(struct tls_config *config, struct str host, uint16_t por
 int tls_conn_new_server(struct tls_config *config, struct tls_conn **ret_conn, struct err *reterr)
 {
     if (!config->server)
-        return err_set(reterr, -EINVAL, "a client's TLS configuration cannot serve");
+        return err_set(reterr, -EINVAL, "a client TLS configuration cannot be used by a server");
     struct tls_conn *conn = conn_new(config);
     SSL_set_accept_state(conn->ssl);
     *ret_conn = conn;
@@ -209,7 +209,7 @@ void tls_conn_refuse_h2(struct tls_conn *conn)
     conn->refuse_h2 = true;
 }
 
-/* --- reasons ---------------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 static void add_alt_names(struct buf *out, X509 *cert)
 {
@@ -232,7 +232,7 @@ static void add_alt_names(struct buf *out, X509 *cert)
     GENERAL_NAMES_free(names);
 }
 
-/* Sees the certificate before OpenSSL throws it away with the failed handshake. */
+/* Reads the certificate before OpenSSL frees it with the failed handshake. */
 static int on_verify(int ok, X509_STORE_CTX *ctx)
 {
     int code = X509_STORE_CTX_get_error(ctx);
@@ -272,14 +272,14 @@ static int bad_certificate(struct tls_conn *conn, long verdict, struct err *rete
     }
 }
 
-/* The peer's complaint about us, where it is one about certificates. */
+/* The text of a peer's alert about certificates; NULL for other alerts. */
 static const char *alert_about_certificate(int reason)
 {
     switch (reason) {
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
         return "the server requires a client certificate";
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
-        return "the peer does not know the authority that signed our certificate";
+        return "the peer does not trust the authority that signed our certificate";
     case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
@@ -316,7 +316,7 @@ static int fail(struct tls_conn *conn, struct err *reterr)
     return err_set(reterr, -EPROTO, "%s: TLS: %s", host, tls_reason());
 }
 
-/* --- the peer --------------------------------------------------------------------------------- */
+/* --- peer ------------------------------------------------------------------------------------- */
 
 static struct str entry_text(const X509_NAME_ENTRY *entry)
 {
@@ -351,9 +351,9 @@ static void read_peer(struct tls_conn *conn)
     conn->has_peer = true;
 }
 
-/* --- bytes ------------------------------------------------------------------------------------ */
+/* --- data ------------------------------------------------------------------------------------- */
 
-/* 1: done, 0: wants more, negative: failed. */
+/* Returns 1: complete, 0: needs more input, negative: failed. */
 static int handshake(struct tls_conn *conn, struct err *reterr)
 {
     int r = SSL_do_handshake(conn->ssl);
@@ -369,7 +369,7 @@ static int read_plain(struct tls_conn *conn, struct buf *plain, struct err *rete
 {
     while (!conn->eof) {
         if (!buf_reserve(plain, RECORD_MAX))
-            return err_set(reterr, -EMSGSIZE, "more bytes than fit");
+            return err_set(reterr, -EMSGSIZE, "received data larger than the buffer limit");
         int n = SSL_read(conn->ssl, plain->p + plain->n, RECORD_MAX);
         if (n > 0) {
             plain->n += (size_t)n;

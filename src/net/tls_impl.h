@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tls_impl.h - what the files of tls share; nobody else includes it.
+ * tls_impl.h - shared by the files of tls; included by these only.
  *
- * Purpose:   the inside of tls_config, PEM in and out, session keeping.
+ * Purpose:   the internals of tls_config, PEM input and output, cached sessions.
  * Ownership: as in tls.h.
  * Threading: `lock` guards the certificate of ctx and the sessions; the rest is immutable.
  */
@@ -16,7 +16,7 @@
 
 #include "net/tls.h"
 
-/* One client session per server; the oldest goes when there are more servers than slots. */
+/* One client session per server; the oldest is dropped if there are more servers than slots. */
 #define TLS_SESSIONS 8
 
 struct tls_session_slot {
@@ -29,8 +29,8 @@ struct tls_config {
     bool server;
     bool skip_verify;
     enum tls_client_auth client_auth;
-    char *server_name;      /* NULL: the host dialled */
-    unsigned char alpn[64]; /* as on the wire: length, bytes, … */
+    char *server_name;      /* NULL: the dialled host */
+    unsigned char alpn[64]; /* wire format: length, bytes, … */
     unsigned alpn_n;
     SSL_CTX *ctx;
     struct tls_sni_table *sni; /* NULL: none; under lock */
@@ -39,7 +39,7 @@ struct tls_config {
     size_t next_session;
 };
 
-/* Takes the session away: a TLS 1.3 ticket is used once. NULL where there is none. */
+/* Removes the session from the cache: a TLS 1.3 ticket is used once. NULL if there is none. */
 SSL_SESSION *tls_session_take(struct tls_config *config, const char *server);
 /* Takes over `session`. */
 void tls_session_keep(struct tls_config *config, const char *server, SSL_SESSION *session);
@@ -55,14 +55,14 @@ int tls_pair_parse(struct str cert_pem, struct str key_pem, const char *what,
                    struct tls_pair *ret_pair, struct err *reterr) MUST_CHECK;
 void tls_pair_release(struct tls_pair *pair);
 
-/* NULL is fine. */
+/* NULL is allowed. */
 void tls_sni_release(struct tls_sni_table *table);
 
-/* Adds the certificates of a PEM text; gives their number. `each` may be NULL. */
+/* Adds the certificates of a PEM text. Returns their number. `each` may be NULL. */
 size_t tls_add_cas(X509_STORE *store, struct str pem, void (*each)(void *ctx, X509 *cert),
                    void *ctx);
 
-/* The newest of OpenSSL's complaints in words; empties its queue. */
+/* The text of OpenSSL's newest error; clears its error queue. */
 const char *tls_reason(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Go's names of versions, cipher suites and curves in OpenSSL's words. */
+/* Converts Go's names of versions, cipher suites and curves to OpenSSL's. */
 #include "net/tls_impl.h"
 
 static const struct {
@@ -13,7 +13,7 @@ static const struct {
 
 static const struct {
     struct str go;
-    const char *openssl; /* NULL: a suite of TLS 1.3, or one that OpenSSL 3 has not any more */
+    const char *openssl; /* NULL: a TLS 1.3 suite, or one that OpenSSL 3 has removed */
 } suites[] = {
     {STR_INIT("TLS_AES_128_GCM_SHA256"), NULL},
     {STR_INIT("TLS_AES_256_GCM_SHA384"), NULL},
@@ -46,7 +46,7 @@ static const struct {
 
 static const struct {
     int64_t id;
-    const char *openssl; /* NULL: OpenSSL 3.0 has none of these hybrids */
+    const char *openssl; /* NULL: OpenSSL 3.0 does not have these hybrids */
 } curves[] = {
     {23, "P-256"}, {24, "P-384"}, {25, "P-521"}, {29, "X25519"},
     {4587, NULL},  {4588, NULL},  {4589, NULL},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Certificates by the name that a client asks for. */
+/* Certificates by the name that a client requests. */
 #include <openssl/x509v3.h>
 
 #include "base/vec.h"
@@ -7,7 +7,7 @@
 
 struct sni_name {
     char *name;
-    size_t cert;   /* which of the table's */
+    size_t cert;   /* index in the table */
     bool explicit; /* given by the user, not read from the certificate */
 };
 
@@ -40,7 +40,7 @@ static struct str text_of(const ASN1_STRING *s)
     return (struct str){(const char *)ASN1_STRING_get0_data(s), (size_t)ASN1_STRING_length(s)};
 }
 
-/* The common name where it is no IP address, and the DNS names: what upstream takes. */
+/* As upstream: the common name if it is not an IP address, and the DNS names. */
 static void add_own_names(struct tls_sni_table *table, X509 *cert)
 {
     X509_NAME *subject = X509_get_subject_name(cert);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Client certificates that are verified when somebody asks, against CAs that change meanwhile. */
+/* Verification of client certificates on request, against CAs that may change. */
 #include <openssl/pem.h>
 #include <openssl/sha.h>
 #include <openssl/x509v3.h>
@@ -37,7 +37,7 @@ int tls_trust_new(struct str ca_pem, const char *what, struct tls_trust **ret_tr
         X509_STORE_free(store);
         return err_set(reterr, -EINVAL, "%s: no CA certificate in PEM form: %s", what, reason);
     }
-    /* As Go has it: whatever stands in the bundle is an anchor, though it be no root. */
+    /* As in Go, every certificate of the bundle is a trust anchor, even if it is not a root. */
     X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
     struct tls_trust *trust = xnew(struct tls_trust);
     trust->store = store;

@@ -12,7 +12,7 @@
 static void update_interest(struct transport *t)
 {
     unsigned events = t->paused ? 0 : LOOP_READ;
-    if (transport_queued(t) && !t->flush.prev) /* else the flush tries first */
+    if (transport_queued(t) && !t->flush.prev) /* otherwise the flush tries first */
         events |= LOOP_WRITE;
     loop_io_set(&t->io, events);
 }
@@ -38,9 +38,9 @@ static void closed_errno(struct transport *t, const char *what, int code)
     closed(t, code, &err);
 }
 
-/* --- out -------------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
-/* What tls wrote may have to go through a proxy's TLS as well. */
+/* The output of tls may have to pass through a proxy's TLS as well. */
 static int queue_cipher(struct transport *t, struct str data, struct err *reterr)
 {
     if (t->outer && t->tls)
@@ -49,7 +49,7 @@ static int queue_cipher(struct transport *t, struct str data, struct err *reterr
     return 0;
 }
 
-/* Where TLS writes to: straight into the queue unless there is an outer TLS around it. */
+/* The buffer that TLS writes to: the queue itself, unless there is an outer TLS. */
 static struct buf *cipher_buf(struct transport *t)
 {
     return t->outer && t->tls ? loop_scratch(t->loop, LOOP_SCRATCH_OUTER) : &t->out;
@@ -79,7 +79,7 @@ void transport_write(struct transport *t, const void *data, size_t n)
         buf_add(&t->out, data, n);
     if (t->out.overflow)
         r = -ENOBUFS;
-    /* A failure here is the connection's end; the flush tells it, outside of the caller. */
+    /* An error here ends the connection; the flush reports it, outside of the caller. */
     if (r < 0)
         shutdown(t->io.fd, SHUT_RDWR);
     report(t);
@@ -98,7 +98,7 @@ static void sent_all(struct transport *t)
     report(t);
 }
 
-/* False where the connection failed. */
+/* Returns false if the connection failed. */
 static bool send_queued(struct transport *t)
 {
     while (transport_queued(t)) {
@@ -118,12 +118,12 @@ static bool send_queued(struct transport *t)
     return true;
 }
 
-static void on_patience(struct loop_timer *timer)
+static void on_linger_timeout(struct loop_timer *timer)
 {
-    closed(CONTAINER_OF(timer, struct transport, patience), 0, NULL);
+    closed(CONTAINER_OF(timer, struct transport, linger_timer), 0, NULL);
 }
 
-/* Our side has ended; whatever the peer still says is not listened to. */
+/* Our side has ended; further input is discarded. */
 static void linger(struct transport *t)
 {
     if (t->lingers)
@@ -133,7 +133,7 @@ static void linger(struct transport *t)
     if (shutdown(t->io.fd, SHUT_WR) < 0)
         closed(t, 0, NULL);
     else
-        loop_timer_set(&t->patience, LINGER);
+        loop_timer_set(&t->linger_timer, LINGER);
 }
 
 static void flush(struct transport *t)
@@ -141,7 +141,7 @@ static void flush(struct transport *t)
     if (t->dead || t->closing || !send_queued(t))
         return;
     if (transport_queued(t)) {
-        /* Half of it is gone: move the rest down before the buffer grows for nothing. */
+        /* Half of it is sent: move the rest down before the buffer grows. */
         if (t->out_at > t->out.n / 2) {
             buf_consume(&t->out, t->out_at);
             t->out_at = 0;
@@ -157,7 +157,7 @@ static void flush(struct transport *t)
         update_interest(t);
 }
 
-/* --- in --------------------------------------------------------------------------------------- */
+/* --- input ------------------------------------------------------------------------------------ */
 
 static void became_ready(struct transport *t)
 {
@@ -172,7 +172,7 @@ static void deliver(struct transport *t, struct str data)
         t->ops->on_data(t, data);
 }
 
-/* Through one layer of TLS; its answers go out. */
+/* Decodes one layer of TLS and sends its replies. */
 static int unwrap(struct transport *t, struct tls_conn *tls, struct str in, struct buf *plain,
                   struct err *reterr)
 {
@@ -190,7 +190,7 @@ static int unwrap(struct transport *t, struct tls_conn *tls, struct str in, stru
     return r;
 }
 
-/* Bytes from the socket, n 0 to begin a handshake. */
+/* Processes bytes from the socket; n 0 starts a handshake. */
 static void feed(struct transport *t, struct str in)
 {
     struct err err = {0};
@@ -212,7 +212,7 @@ static void feed(struct transport *t, struct str in)
     if (t->dead || t->closing)
         return;
     if (r < 0) {
-        (void)send_queued(t); /* the alert, as far as it goes */
+        (void)send_queued(t); /* the alert, if it fits */
         closed(t, r, &err);
     } else if (tls_conn_eof(inner)) {
         closed(t, 0, NULL);
@@ -221,7 +221,9 @@ static void feed(struct transport *t, struct str in)
         buf_release(plain);
 }
 
-/* The socket has ended. With TLS a good end is announced before; anything else is a cut. */
+/*
+ * The socket has ended. With TLS a regular end is announced before; anything else is a truncation.
+ */
 static void on_eof(struct transport *t)
 {
     if (!t->tls && !t->outer) {
@@ -230,7 +232,7 @@ static void on_eof(struct transport *t)
     }
     struct err err;
     err_set(&err, -ECONNRESET,
-            t->ready ? "connection closed by the peer without end of TLS"
+            t->ready ? "connection closed by the peer without a TLS close_notify"
                      : "connection closed by the peer during the TLS handshake");
     closed(t, -ECONNRESET, &err);
 }
@@ -271,7 +273,7 @@ static void on_io(struct loop_io *io, unsigned events)
     if (t->dead || t->closing)
         return;
     if (events & LOOP_READ) {
-        /* A hang-up is reported whether or not anybody wants to read: it must not spin. */
+        /* A hang-up is reported even if reading is paused: it must not spin. */
         if (t->paused && !transport_queued(t))
             closed_errno(t, "read", -ECONNRESET);
         else if (!t->paused)
@@ -284,7 +286,7 @@ static void on_flush(struct loop_task *task)
     flush(CONTAINER_OF(task, struct transport, flush));
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
 static void on_reap(struct loop_task *task)
 {
@@ -304,7 +306,7 @@ static void on_start(struct loop_task *task)
     update_interest(t);
     if (t->tls && !tls_conn_is_server(t->tls))
         feed(t, (struct str){0});
-    else if (!t->tls) /* a server waits for its client: what says nothing costs no more memory */
+    else if (!t->tls) /* a server waits for its client: a silent one costs no more memory */
         became_ready(t);
     if (!t->dead && !t->closing && transport_queued(t))
         loop_task_schedule(t->loop, &t->flush);
@@ -321,7 +323,7 @@ struct transport *transport_new(struct loop *loop, int fd, struct tls_conn *tls,
     loop_io_init(&t->io, loop, fd, on_io);
     loop_task_init(&t->flush, on_start);
     loop_task_init(&t->reap, on_reap);
-    loop_timer_init(&t->patience, loop, on_patience);
+    loop_timer_init(&t->linger_timer, loop, on_linger_timeout);
     loop_task_schedule(loop, &t->flush);
     return t;
 }
@@ -330,13 +332,14 @@ struct transport *transport_free(struct transport *t)
 {
     if (!t || t->dead)
         return NULL;
-    /* What fits into the socket still goes: an answer that was written is not taken back. */
+    /* Send what fits into the socket: a response that was written must not be lost. */
     if (!t->closing && transport_queued(t))
         (void)send(t->io.fd, t->out.p + t->out_at, transport_queued(t), MSG_NOSIGNAL);
     t->dead = true;
     account_report(t->account, &t->reported, 0);
-    t->account = NULL; /* the memory goes at the end of the round, the account may go before */
-    loop_timer_stop(&t->patience);
+    t->account =
+        NULL; /* the memory is freed at the end of the iteration, the account possibly before */
+    loop_timer_stop(&t->linger_timer);
     loop_io_stop(&t->io);
     close(t->io.fd);
     loop_task_cancel(t->loop, &t->flush);

@@ -72,7 +72,7 @@ static bool parse_port(struct str text, struct url *url)
     return true;
 }
 
-/* A host name or IPv4 address: what could be mistaken for a delimiter has no place in it. */
+/* A host name or IPv4 address: characters that could be delimiters are not allowed. */
 static bool is_host(struct str s, bool ipv6)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -127,11 +127,13 @@ int url_parse(struct str text, struct url *ret_url, struct err *reterr)
     struct url url = {0};
     size_t sep = str_search(text, STR("://"));
     if (!has_only_url_characters(text))
-        return err_set(reterr, -EINVAL, "\"%.*s\": not a URL: blank, control or broken escape",
+        return err_set(reterr, -EINVAL,
+                       "\"%.*s\": not a URL: contains a blank, a control character or a bad escape",
                        STR_ARG(str_slice(text, 0, 200)));
     url.scheme = str_slice(text, 0, sep);
     if (sep == text.n || !is_scheme(url.scheme))
-        return err_set(reterr, -EINVAL, "\"%.*s\": a URL begins with a scheme, as in https://host",
+        return err_set(reterr, -EINVAL,
+                       "\"%.*s\": not a URL: must begin with a scheme, as in https://host",
                        STR_ARG(str_slice(text, 0, 200)));
     struct str rest = str_slice(text, sep + 3, text.n);
     size_t hash = str_find(rest, '#');

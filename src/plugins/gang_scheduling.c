@@ -5,6 +5,7 @@
  */
 #include "api/scheduling.h"
 #include "engine/cycle/cycle.h"
+#include "engine/framework/framework.h"
 #include "engine/group/gang.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"

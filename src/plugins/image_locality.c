@@ -3,8 +3,8 @@
  * ImageLocality: nodes that have the pod's images already are better, the larger the images and the
  * more nodes have them: that many nodes may share the load.
  */
+#include "engine/framework/framework.h"
 #include "engine/framework/signature.h"
-#include "engine/index/cluster.h"
 #include "plugins/common/go_math.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"

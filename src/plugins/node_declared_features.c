@@ -3,8 +3,8 @@
  * NodeDeclaredFeatures: a pod that needs a feature of the kubelet goes to nodes that declare it.
  * With the feature gate off the plugin does nothing, even where a profile enables it.
  */
+#include "engine/framework/framework.h"
 #include "engine/framework/signature.h"
-#include "engine/index/cluster.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 

@@ -3,8 +3,8 @@
  * NodePorts: a pod goes where the ports of the host that it wants are free. A port is taken for an
  * address and a protocol; 0.0.0.0 stands for every address.
  */
+#include "engine/framework/framework.h"
 #include "engine/framework/signature.h"
-#include "engine/index/cluster.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 

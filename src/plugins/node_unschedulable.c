@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NodeUnschedulable: a cordoned node takes only pods that tolerate it. */
+#include "engine/framework/framework.h"
 #include "engine/framework/signature.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"

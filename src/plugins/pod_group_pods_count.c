@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PodGroupPodsCount: the more pods of the group a placement takes, the better. */
-#include "engine/group/placement.h"
+#include "engine/group/placements.h"
 #include "engine/index/pod_groups.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"

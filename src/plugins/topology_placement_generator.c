@@ -4,8 +4,8 @@
  * domain at a time, and where some of it runs already only on theirs.
  */
 #include "api/scheduling.h"
-#include "engine/group/placement.h"
-#include "engine/index/cluster.h"
+#include "engine/framework/framework.h"
+#include "engine/group/placements.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "cmd/bench/bench_rows.h"
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "plugins/registry.h"
 
 #define PODS    2000 /* placed before anything is measured */
@@ -154,7 +154,7 @@ static void stage_init(struct stage *s, const struct bench_row *row, int64_t nod
         engine_object_changed(s->engine, NULL, s->objects.cluster.v[i]);
     place_pods(s);
     s->pod = pod_info_new(vec_last(&s->objects.pods), &s->engine->names);
-    s->cycle = cycle_new(s->engine, s->engine->setup->profiles.v[0]);
+    s->cycle = cycle_new(&s->engine->cycles, s->engine->framework.setup->profiles.v[0]);
     if (!cycle_begin(s->cycle, s->pod, &s->failure) ||
         !cycle_filter(s->cycle, s->pod, &s->failure) || !cycle_score(s->cycle, s->pod, &s->failure))
         die("the pod that is measured does not fit");
@@ -180,24 +180,24 @@ static size_t filter_single(struct stage *s, const struct berth_handle *h)
 {
     size_t n = s->engine->cache.order.n;
     for (size_t i = 0; i < n; i++) {
-        status_clear(&s->engine->status);
+        status_clear(&s->engine->cycles.status);
         h->plugin->filter(h->self, s->cycle, s->pod, s->engine->cache.order.v[i],
-                          &s->engine->status);
+                          &s->engine->cycles.status);
     }
     return n;
 }
 
 static size_t filter_batch(struct stage *s, const struct berth_handle *h)
 {
-    struct attempt_buffers *pad = &s->engine->scratch;
+    struct attempt_buffers *pad = &s->engine->cycles.buffers;
     size_t n = s->cycle->columns.n;
     memcpy(pad->feasible, s->cycle->columns.present, BITSET_WORDS(n) * sizeof(uint64_t));
     struct berth_filter_batch batch = {.columns = &s->cycle->columns,
                                        .feasible = pad->feasible,
                                        .codes = pad->codes,
                                        .reasons = pad->reasons};
-    status_clear(&s->engine->status);
-    h->plugin->filter_many(h->self, s->cycle, s->pod, &batch, &s->engine->status);
+    status_clear(&s->engine->cycles.status);
+    h->plugin->filter_many(h->self, s->cycle, s->pod, &batch, &s->engine->cycles.status);
     return n;
 }
 
@@ -205,8 +205,9 @@ static size_t score_single(struct stage *s, const struct berth_handle *h)
 {
     for (size_t i = 0; i < s->cycle->n_slots; i++) {
         const struct berth_node *node = s->cycle->columns.nodes[s->cycle->slots[i]];
-        status_clear(&s->engine->status);
-        h->plugin->score(h->self, s->cycle, s->pod, node, &s->cycle->scores[i], &s->engine->status);
+        status_clear(&s->engine->cycles.status);
+        h->plugin->score(h->self, s->cycle, s->pod, node, &s->cycle->scores[i],
+                         &s->engine->cycles.status);
     }
     return s->cycle->n_slots;
 }
@@ -217,8 +218,8 @@ static size_t score_batch(struct stage *s, const struct berth_handle *h)
                                       .slots = s->cycle->slots,
                                       .n = s->cycle->n_slots,
                                       .scores = s->cycle->scores};
-    status_clear(&s->engine->status);
-    h->plugin->score_many(h->self, s->cycle, s->pod, &batch, &s->engine->status);
+    status_clear(&s->engine->cycles.status);
+    h->plugin->score_many(h->self, s->cycle, s->pod, &batch, &s->engine->cycles.status);
     return s->cycle->n_slots;
 }
 
@@ -256,7 +257,7 @@ static void print_cell(struct stage *s, const struct berth_handle *h, bool measu
 
 static const struct berth_handle *find_plugin(const struct stage *s, const char *name)
 {
-    const struct profile *p = s->engine->setup->profiles.v[0];
+    const struct profile *p = s->engine->framework.setup->profiles.v[0];
     for (size_t i = 0; i < p->instances.n; i++)
         if (strcmp(p->instances.v[i]->plugin->name, name) == 0)
             return p->instances.v[i];

@@ -126,7 +126,7 @@ def bad_certificates_and_keys_are_named(c):
     refused(kubeconfig(c, "c3", user={"client-certificate-data": bad}), "client-certificate-data")
     refused(kubeconfig(c, "c4", user={"client-key-data": bad}), "client-key-data")
     refused(kubeconfig(c, "c5", user={"client-key-data": data(c, "admin.key")}),
-            "client-key-data", "does not belong to the certificate")
+            "client-key-data", "does not match the certificate")
     refused(kubeconfig(c, "c6", user={"client-key-data": None}), "client-key")
     refused(kubeconfig(c, "c7", cluster={"certificate-authority-data": None,
                                          "certificate-authority": "/nonexistent/ca.crt"}),
@@ -421,7 +421,7 @@ def a_truncated_watch_is_survived(c):
 @test
 def malformed_json_is_survived(c):
     survives(c, lists(answer('{"kind":"NodeList","apiVersion":"v1","items":[{"metadata":')),
-             r"items: the text ends in the middle")
+             r"items: unexpected end of input")
     survives(c, watches(answer('{"type":"ADDED","object":{"kind":"Node","meta')), r"ended within")
     survives(c, watches(answer("]]]]]]")), r"JSON")
 
@@ -439,7 +439,7 @@ def json_of_the_wrong_shape_is_survived(c):
 def malformed_protobuf_is_survived(c):
     survives(c, lists(answer(b"k8s\x00" + b"\xff" * 200, kind=PROTOBUF)), r"protobuf")
     survives(c, lists(answer(b"hello", kind=PROTOBUF)), r"list: .* at byte|protobuf")
-    survives(c, watches(answer(b"\xff" * 200, kind=PROTOBUF)), r"larger than allowed")
+    survives(c, watches(answer(b"\xff" * 200, kind=PROTOBUF)), r"larger than the limit")
     survives(c, watches(answer(struct.pack(">I", 100) + b"\xff" * 100, kind=PROTOBUF)),
              r"watch: .*(protobuf|at byte)")
 
@@ -460,7 +460,7 @@ def an_error_page_of_a_proxy_is_survived(c):
 def an_answer_that_announces_too_much_is_survived(c):
     """What is announced is not allocated; beyond the bound it is not even waited for."""
     # A page that is too large is asked for with fewer objects, four times, before the first pause.
-    survives(c, lists(answer("x", length=1 << 60), keep=False), r"answer larger than \d+ bytes",
+    survives(c, lists(answer("x", length=1 << 60), keep=False), r"response larger than \d+ bytes",
              at_once=5 * 20)
     survives(c, lists(answer("x", length=1 << 65), keep=False), r"HTTP/1.1.*[Ll]ength|" + ENDED)
 

@@ -194,8 +194,8 @@ def only_the_leader_schedules(c):
     for i in range(20):
         add_pods(c, make_pod(f"p{i}"))
         wait_bound(c, f"p{i}")
-    contains(first.text(), "Scheduling begins")
-    check("Scheduling begins" not in second.text(), "the second one schedules too")
+    contains(first.text(), "Scheduling started")
+    check("Scheduling started" not in second.text(), "the second one schedules too")
     spec = lease(c)
     equal((spec["leaseDurationSeconds"], spec["leaseTransitions"]), (3, 0), "lease")
 

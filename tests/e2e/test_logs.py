@@ -47,7 +47,7 @@ ONLY_THEIRS = {
 # Messages that only berth has.
 ONLY_OURS = {
     "This is berth": "which version stands in for kube-scheduler",
-    "Scheduling begins": "that it leads and knows the cluster",
+    "Scheduling started": "that it leads and knows the cluster",
     "Shutting down": "the signal",
     "The server does not serve this resource": "kinds of gates that are off here are looked for",
     "Plugins that this version does not support yet": "what is missing",

@@ -97,7 +97,7 @@ def begin(c, text, *args, **more):
     path = os.path.join(c.dir, "reload.json")
     write(path, text)
     p = start(c, "-v=2", OPEN, *args, config=path, **more)
-    told(p, "Scheduling begins")
+    told(p, "Scheduling started")
     return p, path
 
 
@@ -141,7 +141,7 @@ def a_mounted_configmap_counts_when_its_link_is_swapped(c):
     two_nodes(c)
     mount = ConfigMap(os.path.join(c.dir, "mount"), text_of(c, profiles=fit("LeastAllocated")))
     p = start(c, "-v=2", config=mount.file)
-    told(p, "Scheduling begins")
+    told(p, "Scheduling started")
     mount.show(text_of(c, profiles=fit("MostAllocated")))
     told(p, RELOADED)
     equal(place(c, "after"), "n1", "the fullest")
@@ -176,7 +176,7 @@ def a_key_chooses_each_time(c):
     least, most = (text_of(c, profiles=fit(kind)) for kind in ("LeastAllocated", "MostAllocated"))
     write(path, in_config_map(least, other=most))
     p = start(c, "-v=2", OPEN, config=path + "#config")
-    told(p, "Scheduling begins")
+    told(p, "Scheduling started")
     write(path, in_config_map(most, other=least))
     told(p, RELOADED)
     equal(place(c, "after", cpu="10m"), "n1", "the fullest")
@@ -211,7 +211,7 @@ def sighup_does_not_wait_for_the_next_look(c):
 @test
 def sighup_without_a_file_is_survived(c):
     p = start(c, "-v=2")
-    told(p, "Scheduling begins")
+    told(p, "Scheduling started")
     p.signal(signal.SIGHUP)
     told(p, "no configuration file")
     add_nodes(c, make_node("n0"))
@@ -240,7 +240,7 @@ def a_policy_file_is_read_again_too(c):
                            "priorities": [{"name": priority, "weight": 1}]})
     write(path, policy("LeastRequestedPriority"))
     p = start(c, "-v=2", f"--policy-config-file={path}")
-    told(p, "Scheduling begins")
+    told(p, "Scheduling started")
     equal(place(c, "before", memory="1Mi"), "n0", "the emptiest")
     write(path, policy("MostRequestedPriority"))
     told(p, RELOADED)
@@ -320,7 +320,7 @@ def a_pipe_is_read_once(c):
     text = text_of(c, profiles=fit("LeastAllocated"))
     threading.Thread(target=write, args=(path, text), daemon=True).start()
     p = start(c, "-v=2", OPEN, config=path)
-    told(p, "Scheduling begins")
+    told(p, "Scheduling started")
     p.signal(signal.SIGHUP)
     told(p, "no configuration file")
     equal(ask(p, "/healthz"), "ok", "health")

@@ -42,7 +42,7 @@ ONLY_THEIRS = {
 # Messages that only berth logs.
 ONLY_OURS = {
     "This is berth": "which version stands in for kube-scheduler",
-    "Scheduling begins": "that it leads and knows the cluster",
+    "Scheduling started": "that it leads and knows the cluster",
     "Shutting down": "the signal",
     "The server does not serve this resource": "kinds of gates that are off here are looked for",
     "Unable to authenticate the request": "berth can ask about tokens, by the scheduler's kubeconfig",

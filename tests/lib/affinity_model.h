@@ -10,7 +10,7 @@
 #ifndef BERTH_TESTS_AFFINITY_MODEL_H
 #define BERTH_TESTS_AFFINITY_MODEL_H
 
-#include "engine/internal.h"
+#include "engine/rooms.h"
 
 struct affinity_options {
     bool exact_namespaces, ignore_preferred;

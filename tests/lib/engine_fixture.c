@@ -9,7 +9,7 @@
 
 #include "api/pod.h"
 #include "base/time.h"
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "plugins/registry.h"
 
 static int64_t port_now(void *ctx)
@@ -167,7 +167,7 @@ double fixture_metric(struct fixture *f, const char *series)
     struct buf page = BUF_INIT;
     size_t n = strlen(series);
     double value = NAN;
-    f->engine->metrics->published = 0; /* at once, however short ago it was */
+    f->engine->framework.metrics->published = 0; /* at once, however short ago it was */
     engine_publish_metrics(f->engine);
     metrics_write(f->metrics, &page);
     for (const char *line = buf_cstr(&page); *line; line = strchr(line, '\n') + 1)

@@ -8,7 +8,7 @@
 
 struct berth_handle *trial_instance(const struct fixture *f, const char *plugin)
 {
-    const handle_list *list = &f->engine->setup->profiles.v[0]->instances;
+    const handle_list *list = &f->engine->framework.setup->profiles.v[0]->instances;
     for (size_t i = 0; i < list->n; i++)
         if (strcmp(list->v[i]->plugin->name, plugin) == 0)
             return list->v[i];
@@ -32,18 +32,18 @@ void trial_begin(struct trial *t, const struct fixture *f, const char *plugin, s
     struct engine *e = f->engine;
     uint32_t slots[MAX_NODES];
     *t = (struct trial){.engine = e, .handle = trial_instance(f, plugin)};
-    t->cycle = cycle_new(e, e->setup->profiles.v[0]);
+    t->cycle = cycle_new(&e->cycles, e->framework.setup->profiles.v[0]);
     t->pod = pod_info_new(pod, &e->names);
     object_unref(pod);
     cache_refresh(&e->cache);
     cache_get_columns(&e->cache, &t->cycle->columns);
     size_t n = all_slots(t, slots, ARRAY_LEN(slots));
     const struct berth_plugin *p = t->handle->plugin;
-    status_clear(&e->status);
+    status_clear(&e->cycles.status);
     if (p->pre_filter)
-        t->pre_filter = p->pre_filter(t->handle->self, t->cycle, t->pod, &e->status);
+        t->pre_filter = p->pre_filter(t->handle->self, t->cycle, t->pod, &e->cycles.status);
     if (p->pre_score)
-        t->pre_score = p->pre_score(t->handle->self, t->cycle, t->pod, slots, n, &e->status);
+        t->pre_score = p->pre_score(t->handle->self, t->cycle, t->pod, slots, n, &e->cycles.status);
 }
 
 void trial_end(struct trial *t)
@@ -61,12 +61,12 @@ static const struct berth_node *node_of(const struct trial *t, const char *node)
 
 enum berth_code trial_filter(struct trial *t, const char *node)
 {
-    struct berth_status *status = &t->engine->status;
+    struct berth_status *status = &t->engine->cycles.status;
     struct buf text = BUF_INIT;
     status_clear(status);
     enum berth_code code =
         t->handle->plugin->filter(t->handle->self, t->cycle, t->pod, node_of(t, node), status);
-    status_write(status, &t->engine->reasons, &text);
+    status_write(status, &t->engine->framework.reasons, &text);
     snprintf(t->text, sizeof(t->text), "%.*s", STR_ARG(buf_str(&text)));
     buf_release(&text);
     return code;
@@ -75,9 +75,9 @@ enum berth_code trial_filter(struct trial *t, const char *node)
 int64_t trial_score(struct trial *t, const char *node)
 {
     int64_t score = INT64_MAX;
-    status_clear(&t->engine->status);
-    enum berth_code code = t->handle->plugin->score(t->handle->self, t->cycle, t->pod,
-                                                    node_of(t, node), &score, &t->engine->status);
+    status_clear(&t->engine->cycles.status);
+    enum berth_code code = t->handle->plugin->score(
+        t->handle->self, t->cycle, t->pod, node_of(t, node), &score, &t->engine->cycles.status);
     assert_int_equal(code, BERTH_SUCCESS);
     return score;
 }
@@ -104,15 +104,17 @@ static bool filters_agree(struct trial *t)
     struct berth_filter_batch batch = {&t->cycle->columns, feasible, codes, reasons};
     if (batch.columns->n)
         memcpy(feasible, batch.columns->present, BITSET_WORDS(batch.columns->n) * sizeof(uint64_t));
-    if (p->filter_many(t->handle->self, t->cycle, t->pod, &batch, &e->status) != BERTH_SUCCESS)
+    if (p->filter_many(t->handle->self, t->cycle, t->pod, &batch, &e->cycles.status) !=
+        BERTH_SUCCESS)
         return false;
     for (size_t i = 0; i < e->cache.order.n; i++) {
         const struct berth_node *node = e->cache.order.v[i];
-        status_clear(&e->status);
-        enum berth_code code = p->filter(t->handle->self, t->cycle, t->pod, node, &e->status);
+        status_clear(&e->cycles.status);
+        enum berth_code code =
+            p->filter(t->handle->self, t->cycle, t->pod, node, &e->cycles.status);
         bool passes = feasible[node->slot / 64] >> (node->slot % 64) & 1;
         if (passes != (code == BERTH_SUCCESS) || (!passes && codes[node->slot] != code) ||
-            reasons[node->slot] != status_reason(&e->status, &e->reasons))
+            reasons[node->slot] != status_reason(&e->cycles.status, &e->framework.reasons))
             return false;
     }
     return true;
@@ -126,12 +128,13 @@ static bool scores_agree(struct trial *t)
     int64_t scores[MAX_NODES];
     struct berth_score_batch batch = {&t->cycle->columns, slots,
                                       all_slots(t, slots, ARRAY_LEN(slots)), scores};
-    if (p->score_many(t->handle->self, t->cycle, t->pod, &batch, &e->status) != BERTH_SUCCESS)
+    if (p->score_many(t->handle->self, t->cycle, t->pod, &batch, &e->cycles.status) !=
+        BERTH_SUCCESS)
         return false;
     for (size_t i = 0; i < batch.n; i++) {
         int64_t score = 0;
         if (p->score(t->handle->self, t->cycle, t->pod, batch.columns->nodes[slots[i]], &score,
-                     &e->status) != BERTH_SUCCESS ||
+                     &e->cycles.status) != BERTH_SUCCESS ||
             score != scores[i])
             return false;
     }

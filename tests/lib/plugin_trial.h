@@ -10,7 +10,7 @@
 #ifndef BERTH_TESTS_PLUGIN_TRIAL_H
 #define BERTH_TESTS_PLUGIN_TRIAL_H
 
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "engine_fixture.h"
 
 struct trial {

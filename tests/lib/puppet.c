@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "plugins/registry.h"
 
 static const char *const point_names[] = {

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/time.h"
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "plugins/registry.h"
 #include "puppet.h"
 
@@ -253,7 +253,7 @@ static void the_last_of_two_writes_counts(void **state)
     assert_int_equal(engine_get_stats(f.engine).binding, 1);
     fixture_answer(&f, &f.writes.v[1], 201, "");
     assert_on(&f, "p", "n0");
-    assert_int_equal(f.engine->ops_by_write.n, 0);
+    assert_int_equal(f.engine->bindings.by_write.n, 0);
     fixture_release(&f);
 }
 
@@ -277,7 +277,7 @@ static void a_write_that_nobody_waits_for_any_more(void **state)
     fixture_add(&f, puppet_pod("p", 0, ""));
     fixture_schedule(&f);
     assert_int_equal(engine_get_stats(f.engine).binding, 0);
-    assert_int_equal(f.engine->ops_by_write.n, 0);
+    assert_int_equal(f.engine->bindings.by_write.n, 0);
     struct write_result ok = {.status = 201};
     engine_write_done(f.engine, f.writes.v[0].id, &ok);
     assert_told(&f, "p", "SchedulerError",

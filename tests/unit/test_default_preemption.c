@@ -10,7 +10,7 @@
 
 #include "api/pod.h"
 #include "base/time.h"
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "engine_fixture.h"
 #include "plugins/registry.h"
 #include "puppet.h"

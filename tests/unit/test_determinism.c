@@ -14,7 +14,7 @@
 #include "base/pool.h"
 #include "base/time.h"
 #include "cluster_life.h"
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "plugins/registry.h"
 #include "prop.h"
 

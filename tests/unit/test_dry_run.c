@@ -10,7 +10,7 @@
 
 #include "base/pool.h"
 #include "engine/cycle/what_if.h"
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "engine_fixture.h"
 #include "prop.h"
 
@@ -135,11 +135,11 @@ static void begin(struct asking *a, struct fixture *f, struct object *waiting)
 {
     struct engine *e = f->engine;
     cache_refresh(&e->cache);
-    a->cycle = cycle_new(e, e->setup->profiles.v[0]);
+    a->cycle = cycle_new(&e->cycles, e->framework.setup->profiles.v[0]);
     a->pod = pod_info_new(waiting, &e->names);
     cache_get_columns(&e->cache, &a->cycle->columns);
     assert_true(cycle_prepare_again(a->cycle, a->pod));
-    what_if_init(&a->w, a->pod, &e->status);
+    what_if_init(&a->w, a->pod, &e->cycles.status);
 }
 
 static void end(struct asking *a)
@@ -154,10 +154,10 @@ static void ask(struct asking *a, struct fixture *f, struct buf *out)
 {
     const struct berth_handle *plugin;
     buf_clear(out);
-    status_clear(&f->engine->status);
+    status_clear(&f->engine->cycles.status);
     enum berth_code code = what_if_filter(&a->w, &plugin);
     buf_add_printf(out, "%s %s ", code_name(code), plugin ? plugin->plugin->name : "");
-    status_write(&f->engine->status, &f->engine->reasons, out);
+    status_write(&f->engine->cycles.status, &f->engine->framework.reasons, out);
 }
 
 static struct berth_pod *pod_of(const struct fixture *f, const struct object *o)

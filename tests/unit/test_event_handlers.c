@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "puppet.h"
 
 static size_t most_pods; /* that Filter has seen on a node */

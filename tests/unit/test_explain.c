@@ -10,7 +10,7 @@
 
 #include "base/time.h"
 #include "codec/json_value.h"
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "prop.h"
 #include "puppet.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/time.h"
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "prop.h"
 #include "puppet.h"
 
@@ -615,7 +615,7 @@ static int on_first(const struct extender *x, const char *answer)
         char name[8];
         snprintf(name, sizeof(name), "p%d", i);
         /* Every cycle begins to look at n0 again. */
-        f.engine->next_start_node = 0;
+        f.engine->cycles.next_start_node = 0;
         fixture_add(&f, puppet_pod(name, 0, ""));
         fixture_schedule(&f);
         if (fixture_call(&f) && answer)

@@ -335,7 +335,7 @@ static void rubbish_is_an_error(void **state)
     begin(&config, 0);
     fake_api_json(api, "POST", "/filter", NULL, 200, "<html>");
     ask(EXTENDER_FILTER, 1);
-    assert_error("/filter, answer: line 1, column 1");
+    assert_error("/filter, invalid response: line 1, column 1");
 }
 
 static void who_is_not_there_or_goes_away_is_told(void **state)
@@ -362,7 +362,7 @@ static void who_is_slow_is_not_waited_for(void **state)
     begin(&config, 0);
     fake_api_answer(api, &(struct fake_answer){.path = "/filter", .manner = FAKE_HANG});
     ask(EXTENDER_FILTER, 1);
-    assert_error("timed out waiting for an answer");
+    assert_error("timed out waiting for a response");
 }
 
 /* A self-signed server in place of the plain one. */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "engine_fixture.h"
 
 /* --- plugins that only have a name and a place ------------------------------------------------ */
@@ -103,7 +103,7 @@ static void assert_lists(const char *plugins_yaml, const char *filter, const cha
     struct buf text = BUF_INIT;
     buf_add_printf(&text, CONFIG_HEAD "- plugins: %s\n", plugins_yaml);
     fixture_init(&f, buf_cstr(&text), &registry);
-    const struct profile *p = f.engine->setup->profiles.v[0];
+    const struct profile *p = f.engine->framework.setup->profiles.v[0];
     buf_clear(&text);
     describe(p, POINT_FILTER, &text);
     assert_string_equal(buf_cstr(&text), filter);

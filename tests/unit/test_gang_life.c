@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "api/scheduling.h"
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "engine_fixture.h"
 #include "prop.h"
 
@@ -392,7 +392,8 @@ static bool is_nominated(const struct world *w, size_t pod, const char *node)
     const struct queue *q = &w->f.engine->queue;
     char uid[NAME_MAX_LEN];
     snprintf(uid, sizeof(uid), "p%zu", pod);
-    return w->pods[pod].group >= 0 && !w->f.engine->features.on[FEATURE_BERTH_GANGS_HOLD_NOTHING] &&
+    return w->pods[pod].group >= 0 &&
+           !w->f.engine->framework.features.on[FEATURE_BERTH_GANGS_HOLD_NOTHING] &&
            str_is(nominator_node_of(&q->nominator, str_of(uid)), node);
 }
 
@@ -420,7 +421,8 @@ static void check_nothing_is_held(struct world *w)
     struct engine_stats s = engine_get_stats(e);
     if (s.held || s.assumed_pods || s.binding)
         wrong(w, "%zu held, %zu assumed, %zu are bound", s.held, s.assumed_pods, s.binding);
-    if (e->evictions.n || e->eviction_writes.n || e->attempt.queued || e->group.active)
+    if (e->evictions.by_preemptor.n || e->evictions.writes.n || e->attempt.queued ||
+        e->groups.cycle.active)
         wrong(w, "something is under way");
     map_each (entry, &e->queue.nominator.pods) {
         const struct api_pod *p = &w->pods[strtoul(entry->key.p + 1, NULL, 10)];

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "engine_fixture.h"
 
 /* --- plugins behind gates --------------------------------------------------------------------- */
@@ -21,7 +21,7 @@
 
 static bool profile_has(const struct fixture *f, const char *plugin)
 {
-    const struct profile *p = f->engine->setup->profiles.v[0];
+    const struct profile *p = f->engine->framework.setup->profiles.v[0];
     for (size_t i = 0; i < p->instances.n; i++)
         if (strcmp(p->instances.v[i]->plugin->name, plugin) == 0)
             return true;
@@ -105,12 +105,12 @@ static void without_the_gate_nothing_is_drawn(void **state)
     place_tied("", counts);
     assert_int_equal(counts[2], 0);
     fixture_init(&f, NULL, NULL);
-    uint64_t before = f.engine->rand.s[0];
+    uint64_t before = f.engine->framework.rand.s[0];
     fixture_add(&f, fixture_node("a", "4", "8Gi"));
     fixture_add(&f, fixture_node("b", "4", "8Gi"));
     fixture_add(&f, fixture_pod("p", "1", "1Gi"));
     fixture_settle(&f);
-    assert_true(f.engine->rand.s[0] == before);
+    assert_true(f.engine->framework.rand.s[0] == before);
     fixture_release(&f);
 }
 

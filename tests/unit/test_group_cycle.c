@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "api/pod.h"
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "engine_fixture.h"
 #include "prop.h"
 
@@ -372,7 +372,7 @@ static void turns_are_taken_within_the_placement(void **state)
     fixture_add(&f, member("g-0", "g", "1"));
     fixture_settle(&f);
     assert_non_null(fixture_node_of(&f, "g-0"));
-    assert_int_equal(f.engine->next_start_node, 0);
+    assert_int_equal(f.engine->cycles.next_start_node, 0);
     fixture_release(&f);
 }
 
@@ -627,7 +627,7 @@ static bool whatever_happens_meanwhile(struct rand *r, size_t size_hint, void *c
     (void)size_hint, (void)ctx;
     struct storm s = {.r = r, .profile = true};
     fixture_init_extenders(&s.f, NULL, slow, ARRAY_LEN(slow));
-    bool *gates = s.f.engine->features.on;
+    bool *gates = s.f.engine->framework.features.on;
     gates[FEATURE_SCHEDULER_ASYNC_PREEMPTION] = rand_below(r, 2);
     gates[FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING] = rand_below(r, 2);
     for (size_t i = 0; i < MANY; i++) {
@@ -661,11 +661,11 @@ static bool whatever_happens_meanwhile(struct rand *r, size_t size_hint, void *c
     for (int i = 0; i < 20; i++)
         storm_writes(&s);
     assert_null(s.f.engine->attempt.queued);
-    assert_false(s.f.engine->group.active);
-    assert_int_equal(s.f.engine->ops.n, 0);
+    assert_false(s.f.engine->groups.cycle.active);
+    assert_int_equal(s.f.engine->bindings.ops.n, 0);
     assert_int_equal(s.f.engine->cluster.pod_groups.members.n, 0);
     assert_int_equal(engine_get_stats(s.f.engine).assumed_pods, 0);
-    assert_null(s.f.engine->replaced);
+    assert_null(s.f.engine->framework.replaced);
     fixture_release(&s.f);
     return true;
 }

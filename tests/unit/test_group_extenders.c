@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "engine_fixture.h"
 
 #define SECOND ((int64_t)1000000000)

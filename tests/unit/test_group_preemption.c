@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "api/pod.h"
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "engine_fixture.h"
 #include "prop.h"
 

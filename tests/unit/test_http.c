@@ -1673,7 +1673,7 @@ static void test_proxy_refuses(void **state)
     } cases[] = {
         {"http", "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "407"},
         {"http", "nonsense\r\n\r\n", "does not speak HTTP"},
-        {"socks5", "\x05\xff", "asks for authentication"},
+        {"socks5", "\x05\xff", "requires authentication"},
         {"socks5", "HTTP/1.1 400 Bad\r\n\r\n", "does not speak SOCKS5"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

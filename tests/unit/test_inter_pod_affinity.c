@@ -235,10 +235,10 @@ static void wrong_selectors_are_told(void **state)
         struct berth_pod *pod = pod_info_new(o, &f.engine->names);
         struct berth_handle *h = trial_instance(&f, IPA);
         struct buf text = BUF_INIT;
-        status_clear(&f.engine->status);
-        assert_int_equal(h->plugin->pre_filter(h->self, NULL, pod, &f.engine->status),
+        status_clear(&f.engine->cycles.status);
+        assert_int_equal(h->plugin->pre_filter(h->self, NULL, pod, &f.engine->cycles.status),
                          BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
-        status_write(&f.engine->status, &f.engine->reasons, &text);
+        status_write(&f.engine->cycles.status, &f.engine->framework.reasons, &text);
         assert_string_equal(buf_cstr(&text), cases[i].text);
         buf_release(&text);
         pod_info_unref(pod);
@@ -286,7 +286,7 @@ static void scores_by_table(void **state)
 static void check_normalized(const struct trial *t, int64_t *scores, const int64_t *want, size_t n)
 {
     assert_int_equal(t->handle->plugin->normalize(t->handle->self, t->cycle, t->pod, NULL, scores,
-                                                  n, &t->engine->status),
+                                                  n, &t->engine->cycles.status),
                      BERTH_SUCCESS);
     for (size_t i = 0; i < n; i++)
         assert_int_equal(scores[i], want[i]);
@@ -616,24 +616,24 @@ static bool same_what_if(struct stream *s, struct trial *t, struct affinity_mode
     struct what_if w;
     if (n)
         memcpy(all, node->pods.v, n * sizeof(*all));
-    what_if_init(&w, t->pod, &e->status);
+    what_if_init(&w, t->pod, &e->cycles.status);
     what_if_begin(&w, t->cycle, node);
     for (size_t i = 0; i < n; i++)
         if (rand_below(s->r, 2)) {
-            h->plugin->remove_pod(h->self, &w.cycle, t->pod, all[i], &w.node, &e->status);
+            h->plugin->remove_pod(h->self, &w.cycle, t->pod, all[i], &w.node, &e->cycles.status);
             affinity_model_move(m, all[i]->pod, node->node, -1);
         }
     if (rand_below(s->r, 2)) {
         struct object *o = random_pod(s, 9999, "");
         guest = pod_info_new(o, &e->names);
-        h->plugin->add_pod(h->self, &w.cycle, t->pod, guest, &w.node, &e->status);
+        h->plugin->add_pod(h->self, &w.cycle, t->pod, guest, &w.node, &e->cycles.status);
         affinity_model_move(m, guest->pod, node->node, 1);
         object_unref(o);
     }
     struct buf text = BUF_INIT;
-    status_clear(&e->status);
-    h->plugin->filter(h->self, &w.cycle, t->pod, &w.node, &e->status);
-    status_write(&e->status, &e->reasons, &text);
+    status_clear(&e->cycles.status);
+    h->plugin->filter(h->self, &w.cycle, t->pod, &w.node, &e->cycles.status);
+    status_write(&e->cycles.status, &e->framework.reasons, &text);
     bool same = strcmp(buf_cstr(&text), affinity_model_filter(m, node->node)) == 0;
     buf_release(&text);
     what_if_release(&w);
@@ -697,7 +697,8 @@ static void make_anew(struct stream *s)
     snprintf(args, sizeof(args),
              "{\"hardPodAffinityWeight\":%d,\"ignorePreferredTermsOfExistingPods\":%s}",
              (int)s->options.hard_weight, s->options.ignore_preferred ? "true" : "false");
-    s->f.engine->features.on[FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS] = s->options.exact_namespaces;
+    s->f.engine->framework.features.on[FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS] =
+        s->options.exact_namespaces;
     h->plugin->destroy(h->self);
     assert_int_equal(h->plugin->create(&engine_host, h, abi_str(str_of(args)), &h->self, &error),
                      0);

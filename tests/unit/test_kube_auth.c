@@ -106,8 +106,8 @@ static void test_bad_credentials_are_refused(void **state)
         {"{\"kind\":\"Pod\",\"apiVersion\":\"" V1 "\"}", "kind"},
         {"{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1BETA1 "\"}", "apiVersion"},
         {HEAD "\"spec\":{}}", "status: missing"},
-        {HEAD "\"status\":{}}", "neither"},
-        {HEAD "\"status\":{\"clientKeyData\":\"k\"}}", "needs its key"},
+        {HEAD "\"status\":{}}", "must have a token"},
+        {HEAD "\"status\":{\"clientKeyData\":\"k\"}}", "must be set together"},
         {HEAD "\"status\":{\"token\":\"t\",\"expirationTimestamp\":\"soon\"}}",
          "expirationTimestamp"},
         {HEAD "\"status\":{\"token\":7}}", "status.token"},
@@ -244,7 +244,7 @@ static void test_plugins_that_fail(void **state)
     expect_failure("exit 3\n", 0, -ECHILD, "exit code 3");
     expect_failure("kill -9 $$\n", 0, -ECHILD, "signal 9");
     expect_failure("echo nonsense\n", 0, -EBADMSG, "not an ExecCredential");
-    expect_failure("sleep 100\n", 50 * NSEC_PER_MSEC, -ETIMEDOUT, "in time");
+    expect_failure("sleep 100\n", 50 * NSEC_PER_MSEC, -ETIMEDOUT, "timed out");
     expect_failure("while :; do echo 0123456789012345678901234567890123456789; done\n", 0,
                    -EMSGSIZE, "more than");
 }

@@ -261,7 +261,7 @@ static void test_context_may_be_chosen(void **state)
     kube_config_release(&c);
     o.context = "e";
     assert_int_equal(kube_config_load(&c, &o, &err), -EINVAL);
-    assert_non_null(strstr(err.msg, "there is no context \"e\""));
+    assert_non_null(strstr(err.msg, "no context named \"e\""));
 }
 
 /* --- what is refused, and by which line ------------------------------------------------------- */
@@ -274,15 +274,15 @@ static void test_refusals(void **state)
     refuse("kind: Pod\n", "kind", "Pod");
     refuse("apiVersion: v2\n", "apiVersion", "v2");
     refuse("", "current-context", "not set");
-    refuse("current-context: x\n", "current-context", "there is no context \"x\"");
+    refuse("current-context: x\n", "current-context", "no context named \"x\"");
     refuse("contexts: [{name: c, context: {cluster: k, user: u}}]\ncurrent-context: c\n",
-           "contexts[c].context.cluster", "there is no cluster \"k\"");
-    refuse(CLUSTER CONTEXT, "contexts[c].context.user", "there is no user \"u\"");
+           "contexts[c].context.cluster", "no cluster named \"k\"");
+    refuse(CLUSTER CONTEXT, "contexts[c].context.user", "no user named \"u\"");
     refuse("clusters: [{name: k, cluster: {}}]\nusers: [{name: u}]\n" CONTEXT,
            "clusters[k].cluster.server", "missing");
     refuse("clusters: [{name: k, cluster: {server: ftp://x}}]\nusers: [{name: u}]\n" CONTEXT,
            "server", "ftp://x");
-    refuse("clusters: [{name: k, cluster: {server: x}}, {name: k}]\n", "clusters", "twice");
+    refuse("clusters: [{name: k, cluster: {server: x}}, {name: k}]\n", "clusters", "duplicate");
     refuse("clusters: [{name: k, cluster: {server: 'https://h', proxy-url: 'ftp://p'}}]\n"
            "users: [{name: u}]\n" CONTEXT,
            "clusters[k].cluster.proxy-url", "ftp://p");
@@ -293,7 +293,7 @@ static void test_refusals(void **state)
            " certificate-authority-data: '!'}}]\n",
            "certificate-authority-data", "");
     refuse(CLUSTER "users: [{name: u, user: {client-certificate-data: eA==}}]\n" CONTEXT,
-           "users[u].user.client-key", "missing");
+           "users[u].user.client-key", "required");
     refuse(CLUSTER "users: [{name: u, user: {tokenFile: none}}]\n" CONTEXT,
            "users[u].user.tokenFile", "No such file");
     refuse(CLUSTER "users: [{name: u, user: {token: t, username: x, password: pw}}]\n" CONTEXT,

@@ -154,7 +154,7 @@ static void nodes_by_name(void **state)
         assert_int_equal(t.pre_filter, cases[i].code);
         /* Outside of an attempt limits are not taken: once more, as if in one. */
         t.cycle->in_pre_filter = true;
-        t.handle->plugin->pre_filter(t.handle->self, t.cycle, t.pod, &f.engine->status);
+        t.handle->plugin->pre_filter(t.handle->self, t.cycle, t.pod, &f.engine->cycles.status);
         assert_string_equal(limited_to(&t, &f, &nodes), cases[i].nodes);
         trial_end(&t);
         object_unref(p);

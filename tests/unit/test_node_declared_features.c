@@ -82,7 +82,7 @@ static void with_the_gate_off_it_does_nothing(void **state)
     struct trial t;
     fixture_init(&f, NULL, NULL);
     fixture_add(&f, node(""));
-    f.engine->features.on[FEATURE_NODE_DECLARED_FEATURES] = false;
+    f.engine->framework.features.on[FEATURE_NODE_DECLARED_FEATURES] = false;
     struct berth_handle *h = trial_instance(&f, PLUGIN);
     struct berth_error error;
     h->plugin->destroy(h->self);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "engine/framework/signature.h"
-#include "engine/group/placement.h"
+#include "engine/group/placements.h"
 #include "plugin_trial.h"
 #include "plugins/node_resources/resource_args.h"
 #include "prop.h"
@@ -744,11 +744,11 @@ static void placements_are_scored_as_one_node(void **state)
                                   cache_node(&f.engine->cache, STR("b"))};
     struct berth_placement both = {.nodes = nodes, .n = 2}, none = {.nodes = nodes};
     assert_int_equal(
-        h->plugin->score_placement(h->self, NULL, NULL, &both, &score, &f.engine->status),
+        h->plugin->score_placement(h->self, NULL, NULL, &both, &score, &f.engine->cycles.status),
         BERTH_SUCCESS);
     /* 6 of 16 and 2000 of 8000: (37 + 25) / 2 */
     assert_int_equal(score, 31);
-    h->plugin->score_placement(h->self, NULL, NULL, &none, &score, &f.engine->status);
+    h->plugin->score_placement(h->self, NULL, NULL, &none, &score, &f.engine->cycles.status);
     assert_int_equal(score, 0);
     fixture_release(&f);
 }

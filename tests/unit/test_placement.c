@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "engine/framework/signature.h"
-#include "engine/group/placement.h"
-#include "engine/internal.h"
+#include "engine/group/placements.h"
+#include "engine/rooms.h"
 #include "engine_fixture.h"
 #include "plugins/registry.h"
 
@@ -119,7 +119,7 @@ static bool signature_of(struct fixture *f, const char *app, struct buf *out)
                                       "\"default-scheduler\"}}",
                                       app);
     struct berth_pod *pod = pod_info_new(o, &f->engine->names);
-    bool signable = signature_write(f->engine->setup->profiles.v[0], pod, out);
+    bool signable = signature_write(f->engine->framework.setup->profiles.v[0], pod, out);
     pod_info_unref(pod);
     object_unref(o);
     return signable;
@@ -170,10 +170,11 @@ static void begin_trial(struct trial *t)
 {
     *t = (struct trial){0};
     begin(&t->f);
-    t->cycle = cycle_new(t->f.engine, t->f.engine->setup->profiles.v[0]);
+    t->cycle = cycle_new(&t->f.engine->cycles, t->f.engine->framework.setup->profiles.v[0]);
     t->group.name = STR("g");
     t->group.object = fixture_object(KIND_POD_GROUP, "{\"metadata\":{\"name\":\"g\"}}");
-    t->placements = (struct berth_placements){.engine = t->f.engine, .arena = &t->cycle->arena};
+    t->placements =
+        (struct berth_placements){.cache = &t->f.engine->cache, .arena = &t->cycle->arena};
 }
 
 static void end_trial(struct trial *t)

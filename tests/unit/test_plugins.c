@@ -8,14 +8,14 @@
 
 #include <cmocka.h>
 
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "engine_fixture.h"
 #include "plugins/registry.h"
 #include "prop.h"
 
 static struct berth_handle *instance(const struct fixture *f, const char *name)
 {
-    const handle_list *list = &f->engine->setup->profiles.v[0]->instances;
+    const handle_list *list = &f->engine->framework.setup->profiles.v[0]->instances;
     for (size_t i = 0; i < list->n; i++)
         if (strcmp(list->v[i]->plugin->name, name) == 0)
             return list->v[i];
@@ -62,15 +62,15 @@ static bool same_verdicts(struct fixture *f, const struct berth_handle *h,
     berth_reason reasons[256] = {0};
     memcpy(feasible, columns.present, BITSET_WORDS(columns.n) * sizeof(uint64_t));
     struct berth_filter_batch batch = {&columns, feasible, codes, reasons};
-    if (h->plugin->filter_many(h->self, NULL, pod, &batch, &e->status) != BERTH_SUCCESS)
+    if (h->plugin->filter_many(h->self, NULL, pod, &batch, &e->cycles.status) != BERTH_SUCCESS)
         return false;
     for (size_t i = 0; i < e->cache.order.n; i++) {
         const struct berth_node *node = e->cache.order.v[i];
-        status_clear(&e->status);
-        enum berth_code code = h->plugin->filter(h->self, NULL, pod, node, &e->status);
+        status_clear(&e->cycles.status);
+        enum berth_code code = h->plugin->filter(h->self, NULL, pod, node, &e->cycles.status);
         bool passes = feasible[node->slot / 64] >> (node->slot % 64) & 1;
         if (passes != (code == BERTH_SUCCESS) || (!passes && codes[node->slot] != code) ||
-            reasons[node->slot] != status_reason(&e->status, &e->reasons))
+            reasons[node->slot] != status_reason(&e->cycles.status, &e->framework.reasons))
             return false;
     }
     return true;

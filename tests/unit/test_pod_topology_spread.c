@@ -157,7 +157,7 @@ static bool scores_agree(struct trial *t, const struct spread_model *m)
     if (memcmp(scores, expected, cache->order.n * sizeof(*scores)) != 0)
         return false;
     t->handle->plugin->normalize(t->handle->self, t->cycle, t->pod, slots, scores, cache->order.n,
-                                 &t->engine->status);
+                                 &t->engine->cycles.status);
     spread_model_normalize(m, expected);
     return memcmp(scores, expected, cache->order.n * sizeof(*scores)) == 0;
 }
@@ -237,7 +237,7 @@ static bool what_if_comes_true(struct rand *r, size_t size, void *ctx)
     const struct cache *cache = &f.engine->cache;
     const struct berth_node *node = cache->order.v[rand_below(r, cache->order.n)];
     trial_begin(&t, &f, PLUGIN, object_ref(waiting));
-    what_if_init(&w, t.pod, &f.engine->status);
+    what_if_init(&w, t.pod, &f.engine->cycles.status);
     what_if_begin(&w, t.cycle, node);
     for (size_t i = 0; i < OTHERS; i++) {
         char name[16];
@@ -248,7 +248,7 @@ static bool what_if_comes_true(struct rand *r, size_t size, void *ctx)
          * empty selector takes. Neither is asked about. */
         if (t.pre_filter == BERTH_SUCCESS && !pod->pod->metadata.deletion_timestamp.set)
             ok = ok && t.handle->plugin->add_pod(t.handle->self, &w.cycle, t.pod, pod, node,
-                                                 &f.engine->status) == BERTH_SUCCESS;
+                                                 &f.engine->cycles.status) == BERTH_SUCCESS;
         pod_info_unref(pod);
     }
     bool judged = t.pre_filter == BERTH_SUCCESS;
@@ -259,7 +259,7 @@ static bool what_if_comes_true(struct rand *r, size_t size, void *ctx)
     }
     for (size_t i = 0; judged && i < cache->order.n; i++)
         codes[i] = t.handle->plugin->filter(t.handle->self, &w.cycle, t.pod, cache->order.v[i],
-                                            &f.engine->status);
+                                            &f.engine->cycles.status);
     /* The attempt's own state is as it was. */
     ok = ok && verdicts_agree(&t);
     what_if_release(&w);
@@ -359,7 +359,7 @@ static void a_selector_that_makes_no_sense_is_told(void **state)
                              "\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{"
                              "\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Near\"}]}}]"));
     assert_int_equal(t.pre_filter, BERTH_ERROR);
-    status_write(&f.engine->status, &f.engine->reasons, &text);
+    status_write(&f.engine->cycles.status, &f.engine->framework.reasons, &text);
     buf_add_char(&text, '\0');
     assert_string_equal(text.p, "get constraints from pod: obtaining pod's hard topology spread "
                                 "constraints: \"Near\" is not a valid label selector operator");

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/time.h"
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "puppet.h"
 
 /* --- PreEnqueue ------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 
 #include "api/pod.h"
 #include "base/time.h"
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "puppet.h"
 
 /* Whatever happened, nothing is left of pod p's binding. */
@@ -19,8 +19,8 @@ static void assert_undone(struct fixture *f)
     struct engine_stats stats = engine_get_stats(f->engine);
     assert_int_equal(stats.binding, 0);
     assert_int_equal(stats.assumed_pods, 0);
-    assert_int_equal(f->engine->ops_by_write.n + f->engine->ops_by_pod.n, 0);
-    assert_int_equal(f->engine->ready_ops.n, 0);
+    assert_int_equal(f->engine->bindings.by_write.n + f->engine->bindings.by_pod.n, 0);
+    assert_int_equal(f->engine->bindings.ready.n, 0);
 }
 
 /* The node that was told to be the pod's before it was bound; NULL: none was. */

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/bitset.h"
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "prop.h"
 #include "puppet.h"
 
@@ -445,7 +445,7 @@ static void the_promised_node_is_tried_first_and_alone(void **state)
         a->hook = cases[i].hook;
         a->limit[0] = cases[i].limit;
         puppet_scene(&f, 3);
-        size_t start = f.engine->next_start_node;
+        size_t start = f.engine->cycles.next_start_node;
         fixture_add(&f, puppet_pod("p", 0, cases[i].nominated));
         fixture_settle(&f);
         assert_string_equal(puppet_calls(AT(FILTER)), cases[i].calls);
@@ -453,7 +453,7 @@ static void the_promised_node_is_tried_first_and_alone(void **state)
             assert_on(&f, "p", cases[i].node);
         if (i < 2) {
             assert_int_equal(puppet_count(AT(SCORE)), 0);
-            assert_int_equal(f.engine->next_start_node, start);
+            assert_int_equal(f.engine->cycles.next_start_node, start);
         }
         fixture_release(&f);
     }
@@ -524,7 +524,7 @@ static void as_many_nodes_as_the_percentage_says(void **state)
             assert_int_equal(puppet_count(AT(SCORE)), cases[i].scored);
             /* The next attempt begins where this one ended. */
             start = (start + cases[i].scored) % cases[i].nodes;
-            assert_int_equal(f.engine->next_start_node, start);
+            assert_int_equal(f.engine->cycles.next_start_node, start);
         }
         fixture_release(&f);
     }

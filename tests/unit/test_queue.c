@@ -10,7 +10,7 @@
 
 #include "base/time.h"
 #include "engine/framework/status.h"
-#include "engine/queue/queue.h"
+#include "engine/rooms.h"
 #include "engine_fixture.h"
 #include "prop.h"
 #include "queue_model.h"
@@ -223,7 +223,7 @@ static void bench_init(struct bench *b)
                         .world = {.plugins = world_plugins, .n_plugins = N_PLUGINS}};
     intern_init(&b->names);
     status_init(&b->status);
-    queue_init(&b->q, &b->options, &b->status);
+    queue_init(&b->q, &b->options);
     for (int i = 0; i < N_PLUGINS; i++) {
         b->instances[i] = (struct instance){b, i};
         b->plugins[i] = (struct berth_plugin){.abi = BERTH_ABI,
@@ -438,7 +438,7 @@ static void a_backoff_of_centuries_does_not_wrap(void **state)
     b.q.options.max_backoff = INT64_MAX;
     struct queue_options options = b.q.options;
     queue_release(&b.q);
-    queue_init(&b.q, &options, &b.status);
+    queue_init(&b.q, &options);
     for (int i = 0; i < WORLD_PROFILES; i++)
         queue_add_profile(&b.q, &b.profiles[i]);
     add(&b, 0);

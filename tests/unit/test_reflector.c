@@ -362,7 +362,7 @@ static void test_a_page_that_is_too_large_is_halved(void **state)
     start(o);
     expect("Aa@1 Ab@1 Ac@1 Ad@1 S Ma@1>2 Db@1 Dc@1 Dd@1 Da@2 Aa@3 Ab@3 ");
     assert_int_equal(count_queries("limit=32") + count_queries("limit=16"), 2);
-    assert_int_equal(count_in_log("asking for fewer objects at a time"), 3);
+    assert_int_equal(count_in_log("listing with a smaller limit"), 3);
     assert_int_equal(count_in_log("Failed to watch"), 0);
     assert_int_equal(fake_api_unexpected(k.api), 0);
 }
@@ -381,7 +381,7 @@ static void test_an_object_that_is_too_large_is_told_of(void **state)
     start(o);
     expect("Aa@1 S ");
     assert_int_equal(count_in_log("failed to list *v1.Pod: GET "), 1);
-    assert_int_equal(count_in_log("/api/v1/pods?limit=1: answer larger than "), 1);
+    assert_int_equal(count_in_log("/api/v1/pods?limit=1: response larger than "), 1);
     assert_int_equal(fake_api_unexpected(k.api), 0);
 }
 

@@ -12,7 +12,7 @@
 #include "base/pool.h"
 #include "base/time.h"
 #include "cluster_life.h"
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "plugins/registry.h"
 #include "prop.h"
 
@@ -376,7 +376,7 @@ static void threads_follow(void **state)
         struct fixture_reload options = {
             .config = DEFAULT("nothing"), .registry = &registry, .pool = pool};
         assert_int_equal(fixture_reload(&f, &options, &result, &err), 0);
-        assert_int_equal(f.engine->workers.n, n);
+        assert_int_equal(f.engine->cycles.workers.n, n);
         add(&f, (char[]){(char)('a' + n), '\0'});
         fixture_settle(&f);
         reload(&f, DEFAULT("nothing"), NULL);
@@ -501,10 +501,10 @@ static void bad_one_changes_nothing(void **state)
         struct reload_result result;
         struct err err = {0};
         struct fixture_reload options = {.config = bad[i], .registry = &registry};
-        const struct setup *before = f.engine->setup;
+        const struct setup *before = f.engine->framework.setup;
         assert_true(fixture_reload(&f, &options, &result, &err) < 0);
         assert_true(strlen(err.msg) > 10);
-        assert_ptr_equal(f.engine->setup, before);
+        assert_ptr_equal(f.engine->framework.setup, before);
         assert_int_equal(n_created - n_destroyed, 1);
         buf_clear(&calls);
         add(&f, (char[]){(char)('a' + i), '\0'});

@@ -393,7 +393,7 @@ static void test_401_reads_the_token_again_once(void **state)
     fake_api_json(k.api, NULL, POD, NULL, 401, fake_status(&k, 401, "Unauthorized", "no").p);
     o = get_pod();
     assert_int_equal(o->result.code, -EACCES);
-    assert_holds(o->result.err.msg, "the server does not accept the credentials (test)");
+    assert_holds(o->result.err.msg, "the server rejected the credentials from test");
     assert_int_equal(fake_api_count(k.api), 3);
     close(fd);
     unlink(path);
@@ -886,9 +886,9 @@ static void test_broken_watches_end(void **state)
     large[0] = '"';
     rest_client_free(k.client);
     assert_int_equal(rest_client_new(k.loop, &k.config, &options, &k.client, &err), 0);
-    expect_broken(FAKE_JSON, STR("}"), -EBADMSG, "no sequence of JSON values");
+    expect_broken(FAKE_JSON, STR("}"), -EBADMSG, "not a sequence of JSON values");
     expect_broken(FAKE_JSON, STR("{\"type\":\"ODD\",\"object\":{}}"), -EBADMSG, "watch:");
-    expect_broken(FAKE_JSON, str_of(large), -EMSGSIZE, "larger than allowed");
+    expect_broken(FAKE_JSON, str_of(large), -EMSGSIZE, "larger than the limit");
     expect_broken(FAKE_PROTO ";stream=watch", STR("\xff\xff\xff\xff"), -EMSGSIZE, "larger");
     expect_broken(FAKE_PROTO ";stream=watch", STR("\0\0\0\3abc"), -EBADMSG, "watch:");
     expect_broken("text/plain", STR("hello"), -EPROTO, "neither JSON nor");

@@ -9,7 +9,8 @@
 #include <cmocka.h>
 
 #include "base/time.h"
-#include "engine/internal.h"
+#include "engine/bind/permit.h"
+#include "engine/rooms.h"
 #include "puppet.h"
 
 /* A line of the page has this value; NAN: there is no such line. */
@@ -150,7 +151,7 @@ static void gates_bring_families(void **state)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct fixture f;
         fixture_init_features(&f, NULL, rows[i].gates);
-        struct metric_family **families = f.engine->metrics->families;
+        struct metric_family **families = f.engine->framework.metrics->families;
         assert_int_equal(families[FAMILY_INFLIGHT_EVENTS] != NULL, rows[i].queue);
         assert_int_equal(families[FAMILY_QUEUEING_HINT] != NULL, rows[i].queue);
         assert_int_equal(families[FAMILY_ASYNC_API_CALLS] != NULL, rows[i].async_calls);
@@ -569,7 +570,7 @@ static void permit_holds_a_pod(void **state)
         expect(&f, 1, "scheduler_inflight_events{event=\"PodPopped\"}");
         f.now += 5 * NSEC_PER_SEC;
         if (allowed) {
-            permit_allow(f.engine->ops.v[0], a->handle);
+            permit_allow(f.engine->bindings.ops.v[0], a->handle);
             engine_tick(f.engine);
             fixture_settle(&f);
         } else {

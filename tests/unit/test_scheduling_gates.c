@@ -51,11 +51,12 @@ static void the_text_names_all_gates(void **state)
     struct object *o = pod("p", "{\"name\":\"a\"},{\"name\":\"x.io/b\"}"), *free_one = pod("q", "");
     struct berth_pod *gated = pod_info_new(o, &f.engine->names);
     struct berth_pod *ungated = pod_info_new(free_one, &f.engine->names);
-    status_clear(&f.engine->status);
-    assert_int_equal(h->plugin->pre_enqueue(h->self, ungated, &f.engine->status), BERTH_SUCCESS);
-    assert_int_equal(h->plugin->pre_enqueue(h->self, gated, &f.engine->status),
+    status_clear(&f.engine->cycles.status);
+    assert_int_equal(h->plugin->pre_enqueue(h->self, ungated, &f.engine->cycles.status),
+                     BERTH_SUCCESS);
+    assert_int_equal(h->plugin->pre_enqueue(h->self, gated, &f.engine->cycles.status),
                      BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
-    status_write(&f.engine->status, &f.engine->reasons, &text);
+    status_write(&f.engine->cycles.status, &f.engine->framework.reasons, &text);
     assert_string_equal(buf_cstr(&text), "waiting for scheduling gates: [a x.io/b]");
     buf_release(&text);
     pod_info_unref(gated);

@@ -135,7 +135,7 @@ static void normalized(struct trial *t, const char *const *names, size_t n, int6
         scores[i] = trial_score(t, names[i]);
     }
     assert_int_equal(t->handle->plugin->normalize(t->handle->self, t->cycle, t->pod, slots, scores,
-                                                  n, &t->engine->status),
+                                                  n, &t->engine->cycles.status),
                      BERTH_SUCCESS);
 }
 

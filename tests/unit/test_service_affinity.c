@@ -115,9 +115,9 @@ static void a_victim_binds_nobody(void **state)
     const struct berth_node *node = cache_node(&f.engine->cache, STR("r2c"));
     struct berth_pod *victim = node->pods.v[0];
     assert_int_equal(trial_filter(&t, "r1a"), BERTH_UNSCHEDULABLE);
-    p->remove_pod(t.handle->self, t.cycle, t.pod, victim, node, &f.engine->status);
+    p->remove_pod(t.handle->self, t.cycle, t.pod, victim, node, &f.engine->cycles.status);
     assert_int_equal(trial_filter(&t, "r1a"), BERTH_SUCCESS);
-    p->add_pod(t.handle->self, t.cycle, t.pod, victim, node, &f.engine->status);
+    p->add_pod(t.handle->self, t.cycle, t.pod, victim, node, &f.engine->cycles.status);
     assert_int_equal(trial_filter(&t, "r1a"), BERTH_UNSCHEDULABLE);
     trial_end(&t);
     fixture_release(&f);
@@ -147,7 +147,7 @@ static void pods_are_spread_over_labels(void **state)
         assert_int_equal(scores[i], counts[i]);
     }
     t.handle->plugin->normalize(t.handle->self, t.cycle, t.pod, slots, scores, 4,
-                                &f.engine->status);
+                                &f.engine->cycles.status);
     /* r1a: (100 * 1/4 + 100 * 2/4) / 2 = 37.5 */
     for (size_t i = 0; i < ARRAY_LEN(nodes); i++)
         assert_int_equal(scores[i], want[i]);

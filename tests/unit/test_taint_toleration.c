@@ -75,7 +75,7 @@ static void comparison_waits_for_its_gate(void **state)
     assert_int_equal(trial_filter(&t, "n"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
     trial_end(&t);
     /* As if the engine had been made with the gate on. */
-    f.engine->features.on[FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS] = true;
+    f.engine->framework.features.on[FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS] = true;
     struct berth_handle *h = trial_instance(&f, PLUGIN);
     struct berth_error error;
     h->plugin->destroy(h->self);
@@ -136,13 +136,14 @@ static void score_without_prescore_is_an_error(void **state)
     fixture_init(&f, NULL, NULL);
     fixture_add(&f, node(""));
     trial_begin(&t, &f, PLUGIN, pod(""));
-    struct berth_cycle *fresh = cycle_new(f.engine, f.engine->setup->profiles.v[0]);
-    status_clear(&f.engine->status);
+    struct berth_cycle *fresh =
+        cycle_new(&f.engine->cycles, f.engine->framework.setup->profiles.v[0]);
+    status_clear(&f.engine->cycles.status);
     assert_int_equal(t.handle->plugin->score(t.handle->self, fresh, t.pod,
                                              cache_node(&f.engine->cache, STR("n")), &score,
-                                             &f.engine->status),
+                                             &f.engine->cycles.status),
                      BERTH_ERROR);
-    status_write(&f.engine->status, &f.engine->reasons, &text);
+    status_write(&f.engine->cycles.status, &f.engine->framework.reasons, &text);
     assert_string_equal(buf_cstr(&text),
                         "failed to read \"PreScoreTaintToleration\" from cycleState: not found");
     buf_release(&text);

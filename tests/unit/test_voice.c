@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/explain/dump.h"
+#include "engine/dump.h"
 #include "puppet.h"
 
 static void clear(struct fixture *f)

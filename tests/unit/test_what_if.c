@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "engine/cycle/what_if.h"
-#include "engine/internal.h"
+#include "engine/rooms.h"
 #include "engine_fixture.h"
 #include "puppet.h"
 
@@ -33,17 +33,17 @@ static void begin(struct scene *s, struct fixture *f)
     struct engine *e = f->engine;
     fixture_add(f, fixture_node("n", "2", "8Gi"));
     fixture_add(f, fixture_pod_on("old", "1500m", "1Gi", "n"));
-    s->cycle = cycle_new(e, e->setup->profiles.v[0]);
+    s->cycle = cycle_new(&e->cycles, e->framework.setup->profiles.v[0]);
     s->pod = info(f, fixture_pod("p", "1", "1Gi"));
     s->more = info(f, fixture_pod("more", "1500m", "1Gi"));
     s->node = cache_node(&e->cache, STR("n"));
     s->old = s->node->pods.v[0];
     const handle_list *list = &s->cycle->profile->at[POINT_PRE_FILTER];
     for (size_t i = 0; i < list->n; i++)
-        if (list->v[i]->plugin->pre_filter(list->v[i]->self, s->cycle, s->pod, &e->status) ==
+        if (list->v[i]->plugin->pre_filter(list->v[i]->self, s->cycle, s->pod, &e->cycles.status) ==
             BERTH_SKIP)
             plugin_set_add(&s->cycle->skip_filter, list->v[i]->id);
-    what_if_init(&s->w, s->pod, &e->status);
+    what_if_init(&s->w, s->pod, &e->cycles.status);
     what_if_begin(&s->w, s->cycle, s->node);
 }
 
@@ -105,7 +105,7 @@ static void what_remove_pod_says_is_an_error(void **state)
     puppet_scene(&f, 0);
     begin(&s, &f);
     assert_false(what_if_remove(&s.w, s.old));
-    status_write(&f.engine->status, &f.engine->reasons, &text);
+    status_write(&f.engine->cycles.status, &f.engine->framework.reasons, &text);
     assert_string_equal(buf_cstr(&text), "running RemovePod on PreFilter plugin \"A\": ouch");
     buf_release(&text);
     end(&s);

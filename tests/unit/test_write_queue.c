@@ -34,7 +34,7 @@ static void note(struct buf *out, const struct fake_write *w)
     buf_add_printf(out, "%s%s", out->n ? ", " : "", w->text);
 }
 
-static bool is_needless(const struct queued_write *w)
+static bool is_redundant(const struct queued_write *w)
 {
     return of(w)->needless;
 }
@@ -57,8 +57,8 @@ static struct queued_write *merge(struct queued_write *newer, struct queued_writ
     return NULL;
 }
 
-static const struct write_type binding = {2, is_needless, start, drop, merge};
-static const struct write_type status = {1, is_needless, start, drop, merge};
+static const struct write_type binding = {2, is_redundant, start, drop, merge};
+static const struct write_type status = {1, is_redundant, start, drop, merge};
 
 /* "bind UID" or "patch UID VALUE" */
 static struct fake_write *add_as(enum write_class class, const char *what, const char *uid,
@@ -356,17 +356,17 @@ static void test_the_answer_counts_until_the_watch_has_shown_it(void **state)
     struct object *old = make_pod(9), *new = make_pod(10), *newer = make_pod(11);
 
     assert_ptr_equal(write_queue_newest(queue, old), old);
-    write_queue_know(queue, new);
+    write_queue_set_known(queue, new);
     assert_ptr_equal(write_queue_newest(queue, old), new);
     assert_ptr_equal(write_queue_newest(queue, newer), newer);
-    write_queue_saw(queue, old, false);
+    write_queue_observed(queue, old, false);
     assert_ptr_equal(write_queue_newest(queue, old), new);
-    write_queue_saw(queue, newer, false);
+    write_queue_observed(queue, newer, false);
     assert_ptr_equal(write_queue_newest(queue, old), old);
-    write_queue_know(queue, new);
-    write_queue_saw(queue, old, true);
+    write_queue_set_known(queue, new);
+    write_queue_observed(queue, old, true);
     assert_ptr_equal(write_queue_newest(queue, old), old);
-    write_queue_know(queue, new); /* and is given back at the end */
+    write_queue_set_known(queue, new); /* and is given back at the end */
     object_unref(old);
     object_unref(new);
     object_unref(newer);

@@ -653,7 +653,7 @@ static const struct {
     {"a: 1\nb: [1, 2\n", "line 3, column 1: did not find expected ',' or ']'"},
     {"a: 1\nb: c: d\n", "line 2, column 5: mapping values are not allowed in this context"},
     {"a:\n  b: 1\n  c: 2\n  b: 3\n", "line 4, column 1: key \"b\" is already set"},
-    {"a: .inf\n", "line 1, column 4: JSON has no number \".inf\""},
+    {"a: .inf\n", "line 1, column 4: the number \".inf\" cannot be written as JSON"},
     {"a: !!int x\n", "line 1, column 4: \"x\" is not a !!int"},
     {"a: &x [*x]\n", "line 1, column 8: anchor 'x' value contains itself"},
     {"[1]: 2\n", "line 1, column 1: a key must be a string, number or boolean"},

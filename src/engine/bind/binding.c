@@ -1,10 +1,129 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/bind/binding.h"
 
-#include "engine/bind/binding_end.h"
+#include "api/scheduling.h"
+#include "engine/bind/permit.h"
 #include "engine/cycle/cycle_timing.h"
-#include "engine/internal.h"
-#include "engine/reload.h"
+
+/* --- bound ------------------------------------------------------------------------------------ */
+
+static void run_post_bind(struct berth_binding_op *op)
+{
+    const handle_list *list = &op->cycle->profile->at[POINT_POST_BIND];
+    for (size_t i = 0; i < list->n; i++) {
+        const struct berth_handle *h = list->v[i];
+        int64_t began = plugin_begin(op->cycle);
+        h->plugin->post_bind(h->self, op->cycle, op->pod, abi_str(op->node_name));
+        plugin_end(op->cycle, h, METRIC_POST_BIND, BERTH_SUCCESS, began);
+    }
+    cycle_timed(op->cycle, METRIC_POST_BIND, BERTH_SUCCESS, list->n > 0);
+}
+
+/* The API server has the binding: reports it and frees the op. */
+static void bound(struct berth_binding_op *op)
+{
+    struct bindings *b = op->bindings;
+    report_bound(b->report, op->queued, op->pod, op->cycle, op->started);
+    run_post_bind(op);
+    binding_op_activate_pods(op);
+    /* The pod was deleted meanwhile and the watch has said so: no event will confirm it. */
+    if (op->queued->deleted)
+        cache_forget(b->framework->cache, pod_info_key(op->pod));
+    queue_done(b->queue, op->queued);
+    binding_op_free(op);
+}
+
+/* --- failed ----------------------------------------------------------------------------------- */
+
+static void remember_lost(struct bindings *b, struct berth_pod *pod)
+{
+    if (b->framework->features.on[FEATURE_BERTH_GANGS_HOLD_NOTHING] &&
+        !str_empty(pod_group_of(pod->pod)))
+        vec_push(&b->lost, pod_info_ref(pod));
+}
+
+/*
+ * Undoes Reserve and assume, puts the pod back and frees the op. Upstream treats the freed room as
+ * the deletion of an assigned pod: after an error the pod itself is woken by that event as well, a
+ * rejected pod is not (handleBindingCycleError).
+ */
+static void failed(struct berth_binding_op *op, const struct cycle_failure *failure)
+{
+    struct bindings *b = op->bindings;
+    struct framework *fw = b->framework;
+    struct cluster_event event = {.resource = BERTH_RESOURCE_ASSIGNED_POD,
+                                  .action = BERTH_ACTION_DELETE,
+                                  .before = op->pod->object};
+    reserve_undo(op->cycle, op->pod);
+    /* Within the scheduling cycle no other pod has seen it on its node. */
+    bool forgotten = cache_forget(fw->cache, pod_info_key(op->pod)) && op->after_cycle;
+    if (forgotten && failure->error)
+        queue_event(b->queue, &event, framework_now(fw));
+    if (!failure->error)
+        event.except = pod_info_key(op->pod);
+    report_failed(b->report, op->queued, failure, op->started, op->cycle);
+    if (forgotten && !failure->error)
+        queue_event(b->queue, &event, framework_now(fw));
+    remember_lost(b, op->pod);
+    binding_op_free(op);
+}
+
+static void failed_with(struct berth_binding_op *op, const char *text)
+{
+    struct cycle_failure failure = {0};
+    cycle_failure_error(&failure, "%s", text);
+    failed(op, &failure);
+    cycle_failure_release(&failure);
+}
+
+static void log_refused(const struct berth_binding_op *op, enum point point,
+                        const struct berth_handle *by, enum berth_code code,
+                        const struct berth_status *status)
+{
+    static const char *const rejected[POINT_COUNT] = {
+        [POINT_RESERVE] = "Pod rejected by plugin",
+        [POINT_PERMIT] = "Pod rejected by plugin",
+        [POINT_PRE_BIND] = "Pod rejected by PreBind plugin",
+        [POINT_BIND] = "Pod rejected by Bind plugin",
+    };
+    const struct framework *fw = op->bindings->framework;
+    if (!engine_log_on(&fw->log, code_rejects(code) ? 4 : 0))
+        return;
+    struct buf text = BUF_INIT;
+    status_write(status, &fw->reasons, &text);
+    if (op->holds && code_rejects(code))
+        engine_log(&fw->log, 4, "Pod rejected while waiting on permit", KV_POD(op->pod),
+                   KV_STR("status", buf_str(&text)));
+    else if (by && code_rejects(code))
+        engine_log(&fw->log, 4, rejected[point], KV_POD(op->pod),
+                   KV_CSTR("plugin", by->plugin->name), KV_STR("status", buf_str(&text)));
+    else if (by)
+        engine_log_error(&fw->log, "Plugin failed", KV_STR("err", buf_str(&text)),
+                         KV_CSTR("plugin", by->plugin->name), KV_POD(op->pod),
+                         KV_STR("node", op->node_name));
+    if (point == POINT_BIND)
+        engine_log(&fw->log, 1, "Failed to bind pod", KV_POD(op->pod));
+    buf_release(&text);
+}
+
+/*
+ * A plugin rejected the pod, or failed. Permit is the last point that makes a pod unschedulable in
+ * upstream's terms: a plugin that rejects it later is not among the rejectors, so its hints are not
+ * asked when the pod may be tried again.
+ */
+static void failed_at(struct berth_binding_op *op, enum point point, const struct berth_handle *by,
+                      enum berth_code code, const struct berth_status *status)
+{
+    struct framework *fw = op->bindings->framework;
+    struct cycle_failure failure = {0};
+    log_refused(op, point, by, code, status);
+    if (code_rejects(code) && (point == POINT_PRE_BIND || point == POINT_BIND))
+        status_write(status, &fw->reasons, &failure.text);
+    else
+        reserve_failure(&failure, fw, point, by, code, status);
+    failed(op, &failure);
+    cycle_failure_release(&failure);
+}
 
 /* --- PreBind and Bind ------------------------------------------------------------------------- */
 
@@ -17,7 +136,7 @@ static enum berth_code call_plugin(struct berth_binding_op *op, const struct ber
                                        : p->bind(h->self, op->cycle, op->pod, node, op, status);
 }
 
-/* The next plugin to ask; NULL where the point, or all, is done. */
+/* The next plugin to run, moving from PreBind to Bind; NULL if every Bind plugin has run. */
 static const struct berth_handle *next_plugin(struct berth_binding_op *op)
 {
     const struct profile *p = op->cycle->profile;
@@ -33,24 +152,15 @@ static const struct berth_handle *next_plugin(struct berth_binding_op *op)
     return op->plugin < p->at[op->point].n ? p->at[op->point].v[op->plugin] : NULL;
 }
 
-/* Something broke, as far as the pod is concerned: it is tried again after a backoff. */
-static void failed_preempted(struct berth_binding_op *op)
-{
-    struct cycle_failure failure = {0};
-    cycle_failure_error(&failure, "%s", op->preempted);
-    binding_failed(op, &failure);
-    cycle_failure_release(&failure);
-}
-
-/* What the plugin asked last said, reasons in engine.status. True: go on with the next one. */
+/* Takes the verdict of a plugin. Returns true if the next plugin runs; otherwise op has ended. */
 static bool take_code(struct berth_binding_op *op, const struct berth_handle *h,
-                      enum berth_code code)
+                      enum berth_code code, const struct berth_status *status)
 {
     enum metric_point point = op->point == POINT_BIND ? METRIC_BIND : METRIC_PRE_BIND;
     binding_op_forget_answers(op);
     plugin_end(op->cycle, h, point, code, op->plugin_began);
     if (op->preempted && code == BERTH_SUCCESS && op->point == POINT_PRE_BIND) {
-        failed_preempted(op);
+        failed_with(op, op->preempted);
         return false;
     }
     if (code == (op->point == POINT_BIND ? BERTH_SKIP : BERTH_SUCCESS)) {
@@ -59,14 +169,14 @@ static bool take_code(struct berth_binding_op *op, const struct berth_handle *h,
     }
     cycle_timed(op->cycle, point, stage_code(code), true);
     if (code == BERTH_SUCCESS)
-        binding_bound(op);
+        bound(op);
     else
-        binding_failed_at(op, op->point, h, code);
+        failed_at(op, op->point, h, code, status);
     return false;
 }
 
-/* Extenders that bind do so instead of the plugins. True: one has been asked. */
-static bool ask_extender(struct berth_binding_op *op)
+/* An extender that binds does so instead of the plugins. Returns whether one was called. */
+static bool call_extender(struct berth_binding_op *op)
 {
     const struct setup *s = op->cycle->profile->setup;
     while (op->point == POINT_BIND && op->next_extender < s->extenders.n) {
@@ -79,13 +189,13 @@ static bool ask_extender(struct berth_binding_op *op)
                                      .node_names = &op->node_name,
                                      .n_nodes = 1};
         op->at_extender = true;
-        engine_call_extender(s, x, &call);
+        setup_call_extender(s, x, &call);
         return true;
     }
     return false;
 }
 
-/* What the extender said. True: go on with the next one. */
+/* Takes the extender's answer. Returns true if the next extender or plugin follows. */
 static bool take_extender(struct berth_binding_op *op)
 {
     const struct engine_extender *x =
@@ -94,111 +204,112 @@ static bool take_extender(struct berth_binding_op *op)
     binding_op_forget_answers(op);
     cycle_mark(op->cycle);
     if (op->code == BERTH_SUCCESS) {
-        binding_bound(op);
+        bound(op);
         return false;
     }
     if (x->spec.ignorable) {
-        engine_log(&op->engine->log, 0,
+        engine_log(&op->bindings->framework->log, 0,
                    "Skipping extender in bind as it returned error and has ignorable flag set",
                    KV_STR("extender", x->spec.name), KV_STR("err", buf_str(&op->reason)));
         return true;
     }
-    struct cycle_failure failure = {0};
-    cycle_failure_error(&failure, "%s", buf_cstr(&op->reason));
-    binding_failed(op, &failure);
-    cycle_failure_release(&failure);
+    failed_with(op, buf_cstr(&op->reason));
     return false;
 }
 
-static void failed_unbound(struct berth_binding_op *op)
-{
-    struct cycle_failure failure = {0};
-    cycle_timed(op->cycle, METRIC_BIND, BERTH_SKIP, true);
-    cycle_failure_error(&failure, "every Bind plugin skipped the pod");
-    binding_failed(op, &failure);
-    cycle_failure_release(&failure);
-}
-
-/* Asks plugin after plugin until one needs time or the binding has ended. */
+/* Runs plugin after plugin until one needs time or the binding has ended. */
 static void advance(struct berth_binding_op *op)
 {
-    struct engine *e = op->engine;
+    struct berth_status *status = &op->bindings->status;
     const struct berth_handle *h;
     while ((h = next_plugin(op))) {
-        if (ask_extender(op))
+        if (call_extender(op))
             return;
-        status_clear(&e->status);
+        status_clear(status);
         op->plugin_began = plugin_begin(op->cycle);
-        enum berth_code code = call_plugin(op, h, &e->status);
+        enum berth_code code = call_plugin(op, h, status);
         if (code == BERTH_ASYNC)
-            return; /* the answer puts it on the ready list */
-        if (!take_code(op, h, code))
+            return; /* its answer makes the op ready */
+        if (!take_code(op, h, code, status))
             return;
     }
-    failed_unbound(op);
+    cycle_timed(op->cycle, METRIC_BIND, BERTH_SKIP, true);
+    failed_with(op, "every Bind plugin skipped the pod");
 }
 
-void binding_write(struct berth_binding_op *op, const struct berth_pod *pod, struct str node_name)
+void binding_write(struct berth_handle *h, const struct berth_pod *pod, struct berth_str node_name,
+                   struct berth_binding_op *op)
 {
-    struct engine *e = op->engine;
+    const struct framework *fw = h->framework;
     struct write write = {.kind = WRITE_BINDING,
                           .id = binding_op_expect_answer(op),
                           .object = pod->object,
                           .scheduler_name = op->cycle->profile->scheduler_name,
-                          .node_name = node_name};
-    engine_log_as(&e->log, 3, "Bind.DefaultBinder", "Attempting to bind pod to node", KV_POD(pod),
-                  KV_REF("node", STR(""), node_name));
-    e->ports.submit(e->ports.ctx, &write);
+                          .node_name = str_abi(node_name)};
+    engine_log_as(&fw->log, 3, "Bind.DefaultBinder", "Attempting to bind pod to node", KV_POD(pod),
+                  KV_REF("node", STR(""), write.node_name));
+    framework_submit(fw, &write);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-void binding_extender_done(struct engine *e, uint64_t id, const struct extender_result *result)
+bool bindings_write_done(struct bindings *b, uint64_t id, const struct write_result *result)
 {
-    struct berth_binding_op *op = map_get(&e->ops_by_write, write_key(&id));
+    struct berth_binding_op *op = map_del(&b->by_write, write_key(&id));
+    if (!op)
+        return false;
+    op->write_id = 0;
+    binding_op_answer(op, NULL, write_ok(result) ? BERTH_SUCCESS : BERTH_ERROR, result->message);
+    return true;
+}
+
+void bindings_extender_done(struct bindings *b, uint64_t id, const struct extender_result *result)
+{
+    struct berth_binding_op *op = map_get(&b->by_write, write_key(&id));
     if (!op || !op->at_extender)
         return;
-    map_del(&e->ops_by_write, write_key(&id));
+    map_del(&b->by_write, write_key(&id));
     op->write_id = 0;
     binding_op_answer(op, NULL, str_empty(result->error) ? BERTH_SUCCESS : BERTH_ERROR,
                       result->error);
 }
 
-/* The answer that came by itself, as if it had been a plugin's status. */
-static void take_reason(struct berth_binding_op *op)
+/* An answer that came later, as if it were a plugin's status. */
+static const struct berth_status *status_of(const struct berth_binding_op *op)
 {
-    struct berth_status *status = &op->engine->status;
+    struct berth_status *status = &op->bindings->status;
     status_clear(status);
     if (op->reason.n)
         status_add_text(status, buf_str(&op->reason));
+    return status;
 }
 
-/* Out of Permit, one way or the other. */
+/* Permit is over: allowed, rejected, timed out or preempted. */
 static void end_permit(struct berth_binding_op *op)
 {
-    if (op->holds && op->engine->metrics) {
+    struct bindings *b = op->bindings;
+    if (op->holds && b->framework->metrics) {
         int64_t began = op->cycle->mark;
         cycle_mark(op->cycle);
-        scheduler_metrics_permit_wait(op->engine->metrics, op->code, op->cycle->mark - began);
+        scheduler_metrics_permit_wait(b->framework->metrics, op->code, op->cycle->mark - began);
     }
     if (op->preempted) {
-        failed_preempted(op);
+        failed_with(op, op->preempted);
         return;
     }
     if (op->code != BERTH_SUCCESS) {
-        take_reason(op);
-        binding_failed_at(op, POINT_PERMIT, op->answered_by, op->code);
+        failed_at(op, POINT_PERMIT, op->answered_by, op->code, status_of(op));
         return;
     }
     op->holds = false;
     op->answered = false;
-    queue_begin_binding(&op->engine->queue, op->queued);
+    queue_begin_binding(b->queue, op->queued);
     op->point = POINT_PRE_BIND;
     op->plugin = 0;
     advance(op);
 }
 
-static void go_on(struct berth_binding_op *op)
+static void run_answered(struct berth_binding_op *op)
 {
     op->ready = false;
     if (op->point == POINT_PERMIT) {
@@ -210,81 +321,79 @@ static void go_on(struct berth_binding_op *op)
             advance(op);
         return;
     }
-    take_reason(op);
-    if (take_code(op, op->cycle->profile->at[op->point].v[op->plugin], op->code))
+    const struct berth_handle *h = op->cycle->profile->at[op->point].v[op->plugin];
+    if (take_code(op, h, op->code, status_of(op)))
         advance(op);
 }
 
-/* Others learn where the pod is going while it is not yet bound. */
-static void tell_nomination(struct berth_binding_op *op)
+/* NominatedNodeName for a pod that waits before its binding (upstream:
+ * NominatedNodeNameForExpectation). */
+static void submit_nomination(struct berth_binding_op *op)
 {
-    struct engine *e = op->engine;
+    const struct framework *fw = op->bindings->framework;
     struct write write = {.kind = WRITE_POD_STATUS,
                           .object = op->queued->pod->object,
                           .scheduler_name = op->cycle->profile->scheduler_name,
                           .sets_nomination = true,
                           .node_name = op->node_name};
-    engine_log(&e->log, 3, "Updating pod condition and nominated node name", KV_POD(op->pod),
+    engine_log(&fw->log, 3, "Updating pod condition and nominated node name", KV_POD(op->pod),
                KV_STR("nominatedNodeName", op->node_name), KV_INT("nominatingMode", 1));
-    e->ports.submit(e->ports.ctx, &write);
+    framework_submit(fw, &write);
 }
 
-/* Who was let go at once, as the last of a gang lets the others go, has nothing to tell. */
-static void tell_held(struct engine *e)
+/* A pod that was allowed at once, as the last of a gang allows the others, needs no write. */
+static void nominate_held(struct bindings *b)
 {
-    for (size_t i = 0; i < e->newly_held.n; i++) {
-        struct berth_binding_op *op = e->newly_held.v[i];
+    for (size_t i = 0; i < b->newly_held.n; i++) {
+        struct berth_binding_op *op = b->newly_held.v[i];
         if (op)
             op->newly_held = 0;
         if (op && op->holds)
-            tell_nomination(op);
+            submit_nomination(op);
     }
-    vec_clear(&e->newly_held);
+    vec_clear(&b->newly_held);
 }
 
-void binding_run_ready(struct engine *e)
+void bindings_run_ready(struct bindings *b)
 {
-    /* What goes on may make others ready, and may end some that are: see binding_op_free. */
-    for (size_t i = 0; i < e->ready_ops.n; i++)
-        if (e->ready_ops.v[i])
-            go_on(e->ready_ops.v[i]);
-    vec_clear(&e->ready_ops);
-    tell_held(e);
-    if (e->replaced)
-        reload_reap(e);
+    /* An op may make others ready, and may end some that are: see binding_op_forget_answers. */
+    for (size_t i = 0; i < b->ready.n; i++)
+        if (b->ready.v[i])
+            run_answered(b->ready.v[i]);
+    vec_clear(&b->ready);
+    nominate_held(b);
 }
 
-/* --- before PreBind --------------------------------------------------------------------------- */
+/* --- the start -------------------------------------------------------------------------------- */
 
 static void failed_pre_flight(struct berth_binding_op *op, const struct berth_handle *h,
-                              enum berth_code code)
+                              enum berth_code code, const struct berth_status *status)
 {
     struct cycle_failure failure = {0};
     if (code == BERTH_ERROR)
-        cycle_failure_status(&failure, op->cycle, &op->engine->status, code,
+        cycle_failure_status(&failure, &op->bindings->framework->reasons, status, code,
                              "running PreBindPreFlight \"%s\"", h->plugin->name);
     else
         cycle_failure_error(&failure, "PreBindPreFlight %s returned \"%s\", which is unsupported",
                             h->plugin->name, code_name(code));
-    binding_failed(op, &failure);
+    failed(op, &failure);
     cycle_failure_release(&failure);
 }
 
-/* Will any PreBind plugin have work to do? False: the binding has ended. */
+/* *ret_work: a PreBind plugin will have work. Returns false if the binding has ended. */
 static bool run_pre_flight(struct berth_binding_op *op, bool *ret_work)
 {
-    struct engine *e = op->engine;
+    struct berth_status *status = &op->bindings->status;
     const handle_list *list = &op->cycle->profile->at[POINT_PRE_BIND];
     for (size_t i = 0; i < list->n; i++) {
         const struct berth_handle *h = list->v[i];
-        status_clear(&e->status);
+        status_clear(status);
         int64_t began = plugin_begin(op->cycle);
-        /* Who cannot say will have. */
-        enum berth_code code =
-            h->plugin->pre_bind_preflight
-                ? h->plugin->pre_bind_preflight(h->self, op->cycle, op->pod, abi_str(op->node_name),
-                                                &e->status)
-                : BERTH_SUCCESS;
+        /* A plugin without the function is assumed to have work. */
+        enum berth_code code = h->plugin->pre_bind_preflight
+                                   ? h->plugin->pre_bind_preflight(h->self, op->cycle, op->pod,
+                                                                   abi_str(op->node_name), status)
+                                   : BERTH_SUCCESS;
         plugin_end(op->cycle, h, METRIC_PRE_BIND_PRE_FLIGHT, code, began);
         if (code == BERTH_SUCCESS) {
             *ret_work = true;
@@ -292,7 +401,7 @@ static bool run_pre_flight(struct berth_binding_op *op, bool *ret_work)
             plugin_set_add(&op->skip_pre_bind, h->id);
         } else {
             cycle_timed(op->cycle, METRIC_PRE_BIND_PRE_FLIGHT, BERTH_ERROR, true);
-            failed_pre_flight(op, h, code);
+            failed_pre_flight(op, h, code, status);
             return false;
         }
     }
@@ -301,32 +410,31 @@ static bool run_pre_flight(struct berth_binding_op *op, bool *ret_work)
     return true;
 }
 
-/* --- the beginning ---------------------------------------------------------------------------- */
-
-/* True where Reserve and Permit agreed, be it with a wait; else the binding has ended. */
+/* Returns true if Reserve and Permit agreed, or Permit waits; otherwise the binding has ended. */
 static bool reserve_and_permit(struct berth_binding_op *op)
 {
+    struct berth_status *status = &op->bindings->status;
     const struct berth_handle *by = NULL;
     enum point point = POINT_RESERVE;
-    enum berth_code code = reserve_run(op->cycle, op->pod, &by);
+    enum berth_code code = reserve_run(op->cycle, op->pod, status, &by);
     if (code == BERTH_SUCCESS) {
         point = POINT_PERMIT;
-        code = permit_run(op->cycle, op->pod, &op->waiting.waits, NULL, &by);
+        code = permit_run(op->cycle, op->pod, status, &op->waiting.waits, NULL, &by);
     }
     if (code == BERTH_SUCCESS || (code == BERTH_WAIT && point == POINT_PERMIT))
         return true;
-    binding_failed_at(op, point, by, code);
+    failed_at(op, point, by, code, status);
     return false;
 }
 
-void binding_start(struct engine *e, struct berth_queued_pod *queued, struct berth_cycle *cycle,
+void binding_start(struct bindings *b, struct berth_queued_pod *queued, struct berth_cycle *cycle,
                    struct berth_node *node, int64_t started)
 {
-    struct berth_binding_op *op = binding_op_new(e, queued, cycle, node, started);
+    struct berth_binding_op *op = binding_op_new(b, queued, cycle, node, started);
     bool work = false;
-    cache_assume(&e->cache, op->pod);
-    /* The room is taken for real: the promise has been kept. */
-    nominator_remove(&e->queue.nominator, pod_info_key(op->pod));
+    cache_assume(b->framework->cache, op->pod);
+    /* The assumed pod takes the room now: its nomination must not count it again. */
+    nominator_remove(&b->queue->nominator, pod_info_key(op->pod));
     if (!reserve_and_permit(op))
         return;
     binding_op_activate_pods(op);
@@ -336,14 +444,14 @@ void binding_start(struct engine *e, struct berth_queued_pod *queued, struct ber
     if (op->waiting.waits.n)
         permit_hold(op);
     if (work)
-        tell_nomination(op);
+        submit_nomination(op);
     if (op->holds) {
         if (!work) {
-            vec_push(&e->newly_held, op);
-            op->newly_held = e->newly_held.n;
+            vec_push(&b->newly_held, op);
+            op->newly_held = b->newly_held.n;
         }
         cycle_mark(op->cycle);
-        engine_log(&e->log, 4, "Pod waiting on permit", KV_POD(op->pod));
+        engine_log(&b->framework->log, 4, "Pod waiting on permit", KV_POD(op->pod));
         return;
     }
     op->code = BERTH_SUCCESS;

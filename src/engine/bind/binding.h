@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * binding.h - from the decision to its confirmation (upstream: binding cycle).
+ * binding.h - from the chosen node to the confirmed binding (upstream: binding cycle).
  *
  * Purpose:   assumes the pod on its node, then runs Reserve, Permit, PreBind, Bind and PostBind.
- *            Permit may hold the pod; PreBind and Bind may take their time. The state between them
- *            is a struct berth_binding_op (op.h), and every step that fails undoes the ones before
- * it. Ownership: a binding owns its op, and ends it. Threading: the engine's thread.
+ *            Permit may hold the pod; PreBind and Bind may wait for writes and extenders. The state
+ *            in between is a struct berth_binding_op; a step that fails undoes those before it.
+ * Ownership: a binding owns its op and frees it at its end.
+ * Threading: the engine's thread.
  */
 #ifndef BERTH_ENGINE_BIND_BINDING_H
 #define BERTH_ENGINE_BIND_BINDING_H
 
 #include "engine/bind/binding_op.h"
 
-/* Takes cycle and queued over. */
-void binding_start(struct engine *engine, struct berth_queued_pod *queued,
-                   struct berth_cycle *cycle, struct berth_node *node, int64_t started);
-/* Goes on with the ops that have been answered. */
-void binding_run_ready(struct engine *engine);
-/* Writes the binding to the API; the outcome becomes the op's answer. */
-void binding_write(struct berth_binding_op *op, const struct berth_pod *pod, struct str node_name);
+/* Takes over cycle and queued. */
+void binding_start(struct bindings *b, struct berth_queued_pod *queued, struct berth_cycle *cycle,
+                   struct berth_node *node, int64_t started);
+/* Continues the ops that have been answered. */
+void bindings_run_ready(struct bindings *b);
+/* The ABI's write_binding: writes the binding; the outcome becomes the op's answer. */
+void binding_write(struct berth_handle *h, const struct berth_pod *pod, struct berth_str node_name,
+                   struct berth_binding_op *op);
+/* The outcome of a write. Returns false if no binding waits for it. */
+bool bindings_write_done(struct bindings *b, uint64_t id, const struct write_result *result);
 /* The answer of an extender that binds. */
-void binding_extender_done(struct engine *engine, uint64_t id,
-                           const struct extender_result *result);
+void bindings_extender_done(struct bindings *b, uint64_t id, const struct extender_result *result);
 
 #endif

@@ -2,7 +2,6 @@
 #include "engine/bind/permit.h"
 
 #include "base/time.h"
-#include "engine/internal.h"
 
 static struct berth_binding_op *of_node(const struct heap_node *node)
 {
@@ -15,7 +14,7 @@ bool permit_less(const struct heap_node *a, const struct heap_node *b, void *ctx
     return of_node(a)->deadline < of_node(b)->deadline;
 }
 
-/* The first that runs out of time. */
+/* The wait with the earliest deadline. */
 static const struct permit_wait *first_wait(const struct berth_binding_op *op)
 {
     const struct permit_wait *first = &op->waiting.waits.v[0];
@@ -29,33 +28,33 @@ void permit_hold(struct berth_binding_op *op)
 {
     op->holds = true;
     op->deadline = first_wait(op)->deadline;
-    heap_push(&op->engine->held, &op->held);
+    heap_push(&op->bindings->held, &op->held);
 }
 
 void permit_release(struct berth_binding_op *op)
 {
     if (heap_contains(&op->held))
-        heap_remove(&op->engine->held, &op->held);
+        heap_remove(&op->bindings->held, &op->held);
 }
 
-static void let_go(struct berth_binding_op *op)
+static void allowed(struct berth_binding_op *op)
 {
     if (op->waiting.waits.n == 0) {
         binding_op_answer(op, NULL, BERTH_SUCCESS, STR(""));
         return;
     }
     op->deadline = first_wait(op)->deadline;
-    heap_fix(&op->engine->held, &op->held);
+    heap_fix(&op->bindings->held, &op->held);
 }
 
 bool permit_allow(struct berth_binding_op *op, const struct berth_handle *by)
 {
     for (size_t i = 0; op->holds && !op->answered && i < op->waiting.waits.n; i++) {
-        /* By name, as upstream: of whichever profile, be it of another configuration. */
+        /* By name, as upstream: also of another profile or an earlier configuration. */
         if (op->waiting.waits.v[i].handle->id != by->id)
             continue;
         vec_swap_remove(&op->waiting.waits, i);
-        let_go(op);
+        allowed(op);
         return true;
     }
     return false;
@@ -80,7 +79,7 @@ bool permit_preempt(struct berth_binding_op *op, struct str plugin)
     }
     if (op->point != POINT_PRE_BIND)
         return false;
-    /* The plugin that is at work is waited for, and no other is asked. */
+    /* The PreBind plugin that runs ends first; no other runs after it. */
     if (!op->preempted)
         op->preempted = xasprintf("preempted by %.*s", STR_ARG(plugin));
     return true;
@@ -96,16 +95,16 @@ static void expire(struct berth_binding_op *op, const struct permit_wait *wait)
     buf_release(&reason);
 }
 
-int64_t permit_next_deadline(const struct engine *e)
+int64_t permit_next_deadline(const struct bindings *b)
 {
-    const struct heap_node *first = heap_peek(&e->held);
+    const struct heap_node *first = heap_peek(&b->held);
     return first ? of_node(first)->deadline : INT64_MAX;
 }
 
-void permit_expire(struct engine *e, int64_t now)
+void permit_expire(struct bindings *b, int64_t now)
 {
-    while (permit_next_deadline(e) <= now) {
-        struct berth_binding_op *op = of_node(heap_peek(&e->held));
+    while (permit_next_deadline(b) <= now) {
+        struct berth_binding_op *op = of_node(heap_peek(&b->held));
         expire(op, first_wait(op));
     }
 }

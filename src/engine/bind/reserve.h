@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reserve.h - Reserve, Unreserve and Permit: what plugins say to a pod on the node chosen for it.
+ * reserve.h - Reserve, Unreserve and Permit for a pod on the node chosen for it.
  *
- * Purpose:   runs these points of a profile for an assumed pod; used by a single pod's binding and
- *            by the cycle of a group, which takes everything back again.
- * Ownership: borrows all. Reasons of what fails are in engine.status.
+ * Purpose:   runs these extension points for an assumed pod; used by a single pod's binding and by
+ *            the cycle of a group, which undoes everything afterwards.
+ * Ownership: borrows all. *status has the reasons of the plugin that did not succeed.
  * Threading: the engine's thread.
  */
 #ifndef BERTH_ENGINE_BIND_RESERVE_H
@@ -19,19 +19,20 @@ struct permit_wait {
 };
 typedef VEC(struct permit_wait) permit_waits;
 
-/* *ret_plugin: who did not agree. Whoever calls undoes it then. */
+/* *ret_plugin: the plugin that did not succeed. The caller runs reserve_undo then. */
 enum berth_code reserve_run(struct berth_cycle *cycle, const struct berth_pod *pod,
-                            const struct berth_handle **ret_plugin);
+                            struct berth_status *status, const struct berth_handle **ret_plugin);
 void reserve_undo(struct berth_cycle *cycle, const struct berth_pod *pod);
 /*
- * BERTH_WAIT: the plugins in *waits hold the pod. words: what the last of them said; may be NULL.
- * *ret_plugin: who did not agree.
+ * BERTH_WAIT: the plugins in *waits hold the pod. message: reasons of the last of them; may be
+ * NULL. *ret_plugin: the plugin that rejected the pod or failed.
  */
 enum berth_code permit_run(struct berth_cycle *cycle, const struct berth_pod *pod,
-                           permit_waits *waits, struct buf *words,
+                           struct berth_status *status, permit_waits *waits, struct buf *message,
                            const struct berth_handle **ret_plugin);
-/* A plugin said no, or broke, at a point up to Permit: upstream's words for it. */
-void reserve_failure(struct cycle_failure *failure, const struct berth_cycle *cycle,
-                     enum point point, const struct berth_handle *by, enum berth_code code);
+/* Upstream's text for a plugin that rejected the pod or failed at a point up to Permit. */
+void reserve_failure(struct cycle_failure *failure, struct framework *fw, enum point point,
+                     const struct berth_handle *by, enum berth_code code,
+                     const struct berth_status *status);
 
 #endif

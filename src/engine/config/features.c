@@ -2,7 +2,6 @@
 #include "engine/config/features.h"
 
 #include "engine/config/error_list.h"
-#include "engine/internal.h"
 
 static const char *const names[FEATURE_COUNT] = {
     [FEATURE_DRA_DEVICE_BINDING_CONDITIONS] = "DRADeviceBindingConditions",
@@ -292,9 +291,4 @@ void features_each(const struct features *f, features_fn *fn, void *ctx)
         if (letter != 'p')
             fn(ctx, feature_gates[i].name, stage, enabled(f, i));
     }
-}
-
-bool handle_feature(const struct berth_handle *h, enum feature feature)
-{
-    return h->engine->features.on[feature];
 }

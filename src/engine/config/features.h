@@ -98,7 +98,5 @@ typedef void features_fn(void *ctx, struct str name, const char *stage, bool on)
 void features_each(const struct features *f, features_fn *fn, void *ctx);
 
 struct berth_handle;
-/* For plugins: the gates of the engine that they work for. */
-bool handle_feature(const struct berth_handle *h, enum feature feature);
 
 #endif

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * feasible.c - the nodes that passed, after the filters: others may still turn some of them down.
- */
+/* feasible.c - the feasible nodes after Filter: extenders may refuse some of them. */
 #include "engine/cycle/cycle.h"
-#include "engine/cycle/node_names.h"
-#include "engine/internal.h"
 
 struct str cycle_feasible_name(const struct berth_cycle *cycle, size_t i)
 {
@@ -13,12 +9,12 @@ struct str cycle_feasible_name(const struct berth_cycle *cycle, size_t i)
 
 bool cycle_still_there(const struct berth_cycle *cycle, size_t i)
 {
-    const struct cache_columns *columns = &cycle->engine->cache.columns;
+    const struct cache_columns *columns = &cycle->framework->cache->columns;
     const struct berth_node *node = columns->nodes[cycle->slots[i]];
     return node && node->object && str_eq(str_of(node->name), cycle_feasible_name(cycle, i));
 }
 
-/* Everything that is known of feasible node `from` becomes that of `to`. */
+/* Moves all results of feasible node `from` to index `to`. */
 static void move_feasible(struct berth_cycle *cycle, size_t from, size_t to)
 {
     cycle->slots[to] = cycle->slots[from];
@@ -41,10 +37,10 @@ static void move_feasible(struct berth_cycle *cycle, size_t from, size_t to)
     }
 }
 
-/* The nodes looked at once more: some that had passed are refused now. */
+/* Rewrites the runs of refused nodes: some that had passed are refused now. */
 static void narrow_runs(struct berth_cycle *cycle, const struct verdict *verdicts)
 {
-    struct attempt_buffers *s = &cycle->engine->buffers;
+    struct attempt_buffers *s = &cycle->cycles->buffers;
     VEC(struct verdict_run) old = {.v = s->runs.v, .n = s->runs.n, .cap = s->runs.cap};
     size_t run = 0, left = old.n ? old.v[0].n : 0, at = 0;
     s->runs.v = NULL;
@@ -83,18 +79,18 @@ void cycle_narrow(struct berth_cycle *cycle, const struct verdict *verdicts)
 
 void cycle_restore_verdicts(struct berth_cycle *cycle)
 {
-    struct engine *e = cycle->engine;
-    struct attempt_buffers *s = &e->buffers;
+    const struct cache *cache = cycle->framework->cache;
+    struct attempt_buffers *s = &cycle->cycles->buffers;
     size_t at = 0;
-    /* Nodes that nobody looked at, or that have come since, are no case for preemption. */
+    /* Preemption skips nodes that were not filtered, or that are new. */
     for (size_t slot = 0; slot < cycle->columns.n; slot++)
         s->verdicts[slot] = (struct verdict){.code = BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE,
                                              .plugin = VERDICT_NOBODY};
-    /* Nobody is left that passed: the runs are about all that were looked at. */
+    /* No node passed: the runs cover all nodes that were filtered. */
     for (size_t i = 0; i < s->runs.n; i++)
         for (uint32_t k = 0; k < s->runs.v[i].n; k++, at++) {
             uint32_t slot = cycle_slot(cycle, at);
-            const struct berth_node *node = e->cache.columns.nodes[slot];
+            const struct berth_node *node = cache->columns.nodes[slot];
             if (node && str_eq(str_of(node->name), node_names_name(cycle->names, slot)))
                 s->verdicts[slot] = s->runs.v[i].verdict;
         }

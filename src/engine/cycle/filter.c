@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * filter.c - which nodes can take the pod.
+ * filter.c - which nodes can take the pod (upstream: findNodesThatFitPod).
  *
- * Nodes are looked at in windows: few enough to stop early once enough are found, many enough for
+ * Nodes are filtered in windows: few enough to stop early once enough are feasible, many enough for
  * batch filters and for the pool. Inside a window one plugin after the other sees the nodes that
- * are still in the race, so the verdict on a node is that of the first plugin that refuses it, as
- * if nodes had been looked at one by one.
+ * are still feasible.
+ *
+ * Invariants: the verdict on a node is that of the first plugin that refuses it, and the feasible
+ * nodes are the first `want` in candidate order, as if nodes had been filtered one by one.
  */
 #include "engine/cycle/cycle.h"
 #include "engine/cycle/cycle_timing.h"
@@ -27,7 +29,7 @@ static size_t nodes_to_find(const struct berth_cycle *cycle)
 {
     const struct profile *p = cycle->profile;
     size_t all = cycle->n_nodes, percentage = (size_t)p->percentage_of_nodes_to_score;
-    /* Nothing will be scored or taken away: the first node will do. */
+    /* Nothing scores or filters afterwards: the first node is enough. */
     if (p->at[POINT_SCORE].n == 0 && !extenders_choose(p->setup))
         return 1;
     if (all < MIN_FEASIBLE_NODES || percentage >= 100)
@@ -38,58 +40,9 @@ static size_t nodes_to_find(const struct berth_cycle *cycle)
     return MAX(all * percentage / 100, (size_t)MIN_FEASIBLE_NODES);
 }
 
-/* --- one node --------------------------------------------------------------------------------- */
+/* --- one node, with nominated pods ------------------------------------------------------------ */
 
-/* Any thread: the node was refused by the plugin at `i` of the list, or by none. */
-static void count_stop(const struct berth_cycle *cycle, size_t i)
-{
-    if (cycle->engine->metrics)
-        scheduler_metrics_stop(cycle->engine->metrics, i);
-}
-
-enum berth_code cycle_run_filters(const struct berth_cycle *cycle, const struct berth_pod *pod,
-                                  const struct berth_node *node, struct berth_status *status,
-                                  const struct berth_handle **ret_plugin)
-{
-    const handle_list *list = &cycle->profile->at[POINT_FILTER];
-    for (size_t i = 0; i < list->n; i++) {
-        const struct berth_handle *h = list->v[i];
-        if (plugin_set_has(&cycle->skip_filter, h->id))
-            continue;
-        status_clear(status);
-        enum berth_code code = h->plugin->filter(h->self, cycle, pod, node, status);
-        if (code != BERTH_SUCCESS) {
-            *ret_plugin = h;
-            count_stop(cycle, i);
-            return code;
-        }
-    }
-    count_stop(cycle, list->n);
-    return BERTH_SUCCESS;
-}
-
-void cycle_count_filters(const struct berth_cycle *cycle)
-{
-    const handle_list *list = &cycle->profile->at[POINT_FILTER];
-    struct scheduler_metrics *m = cycle->engine->metrics;
-    if (!m || !scheduler_metrics_stopped(m))
-        return;
-    /* Who comes later in the list was asked about fewer nodes. */
-    size_t asked = scheduler_metrics_take_stop(m, list->n);
-    for (size_t i = list->n; i-- > 0;) {
-        asked += scheduler_metrics_take_stop(m, i);
-        if (!plugin_set_has(&cycle->skip_filter, list->v[i]->id))
-            plugin_evaluated(cycle, list->v[i], EVALUATION_FILTER, asked);
-    }
-}
-
-void cycle_filter_timed(struct berth_cycle *cycle, bool ok)
-{
-    if (cycle->profile->at[POINT_FILTER].n)
-        cycle_timed(cycle, METRIC_FILTER, ok ? BERTH_SUCCESS : BERTH_ERROR, true);
-}
-
-/* As it would be once the promises that the pod has to respect are kept. */
+/* The node with the nominated pods that count for this pod. */
 static enum berth_code filter_with_nominated(struct berth_cycle *cycle, const struct berth_pod *pod,
                                              const struct berth_node *node,
                                              struct berth_status *status,
@@ -105,15 +58,71 @@ static enum berth_code filter_with_nominated(struct berth_cycle *cycle, const st
 }
 
 enum berth_code cycle_filter_node(struct berth_cycle *cycle, const struct berth_pod *pod,
-                                  struct berth_node *node, struct berth_status *status,
+                                  const struct berth_node *node, struct berth_status *status,
                                   const struct berth_handle **ret_plugin)
 {
-    if (what_if_has_nominated(cycle->engine, pod, node)) {
+    if (what_if_has_nominated(cycle, pod, node)) {
         enum berth_code code = filter_with_nominated(cycle, pod, node, status, ret_plugin);
         if (code != BERTH_SUCCESS)
             return code;
     }
     return cycle_run_filters(cycle, pod, node, status, ret_plugin);
+}
+
+/* --- the nominated node ----------------------------------------------------------------------- */
+
+/* The nominated node is the only candidate, and feasible. */
+static void only_nominated(struct berth_cycle *cycle, uint32_t slot)
+{
+    uint32_t *candidates = arena_array(&cycle->arena, uint32_t, 1);
+    *candidates = slot;
+    cycle->candidates = candidates;
+    cycle->only_some = true;
+    cycle->n_nodes = 1;
+    cycle->start = 0;
+    cycle->slots[cycle->n_slots++] = slot;
+    word_set(cycle->cycles->buffers.passed, 0);
+}
+
+/* With a placement, a nominated node outside of it does not count. */
+static bool is_eligible(const struct berth_cycle *cycle, const struct berth_pod *pod,
+                        const struct berth_node *node)
+{
+    if (!cycle->placement || placement_has(cycle->placement, node))
+        return true;
+    engine_log(
+        &cycle->framework->log, 4,
+        "Pod's nominated node is present in the cluster but not available in the current placement",
+        KV_POD(pod), KV_CSTR("node", node->name));
+    return false;
+}
+
+bool cycle_try_nominated(struct berth_cycle *cycle, const struct berth_pod *pod,
+                         struct cycle_failure *failure)
+{
+    struct framework *fw = cycle->framework;
+    struct berth_status *status = &cycle->cycles->status;
+    struct str name = pod->pod->status.nominated_node_name;
+    const struct berth_node *node = str_empty(name) ? NULL : cache_node(fw->cache, name);
+    const struct berth_handle *plugin = NULL;
+    if (!node || !node->object || !is_eligible(cycle, pod, node))
+        return false;
+    enum berth_code code = cycle_filter_node(cycle, pod, node, status, &plugin);
+    cycle_filter_timed(cycle, stage_code(code) != BERTH_ERROR);
+    if (code == BERTH_SUCCESS) {
+        only_nominated(cycle, node->slot);
+        return true;
+    }
+    if (!code_rejects(code))
+        return false; /* upstream only logs the error and filters all nodes */
+    cycle->on_nominated.refused = true;
+    cycle->on_nominated.slot = node->slot;
+    cycle->on_nominated.verdict =
+        (struct verdict){(uint8_t)code, plugin->id, status_reason(status, &fw->reasons)};
+    /* A candidate is filtered again below; otherwise this verdict is final. */
+    if (!node_limit_allows(&cycle->limit, node->slot))
+        cycle_failure_blame(failure, plugin, code);
+    return false;
 }
 
 /* --- a window --------------------------------------------------------------------------------- */
@@ -123,29 +132,30 @@ struct window {
     struct berth_cycle *cycle;
     const struct berth_pod *pod;
     struct attempt_buffers *buffers;
+    struct berth_status *status;       /* of one plugin call */
     size_t n_words;                    /* of sets of slots */
     size_t first_word, end_word;       /* those of them that the window's nodes are in */
     const struct berth_handle *handle; /* the plugin at work */
     size_t from, to;
     size_t n_refused;
     size_t said[METRIC_CODES]; /* metrics: by the plugin at work of nodes that it refused */
-    /* The first node in order, so far, on which a plugin broke: it matters once it is reached. */
+    /* The first node in order, so far, on which a plugin failed: counts once it is reached. */
     size_t broken_at;
     struct cycle_failure broken;
 };
 
-/* A plugin broke. Without a plugin the status says it all. */
+/* A plugin failed. plugin NULL: the status has the whole text. */
 static void fail(const struct window *w, struct cycle_failure *failure,
                  const struct berth_handle *plugin, enum berth_code code,
                  const struct berth_status *status)
 {
     if (plugin) {
-        cycle_failure_status(failure, w->cycle, status, code, "running \"%s\" filter plugin",
-                             plugin->plugin->name);
+        cycle_failure_status(failure, &w->cycle->framework->reasons, status, code,
+                             "running \"%s\" filter plugin", plugin->plugin->name);
         return;
     }
     cycle_failure_error(failure, "%s", "");
-    status_write(status, &w->cycle->engine->reasons, &failure->text);
+    status_write(status, &w->cycle->framework->reasons, &failure->text);
 }
 
 static void broke(struct window *w, uint32_t slot, const struct berth_handle *plugin,
@@ -160,7 +170,7 @@ static void broke(struct window *w, uint32_t slot, const struct berth_handle *pl
     fail(w, &w->broken, plugin, code, status);
 }
 
-/* Out of the race, by this plugin's word. */
+/* The plugin that runs refuses the node. */
 static void refuse(struct window *w, uint32_t slot, enum berth_code code, berth_reason reason)
 {
     w->buffers->verdicts[slot] =
@@ -169,7 +179,7 @@ static void refuse(struct window *w, uint32_t slot, enum berth_code code, berth_
     w->said[metric_code(code)]++;
 }
 
-/* One plugin, one node, on whichever thread. */
+/* One plugin, one node. Any thread. */
 static void filter_item(const struct window *w, struct worker *worker, size_t i)
 {
     uint32_t slot = cycle_slot(w->cycle, i);
@@ -180,7 +190,7 @@ static void filter_item(const struct window *w, struct worker *worker, size_t i)
                                                      cycle_node(w->cycle, i), &worker->status);
     if (code == BERTH_SUCCESS)
         return;
-    /* A single number can be noted here; everything else is for the engine's thread. */
+    /* A single reason number is final; texts become numbers on the engine's thread. */
     bool simple = worker->status.n == 1 && worker->status.reasons[0] && code_rejects(code);
     vec_push(&worker->refused,
              (struct worker_refusal){slot, code, simple ? worker->status.reasons[0] : 0});
@@ -192,23 +202,23 @@ static void filter_items(void *ctx, size_t worker, size_t from, size_t to)
 {
     const struct window *w = ctx;
     for (size_t i = from; i < to; i++)
-        filter_item(w, &w->cycle->engine->workers.v[worker], w->from + i);
+        filter_item(w, &w->cycle->cycles->workers.v[worker], w->from + i);
 }
 
 static void resolve_kept(void *ctx, const struct kept_status *kept)
 {
     struct window *w = ctx;
-    struct engine *e = w->cycle->engine;
     uint32_t slot = cycle_slot(w->cycle, kept->item);
     if (code_rejects(kept->code))
-        w->buffers->verdicts[slot].reason = status_reason(&kept->status, &e->reasons);
+        w->buffers->verdicts[slot].reason =
+            status_reason(&kept->status, &w->cycle->framework->reasons);
     else
         broke(w, slot, w->handle, kept->code, &kept->status);
 }
 
 static void filter_one_by_one(struct window *w)
 {
-    struct workers *workers = &w->cycle->engine->workers;
+    struct workers *workers = &w->cycle->cycles->workers;
     workers_run(workers, w->to - w->from, filter_items, w);
     for (size_t i = 0; i < workers->n; i++) {
         struct worker *worker = &workers->v[i];
@@ -222,7 +232,7 @@ static void filter_one_by_one(struct window *w)
     workers_take_kept(workers, resolve_kept, w);
 }
 
-/* What the batch says of the nodes of one word that did not pass. */
+/* The batch's verdicts on the nodes of one word that it refused. */
 static void take_refused(struct window *w, size_t word, uint64_t gone)
 {
     struct attempt_buffers *s = w->buffers;
@@ -231,17 +241,17 @@ static void take_refused(struct window *w, size_t word, uint64_t gone)
         enum berth_code code = (enum berth_code)s->codes[slot];
         refuse(w, slot, code, s->reasons[slot]);
         if (!code_rejects(code))
-            broke(w, slot, w->handle, code, &w->cycle->engine->status);
+            broke(w, slot, w->handle, code, w->status);
         s->codes[slot] = 0;
         s->reasons[slot] = 0;
     }
 }
 
-/* False: the plugin broke, which is to say on the first node that it was asked about. */
+/* Returns false if the plugin failed; that counts for the first node it was given. */
 static bool filter_batch(struct window *w)
 {
     struct attempt_buffers *s = w->buffers;
-    struct berth_status *status = &w->cycle->engine->status;
+    struct berth_status *status = w->status;
     struct berth_filter_batch batch = {.columns = &w->cycle->columns,
                                        .feasible = s->feasible,
                                        .codes = s->codes,
@@ -253,7 +263,7 @@ static bool filter_batch(struct window *w)
         w->handle->plugin->filter_many(w->handle->self, w->cycle, w->pod, &batch, status);
     for (size_t i = w->first_word; i < w->end_word; i++) {
         uint64_t gone = s->before[i] & ~s->feasible[i];
-        s->feasible[i] &= s->before[i]; /* nobody brings a node back into the race */
+        s->feasible[i] &= s->before[i]; /* a plugin cannot bring a refused node back */
         if (gone)
             take_refused(w, i, gone);
     }
@@ -269,32 +279,30 @@ static bool filter_batch(struct window *w)
     return false;
 }
 
-/* The nodes of the window that are promised to others, as a set in scratch->before. */
+/* The nodes that pods are nominated to, as a set in buffers->before. */
 static void find_nominated(struct window *w)
 {
-    struct engine *e = w->cycle->engine;
     memset(w->buffers->before, 0, w->n_words * sizeof(uint64_t));
-    map_each (entry, &e->queue.nominator.nodes) {
-        const struct berth_node *node = cache_node(&e->cache, entry->key);
+    map_each (entry, &w->cycle->cycles->queue->nominator.nodes) {
+        const struct berth_node *node = cache_node(w->cycle->framework->cache, entry->key);
         if (node)
             word_set(w->buffers->before, node->slot);
     }
 }
 
-/* Nodes that are promised to others are looked at one by one, by all plugins. */
+/* Nodes with nominated pods are filtered one by one, by all plugins. */
 static void filter_nominated(struct window *w)
 {
-    struct engine *e = w->cycle->engine;
-    if (e->queue.nominator.nodes.n == 0)
+    if (w->cycle->cycles->queue->nominator.nodes.n == 0)
         return;
     find_nominated(w);
     for (size_t i = w->from; i < w->to; i++) {
         uint32_t slot = cycle_slot(w->cycle, i);
         const struct berth_node *node = cycle_node(w->cycle, i);
         const struct berth_handle *plugin = NULL;
-        if (!word_bit(w->buffers->before, slot) || !what_if_has_nominated(e, w->pod, node))
+        if (!word_bit(w->buffers->before, slot) || !what_if_has_nominated(w->cycle, w->pod, node))
             continue;
-        enum berth_code code = filter_with_nominated(w->cycle, w->pod, node, &e->status, &plugin);
+        enum berth_code code = filter_with_nominated(w->cycle, w->pod, node, w->status, &plugin);
         if (code == BERTH_SUCCESS)
             continue;
         word_unset(w->buffers->feasible, slot);
@@ -302,24 +310,25 @@ static void filter_nominated(struct window *w)
         w->buffers->verdicts[slot] = (struct verdict){
             .code = (uint8_t)code, .plugin = plugin ? plugin->id : VERDICT_NOBODY, .reason = 0};
         if (code_rejects(code))
-            w->buffers->verdicts[slot].reason = status_reason(&e->status, &e->reasons);
+            w->buffers->verdicts[slot].reason =
+                status_reason(w->status, &w->cycle->framework->reasons);
         else
-            broke(w, slot, plugin, code, &e->status);
+            broke(w, slot, plugin, code, w->status);
     }
 }
 
-/* Metrics: as if each node had taken its share. */
+/* Metrics: every node counts with the average duration. */
 static void time_plugin(struct window *w, size_t asked, int64_t began)
 {
-    struct engine *e = w->cycle->engine;
-    double each = (double)(engine_now(e) - began) / (double)asked;
+    struct framework *fw = w->cycle->framework;
+    double each = (double)(framework_now(fw) - began) / (double)asked;
     size_t n = asked;
     for (size_t code = 0; code < METRIC_CODES; code++) {
-        scheduler_metrics_plugin(e->metrics, w->handle, METRIC_FILTER, (enum berth_code)code,
+        scheduler_metrics_plugin(fw->metrics, w->handle, METRIC_FILTER, (enum berth_code)code,
                                  (int64_t)(each * (double)w->said[code]), w->said[code]);
         n -= w->said[code];
     }
-    scheduler_metrics_plugin(e->metrics, w->handle, METRIC_FILTER, BERTH_SUCCESS,
+    scheduler_metrics_plugin(fw->metrics, w->handle, METRIC_FILTER, BERTH_SUCCESS,
                              (int64_t)(each * (double)n), n);
     memset(w->said, 0, sizeof(w->said));
 }
@@ -329,7 +338,7 @@ static void filter_window(struct window *w)
     const handle_list *list = &w->cycle->profile->at[POINT_FILTER];
     bool ok = true;
     filter_nominated(w);
-    /* Nobody is asked about nothing: a batch that breaks without a node would end the attempt. */
+    /* No plugin runs without nodes: a batch that fails then would end the attempt. */
     for (size_t i = 0; ok && i < list->n && w->n_refused < w->to - w->from; i++) {
         w->handle = list->v[i];
         if (plugin_set_has(&w->cycle->skip_filter, w->handle->id))
@@ -346,7 +355,7 @@ static void filter_window(struct window *w)
     }
 }
 
-/* Slots that follow each other are mostly in the same word, which is put together in a register. */
+/* Consecutive slots are mostly in the same word, which is built in a register. */
 static void add_slots(struct window *w, const uint32_t *slots, size_t n)
 {
     uint64_t *words = w->buffers->feasible, bits = 0;
@@ -375,7 +384,7 @@ static void open_window(struct window *w, size_t n)
     add_slots(w, w->cycle->candidates + w->cycle->start + w->from, n);
 }
 
-/* As many nodes as will do if as many of them pass as did so far. */
+/* As many nodes as suffice if the same share of them passes as so far. */
 static size_t next_size(const struct window *w, size_t want)
 {
     size_t passed = w->cycle->n_slots, left = want - passed + 1;
@@ -384,7 +393,7 @@ static size_t next_size(const struct window *w, size_t want)
     return MIN(MAX(left, (size_t)FILTER_WINDOW), w->cycle->n_nodes - w->to);
 }
 
-/* All of them passed. */
+/* All nodes of the window passed. */
 static void take_all(struct window *w)
 {
     struct berth_cycle *cycle = w->cycle;
@@ -397,9 +406,9 @@ static void take_all(struct window *w)
 }
 
 /*
- * Takes the verdicts in order until `want` feasible nodes are found: *ret_enough. Like upstream it
- * only knows when it sees one more: nodes that are refused up to there count as looked at. What a
- * plugin that broke would have said of nodes beyond is not missed. False: it is.
+ * Takes the verdicts in order until `want` nodes are feasible: *ret_enough. Like upstream, nodes
+ * that are refused behind the last feasible one still count as evaluated, up to the next feasible
+ * one. A plugin failure behind that point does not count. Returns false if one before it does.
  */
 static bool close_window(struct window *w, size_t want, struct cycle_failure *failure,
                          bool *ret_enough)
@@ -436,9 +445,9 @@ static bool close_window(struct window *w, size_t want, struct cycle_failure *fa
 }
 
 /*
- * How many nodes the next attempt begins behind this one. Upstream counts those it has a status of
- * and those that passed: a promised node that was refused at first counts again, unless it was
- * refused twice.
+ * How far the next attempt's start node moves. Upstream adds the nodes with a status and the
+ * feasible ones: a nominated node that was refused at first counts twice, unless it is refused
+ * twice.
  */
 static size_t count_processed(const struct window *w)
 {
@@ -454,11 +463,12 @@ static size_t count_processed(const struct window *w)
 bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
                   struct cycle_failure *failure)
 {
-    struct engine *e = cycle->engine;
+    struct cycles *cycles = cycle->cycles;
     size_t want = nodes_to_find(cycle);
     struct window w = {.cycle = cycle,
                        .pod = pod,
-                       .buffers = &e->buffers,
+                       .buffers = &cycles->buffers,
+                       .status = &cycles->status,
                        .n_words = BITSET_WORDS(cycle->columns.n),
                        .broken_at = SIZE_MAX};
     bool ok = true, enough = false;
@@ -472,6 +482,6 @@ bool cycle_filter(struct berth_cycle *cycle, const struct berth_pod *pod,
     }
     cycle_failure_release(&w.broken);
     cycle_filter_timed(cycle, ok);
-    e->next_start_node = (e->next_start_node + count_processed(&w)) % cycle->n_all;
+    cycles->next_start_node = (cycles->next_start_node + count_processed(&w)) % cycle->n_all;
     return ok;
 }

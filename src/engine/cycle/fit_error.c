@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/cycle/fit_error.h"
 
-#include "engine/internal.h"
+#include "engine/framework/setup.h"
 
 struct tally {
     struct str reason;
@@ -87,8 +87,8 @@ static void count_run(const struct reasons *reasons, struct tallies *t,
 
 static void count_verdicts(const struct berth_cycle *cycle, struct tallies *t, struct arena *a)
 {
-    const struct reasons *reasons = &cycle->engine->reasons;
-    const struct attempt_buffers *s = &cycle->engine->buffers;
+    const struct reasons *reasons = &cycle->framework->reasons;
+    const struct attempt_buffers *s = &cycle->cycles->buffers;
     size_t outside = cycle->n_all - cycle->n_slots;
     for (size_t i = 0; i < s->runs.n; i++) {
         outside -= is_silent(cycle, &s->runs.v[i]) ? 0 : s->runs.v[i].n;
@@ -140,11 +140,11 @@ void fit_error_preemption(const struct berth_cycle *cycle, const berth_reason *r
 {
     struct tallies t = {0};
     struct arena a;
-    size_t all = cycle->engine->cache.order.n;
+    size_t all = cycle->framework->cache->order.n;
     arena_init(&a, 0);
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < reasons_count(&cycle->engine->reasons, reasons[i]); k++)
-            count_reason(&t, reasons_at(&cycle->engine->reasons, reasons[i], k), 1);
+        for (size_t k = 0; k < reasons_count(&cycle->framework->reasons, reasons[i]); k++)
+            count_reason(&t, reasons_at(&cycle->framework->reasons, reasons[i], k), 1);
     if (n < all)
         count_reason(&t, STR("Preemption is not helpful for scheduling"), all - n);
     buf_add_printf(out, "0/%zu nodes are available:", all);
@@ -171,7 +171,7 @@ void fit_error_pre_filter(const struct berth_cycle *cycle, const struct berth_st
     write_head(cycle, out);
     size_t before = out->n;
     buf_add_char(out, ' ');
-    status_write(status, &cycle->engine->reasons, out);
+    status_write(status, &cycle->framework->reasons, out);
     if (out->n > before + 1)
         buf_add_char(out, '.');
     else

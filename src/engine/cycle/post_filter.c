@@ -4,40 +4,36 @@
 #include "codec/json.h"
 #include "engine/cycle/cycle_timing.h"
 
-static void take_reasons(struct berth_cycle *cycle)
-{
-    const struct engine *e = cycle->engine;
-    struct str *texts;
-    size_t n = status_texts(&e->status, &e->reasons, &cycle->arena, &texts);
-    for (size_t i = 0; i < n; i++)
-        vec_push(&cycle->post_filter.reasons, texts[i]);
-}
-
-/* What the plugin asked last said, reasons in engine.status. True: that was the last word. */
-static bool take(struct berth_cycle *cycle, enum berth_code code)
+/*
+ * Takes the verdict of the plugin that ran last. Returns whether it is final (upstream:
+ * RunPostFilterPlugins): Success, UnschedulableAndUnresolvable and errors are; the reasons of
+ * plugins that only say Unschedulable add up.
+ */
+static bool take(struct berth_cycle *cycle, enum berth_code code, const struct berth_status *status)
 {
     struct post_filter *p = &cycle->post_filter;
-    bool last = code == BERTH_SUCCESS || code == BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE ||
-                !code_rejects(code);
-    /* A last word counts alone; the others' reasons add up. */
-    if (last) {
+    bool final = code == BERTH_SUCCESS || code == BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE ||
+                 !code_rejects(code);
+    struct str *texts;
+    if (final) {
         vec_clear(&p->reasons);
         cycle->nominated &= code == BERTH_SUCCESS || code_rejects(code);
     } else {
         cycle->nominated |= p->nominated_before;
     }
-    p->code = last ? code : BERTH_UNSCHEDULABLE;
-    take_reasons(cycle);
-    return last;
+    p->code = final ? code : BERTH_UNSCHEDULABLE;
+    size_t n = status_texts(status, &cycle->framework->reasons, &cycle->arena, &texts);
+    for (size_t i = 0; i < n; i++)
+        vec_push(&p->reasons, texts[i]);
+    return final;
 }
 
-static void log_status(const struct berth_cycle *cycle)
+static void log_status(const struct berth_cycle *cycle, const struct berth_pod *pod)
 {
-    const struct engine_log *log = &cycle->engine->log;
+    const struct engine_log *log = &cycle->framework->log;
     const struct post_filter *p = &cycle->post_filter;
-    const struct berth_pod *pod = cycle->engine->attempt.pod;
-    bool broke = p->last && !code_rejects(p->code) && p->code != BERTH_SUCCESS;
-    if (!engine_log_on(log, broke ? 0 : 3))
+    bool failed = p->last && !code_rejects(p->code) && p->code != BERTH_SUCCESS;
+    if (!engine_log_on(log, failed ? 0 : 3))
         return;
     struct buf text = BUF_INIT;
     for (size_t i = 0; i < p->reasons.n; i++) {
@@ -48,7 +44,7 @@ static void log_status(const struct berth_cycle *cycle)
         engine_log(log, 3,
                    "No PostFilter plugins are registered, so no preemption will be performed",
                    KV_POD(pod));
-    else if (broke)
+    else if (failed)
         engine_log_error(log, "Status after running PostFilter plugins for pod",
                          KV_CSTR("logger", "UnhandledError"), KV_POD(pod),
                          KV_STR("status", buf_str(&text)));
@@ -58,12 +54,13 @@ static void log_status(const struct berth_cycle *cycle)
     buf_release(&text);
 }
 
-static void end(struct berth_cycle *cycle, struct cycle_failure *failure)
+static void end(struct berth_cycle *cycle, const struct berth_pod *pod,
+                struct cycle_failure *failure)
 {
     const struct post_filter *p = &cycle->post_filter;
     if (p->last)
         cycle_timed(cycle, METRIC_POST_FILTER, stage_code(p->code), true);
-    log_status(cycle);
+    log_status(cycle, pod);
     for (size_t i = 0; i < p->reasons.n; i++) {
         buf_add_cstr(&failure->text, i ? ", " : " ");
         buf_add_str(&failure->text, p->reasons.v[i]);
@@ -74,26 +71,26 @@ static void end(struct berth_cycle *cycle, struct cycle_failure *failure)
     }
 }
 
-static bool go_on(struct berth_cycle *cycle, const struct berth_pod *pod,
-                  struct cycle_failure *failure)
+static bool run_plugins(struct berth_cycle *cycle, const struct berth_pod *pod,
+                        struct cycle_failure *failure)
 {
-    struct engine *e = cycle->engine;
+    struct berth_status *status = &cycle->cycles->status;
     struct post_filter *p = &cycle->post_filter;
     const handle_list *list = &cycle->profile->at[POINT_POST_FILTER];
     while (p->asked < list->n) {
         p->last = list->v[p->asked++];
         p->nominated_before = cycle->nominated;
         cycle->nominated = false;
-        status_clear(&e->status);
+        status_clear(status);
         int64_t began = plugin_begin(cycle);
-        enum berth_code code = p->last->plugin->post_filter(p->last->self, cycle, pod, &e->status);
+        enum berth_code code = p->last->plugin->post_filter(p->last->self, cycle, pod, status);
         if (code == BERTH_ASYNC)
             return false;
         plugin_end(cycle, p->last, METRIC_POST_FILTER, code, began);
-        if (take(cycle, code))
+        if (take(cycle, code, status))
             break;
     }
-    end(cycle, failure);
+    end(cycle, pod, failure);
     return true;
 }
 
@@ -102,15 +99,17 @@ bool post_filter_run(struct berth_cycle *cycle, const struct berth_pod *pod,
 {
     failure->keep_nomination = cycle->profile->at[POINT_POST_FILTER].n > 0;
     cycle_mark(cycle);
-    return go_on(cycle, pod, failure);
+    return run_plugins(cycle, pod, failure);
 }
 
 bool post_filter_answer(struct berth_cycle *cycle, const struct berth_pod *pod,
-                        struct cycle_failure *failure, enum berth_code code)
+                        struct cycle_failure *failure, enum berth_code code,
+                        const struct berth_status *status)
 {
-    if (!take(cycle, code))
-        return go_on(cycle, pod, failure);
-    end(cycle, failure);
+    INVARIANT(code != BERTH_ASYNC && cycle->post_filter.last);
+    if (!take(cycle, code, status))
+        return run_plugins(cycle, pod, failure);
+    end(cycle, pod, failure);
     return true;
 }
 
@@ -118,17 +117,17 @@ enum berth_code post_filter_verdict(const struct berth_cycle *cycle, const struc
 {
     if (cycle->pre_filter_code != BERTH_SUCCESS)
         return cycle->pre_filter_code;
-    /* The promised node was looked at even if PreFilter does not allow it. */
+    /* The nominated node is filtered even if PreFilter does not allow it. */
     if (cycle->on_nominated.refused && node->slot == cycle->on_nominated.slot &&
         !node_limit_allows(&cycle->limit, node->slot))
         return (enum berth_code)cycle->on_nominated.verdict.code;
     if (!node->object || !node_limit_allows(&cycle->limit, node->slot))
         return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
-    /* The attempt under way: verdicts are those of its filters. */
-    return (enum berth_code)cycle->engine->buffers.verdicts[node->slot].code;
+    /* Of the attempt under way: there is one at a time. */
+    return (enum berth_code)cycle->cycles->buffers.verdicts[node->slot].code;
 }
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- output - ---------------------------------------------------------------------------------- */
 
 static void write_texts(const char *key, const struct str *v, size_t n, struct buf *out)
 {

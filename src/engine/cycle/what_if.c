@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/cycle/what_if.h"
 
-#include "engine/internal.h"
-
 void what_if_init(struct what_if *w, const struct berth_pod *pod, struct berth_status *status)
 {
     *w = (struct what_if){.pod = pod, .status = status};
@@ -12,13 +10,8 @@ void what_if_init(struct what_if *w, const struct berth_pod *pod, struct berth_s
 /* The copies that plugins made of their state, and what they have written since. */
 static void drop_state(struct what_if *w)
 {
-    for (size_t i = 0; i < w->cycle.state.n; i++) {
-        const struct cycle_item *item = &w->cycle.state.v[i];
-        if (item->data && item->free)
-            item->free(item->data);
-    }
-    vec_clear(&w->cycle.state);
-    /* Nobody is activated by what did not happen. */
+    cycle_drop_state(&w->cycle);
+    /* A dry run activates no pods. */
     for (size_t i = 0; i < w->cycle.to_activate.n; i++)
         pod_info_unref(w->cycle.to_activate.v[i]);
     vec_release(&w->cycle.to_activate);
@@ -36,27 +29,28 @@ void what_if_release(struct what_if *w)
 }
 
 /*
- * Who has been promised the node keeps it against a pod that is not above him. Not so members of
- * the group under way among themselves: each is tried, and what it gets is what it has.
+ * A nominated pod keeps its node against pods of at most its priority (upstream: addNominatedPods).
+ * Members of the group under way do not count for each other: they are in flight, and each is
+ * assumed where it fits.
  */
-static bool counts_for(const struct engine *e, const struct berth_pod *pod,
+static bool counts_for(const struct queue *queue, const struct berth_pod *pod,
                        const struct berth_pod *nominated)
 {
     if (nominated->priority < pod->priority || str_eq(pod_info_key(nominated), pod_info_key(pod)))
         return false;
-    const struct berth_queued_pod *queued = queue_get(&e->queue, pod_info_key(nominated));
+    const struct berth_queued_pod *queued = queue_get(queue, pod_info_key(nominated));
     return !queued || queued->place != QUEUE_IN_FLIGHT;
 }
 
-static const struct nominated_node *nominated_for(const struct engine *e,
+static const struct nominated_node *nominated_for(const struct queue *queue,
                                                   const struct berth_pod *pod,
                                                   const struct berth_node *node)
 {
-    if (!e->queue.nominator.nodes.n)
+    if (!queue->nominator.nodes.n)
         return NULL;
-    const struct nominated_node *n = nominator_node(&e->queue.nominator, str_of(node->name));
+    const struct nominated_node *n = nominator_node(&queue->nominator, str_of(node->name));
     for (size_t i = 0; n && i < n->pods.n; i++)
-        if (counts_for(e, pod, n->pods.v[i]))
+        if (counts_for(queue, pod, n->pods.v[i]))
             return n;
     return NULL;
 }
@@ -83,18 +77,18 @@ void what_if_begin(struct what_if *w, const struct berth_cycle *cycle,
         vec_push(&w->cycle.state, item);
     }
     node_info_borrow(&w->node, node);
-    w->nominated = nominated_for(cycle->engine, w->pod, node);
+    w->nominated = nominated_for(cycle->cycles->queue, w->pod, node);
 }
 
 /* --- pods come and go ------------------------------------------------------------------------- */
 
-/* What the plugin said becomes the whole text, its name amidst what it was asked to do. */
+/* Replaces the status by one text: what was run, the plugin, its reasons. */
 static void tell_failure(struct what_if *w, enum berth_code code, const char *before,
                          const struct berth_handle *h, const char *behind)
 {
     struct cycle_failure failure = {0};
-    cycle_failure_status(&failure, &w->cycle, w->status, code, "running %s\"%s\"%s", before,
-                         h->plugin->name, behind);
+    cycle_failure_status(&failure, &w->cycle.framework->reasons, w->status, code,
+                         "running %s\"%s\"%s", before, h->plugin->name, behind);
     status_clear(w->status);
     status_add_text(w->status, buf_str(&failure.text));
     cycle_failure_release(&failure);
@@ -168,17 +162,18 @@ enum berth_code what_if_filter(struct what_if *w, const struct berth_handle **re
     return code;
 }
 
-bool what_if_has_nominated(const struct engine *e, const struct berth_pod *pod,
+bool what_if_has_nominated(const struct berth_cycle *cycle, const struct berth_pod *pod,
                            const struct berth_node *node)
 {
-    return nominated_for(e, pod, node) != NULL;
+    return nominated_for(cycle->cycles->queue, pod, node) != NULL;
 }
 
 bool what_if_add_nominated(struct what_if *w)
 {
     const struct nominated_node *n = w->nominated;
     for (size_t i = 0; n && i < n->pods.n; i++)
-        if (counts_for(w->cycle.engine, w->pod, n->pods.v[i]) && !what_if_add(w, n->pods.v[i]))
+        if (counts_for(w->cycle.cycles->queue, w->pod, n->pods.v[i]) &&
+            !what_if_add(w, n->pods.v[i]))
             return false;
     return true;
 }

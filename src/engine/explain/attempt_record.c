@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/explain/attempt_record.h"
 
-#include "engine/internal.h"
+#include "engine/framework/setup.h"
 
 /* Verdicts that differ are few; those further back than this are written down again. */
 #define SAME_VERDICT_SEARCH 64
@@ -159,7 +159,7 @@ static size_t place_of(const struct verdict *v, struct verdict *known, size_t *n
 
 static void take_verdicts(const struct berth_cycle *c, struct attempt_record *e, struct packer *p)
 {
-    const struct attempt_buffers *s = &c->engine->buffers;
+    const struct attempt_buffers *s = &c->cycles->buffers;
     if (!s->runs.n)
         return;
     e->passed = add_part(p, s->passed, BITSET_WORDS((size_t)e->n_looked_at) * sizeof(uint64_t),
@@ -198,7 +198,7 @@ static void take_pre_filter(const struct berth_cycle *c, struct attempt_record *
 /* An upper bound of what all parts take. */
 static size_t room_for(const struct berth_cycle *c)
 {
-    const struct attempt_buffers *s = &c->engine->buffers;
+    const struct attempt_buffers *s = &c->cycles->buffers;
     size_t n_scores = c->plugin_scores.n + c->extender_scores.n;
     size_t looked_at = c->n_slots + c->n_failed;
     size_t room = sizeof(struct attempt_record) + 64; /* for aligning */

@@ -3,11 +3,10 @@
 
 #include "engine/cycle/post_filter.h"
 #include "engine/explain/survey.h"
-#include "engine/internal.h"
 
-void explain_init(struct explain *x, size_t max_bytes)
+void explain_init(struct explain *x, const struct framework *fw, size_t max_bytes)
 {
-    *x = (struct explain){.max_bytes = max_bytes};
+    *x = (struct explain){.framework = fw, .max_bytes = max_bytes};
 }
 
 static size_t texts_size(const struct explain_record *r)
@@ -42,19 +41,16 @@ void explain_release(struct explain *x)
 {
     explain_clear(x);
     explain_ring_release(&x->ring);
-    node_names_unref(x->nodes);
-}
-
-struct node_names *explain_current_nodes(struct explain *x, const struct cache *cache)
-{
-    if (!x->nodes || !node_names_current(x->nodes, cache)) {
-        node_names_unref(x->nodes);
-        x->nodes = node_names_new(cache);
-    }
-    return node_names_ref(x->nodes);
 }
 
 /* --- recording -------------------------------------------------------------------------------- */
+
+void explain_end_attempt(const struct explain *x, struct berth_cycle *cycle)
+{
+    if (x->max_bytes)
+        attempt_record_take(cycle, &cycle->record);
+    cycle_end(cycle);
+}
 
 static char *texts_of(const struct explain_record *r)
 {
@@ -151,7 +147,7 @@ struct explain_record *explain_add(struct explain *x, const struct explain_resul
     struct buf survey = BUF_INIT;
     if (!res->cycle->record.n)
         return NULL;
-    survey_write(res->cycle->survey, &survey);
+    survey_write(res->cycle, &survey);
     post_filter_write(res->cycle, &survey);
     struct explain_record *r = add_record(x, res, buf_str(&survey));
     buf_release(&survey);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * explain.h - why pods are where they are.
+ * explain.h - why pods are where they are: the records of attempts.
  *
- * Purpose:   every attempt leaves a record: which event brought the pod back, the verdict on every
- *            node with the plugin and reason, every plugin's scores, the choice, and where the pod
- *            went. Always on, so recording only copies a few compact arrays; texts are made when
- *            somebody reads.
- * Ownership: a ring of records, bounded in bytes (names of nodes included); the oldest go first.
- * Threading: the engine's thread. Others ask by message.
+ * Purpose:   every attempt leaves a record: which event moved the pod to the activeQ, the verdict
+ * on every node with plugin and reason, every plugin's scores, the choice, and the queue the pod
+ * went to. Always on: recording copies a few compact arrays, texts are made when a record is read.
+ * Ownership: a ring of records, bounded in bytes (node names included); the oldest are dropped.
+ * Threading: the engine's thread. Other threads ask by message.
  */
 #ifndef BERTH_ENGINE_EXPLAIN_EXPLAIN_H
 #define BERTH_ENGINE_EXPLAIN_EXPLAIN_H
@@ -47,18 +46,22 @@ struct explain_record {
 };
 
 struct explain {
+    const struct framework *framework; /* for names of plugins and texts of reasons */
     struct explain_ring ring;
     size_t bytes, max_bytes; /* names of nodes included */
     uint64_t next_number;
-    struct node_names *nodes; /* of the current node set */
 };
 
-void explain_init(struct explain *x, size_t max_bytes);
+/* max_bytes 0: attempts are not recorded. */
+void explain_init(struct explain *x, const struct framework *fw, size_t max_bytes);
 void explain_release(struct explain *x);
 /* Forgets all records. */
 void explain_clear(struct explain *x);
 
-/* What an attempt came to. */
+/* Ends the cycle's attempt (cycle_end) and packs its results into cycle->record. */
+void explain_end_attempt(const struct explain *x, struct berth_cycle *cycle);
+
+/* The result of an attempt. */
 struct explain_result {
     const struct berth_queued_pod *queued;
     const struct berth_cycle *cycle;
@@ -70,19 +73,16 @@ struct explain_result {
 struct explain_record *explain_add(struct explain *x, const struct explain_result *result);
 struct str explain_text(const struct explain_record *record, enum explain_text which);
 
-/* Who is in which slot now; one reference more. */
-struct node_names *explain_current_nodes(struct explain *x, const struct cache *cache);
-
 /* Appends ,"reasons":[…], or nothing where there are none. */
-void explain_write_reasons(const struct engine *engine, berth_reason reason, struct buf *out);
+void explain_write_reasons(const struct reasons *reasons, berth_reason reason, struct buf *out);
 /*
  * Appends the records of a pod (empty name: of all pods), oldest first, as one JSON object a line.
- * Gives their number.
+ * Returns their number.
  */
-size_t explain_write(const struct explain *x, const struct engine *engine, struct str namespace,
-                     struct str name, struct buf *out);
+size_t explain_write(const struct explain *x, struct str namespace, struct str name,
+                     struct buf *out);
 /* The same, one line at a time. */
-void explain_each(const struct explain *x, const struct engine *engine, struct str namespace,
-                  struct str name, struct explain_reader reader);
+void explain_each(const struct explain *x, struct str namespace, struct str name,
+                  struct explain_reader reader);
 
 #endif

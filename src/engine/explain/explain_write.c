@@ -2,7 +2,6 @@
 /* explain_write.c - records as JSON. */
 #include "codec/json.h"
 #include "engine/explain/explain.h"
-#include "engine/internal.h"
 
 static void key(struct buf *out, const char *name)
 {
@@ -19,31 +18,38 @@ static void str_member(struct buf *out, const char *name, struct str value)
 
 static const char *outcome_name(enum explain_outcome outcome)
 {
-    static const char *const names[] = {"scheduled", "unschedulable", "error"};
+    static const char *const names[] = {[EXPLAIN_BOUND] = "scheduled",
+                                        [EXPLAIN_UNSCHEDULABLE] = "unschedulable",
+                                        [EXPLAIN_ERROR] = "error"};
     return names[outcome];
 }
 
 static const char *place_name(enum queue_place place)
 {
-    static const char *const names[] = {
-        "", "active", "backoff", "errorBackoff", "unschedulable", "inFlight", "binding"};
+    static const char *const names[] = {[QUEUE_NOWHERE] = "",
+                                        [QUEUE_ACTIVE] = "active",
+                                        [QUEUE_BACKOFF] = "backoff",
+                                        [QUEUE_ERROR_BACKOFF] = "errorBackoff",
+                                        [QUEUE_UNSCHEDULABLE] = "unschedulable",
+                                        [QUEUE_IN_FLIGHT] = "inFlight",
+                                        [QUEUE_BINDING] = "binding"};
     return names[place];
 }
 
-void explain_write_reasons(const struct engine *e, berth_reason reason, struct buf *out)
+void explain_write_reasons(const struct reasons *reasons, berth_reason reason, struct buf *out)
 {
-    size_t n = reasons_count(&e->reasons, reason);
+    size_t n = reasons_count(reasons, reason);
     if (!n)
         return;
     key(out, "reasons");
     for (size_t i = 0; i < n; i++) {
         buf_add_char(out, i ? ',' : '[');
-        json_write_str(out, reasons_at(&e->reasons, reason, i));
+        json_write_str(out, reasons_at(reasons, reason, i));
     }
     buf_add_char(out, ']');
 }
 
-static void write_pre_filter(const struct engine *e, const struct attempt_record *ev,
+static void write_pre_filter(const struct framework *fw, const struct attempt_record *ev,
                              struct buf *out)
 {
     struct attempt_record_pre_filter p = {.record = ev};
@@ -52,7 +58,7 @@ static void write_pre_filter(const struct engine *e, const struct attempt_record
     buf_add_char(out, '[');
     for (; attempt_record_next_pre_filter(&p); first = false) {
         buf_add_cstr(out, first ? "{\"name\":" : ",{\"name\":");
-        json_write_str(out, e->plugin_names.v[p.plugin]);
+        json_write_str(out, fw->plugin_names.v[p.plugin]);
         buf_add_printf(out, ",\"code\":\"%s\"", code_name(p.code));
         for (size_t k = 0; k < p.n_reasons; k++) {
             buf_add_cstr(out, k ? "," : ",\"reasons\":[");
@@ -63,7 +69,8 @@ static void write_pre_filter(const struct engine *e, const struct attempt_record
     buf_add_char(out, ']');
 }
 
-static void write_nodes(const struct engine *e, const struct attempt_record *ev, struct buf *out)
+static void write_nodes(const struct framework *fw, const struct attempt_record *ev,
+                        struct buf *out)
 {
     struct attempt_record_reader r = {.record = ev};
     struct str name;
@@ -76,14 +83,14 @@ static void write_nodes(const struct engine *e, const struct attempt_record *ev,
         json_write_str(out, name);
         buf_add_printf(out, ",\"code\":\"%s\"", code_name(v.code));
         if (v.plugin != VERDICT_NOBODY)
-            str_member(out, "plugin", e->plugin_names.v[v.plugin]);
-        explain_write_reasons(e, v.reason, out);
+            str_member(out, "plugin", fw->plugin_names.v[v.plugin]);
+        explain_write_reasons(&fw->reasons, v.reason, out);
         buf_add_char(out, '}');
     }
     buf_add_char(out, ']');
 }
 
-static void write_node_scores(const struct engine *e, const struct attempt_record *ev, size_t i,
+static void write_node_scores(const struct framework *fw, const struct attempt_record *ev, size_t i,
                               struct buf *out)
 {
     int64_t total = 0;
@@ -98,7 +105,7 @@ static void write_node_scores(const struct engine *e, const struct attempt_recor
             s->is_extender ? extender_weighted(raw, s->weight) : normalized * s->weight;
         total = (int64_t)((uint64_t)total + (uint64_t)weighted);
         buf_add_cstr(out, k ? ",{\"name\":" : "[{\"name\":");
-        json_write_str(out, e->plugin_names.v[s->plugin]);
+        json_write_str(out, fw->plugin_names.v[s->plugin]);
         buf_add_printf(out, ",\"raw\":%lld,\"normalized\":%lld,\"weight\":%lld,\"weighted\":%lld}",
                        (long long)raw, (long long)normalized, (long long)s->weight,
                        (long long)weighted);
@@ -107,7 +114,8 @@ static void write_node_scores(const struct engine *e, const struct attempt_recor
     buf_add_printf(out, ",\"total\":%lld", (long long)total);
 }
 
-static void write_scores(const struct engine *e, const struct attempt_record *ev, struct buf *out)
+static void write_scores(const struct framework *fw, const struct attempt_record *ev,
+                         struct buf *out)
 {
     struct attempt_record_reader r = {.record = ev};
     struct str name;
@@ -120,7 +128,7 @@ static void write_scores(const struct engine *e, const struct attempt_record *ev
             continue;
         buf_add_cstr(out, passed ? ",{\"name\":" : "{\"name\":");
         json_write_str(out, name);
-        write_node_scores(e, ev, passed++, out);
+        write_node_scores(fw, ev, passed++, out);
         buf_add_char(out, '}');
     }
     buf_add_char(out, ']');
@@ -138,7 +146,8 @@ static void write_event(const struct explain_record *r, struct buf *out)
     buf_release(&label);
 }
 
-static void write_record(const struct engine *e, const struct explain_record *r, struct buf *out)
+static void write_record(const struct framework *fw, const struct explain_record *r,
+                         struct buf *out)
 {
     buf_add_printf(out, "{\"number\":%llu,\"attempt\":%u", (unsigned long long)r->number,
                    r->attempt);
@@ -153,10 +162,10 @@ static void write_record(const struct engine *e, const struct explain_record *r,
     write_event(r, out);
     str_member(out, "queue", str_of(place_name(r->went_to)));
     buf_add_printf(out, ",\"allNodes\":%u", r->record.n_all);
-    write_pre_filter(e, &r->record, out);
+    write_pre_filter(fw, &r->record, out);
     buf_add_str(out, explain_text(r, EXPLAIN_SURVEY));
-    write_nodes(e, &r->record, out);
-    write_scores(e, &r->record, out);
+    write_nodes(fw, &r->record, out);
+    write_scores(fw, &r->record, out);
     buf_add_cstr(out, "}\n");
 }
 
@@ -176,24 +185,24 @@ static const struct explain_record *next_of(const struct explain *x, const struc
     return NULL;
 }
 
-size_t explain_write(const struct explain *x, const struct engine *engine, struct str namespace,
-                     struct str name, struct buf *out)
+size_t explain_write(const struct explain *x, struct str namespace, struct str name,
+                     struct buf *out)
 {
     size_t n = 0;
     const struct explain_record *r = NULL;
     for (; (r = next_of(x, r, namespace, name)); n++)
-        write_record(engine, r, out);
+        write_record(x->framework, r, out);
     return n;
 }
 
-void explain_each(const struct explain *x, const struct engine *engine, struct str namespace,
-                  struct str name, struct explain_reader reader)
+void explain_each(const struct explain *x, struct str namespace, struct str name,
+                  struct explain_reader reader)
 {
     struct buf line = BUF_INIT;
     const struct explain_record *r = NULL;
     while ((r = next_of(x, r, namespace, name))) {
         buf_clear(&line);
-        write_record(engine, r, &line);
+        write_record(x->framework, r, &line);
         reader.fn(reader.ctx, buf_str(&line));
     }
     buf_release(&line);

@@ -4,23 +4,20 @@
 #include "base/bitset.h"
 #include "codec/json.h"
 #include "engine/explain/explain.h"
-#include "engine/internal.h"
 
-struct survey *survey_free(struct survey *survey)
+static void free_survey(void *data)
 {
-    if (!survey)
-        return NULL;
+    struct survey *survey = data;
     buf_release(&survey->filters);
     buf_release(&survey->disputes);
     free(survey);
-    return NULL;
 }
 
 static struct survey *survey_of(struct berth_cycle *cycle)
 {
-    if (!cycle->survey)
-        cycle->survey = xnew(struct survey);
-    return cycle->survey;
+    if (!cycle->attached[CYCLE_SURVEY].data)
+        cycle_attach(cycle, CYCLE_SURVEY, xnew(struct survey), free_survey);
+    return cycle->attached[CYCLE_SURVEY].data;
 }
 
 static void begin_dispute(struct survey *s, const struct berth_handle *h,
@@ -45,24 +42,25 @@ struct column {
 static struct verdict ask_one(struct berth_cycle *cycle, const struct berth_pod *pod,
                               const struct berth_handle *h, const struct berth_node *node)
 {
-    struct engine *e = cycle->engine;
-    status_clear(&e->status);
-    enum berth_code code = h->plugin->filter(h->self, cycle, pod, node, &e->status);
-    berth_reason reason = code == BERTH_SUCCESS ? 0 : status_reason(&e->status, &e->reasons);
+    struct berth_status *status = &cycle->cycles->status;
+    status_clear(status);
+    enum berth_code code = h->plugin->filter(h->self, cycle, pod, node, status);
+    berth_reason reason =
+        code == BERTH_SUCCESS ? 0 : status_reason(status, &cycle->framework->reasons);
     return (struct verdict){(uint8_t)code, h->id, reason};
 }
 
-static void write_verdict(const struct engine *e, struct verdict v, struct buf *out)
+static void write_verdict(const struct reasons *reasons, struct verdict v, struct buf *out)
 {
     buf_add_printf(out, "{\"code\":\"%s\"", code_name(v.code));
-    explain_write_reasons(e, v.reason, out);
+    explain_write_reasons(reasons, v.reason, out);
     buf_add_char(out, '}');
 }
 
 static void compare(struct berth_cycle *cycle, const struct column *c,
                     const struct berth_filter_batch *batch, const struct berth_node *node)
 {
-    const struct engine *e = cycle->engine;
+    const struct reasons *reasons = &cycle->framework->reasons;
     uint32_t slot = node->slot;
     bool passed = batch->feasible[slot / 64] >> (slot % 64) & 1;
     struct verdict single = c->verdicts[slot];
@@ -74,9 +72,9 @@ static void compare(struct berth_cycle *cycle, const struct column *c,
     struct survey *s = survey_of(cycle);
     begin_dispute(s, c->handle, node);
     buf_add_cstr(&s->disputes, ",\"single\":");
-    write_verdict(e, single, &s->disputes);
+    write_verdict(reasons, single, &s->disputes);
     buf_add_cstr(&s->disputes, ",\"batch\":");
-    write_verdict(e, many, &s->disputes);
+    write_verdict(reasons, many, &s->disputes);
     buf_add_char(&s->disputes, '}');
 }
 
@@ -84,23 +82,25 @@ static void compare(struct berth_cycle *cycle, const struct column *c,
 static void cross_examine(struct berth_cycle *cycle, const struct berth_pod *pod,
                           const struct column *c)
 {
-    struct engine *e = cycle->engine;
+    struct attempt_buffers *buffers = &cycle->cycles->buffers;
+    struct berth_status *status = &cycle->cycles->status;
+    const node_list *nodes = &cycle->framework->cache->order;
     struct bitset feasible;
     bitset_init(&feasible, cycle->columns.n);
-    for (size_t i = 0; i < e->cache.order.n; i++)
-        bitset_set(&feasible, e->cache.order.v[i]->slot);
+    for (size_t i = 0; i < nodes->n; i++)
+        bitset_set(&feasible, nodes->v[i]->slot);
     struct berth_filter_batch batch = {.columns = &cycle->columns,
                                        .feasible = feasible.words,
-                                       .codes = e->buffers.codes,
-                                       .reasons = e->buffers.reasons};
-    status_clear(&e->status);
+                                       .codes = buffers->codes,
+                                       .reasons = buffers->reasons};
+    status_clear(status);
     enum berth_code code =
-        c->handle->plugin->filter_many(c->handle->self, cycle, pod, &batch, &e->status);
+        c->handle->plugin->filter_many(c->handle->self, cycle, pod, &batch, status);
     /* A batch that breaks ends the attempt, which tells of it. */
-    for (size_t i = 0; code == BERTH_SUCCESS && i < e->cache.order.n; i++)
-        compare(cycle, c, &batch, e->cache.order.v[i]);
-    memset(e->buffers.codes, 0, cycle->columns.n * sizeof(*e->buffers.codes));
-    memset(e->buffers.reasons, 0, cycle->columns.n * sizeof(*e->buffers.reasons));
+    for (size_t i = 0; code == BERTH_SUCCESS && i < nodes->n; i++)
+        compare(cycle, c, &batch, nodes->v[i]);
+    memset(buffers->codes, 0, cycle->columns.n * sizeof(*buffers->codes));
+    memset(buffers->reasons, 0, cycle->columns.n * sizeof(*buffers->reasons));
     bitset_release(&feasible);
 }
 
@@ -115,7 +115,7 @@ static void write_asked(const struct column *columns, size_t n, struct buf *out)
     buf_add_cstr(out, "],\"nodes\":[");
 }
 
-static void write_node(const struct engine *e, const struct berth_node *node,
+static void write_node(const struct reasons *reasons, const struct berth_node *node,
                        const struct column *columns, size_t n, struct buf *out)
 {
     bool first = true;
@@ -128,7 +128,7 @@ static void write_node(const struct engine *e, const struct berth_node *node,
         buf_add_cstr(out, first ? ",\"refused\":[{\"name\":" : ",{\"name\":");
         json_write_str(out, str_of(columns[i].handle->plugin->name));
         buf_add_printf(out, ",\"code\":\"%s\"", code_name(v.code));
-        explain_write_reasons(e, v.reason, out);
+        explain_write_reasons(reasons, v.reason, out);
         buf_add_char(out, '}');
         first = false;
     }
@@ -137,7 +137,7 @@ static void write_node(const struct engine *e, const struct berth_node *node,
 
 void survey_filters(struct berth_cycle *cycle, const struct berth_pod *pod)
 {
-    struct engine *e = cycle->engine;
+    const node_list *nodes = &cycle->framework->cache->order;
     const handle_list *list = &cycle->profile->at[POINT_FILTER];
     struct column *columns = arena_array(&cycle->arena, struct column, list->n);
     size_t n = 0;
@@ -147,19 +147,18 @@ void survey_filters(struct berth_cycle *cycle, const struct berth_pod *pod)
         struct column *c = &columns[n++];
         c->handle = list->v[i];
         c->verdicts = arena_array(&cycle->arena, struct verdict, cycle->columns.n);
-        for (size_t k = 0; k < e->cache.order.n; k++)
-            c->verdicts[e->cache.order.v[k]->slot] =
-                ask_one(cycle, pod, c->handle, e->cache.order.v[k]);
+        for (size_t k = 0; k < nodes->n; k++)
+            c->verdicts[nodes->v[k]->slot] = ask_one(cycle, pod, c->handle, nodes->v[k]);
         if (c->handle->plugin->filter_many)
             cross_examine(cycle, pod, c);
     }
     struct buf *out = &survey_of(cycle)->filters;
     buf_clear(out);
     write_asked(columns, n, out);
-    for (size_t k = 0; k < e->cache.order.n; k++) {
+    for (size_t k = 0; k < nodes->n; k++) {
         if (k)
             buf_add_char(out, ',');
-        write_node(e, e->cache.order.v[k], columns, n, out);
+        write_node(&cycle->framework->reasons, nodes->v[k], columns, n, out);
     }
     buf_add_cstr(out, "]}");
 }
@@ -169,12 +168,12 @@ void survey_filters(struct berth_cycle *cycle, const struct berth_pod *pod)
 static void compare_score(struct berth_cycle *cycle, const struct berth_pod *pod,
                           const struct plugin_scores *scores, size_t i)
 {
-    struct engine *e = cycle->engine;
+    struct berth_status *status = &cycle->cycles->status;
     const struct berth_handle *h = scores->handle;
-    const struct berth_node *node = e->cache.columns.nodes[cycle->slots[i]];
+    const struct berth_node *node = cycle->framework->cache->columns.nodes[cycle->slots[i]];
     int64_t batch = scores->raw ? scores->raw[i] : scores->scores[i], single = 0;
-    status_clear(&e->status);
-    enum berth_code code = h->plugin->score(h->self, cycle, pod, node, &single, &e->status);
+    status_clear(status);
+    enum berth_code code = h->plugin->score(h->self, cycle, pod, node, &single, status);
     if (code == BERTH_SUCCESS && single == batch)
         return;
     struct survey *s = survey_of(cycle);
@@ -197,8 +196,9 @@ void survey_scores(struct berth_cycle *cycle, const struct berth_pod *pod)
 
 /* --- telling ---------------------------------------------------------------------------------- */
 
-void survey_write(const struct survey *survey, struct buf *out)
+void survey_write(const struct berth_cycle *cycle, struct buf *out)
 {
+    const struct survey *survey = cycle->attached[CYCLE_SURVEY].data;
     if (!survey)
         return;
     if (survey->filters.n) {

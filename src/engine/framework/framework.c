@@ -1,154 +1,96 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A profile is made after its plan (profile_plan.h): instances of the plugins that it needs, then
- * the lists of the points.
- */
 #include "engine/framework/framework.h"
 
-#include "engine/config/profile_plan.h"
-#include "engine/internal.h"
+#include "engine/framework/setup.h"
 
-/* --- instances -------------------------------------------------------------------------------- */
-
-static struct berth_handle *find_instance(const struct profile *p, struct str name)
+void framework_init(struct framework *fw, const struct framework_options *options)
 {
-    for (size_t i = 0; i < p->instances.n; i++)
-        if (str_is(name, p->instances.v[i]->plugin->name))
-            return p->instances.v[i];
-    return NULL;
+    *fw = (struct framework){.ports = options->ports,
+                             .log = {.verbosity = options->ports.log ? 0 : -1,
+                                     .fn = options->ports.log,
+                                     .ctx = options->ports.ctx},
+                             .host = options->host,
+                             .cache = options->cache,
+                             .cluster = options->cluster};
+    rand_seed(&fw->rand, options->seed);
+    reasons_init(&fw->reasons);
+    if (options->features)
+        fw->features = *options->features;
+    else
+        features_default(&fw->features);
 }
 
-static struct str args_of(const struct profile_config *config, struct str name)
+static void free_texts(struct str *texts, size_t n)
 {
-    for (size_t i = 0; i < config->plugin_config.n; i++)
-        if (str_eq(config->plugin_config.v[i].name, name))
-            return config->plugin_config.v[i].args;
-    return STR("");
+    for (size_t i = 0; i < n; i++)
+        free((char *)texts[i].p);
 }
 
-static int check_abi(const struct berth_plugin *plugin, struct err *reterr)
+void framework_release(struct framework *fw)
 {
-    if (plugin->abi >> 16 != BERTH_ABI_MAJOR)
-        return err_set(reterr, -EINVAL, "plugin \"%s\" was built for ABI %u, this berth has %u",
-                       plugin->name, plugin->abi >> 16, (unsigned)BERTH_ABI_MAJOR);
-    return 0;
-}
-
-static void free_instance(struct berth_handle *h)
-{
-    free(h->args);
-    free(h);
-}
-
-/* With the arguments as extenders leave them. */
-static int create(struct berth_handle *h, const struct profile_config *config, struct err *reterr)
-{
-    const struct scheduler_config *all = h->profile->setup->config;
-    struct str name = str_of(h->plugin->name);
-    struct berth_error error = {"no reason given"};
-    struct arena scratch;
-    arena_init(&scratch, 0);
-    struct str args = extender_adjust_args(all->extenders.v, all->extenders.n, name,
-                                           args_of(config, name), &scratch);
-    h->args = str_dup(args);
-    int failed =
-        h->plugin->create ? h->plugin->create(&engine_host, h, abi_str(args), &h->self, &error) : 0;
-    arena_release(&scratch);
-    return failed ? err_set(reterr, -EINVAL, "initializing plugin \"%s\": %s", h->plugin->name,
-                            error.text)
-                  : 0;
-}
-
-static int add_instance(struct profile *p, const struct registry *registry,
-                        const struct profile_config *config, struct str name, struct err *reterr)
-{
-    struct engine *engine = p->setup->engine;
-    if (find_instance(p, name))
-        return 0;
-    const struct berth_plugin *plugin = registry_find(registry, name);
-    if (!plugin)
-        return 0; /* one of upstream's that is not in berth (known_plugins.h): it does nothing */
-    int r = check_abi(plugin, reterr);
-    if (r < 0)
-        return r;
-    int id = engine_plugin_id(engine, str_of(plugin->name));
-    if (id < 0)
-        return err_set(reterr, -E2BIG, "more than %d different plugins are enabled",
-                       FRAMEWORK_MAX_PLUGINS);
-
-    struct berth_handle *h = xnew(struct berth_handle);
-    *h = (struct berth_handle){.plugin = plugin,
-                               .engine = engine,
-                               .profile = p,
-                               .id = (uint16_t)id,
-                               .weight = 1,
-                               .placement_weight = 1};
-    r = create(h, config, reterr);
-    if (r < 0) {
-        free_instance(h);
-        return r;
+    setup_free(fw->setup);
+    while (fw->replaced) {
+        struct setup *s = fw->replaced;
+        fw->replaced = s->older;
+        setup_free(s);
     }
-    vec_push(&p->instances, h);
-    return 0;
+    free_texts(fw->plugin_names.v, fw->plugin_names.n);
+    vec_release(&fw->plugin_names);
+    free_texts(fw->state_keys.v, fw->state_keys.n);
+    vec_release(&fw->state_keys);
+    reasons_release(&fw->reasons);
 }
 
-/* --- points ----------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
-static void fill_point(struct profile *p, enum point point, const plan_list *planned)
+int framework_plugin_id(struct framework *fw, struct str name)
 {
-    for (size_t i = 0; i < planned->n; i++) {
-        struct berth_handle *h = find_instance(p, planned->v[i].name);
-        /* Of a plugin that only refuses pods, see known_plugins.h, most points are missing. */
-        if (!h || !plugin_implements(h->plugin, point))
-            continue;
-        if (point == POINT_SCORE)
-            h->weight = planned->v[i].weight;
-        else if (point == POINT_PLACEMENT_SCORE)
-            h->placement_weight = planned->v[i].weight;
-        vec_push(&p->at[point], h);
-    }
+    for (size_t i = 0; i < fw->plugin_names.n; i++)
+        if (str_eq(fw->plugin_names.v[i], name))
+            return (int)i;
+    for (size_t i = 0; i < fw->plugin_names.n; i++)
+        if (!fw->plugin_names.v[i].p) {
+            fw->plugin_names.v[i] = str_of(str_dup(name));
+            return (int)i;
+        }
+    if (fw->plugin_names.n == FRAMEWORK_MAX_PLUGINS)
+        return -E2BIG;
+    vec_push(&fw->plugin_names, str_of(str_dup(name)));
+    return (int)fw->plugin_names.n - 1;
 }
 
-int profile_new(struct setup *setup, const struct registry *registry,
-                const struct profile_config *config, struct profile **ret_profile,
-                struct err *reterr)
+berth_state_key framework_state_key(struct framework *fw, struct str name)
 {
-    struct profile_plan plan;
-    int r = profile_plan_init(&plan, registry, &setup->engine->features, config, reterr);
-    if (r < 0)
-        return r;
-    struct profile *p = xnew(struct profile);
-    p->setup = setup;
-    p->scheduler_name = *config->scheduler_name;
-    p->percentage_of_nodes_to_score = config->percentage_of_nodes_to_score
-                                          ? *config->percentage_of_nodes_to_score
-                                          : *setup->config->percentage_of_nodes_to_score;
-    for (size_t i = 0; r == 0 && i < plan.needed.n; i++)
-        r = add_instance(p, registry, config, plan.needed.v[i], reterr);
-    for (int i = 0; r == 0 && i < POINT_COUNT; i++)
-        fill_point(p, (enum point)i, &plan.at[i]);
-    profile_plan_release(&plan);
-    if (r < 0) {
-        profile_free(p);
-        return r;
-    }
-    *ret_profile = p;
-    return 0;
+    for (size_t i = 0; i < fw->state_keys.n; i++)
+        if (str_eq(fw->state_keys.v[i], name))
+            return (berth_state_key)(i + 1);
+    vec_push(&fw->state_keys, str_of(str_dup(name)));
+    return (berth_state_key)fw->state_keys.n;
 }
 
-struct profile *profile_free(struct profile *p)
+struct profile *framework_profile(const struct framework *fw, struct str scheduler_name)
 {
-    if (!p)
-        return NULL;
-    for (int i = 0; i < POINT_COUNT; i++)
-        vec_release(&p->at[i]);
-    for (size_t i = p->instances.n; i-- > 0;) {
-        struct berth_handle *h = p->instances.v[i];
-        if (h->plugin->destroy)
-            h->plugin->destroy(h->self);
-        free_instance(h);
-    }
-    vec_release(&p->instances);
-    free(p);
-    return NULL;
+    return setup_profile(fw->setup, scheduler_name);
+}
+
+/* --- for plugins ------------------------------------------------------------------------------ */
+
+struct cluster *handle_cluster(const struct berth_handle *h)
+{
+    return h->framework->cluster;
+}
+
+const struct engine_log *handle_log(const struct berth_handle *h)
+{
+    return &h->framework->log;
+}
+
+bool handle_feature(const struct berth_handle *h, enum feature feature)
+{
+    return h->framework->features.on[feature];
+}
+
+struct scheduler_metrics *handle_metrics(const struct berth_handle *h)
+{
+    return h->framework->metrics;
 }

@@ -1,98 +1,95 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * framework.h - extension points, plugin instances, profiles.
+ * framework.h - what all profiles, cycles and plugins share (upstream: framework.Handle).
  *
- * Purpose:   a profile is a scheduler name and, for every extension point, the list of plugins that
- *            run there in their order. The points are one table; which plugin implements which
- *            point is read off its struct.
- * Ownership: a profile owns its instances (struct berth_handle); plugin structs are constant data
- *            of the program or of a shared object.
- * Threading: built and read by the engine's thread; constant between two configurations.
+ * Purpose:   the ports, the log, the random numbers, the texts of reasons, the feature gates, the
+ *            cluster's state, and the current configuration with its profiles.
+ * Ownership: the engine owns it. It owns names, keys, reasons and setups; cache, cluster and
+ *            metrics are borrowed. The rooms at the end are there for the functions that plugins
+ *            call with their handle: this room and those before it never look into them.
+ * Threading: the engine's thread; filters and scores read on the pool's threads.
  */
 #ifndef BERTH_ENGINE_FRAMEWORK_FRAMEWORK_H
 #define BERTH_ENGINE_FRAMEWORK_FRAMEWORK_H
 
-#include "base/err.h"
-#include "base/vec.h"
-#include "engine/config/config.h"
-#include "engine/config/point.h"
-#include "engine/config/registry.h"
-#include "engine/ports/abi.h"
+#include "base/rand.h"
+#include "engine/config/features.h"
+#include "engine/framework/profile.h"
+#include "engine/framework/reason.h"
+#include "engine/index/cluster.h"
+#include "engine/ports/ports.h"
 
-struct engine;
-struct profile;
-struct profile_metrics;
-struct setup;
+struct framework {
+    struct ports ports;
+    struct engine_log log;
+    struct rand rand;
+    struct reasons reasons;
+    struct features features;
+    struct cache *cache;
+    struct cluster *cluster;
+    struct scheduler_metrics *metrics; /* NULL: metrics are off */
 
-/* Plugins by number: which of them rejected a pod. Numbers are engine-wide, one per name. */
-#define FRAMEWORK_MAX_PLUGINS 128
-struct plugin_set {
-    uint64_t words[FRAMEWORK_MAX_PLUGINS / 64];
+    const struct berth_host *host; /* what plugins are created with */
+    VEC(struct str) plugin_names;  /* index: plugin id; texts owned; NULL text: free */
+    VEC(struct str) state_keys;    /* index: key - 1; texts owned */
+    struct setup *setup;           /* of the current configuration */
+    struct setup *replaced;        /* earlier ones that cycles still use */
+    uint64_t last_id;              /* of writes and extender calls */
+
+    struct queue *queue;
+    struct bindings *bindings;
+    struct evictions *evictions;
+    struct groups *groups;
 };
-static inline void plugin_set_add(struct plugin_set *s, size_t id)
+
+struct framework_options {
+    struct ports ports;
+    uint64_t seed;
+    const struct features *features; /* copied; NULL: the defaults */
+    const struct berth_host *host;
+    struct cache *cache;
+    struct cluster *cluster;
+};
+
+void framework_init(struct framework *fw, const struct framework_options *options);
+void framework_release(struct framework *fw);
+
+static inline int64_t framework_now(const struct framework *fw)
 {
-    s->words[id / 64] |= (uint64_t)1 << (id % 64);
+    return fw->ports.now(fw->ports.ctx);
 }
-static inline bool plugin_set_has(const struct plugin_set *s, size_t id)
+
+static inline void framework_submit(const struct framework *fw, const struct write *write)
 {
-    return s->words[id / 64] >> (id % 64) & 1;
+    fw->ports.submit(fw->ports.ctx, write);
 }
-static inline bool plugin_set_within(const struct plugin_set *s, const struct plugin_set *all)
+
+/* An id for a write or an extender call whose outcome is expected. */
+static inline uint64_t framework_next_id(struct framework *fw)
 {
-    return !(s->words[0] & ~all->words[0]) && !(s->words[1] & ~all->words[1]);
+    return ++fw->last_id;
 }
-static inline bool plugin_set_empty(const struct plugin_set *s)
+
+/* Such an id as the key of a map. */
+static inline struct str write_key(const uint64_t *id)
 {
-    return !s->words[0] && !s->words[1];
+    return (struct str){(const char *)id, sizeof(*id)};
 }
 
-/* An instance of a plugin in a profile; the ABI's handle. */
-struct berth_handle {
-    const struct berth_plugin *plugin;
-    void *self;
-    char *args; /* JSON text that it was made with; NULL: none */
-    struct engine *engine;
-    struct profile *profile;
-    uint16_t id;              /* engine-wide, by name: bit in plugin_set */
-    int64_t weight;           /* of its scores, >= 1 */
-    int64_t placement_weight; /* of its placement scores, >= 1 */
-    /* Groups may preempt by it; NULL: this plugin has no say in that. */
-    const struct group_preemption_policy *group_preemption;
-};
+/* The id of a plugin's name, given out on first use; -E2BIG if there are too many. */
+int framework_plugin_id(struct framework *fw, struct str name);
+berth_state_key framework_state_key(struct framework *fw, struct str name);
+/* The profile of the current configuration; NULL if there is none of this name. */
+struct profile *framework_profile(const struct framework *fw, struct str scheduler_name);
 
-typedef VEC(struct berth_handle *) handle_list;
+/* --- for plugins ------------------------------------------------------------------------------ */
 
-struct profile {
-    struct setup *setup; /* that it is part of */
-    struct str scheduler_name;
-    int32_t percentage_of_nodes_to_score; /* 0: adaptive */
-    handle_list instances;
-    handle_list at[POINT_COUNT];
-    struct profile_metrics *metrics; /* NULL: nothing is counted */
-};
-
-/*
- * Builds a profile from its configuration: merges it with the defaults, expands multiPoint, makes
- * the instances. The texts of config must outlive the profile.
- */
-int profile_new(struct setup *setup, const struct registry *registry,
-                const struct profile_config *config, struct profile **ret_profile,
-                struct err *reterr) MUST_CHECK;
-struct profile *profile_free(struct profile *profile);
-
-/* The registration that events() of a plugin speaks to. */
-struct event_registration {
-    enum berth_resource resource;
-    unsigned actions;
-    berth_hint_fn *hint; /* NULL: always queue */
-    const struct berth_handle *handle;
-};
-struct berth_registrar {
-    const struct berth_handle *handle; /* whose events() is being asked */
-    VEC(struct event_registration) events;
-};
-
-/* The host of all plugins. */
-extern const struct berth_host engine_host;
+/* The cluster's indexes. */
+struct cluster *handle_cluster(const struct berth_handle *h);
+/* The engine's log; the pointer stays valid. */
+const struct engine_log *handle_log(const struct berth_handle *h);
+bool handle_feature(const struct berth_handle *h, enum feature feature);
+/* NULL: metrics are off. */
+struct scheduler_metrics *handle_metrics(const struct berth_handle *h);
 
 #endif

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/framework/setup.h"
 
-#include "engine/internal.h"
-
 /* --- extenders -------------------------------------------------------------------------------- */
 
-static int add_extender(struct setup *s, const struct engine_options *options, size_t i,
+static int add_extender(struct setup *s, const struct setup_options *options, size_t i,
                         struct err *reterr)
 {
     const struct extender *spec = &options->extenders[i];
-    int id = engine_plugin_id(s->engine, spec->name);
+    int id = framework_plugin_id(s->framework, spec->name);
     if (id < 0)
         return err_set(reterr, id, "extender \"%.*s\": too many plugins and extenders",
                        STR_ARG(spec->name));
@@ -18,12 +16,12 @@ static int add_extender(struct setup *s, const struct engine_options *options, s
 }
 
 /* Those that matter are asked first. */
-static int make_extenders(struct setup *s, const struct engine_options *options, struct err *reterr)
+static int make_extenders(struct setup *s, const struct setup_options *options, struct err *reterr)
 {
     int r = 0;
     if (!options->n_extenders)
         return 0;
-    if (!options->ports.call_extender)
+    if (!s->framework->ports.call_extender)
         return err_set(reterr, -EINVAL, "there are extenders and nobody to call them");
     for (int ignorable = 0; ignorable < 2; ignorable++)
         for (size_t i = 0; r == 0 && i < options->n_extenders; i++)
@@ -39,12 +37,15 @@ static int make_extenders(struct setup *s, const struct engine_options *options,
 static int add_extender_plugin(struct setup *s, struct profile *p, struct err *reterr)
 {
     static const struct berth_plugin plugin = {.name = EXTENDER_PLUGIN};
-    int id = engine_plugin_id(s->engine, STR(EXTENDER_PLUGIN));
+    int id = framework_plugin_id(s->framework, STR(EXTENDER_PLUGIN));
     if (id < 0)
         return err_set(reterr, id, "too many plugins and extenders");
     struct berth_handle *h = xnew(struct berth_handle);
-    *h = (struct berth_handle){
-        .plugin = &plugin, .engine = s->engine, .profile = p, .id = (uint16_t)id, .weight = 1};
+    *h = (struct berth_handle){.plugin = &plugin,
+                               .framework = s->framework,
+                               .profile = p,
+                               .id = (uint16_t)id,
+                               .weight = 1};
     vec_push(&p->instances, h);
     s->extender_plugin = h->id;
     return 0;
@@ -119,13 +120,61 @@ struct profile *setup_profile(const struct setup *s, struct str scheduler_name)
     return NULL;
 }
 
+/* --- extender calls and log ------------------------------------------------------------------- */
+
+void setup_call_extender(const struct setup *s, const struct engine_extender *x,
+                         struct extender_call *call)
+{
+    const struct ports *ports = &s->framework->ports;
+    call->extender = x->given;
+    call->owner = s->owner;
+    ports->call_extender(ports->ctx, call);
+}
+
+static void write_point(const struct profile *p, enum point point, struct buf *out)
+{
+    const handle_list *list = &p->at[point];
+    bool weighs = point == POINT_SCORE || point == POINT_PLACEMENT_SCORE;
+    buf_add_printf(out, "\"%s\":{\"Enabled\":%s", point_table[point].name, list->n ? "[" : "null");
+    for (size_t i = 0; i < list->n; i++)
+        buf_add_printf(out, "%s{\"Name\":\"%s\",\"Weight\":%lld}", i ? "," : "",
+                       list->v[i]->plugin->name, weighs ? (long long)list->v[i]->weight : 0LL);
+    buf_add_printf(out, "%s,\"Disabled\":null}", list->n ? "]" : "");
+}
+
+static void write_plugins(const struct profile *p, struct buf *out)
+{
+    buf_add_char(out, '{');
+    for (int i = 0; i < POINT_COUNT; i++) {
+        if (i == POINT_PLACEMENT_GENERATE)
+            buf_add_cstr(out, ",\"MultiPoint\":{\"Enabled\":null,\"Disabled\":null}");
+        if (i)
+            buf_add_char(out, ',');
+        write_point(p, (enum point)i, out);
+    }
+    buf_add_char(out, '}');
+}
+
+void setup_log_plugins(const struct setup *s)
+{
+    const struct engine_log *log = &s->framework->log;
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; engine_log_on(log, 2) && i < s->profiles.n; i++) {
+        buf_clear(&text);
+        write_plugins(s->profiles.v[i], &text);
+        engine_log(log, 2, "the scheduler starts to work with those plugins",
+                   KV_JSON("Plugins", buf_str(&text)));
+    }
+    buf_release(&text);
+}
+
 /* --- making and ending ------------------------------------------------------------------------ */
 
-int setup_new(struct engine *e, const struct engine_options *options, struct setup **ret_setup,
+int setup_new(struct framework *fw, const struct setup_options *options, struct setup **ret_setup,
               struct err *reterr)
 {
     struct setup *s = xnew(struct setup);
-    s->engine = e;
+    s->framework = fw;
     s->config = options->config;
     s->owner = options->owner;
     int r = make_extenders(s, options, reterr);
@@ -135,8 +184,6 @@ int setup_new(struct engine *e, const struct engine_options *options, struct set
         setup_free(s);
         return r;
     }
-    for (size_t i = 0; e->metrics && i < s->profiles.n; i++)
-        s->profiles.v[i]->metrics = scheduler_metrics_profile(e->metrics, s->profiles.v[i]);
     *ret_setup = s;
     return 0;
 }

@@ -12,7 +12,7 @@
 #ifndef BERTH_ENGINE_FRAMEWORK_SETUP_H
 #define BERTH_ENGINE_FRAMEWORK_SETUP_H
 
-#include "engine/engine.h"
+#include "engine/framework/framework.h"
 
 /* An extender, in its place among the others. */
 struct engine_extender {
@@ -22,7 +22,7 @@ struct engine_extender {
 };
 
 struct setup {
-    struct engine *engine;
+    struct framework *framework;
     const struct scheduler_config *config;
     void *owner; /* of config and extenders: see engine_options */
     VEC(struct profile *) profiles;
@@ -33,11 +33,25 @@ struct setup {
     struct setup *older; /* among those that have been replaced */
 };
 
-/* Makes the instances; the engine does not know them yet. */
-int setup_new(struct engine *engine, const struct engine_options *options, struct setup **ret_setup,
+/* What a setup is made of. */
+struct setup_options {
+    const struct scheduler_config *config; /* outlives the setup */
+    const struct registry *registry;
+    const struct extender *extenders; /* copied; their texts are not */
+    size_t n_extenders;
+    void *owner; /* of config and extenders: passed to extender calls and to ports.retired */
+};
+
+/* Makes profiles and instances. The framework does not use the setup yet: see framework.setup. */
+int setup_new(struct framework *fw, const struct setup_options *options, struct setup **ret_setup,
               struct err *reterr) MUST_CHECK;
 struct setup *setup_free(struct setup *setup);
 /* NULL where no profile has that name. */
 struct profile *setup_profile(const struct setup *setup, struct str scheduler_name);
+/* Calls an extender of the setup. call->id is set by the caller. */
+void setup_call_extender(const struct setup *setup, const struct engine_extender *extender,
+                         struct extender_call *call);
+/* Logs which plugins the profiles run, as upstream does at start. */
+void setup_log_plugins(const struct setup *setup);
 
 #endif

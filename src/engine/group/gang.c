@@ -2,40 +2,46 @@
 #include "engine/group/gang.h"
 
 #include "api/scheduling.h"
-#include "engine/internal.h"
+#include "engine/bind/permit.h"
 
-static bool is_under_way(const struct engine *e, const struct pod *pod)
+static bool is_under_way(const struct groups *g, struct str namespace, struct str name)
 {
-    const struct group_cycle *g = &e->group;
-    return g->active && str_eq(g->name, pod_group_of(pod)) &&
-           str_eq(g->namespace, pod->metadata.namespace);
+    const struct group_cycle *c = &g->cycle;
+    return c->active && str_eq(c->name, name) && str_eq(c->namespace, namespace);
+}
+
+static bool holds_nothing(const struct groups *g)
+{
+    return g->framework->features.on[FEATURE_BERTH_GANGS_HOLD_NOTHING];
 }
 
 void gang_activate(const struct berth_handle *h, const struct berth_pod *pod)
 {
-    struct engine *e = h->engine;
+    const struct framework *fw = h->framework;
     /*
-     * Who has just been tried with its gang has its reason to wait. Upstream wakes it all the same;
-     * that the others hold their nodes meanwhile is what keeps it from an endless loop.
+     * A member that was just tried with its gang has a reason to wait. Upstream activates it
+     * anyway; there the nodes that the others hold prevent an endless loop.
      */
-    if (e->features.on[FEATURE_BERTH_GANGS_HOLD_NOTHING] && is_under_way(e, pod->pod))
+    if (holds_nothing(fw->groups) &&
+        is_under_way(fw->groups, pod->pod->metadata.namespace, pod_group_of(pod->pod)))
         return;
-    queue_activate(&e->queue, pod_info_key(pod), engine_now(e));
+    queue_activate(fw->queue, pod_info_key(pod), framework_now(fw));
 }
 
 void gang_allow(const struct berth_handle *h, const struct berth_pod *pod)
 {
-    struct berth_binding_op *op = binding_op_of(h->engine, pod_info_key(pod));
+    struct berth_binding_op *op = binding_op_of(h->framework->bindings, pod_info_key(pod));
     if (op)
         permit_allow(op, h);
 }
 
 /* --- BerthGangsHoldNothing -------------------------------------------------------------------- */
 
-/* How many the group needs; 0: it is no gang. Without a PodGroup there are never enough. */
-static int64_t quorum(struct engine *e, struct str namespace, struct str name)
+/* How many members the group needs; 0: it is no gang; INT64_MAX without a PodGroup. */
+static int64_t quorum(const struct groups *g, struct str namespace, struct str name)
 {
-    struct object *o = objects_get(&e->cluster.objects, KIND_POD_GROUP, namespace, name);
+    struct object *o =
+        objects_get(&g->framework->cluster->objects, KIND_POD_GROUP, namespace, name);
     const struct gang_scheduling_policy *gang =
         o ? object_pod_group(o)->spec.scheduling_policy.gang : NULL;
     if (!o)
@@ -43,11 +49,12 @@ static int64_t quorum(struct engine *e, struct str namespace, struct str name)
     return gang ? gang->min_count : 0;
 }
 
-/* A promised node counts as taken for pods that are not above the one that waits for it. */
-static void clear_nomination(struct engine *e, struct berth_pod *pod)
+/* A nominated node counts as used for pods of at most the nominated pod's priority. */
+static void clear_nomination(struct groups *g, struct berth_pod *pod)
 {
-    const struct berth_queued_pod *queued = queue_get(&e->queue, pod_info_key(pod));
-    struct str node = nominator_node_of(&e->queue.nominator, pod_info_key(pod));
+    struct queue *queue = g->queue;
+    const struct berth_queued_pod *queued = queue_get(queue, pod_info_key(pod));
+    struct str node = nominator_node_of(&queue->nominator, pod_info_key(pod));
     if (!queued || str_empty(node))
         return;
     struct write write = {.kind = WRITE_POD_STATUS,
@@ -58,61 +65,61 @@ static void clear_nomination(struct engine *e, struct berth_pod *pod)
                                   .action = BERTH_ACTION_DELETE,
                                   .before = pod->object,
                                   .max_priority = &pod->priority};
-    nominator_remove(&e->queue.nominator, pod_info_key(pod));
-    e->ports.submit(e->ports.ctx, &write);
-    queue_event(&e->queue, &event, engine_now(e));
+    nominator_remove(&queue->nominator, pod_info_key(pod));
+    framework_submit(g->framework, &write);
+    queue_event(queue, &event, framework_now(g->framework));
 }
 
-static void let_go(struct engine *e, const struct group_member *member)
+static void reject_held(struct groups *g, const struct group_member *member)
 {
-    struct berth_binding_op *op =
-        member->state == MEMBER_ASSUMED ? binding_op_of(e, pod_info_key(member->pod)) : NULL;
+    struct berth_binding_op *op = member->state == MEMBER_ASSUMED
+                                      ? binding_op_of(g->bindings, pod_info_key(member->pod))
+                                      : NULL;
     if (op && op->holds && op->waiting.waits.n)
         permit_reject(op, op->waiting.waits.v[0].handle,
                       STR("the gang has lost a member and gives up what it holds"));
 }
 
-/* Nobody waits for those that will not come. */
-static void give_up_if_short(struct engine *e, struct str namespace, struct str name)
+/* A gang with fewer members than it needs gives up the nodes that it holds. */
+static void give_up_if_short(struct groups *g, struct str namespace, struct str name)
 {
-    const struct pod_group_state *state = pod_groups_get(&e->cluster.pod_groups, namespace, name);
-    int64_t needs = quorum(e, namespace, name);
+    const struct pod_group_state *state =
+        pod_groups_get(&g->framework->cluster->pod_groups, namespace, name);
+    int64_t needs = quorum(g, namespace, name);
     if (!state || (int64_t)pod_group_scheduled(state) >= needs)
         return;
     for (size_t i = 0; i < state->members.n; i++)
-        let_go(e, state->members.v[i]);
+        reject_held(g, state->members.v[i]);
     for (size_t i = 0; (int64_t)state->members.n < needs && i < state->members.n; i++)
         if (state->members.v[i]->state == MEMBER_UNSCHEDULED)
-            clear_nomination(e, state->members.v[i]->pod);
+            clear_nomination(g, state->members.v[i]->pod);
 }
 
-void gang_lost_member(struct engine *e, const struct pod *pod)
+/* While a group is under way, other members may still complete it: gang_submitted follows. */
+static void lost(struct groups *g, struct str namespace, struct str name)
 {
-    struct str name = pod_group_of(pod);
-    if (!e->features.on[FEATURE_BERTH_GANGS_HOLD_NOTHING] || str_empty(name))
-        return;
-    /* While its group is under way, others may still complete it. */
-    if (!is_under_way(e, pod))
-        give_up_if_short(e, pod->metadata.namespace, name);
+    if (holds_nothing(g) && !str_empty(name) && !is_under_way(g, namespace, name))
+        give_up_if_short(g, namespace, name);
 }
 
-void gang_nominated(struct engine *e, const struct pod *pod)
+void gang_lost_member(struct groups *g, const struct pod *pod)
+{
+    lost(g, pod->metadata.namespace, pod_group_of(pod));
+}
+
+void gang_nominated(struct groups *g, const struct pod *pod)
 {
     if (!str_empty(pod->status.nominated_node_name))
-        gang_lost_member(e, pod);
+        gang_lost_member(g, pod);
 }
 
-void gang_lost_group(struct engine *e, const struct object_meta *group)
+void gang_lost_group(struct groups *g, const struct object_meta *group)
 {
-    const struct group_cycle *g = &e->group;
-    bool under_way =
-        g->active && str_eq(g->name, group->name) && str_eq(g->namespace, group->namespace);
-    if (e->features.on[FEATURE_BERTH_GANGS_HOLD_NOTHING] && !under_way)
-        give_up_if_short(e, group->namespace, group->name);
+    lost(g, group->namespace, group->name);
 }
 
-void gang_submitted(struct engine *e)
+void gang_submitted(struct groups *g)
 {
-    if (e->features.on[FEATURE_BERTH_GANGS_HOLD_NOTHING])
-        give_up_if_short(e, e->group.namespace, e->group.name);
+    if (holds_nothing(g))
+        give_up_if_short(g, g->cycle.namespace, g->cycle.name);
 }

@@ -2,15 +2,14 @@
 /*
  * group_cycle.h - the attempt to place a group of pods (upstream: pod group scheduling cycle).
  *
- * Purpose:   a pod that names a PodGroup is not popped alone: all of its group that waits is popped
- *            with it. One member after the other goes through an attempt of its own and is assumed
- *            on the node that it would get, so that the next one sees it there. When all were
- *            tried, all of it is taken back; then either every member that found a node goes on to
- *            its binding, or none does. With placements (placement.h) that is done once for each,
- *            and the best of those that work counts.
+ * Purpose:   a pod that names a PodGroup is not popped alone: all members that wait are popped with
+ *            it. Each goes through an attempt of its own and is assumed on the node that it would
+ *            get (group_run.h). When all were tried, that is undone; then either every member with
+ *            a node is bound, or none is. With placements (placements.h) this is done once for each
+ *            of them, and the best of those that work counts.
  *
- *            The group as a whole is schedulable when Permit says Success to one of its members:
- *            GangScheduling does so for the one that completes the quorum.
+ *            The caller runs the attempts: group_next returns the member to try, and the result
+ *            goes back by group_run_failed or group_run_placed.
  * Ownership: part of the engine; owns its members until they are bound or back in the queue.
  * Threading: the engine's thread.
  */
@@ -18,46 +17,17 @@
 #define BERTH_ENGINE_GROUP_GROUP_CYCLE_H
 
 #include "engine/group/group_run.h"
-#include "engine/group/placement.h"
-
-/* What lines about a group carry. */
-#define KV_GROUP(g) KV_REF("podGroup", (g)->namespace, (g)->name)
-
-struct group_cycle {
-    bool active;
-    struct str namespace, name; /* owned */
-    struct profile *profile;
-    struct berth_cycle *cycle;              /* of the group as a whole; keeps the profile alive */
-    VEC(struct berth_queued_pod *) members; /* in the order in which they are tried */
-    int64_t started;                        /* ns */
-    struct group_run run;                   /* under way, or the one that counts */
-    bool trial;                             /* group_trial is under way */
-    bool awaits;                            /* it is decided, and waits for victims to leave */
-
-    bool by_placement; /* the rest is for that */
-    struct berth_placements placements;
-    size_t placement;               /* the one under way */
-    VEC(struct group_run) workable; /* schedulable ones, or those that preempt */
-    VEC(struct berth_placement) workable_on;
-    struct group_run first; /* tells why, where none works */
-};
 
 /* Takes over a pod that was popped and names a group. */
-void group_start(struct engine *engine, struct berth_queued_pod *queued, int64_t now);
-/* Goes on where no attempt of a member is under way. */
-void group_continue(struct engine *engine);
-/* What has been decided is carried out, and the group's cycle is over. */
-void group_finish(struct engine *engine);
+void group_start(struct groups *g, struct berth_queued_pod *queued, int64_t now);
 /*
- * Would the members fit as the cluster is now? On behalf of a group that is decided already, and
- * that this changes nothing of. Nobody is asked to make room, and extenders are not asked.
- * *text: why not.
+ * The next member to try. NULL: the group waits for victims (cycle.waits), or its cycle is over,
+ * with every member bound or back in the queue.
  */
-enum group_outcome group_trial(struct engine *engine, struct buf *text);
-/* Ends it without a word. */
-void group_drop(struct engine *engine);
-
-/* The only nodes on which its members are tried now; NULL: on all. */
-struct berth_placement *group_placement(struct engine *engine);
+struct berth_queued_pod *group_next(struct groups *g);
+/* The victims that the group waited for are evicted; error: why one is not. */
+void group_evicted(struct groups *g, struct str error);
+/* Ends the cycle without a report. */
+void group_drop(struct groups *g);
 
 #endif

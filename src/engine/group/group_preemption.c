@@ -2,16 +2,15 @@
 #include "engine/group/group_preemption.h"
 
 #include "api/scheduling.h"
-#include "engine/internal.h"
-#include "engine/preempt/eviction.h"
+#include "engine/group/group_trial.h"
 
-/* What upstream calls the place of a victim that is chosen in all of the cluster. */
+/* Upstream's names for the whole cluster as the place of the victims. */
 #define PLACE  STR("cluster")
 #define DOMAIN "cluster-domain"
 
 #define DISRUPTION_MODE_POD_GROUP "PodGroup"
 
-/* A node's pods, in the order in which they stood. */
+/* A node's pods, in their order before the search. */
 struct node_order {
     struct berth_node *node;
     struct berth_pod **pods;
@@ -20,13 +19,12 @@ struct node_order {
 typedef VEC(struct group_victim *) victim_list;
 
 struct search {
-    struct engine *e;
-    struct group_cycle *g;
+    struct groups *g;
     const struct pod_group *group;
     int32_t priority;
     struct arena *arena;
-    victim_list potential; /* everybody below the group; memory is the arena's but for lists */
-    victim_list chosen;    /* of these, who cannot come back */
+    victim_list potential; /* all with a lower priority; in the arena, except lists */
+    victim_list chosen;    /* of these, those that cannot be reprieved */
     VEC(struct node_order) orders;
 };
 
@@ -37,7 +35,7 @@ void group_preemption_offer(struct berth_handle *h, const struct group_preemptio
 
 bool group_preemption_blocks(const struct berth_handle *h, struct str uid)
 {
-    return eviction_blocks(h->engine, uid);
+    return eviction_blocks(h->framework->evictions, uid);
 }
 
 static int32_t priority_of(const struct pod_group *group)
@@ -45,14 +43,14 @@ static int32_t priority_of(const struct pod_group *group)
     return group->spec.priority ? *group->spec.priority : 0;
 }
 
-/* --- who could leave -------------------------------------------------------------------------- */
+/* --- potential victims ------------------------------------------------------------------------ */
 
-/* The PodGroup that leaves as a whole if this pod does; NULL: the pod leaves alone. */
-static const struct pod_group *whole_group(struct engine *e, const struct pod *pod)
+/* The PodGroup that is evicted as a whole with this pod; NULL: the pod alone. */
+static const struct pod_group *whole_group(struct cluster *cluster, const struct pod *pod)
 {
     struct str name = pod_group_of(pod);
     struct object *o = str_empty(name) ? NULL
-                                       : objects_get(&e->cluster.objects, KIND_POD_GROUP,
+                                       : objects_get(&cluster->objects, KIND_POD_GROUP,
                                                      pod->metadata.namespace, name);
     const struct pod_group *group = o ? object_pod_group(o) : NULL;
     return group && str_is(group->spec.disruption_mode, DISRUPTION_MODE_POD_GROUP) ? group : NULL;
@@ -70,7 +68,7 @@ static struct group_victim *new_victim(struct search *s, size_t index, int32_t p
 static void add_victim(struct search *s, struct map *groups, victim_list *all,
                        struct berth_pod *pod)
 {
-    const struct pod_group *group = whole_group(s->e, pod->pod);
+    const struct pod_group *group = whole_group(s->g->framework->cluster, pod->pod);
     struct group_victim *v = group ? map_get(groups, group->metadata.uid) : NULL;
     if (!v) {
         v = new_victim(s, all->n, group ? priority_of(group) : pod->priority, pod);
@@ -81,13 +79,14 @@ static void add_victim(struct search *s, struct map *groups, victim_list *all,
     vec_push(&v->pods, pod);
 }
 
-/* Everybody in the cluster, then those that are below the group. */
+/* All pods of the cluster as victims, then those of a lower priority than the group. */
 static void find_potential(struct search *s)
 {
     struct map groups = MAP_INIT;
     victim_list all = {0};
-    cache_refresh(&s->e->cache);
-    const node_list *nodes = &s->e->cache.order;
+    struct cache *cache = s->g->framework->cache;
+    cache_refresh(cache);
+    const node_list *nodes = &cache->order;
     for (size_t i = 0; i < nodes->n; i++)
         for (size_t k = 0; k < nodes->v[i]->pods.n; k++)
             add_victim(s, &groups, &all, nodes->v[i]->pods.v[k]);
@@ -127,26 +126,26 @@ static void sort(victim_list *list)
         qsort(list->v, list->n, sizeof(*list->v), compare);
 }
 
-/* --- they leave and come back ----------------------------------------------------------------- */
+/* --- removal and reprieve --------------------------------------------------------------------- */
 
-/* A pod that is assumed still counts for its own group: upstream's dry run is about nodes alone. */
+/* An assumed pod still counts for its own group: upstream's dry run changes nodes only. */
 static void move(struct search *s, struct group_victim *v, bool away)
 {
-    struct engine *e = s->e;
+    struct cache *cache = s->g->framework->cache;
     for (size_t i = 0; i < v->pods.n; i++) {
-        struct cache_pod *cp = cache_pod(&e->cache, pod_info_key(v->pods.v[i]));
+        struct cache_pod *cp = cache_pod(cache, pod_info_key(v->pods.v[i]));
         if (away)
-            cache_lift_pod(&e->cache, cp);
+            cache_lift_pod(cache, cp);
         else
-            cache_put_back_pod(&e->cache, cp);
-        pod_groups_moved(&e->cluster.pod_groups, cp->pod, 1);
+            cache_put_back_pod(cache, cp);
+        pod_groups_moved(&s->g->framework->cluster->pod_groups, cp->pod, 1);
     }
     v->away = away;
 }
 
 static void keep_order(struct search *s)
 {
-    const node_list *nodes = &s->e->cache.order;
+    const node_list *nodes = &s->g->framework->cache->order;
     for (size_t i = 0; i < nodes->n; i++) {
         size_t n = nodes->v[i]->pods.n;
         if (!n)
@@ -169,13 +168,13 @@ static void restore(struct search *s)
 static void log_stays_away(const struct search *s, const struct group_victim *v)
 {
     struct buf names = BUF_INIT;
-    if (!engine_log_on(&s->e->log, 6))
+    if (!engine_log_on(&s->g->framework->log, 6))
         return;
     for (size_t i = 0; i < v->pods.n; i++) {
         buf_add_cstr(&names, i ? "," : "");
         buf_add_str(&names, v->pods.v[i]->pod->metadata.name);
     }
-    engine_log(&s->e->log, 6, "Pods are potential preemption victims on domain",
+    engine_log(&s->g->framework->log, 6, "Pods are potential preemption victims on domain",
                KV_STR("pods", buf_str(&names)), KV_CSTR("domain", DOMAIN));
     buf_release(&names);
 }
@@ -186,7 +185,7 @@ static void reprieve(struct search *s)
         struct group_victim *v = s->potential.v[i];
         struct buf text = BUF_INIT;
         move(s, v, false);
-        if (group_trial(s->e, &text) != GROUP_SCHEDULABLE) {
+        if (group_trial(s->g, &text) != GROUP_SCHEDULABLE) {
             move(s, v, true);
             vec_push(&s->chosen, v);
             log_stays_away(s, v);
@@ -211,7 +210,7 @@ static enum berth_code choose(struct search *s, const struct group_preemption_po
     keep_order(s);
     for (size_t i = 0; i < s->potential.n; i++)
         move(s, s->potential.v[i], true);
-    enum berth_code code = codes[group_trial(s->e, text)];
+    enum berth_code code = codes[group_trial(s->g, text)];
     if (code == BERTH_SUCCESS) {
         sort(&s->potential);
         policy->split(policy->ctx, s->potential.v, s->potential.n);
@@ -233,14 +232,15 @@ static void release(struct search *s)
 
 /* --- the eviction ----------------------------------------------------------------------------- */
 
-static enum berth_code evict(struct search *s, struct object *group, const char *plugin)
+static enum berth_code evict(struct search *s, struct object *group,
+                             const struct berth_handle *plugin)
 {
-    struct group_cycle *g = s->g;
+    const struct group_cycle *c = &s->g->cycle;
     struct candidate candidate = {.node_name = PLACE};
-    size_t n = g->members.n;
+    size_t n = c->members.n;
     struct berth_pod **members = arena_array(s->arena, struct berth_pod *, n);
     for (size_t i = 0; i < n; i++)
-        members[i] = g->members.v[i]->pod;
+        members[i] = c->members.v[i]->pod;
     for (size_t i = 0; i < s->chosen.n; i++)
         for (size_t k = 0; k < s->chosen.v[i]->pods.n; k++)
             vec_push(&candidate.victims, s->chosen.v[i]->pods.v[k]);
@@ -251,7 +251,7 @@ static enum berth_code evict(struct search *s, struct object *group, const char 
                                   .scheduler_name = members[0]->pod->spec.scheduler_name,
                                   .pods = members,
                                   .n_pods = n};
-    enum berth_code code = eviction_start(g->cycle, &preemptor, &candidate, plugin);
+    enum berth_code code = eviction_start(s->g->evictions, &preemptor, &candidate, plugin);
     vec_release(&candidate.victims);
     return code;
 }
@@ -266,34 +266,35 @@ static const struct berth_handle *find_plugin(const struct profile *profile)
     return NULL;
 }
 
-static bool never_preempts(const struct group_cycle *g)
+static bool never_preempts(const struct group_cycle *c)
 {
-    for (size_t i = 0; i < g->members.n; i++)
-        if (str_is(g->members.v[i]->pod->pod->spec.preemption_policy, PREEMPT_NEVER))
+    for (size_t i = 0; i < c->members.n; i++)
+        if (str_is(c->members.v[i]->pod->pod->spec.preemption_policy, PREEMPT_NEVER))
             return true;
     return false;
 }
 
-/* Why it may not; NULL: it may. */
-static const char *why_not(const struct engine *e, const struct pod_group *group)
+/* Why the group may not preempt; NULL: it may. */
+static const char *why_not(const struct groups *g, const struct pod_group *group)
 {
     const struct pod_group_scheduling_constraints *where = group->spec.scheduling_constraints;
     if (where && where->topology.n)
         return "workload aware preemption is not supported for pod groups with scheduling "
                "constraints";
-    if (!never_preempts(&e->group))
+    if (!never_preempts(&g->cycle))
         return NULL;
     const char *reason = "not eligible due to preemptionPolicy=Never.";
-    engine_log(&e->log, 5, "Preemptor is not eligible for preemption",
+    engine_log(&g->framework->log, 5, "Preemptor is not eligible for preemption",
                KV_META("preemptor", &group->metadata), KV_CSTR("reason", reason));
     return reason;
 }
 
-static enum berth_code run(struct engine *e, struct buf *text)
+static enum berth_code run(struct groups *g, struct buf *text)
 {
-    struct group_cycle *g = &e->group;
-    const struct berth_handle *plugin = find_plugin(g->profile);
-    struct object *object = objects_get(&e->cluster.objects, KIND_POD_GROUP, g->namespace, g->name);
+    struct group_cycle *c = &g->cycle;
+    const struct berth_handle *plugin = find_plugin(c->profile);
+    struct object *object =
+        objects_get(&g->framework->cluster->objects, KIND_POD_GROUP, c->namespace, c->name);
     if (!plugin) {
         buf_add_cstr(text, "default preemption plugin is not registered, workload aware preemption "
                            "is disabled");
@@ -303,25 +304,25 @@ static enum berth_code run(struct engine *e, struct buf *text)
         buf_add_printf(text,
                        "failed to get pod group object: podgroup.scheduling.k8s.io \"%.*s\" not "
                        "found",
-                       STR_ARG(g->name));
+                       STR_ARG(c->name));
         return BERTH_ERROR;
     }
     const struct pod_group *group = object_pod_group(object);
-    const char *refusal = why_not(e, group);
+    const char *refusal = why_not(g, group);
     if (refusal) {
         buf_add_cstr(text, refusal);
         return BERTH_UNSCHEDULABLE;
     }
     struct search s = {
-        .e = e, .g = g, .group = group, .priority = priority_of(group), .arena = &g->cycle->arena};
+        .g = g, .group = group, .priority = priority_of(group), .arena = &c->cycle->arena};
     enum berth_code code = choose(&s, plugin->group_preemption, text);
     if (code == BERTH_SUCCESS)
-        code = evict(&s, object, plugin->plugin->name);
+        code = evict(&s, object, plugin);
     release(&s);
     return code;
 }
 
-static void take_outcome(struct group_run *run, enum berth_code code, struct str text)
+void group_preempted(struct group_run *run, enum berth_code code, struct str text)
 {
     if (code == BERTH_SUCCESS) {
         run->outcome = GROUP_PREEMPTS;
@@ -334,24 +335,16 @@ static void take_outcome(struct group_run *run, enum berth_code code, struct str
     }
 }
 
-bool group_preempt(struct engine *e)
+bool group_preempt(struct groups *g)
 {
-    struct group_cycle *g = &e->group;
+    struct group_run *r = &g->cycle.run;
     struct buf text = BUF_INIT;
-    if (!e->features.on[FEATURE_WORKLOAD_AWARE_PREEMPTION] ||
-        (g->run.outcome != GROUP_UNSCHEDULABLE && g->run.outcome != GROUP_PREEMPTS))
+    if (!g->framework->features.on[FEATURE_WORKLOAD_AWARE_PREEMPTION] ||
+        (r->outcome != GROUP_UNSCHEDULABLE && r->outcome != GROUP_PREEMPTS))
         return false;
-    enum berth_code code = run(e, &text);
-    g->awaits = code == BERTH_ASYNC;
-    if (!g->awaits)
-        take_outcome(&g->run, code, buf_str(&text));
+    enum berth_code code = run(g, &text);
+    if (code != BERTH_ASYNC)
+        group_preempted(r, code, buf_str(&text));
     buf_release(&text);
-    return g->awaits;
-}
-
-void group_preemption_evicted(struct engine *e, struct str error)
-{
-    e->group.awaits = false;
-    take_outcome(&e->group.run, str_empty(error) ? BERTH_SUCCESS : BERTH_ERROR, error);
-    group_finish(e);
+    return code == BERTH_ASYNC;
 }

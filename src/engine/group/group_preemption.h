@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_preemption.h - room for a whole group by the departure of others (upstream: workload-aware
+ * group_preemption.h - room for a whole group by evicting others (upstream: workload-aware
  * preemption, PodGroupEvaluator).
  *
- * Purpose:   where WorkloadAwarePreemption is on, members of a group do not preempt one by one.
- *            When the group as a whole has found no place, everybody of lower priority leaves the
- *            whole cluster in a dry run; if the group fits then, as many as possible come back, the
- *            most important first, and the group is tried anew with each of them. Who cannot come
- *            back is evicted. A victim is a pod, or a whole PodGroup whose disruptionMode says so.
+ * Purpose:   if WorkloadAwarePreemption is on, members of a group do not preempt one by one. When
+ *            the group found no place, all victims of lower priority are removed from the cluster
+ *            in a dry run; if the group fits then, as many as possible are reprieved, the most
+ *            important first, and the group is tried anew with each of them. The others are
+ *            evicted. A victim is a pod, or a whole PodGroup whose disruptionMode says so.
  *
- *            The tries happen in one go on the cache itself, which is as it was when they end.
- *            Extenders are not asked in them: an answer would take until another cluster is there.
- *            (Upstream asks, and holds up the scheduler for each answer.) They have their say when
+ *            The dry runs happen in one go on the cache itself, which is restored at the end.
+ *            Extenders are not called in them: the cluster would change while they answer.
+ *            (Upstream calls them, and blocks the scheduler for each answer.) They are called when
  *            the group is tried again after its victims are gone.
- * Ownership: all of it lives in the group's cycle. Policies are the plugins'.
+ * Ownership: all of it lives in the group's cycle. Policies belong to plugins.
  * Threading: the engine's thread.
+ *
+ * Invariant: after group_preempt every pod is on the node, and in the order, in which it was.
  */
 #ifndef BERTH_ENGINE_GROUP_GROUP_PREEMPTION_H
 #define BERTH_ENGINE_GROUP_GROUP_PREEMPTION_H
 
-#include "engine/cache/node_info.h"
+#include "engine/group/group_run.h"
 
-struct berth_handle;
-struct engine;
-
-/* Leaves as a whole, or stays. */
+/* Pods that are evicted together or not at all. */
 struct group_victim {
     pod_list pods;    /* no references; at least one, in the order in which they were found */
     int32_t priority; /* of the pod, or of the PodGroup */
@@ -33,30 +32,29 @@ struct group_victim {
     bool away;        /* off its nodes */
 };
 
-/* What the plugin that preempts for pods knows, for groups. */
+/* What DefaultPreemption decides for groups. */
 struct group_preemption_policy {
     void *ctx;
     /*
-     * Which of them would violate a budget, if they left one after the other? Moves those to the
-     * front; both parts keep their order. Gives their number.
+     * Moves the victims whose eviction would violate a budget, counted one after the other, to
+     * the front; both parts keep their order. Returns their number.
      */
     size_t (*split)(void *ctx, struct group_victim **victims, size_t n);
 };
 
-/* For a plugin's create: groups of its profile may preempt. policy outlives the handle. */
+/* For a plugin's create: lets groups of its profile preempt. policy must outlive the handle. */
 void group_preemption_offer(struct berth_handle *h, const struct group_preemption_policy *policy);
-/* For its pre_enqueue: are the victims of the group not on their way yet? uid: of the PodGroup. */
+/* For its pre_enqueue: whether evictions for the PodGroup with this uid are being written. */
 bool group_preemption_blocks(const struct berth_handle *h, struct str uid);
 
-/* --- for the engine --------------------------------------------------------------------------- */
+/* --- for group_cycle.h ------------------------------------------------------------------------ */
 
 /*
- * The group under way is unschedulable, all of it has been taken back. Its outcome and text become
- * what comes of preemption. True: the group has to wait for victims, group_preemption_evicted
- * follows.
+ * The group under way is unschedulable and undone. Preemption sets the outcome and text of
+ * cycle.run. Returns true if the group must wait for evictions: group_preempted follows.
  */
-bool group_preempt(struct engine *engine);
-/* The victims that the group waited for have left; error: why one has not. */
-void group_preemption_evicted(struct engine *engine, struct str error);
+bool group_preempt(struct groups *g);
+/* Sets outcome and text after preemption, or after the evictions that the group waited for. */
+void group_preempted(struct group_run *run, enum berth_code code, struct str text);
 
 #endif

@@ -2,131 +2,130 @@
 #include "engine/group/group_submit.h"
 
 #include "api/scheduling.h"
-#include "engine/internal.h"
+#include "engine/metrics/scheduler_metrics.h"
 #include "engine/preempt/preemption.h"
 
 /* --- members ---------------------------------------------------------------------------------- */
 
-/* Back into the queue. Takes the member, and its cycle where it has one. */
-static void put_back(struct engine *e, struct group_try *t, const struct cycle_failure *failure)
+/* Puts a member back into the queue. Takes it over, and its cycle if it has one. */
+static void put_back(struct groups *g, struct group_try *t, const struct cycle_failure *failure)
 {
     struct berth_cycle *cycle = TAKE(t->cycle);
     if (!cycle) {
-        cycle = cycle_new(e, t->queued->profile);
-        cycle_end_attempt(cycle);
+        cycle = cycle_new(g->cycles, t->queued->profile);
+        explain_end_attempt(g->report->explain, cycle);
     }
-    engine_attempt_failed(e, t->queued, failure, engine_now(e) - t->lasted, cycle);
+    report_failed(g->report, t->queued, failure, framework_now(g->framework) - t->lasted, cycle);
     cycle_free(cycle);
 }
 
-/* In the group's words, since the member itself did nothing wrong. */
-static void put_back_saying(struct engine *e, struct group_try *t, struct cycle_failure failure,
-                            struct str text)
+/* With the group's text, since the member itself was not rejected. */
+static void put_back_with(struct groups *g, struct group_try *t, struct cycle_failure failure,
+                          struct str text)
 {
     failure.of_group = true;
     buf_add_str(&failure.text, text);
-    put_back(e, t, &failure);
+    put_back(g, t, &failure);
     cycle_failure_release(&failure);
 }
 
-/* It could go to a node; Permit holds it, and the group does not come. */
-static void put_back_held(struct engine *e, struct group_try *t)
+/* The member has a node and Permit holds it, but the group is not schedulable. */
+static void put_back_held(struct groups *g, struct group_try *t)
 {
     struct buf text = BUF_INIT;
     buf_add_printf(&text, GROUP_UNSCHEDULABLE_TEXT ", %s", buf_cstr(&t->permit));
-    put_back_saying(e, t, (struct cycle_failure){0}, buf_str(&text));
+    put_back_with(g, t, (struct cycle_failure){0}, buf_str(&text));
     buf_release(&text);
 }
 
-/* False: it came to nothing at once. */
-static bool bind(struct engine *e, struct group_try *t)
+/* Returns false if the binding has failed already. */
+static bool bind(struct groups *g, struct group_try *t)
 {
-    struct berth_node *node = cache_node(&e->cache, t->node_name);
+    struct berth_node *node = cache_node(g->framework->cache, t->node_name);
     if (!node || !node->object) {
-        put_back_saying(e, t, (struct cycle_failure){.error = true},
-                        STR("the node went away while extenders were asked"));
+        put_back_with(g, t, (struct cycle_failure){.error = true},
+                      STR("the node went away while extenders were asked"));
         return false;
     }
     struct berth_cycle *cycle = TAKE(t->cycle);
     struct berth_pod *pod = pod_info_ref(t->queued->pod);
     cycle->in_group = false;
-    binding_start(e, t->queued, cycle, node, engine_now(e) - t->lasted);
-    bool placed = cache_pod(&e->cache, pod_info_key(pod));
+    binding_start(g->bindings, t->queued, cycle, node, framework_now(g->framework) - t->lasted);
+    bool placed = cache_pod(g->framework->cache, pod_info_key(pod));
     pod_info_unref(pod);
     return placed;
 }
 
 /*
- * BerthGangsHoldNothing: where groups preempt as a whole, no victims are left to be waited for once
- * this one has found no place, so that a promise from before is worth nothing.
+ * BerthGangsHoldNothing: if groups preempt as a whole and this one found no room, it waits for no
+ * victims, so nominations of earlier attempts are cleared.
  */
-static bool clears_nominations(const struct engine *e, const struct group_run *run)
+static bool clears_nominations(const struct groups *g, const struct group_run *run)
 {
-    return run->outcome == GROUP_UNSCHEDULABLE &&
-           e->features.on[FEATURE_BERTH_GANGS_HOLD_NOTHING] &&
-           e->features.on[FEATURE_WORKLOAD_AWARE_PREEMPTION];
+    const struct features *features = &g->framework->features;
+    return run->outcome == GROUP_UNSCHEDULABLE && features->on[FEATURE_BERTH_GANGS_HOLD_NOTHING] &&
+           features->on[FEATURE_WORKLOAD_AWARE_PREEMPTION];
 }
 
-/* The group is as good as placed once its victims are gone, or it is not placed at all. */
-static void submit_rejected(struct engine *e, const struct group_run *run, struct group_try *t)
+/* The group waits for its victims, or is unschedulable. */
+static void submit_rejected(struct groups *g, const struct group_run *run, struct group_try *t)
 {
-    bool waits = run->outcome == GROUP_PREEMPTS, keeps = !clears_nominations(e, run);
+    bool waits = run->outcome == GROUP_PREEMPTS, keeps = !clears_nominations(g, run);
     t->failure.keep_nomination &= keeps;
     if (!t->cycle)
-        put_back_saying(e, t, (struct cycle_failure){.keep_nomination = keeps},
-                        buf_str(&run->text));
+        put_back_with(g, t, (struct cycle_failure){.keep_nomination = keeps}, buf_str(&run->text));
     else if (t->fits && waits)
-        put_back_saying(e, t, (struct cycle_failure){.nominated_node = t->node_name},
-                        buf_str(&run->text));
+        put_back_with(g, t, (struct cycle_failure){.nominated_node = t->node_name},
+                      buf_str(&run->text));
     else if (t->fits || (t->preempts && !waits))
-        put_back_held(e, t);
+        put_back_held(g, t);
     else
-        put_back(e, t, &t->failure);
+        put_back(g, t, &t->failure);
 }
 
-static void submit_broken(struct engine *e, const struct group_run *run, struct group_try *t)
+static void submit_broken(struct groups *g, const struct group_run *run, struct group_try *t)
 {
     if (t->cycle && !t->fits && t->failure.error) {
         t->failure.keep_nomination = false;
         t->failure.nominated_node = STR("");
-        put_back(e, t, &t->failure);
+        put_back(g, t, &t->failure);
     } else {
-        put_back_saying(e, t, (struct cycle_failure){.error = true}, buf_str(&run->text));
+        put_back_with(g, t, (struct cycle_failure){.error = true}, buf_str(&run->text));
     }
 }
 
-/* True: it has a node, be it in mind only. */
-static bool submit_member(struct engine *e, const struct group_run *run, struct group_try *t)
+/* Returns whether the member is being bound. */
+static bool submit_member(struct groups *g, const struct group_run *run, struct group_try *t)
 {
     if (t->queued->deleted) {
-        queue_done(&e->queue, t->queued);
+        queue_done(g->queue, t->queued);
         return false;
     }
     switch (run->outcome) {
     case GROUP_BROKE:
-        submit_broken(e, run, t);
+        submit_broken(g, run, t);
         break;
     case GROUP_SCHEDULABLE:
         if (t->fits)
-            return bind(e, t);
-        put_back(e, t, &t->failure);
+            return bind(g, t);
+        put_back(g, t, &t->failure);
         break;
     case GROUP_UNSCHEDULABLE:
     case GROUP_PREEMPTS:
-        submit_rejected(e, run, t);
+        submit_rejected(g, run, t);
         break;
     }
     return false;
 }
 
-/* BerthGangPreemption: now that all of the gang will fit, who is in its way leaves. */
+/* BerthGangPreemption: the whole gang will fit, so the victims that were held back are evicted. */
 static void evict_held_back(struct group_run *run)
 {
-    struct map told = MAP_INIT;
+    struct map evicted = MAP_INIT;
     for (size_t i = 0; run->outcome == GROUP_PREEMPTS && i < run->tries.n; i++)
         if (run->tries.v[i].preempts && !run->tries.v[i].queued->deleted)
-            preemption_carry_out(run->tries.v[i].cycle, &told);
-    map_release(&told);
+            preemption_carry_out(run->tries.v[i].cycle, &evicted);
+    map_release(&evicted);
 }
 
 /* --- the group's condition -------------------------------------------------------------------- */
@@ -139,7 +138,7 @@ static const struct condition *scheduled_condition(const struct pod_group *group
     return NULL;
 }
 
-/* What is true stays true, and what is said already is not said again. */
+/* A condition that is True stays True; an equal one is not written again. */
 static bool is_news(const struct pod_group *group, const struct write *write)
 {
     const struct condition *old = scheduled_condition(group);
@@ -153,25 +152,27 @@ static bool is_news(const struct pod_group *group, const struct write *write)
            old->observed_generation != group->metadata.generation;
 }
 
-static void tell_condition(struct engine *e, const struct group_cycle *g)
+static void submit_condition(const struct groups *g)
 {
-    struct object *object = objects_get(&e->cluster.objects, KIND_POD_GROUP, g->namespace, g->name);
+    const struct group_cycle *c = &g->cycle;
+    struct object *object =
+        objects_get(&g->framework->cluster->objects, KIND_POD_GROUP, c->namespace, c->name);
     static const char *const reasons[] = {[GROUP_UNSCHEDULABLE] = "Unschedulable",
                                           [GROUP_SCHEDULABLE] = "Scheduled",
                                           [GROUP_PREEMPTS] = "Unschedulable",
                                           [GROUP_BROKE] = "SchedulerError"};
-    bool scheduled = g->run.outcome == GROUP_SCHEDULABLE;
+    bool scheduled = c->run.outcome == GROUP_SCHEDULABLE;
     struct write write = {.kind = WRITE_POD_GROUP_STATUS,
                           .object = object,
-                          .scheduler_name = g->profile->scheduler_name,
+                          .scheduler_name = c->profile->scheduler_name,
                           .scheduled = scheduled,
-                          .reason = str_of(reasons[g->run.outcome]),
-                          .message = scheduled ? STR("") : buf_str(&g->run.text)};
+                          .reason = str_of(reasons[c->run.outcome]),
+                          .message = scheduled ? STR("") : buf_str(&c->run.text)};
     if (object && is_news(object_pod_group(object), &write))
-        e->ports.submit(e->ports.ctx, &write);
+        framework_submit(g->framework, &write);
 }
 
-static void tell_outcome(struct engine *e, const struct group_cycle *g, size_t placed)
+static void log_outcome(const struct groups *g, size_t placed)
 {
     static const enum metric_group_result results[] = {
         [GROUP_SCHEDULABLE] = METRIC_GROUP_SCHEDULED,
@@ -179,60 +180,64 @@ static void tell_outcome(struct engine *e, const struct group_cycle *g, size_t p
         [GROUP_PREEMPTS] = METRIC_GROUP_WAITING_ON_PREEMPTION,
         [GROUP_BROKE] = METRIC_GROUP_ERROR,
     };
-    struct log_kv others = KV_INT("unschedulablePods", g->members.n - placed);
-    switch (g->run.outcome) {
+    const struct framework *fw = g->framework;
+    const struct group_cycle *c = &g->cycle;
+    struct log_kv others = KV_INT("unschedulablePods", c->members.n - placed);
+    switch (c->run.outcome) {
     case GROUP_SCHEDULABLE:
-        engine_log(&e->log, 2, "Successfully scheduled a pod group", KV_GROUP(g),
+        engine_log(&fw->log, 2, "Successfully scheduled a pod group", KV_GROUP(c),
                    KV_INT("scheduledPods", placed), others);
         break;
     case GROUP_PREEMPTS:
-        engine_log(&e->log, 2, "Pod group is waiting for preemption", KV_GROUP(g), others);
+        engine_log(&fw->log, 2, "Pod group is waiting for preemption", KV_GROUP(c), others);
         break;
     case GROUP_UNSCHEDULABLE:
-        engine_log(&e->log, 2, "Unable to schedule a pod group", KV_GROUP(g), others);
+        engine_log(&fw->log, 2, "Unable to schedule a pod group", KV_GROUP(c), others);
         break;
     case GROUP_BROKE:
-        engine_log_error(&e->log, "Error scheduling pod group",
-                         KV_STR("err", buf_str(&g->run.text)), KV_CSTR("logger", "UnhandledError"),
-                         KV_GROUP(g), KV_INT("errorPods", g->members.n));
+        engine_log_error(&fw->log, "Error scheduling pod group",
+                         KV_STR("err", buf_str(&c->run.text)), KV_CSTR("logger", "UnhandledError"),
+                         KV_GROUP(c), KV_INT("errorPods", c->members.n));
         break;
     }
-    scheduler_metrics_group_attempt(e->metrics, g->profile->scheduler_name, results[g->run.outcome],
-                                    engine_now(e) - g->started);
+    scheduler_metrics_group_attempt(fw->metrics, c->profile->scheduler_name,
+                                    results[c->run.outcome], framework_now(fw) - c->started);
 }
 
-void group_submit(struct engine *e, struct group_cycle *g)
+void group_submit(struct groups *g)
 {
-    struct group_run *run = &g->run;
+    struct group_cycle *c = &g->cycle;
+    struct group_run *run = &c->run;
     size_t placed = 0;
-    /* Members that were not tried share the group's fate. */
-    for (size_t i = run->tries.n; i < g->members.n; i++)
-        vec_push(&run->tries, (struct group_try){.queued = g->members.v[i]});
+    /* Members that were not tried get the group's outcome. */
+    for (size_t i = run->tries.n; i < c->members.n; i++)
+        vec_push(&run->tries, (struct group_try){.queued = c->members.v[i]});
     evict_held_back(run);
     for (size_t i = 0; i < run->tries.n; i++)
-        placed += submit_member(e, run, &run->tries.v[i]);
-    tell_outcome(e, g, placed);
-    tell_condition(e, g);
+        placed += submit_member(g, run, &run->tries.v[i]);
+    log_outcome(g, placed);
+    submit_condition(g);
 }
 
-void group_submit_disagreement(struct engine *e, struct group_cycle *g,
-                               const struct cycle_failure *failure)
+void group_submit_error(struct groups *g, const struct cycle_failure *failure)
 {
-    for (size_t i = 0; i < g->members.n; i++) {
-        struct group_try t = {.queued = g->members.v[i]};
-        put_back(e, &t, failure);
+    for (size_t i = 0; i < g->cycle.members.n; i++) {
+        struct group_try t = {.queued = g->cycle.members.v[i]};
+        put_back(g, &t, failure);
     }
 }
 
 /* --- what plugins see ------------------------------------------------------------------------- */
 
-struct berth_pod_group group_abi(struct engine *e, const struct group_cycle *g)
+struct berth_pod_group group_abi(const struct groups *g)
 {
+    struct cluster *cluster = g->framework->cluster;
+    const struct group_cycle *c = &g->cycle;
     return (struct berth_pod_group){
-        .namespace = g->namespace,
-        .name = g->name,
-        .object = objects_get(&e->cluster.objects, KIND_POD_GROUP, g->namespace, g->name),
-        .state = pod_groups_get(&e->cluster.pod_groups, g->namespace, g->name)};
+        .namespace = c->namespace,
+        .name = c->name,
+        .object = objects_get(&cluster->objects, KIND_POD_GROUP, c->namespace, c->name),
+        .state = pod_groups_get(&cluster->pod_groups, c->namespace, c->name)};
 }
 
 void group_propose(const struct group_run *run, struct arena *arena,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/index/cluster.h"
 
-#include "engine/internal.h"
-
 static void pod_moved(void *ctx, const struct berth_pod *pod, const struct berth_node *node,
                       int sign)
 {
@@ -56,9 +54,4 @@ void cluster_trim(struct cluster *cluster)
     pod_counts_trim(&cluster->pod_counts);
     topologies_trim(&cluster->topologies);
     namespace_sets_trim(&cluster->namespace_sets);
-}
-
-struct cluster *handle_cluster(const struct berth_handle *h)
-{
-    return &h->engine->cluster;
 }

@@ -38,7 +38,4 @@ void cluster_release(struct cluster *cluster);
 /* A cycle begins: nobody holds on to what an earlier one was given. */
 void cluster_trim(struct cluster *cluster);
 
-/* The cluster of the engine that a plugin works for. */
-struct cluster *handle_cluster(const struct berth_handle *h);
-
 #endif

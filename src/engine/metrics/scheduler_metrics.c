@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/metrics/scheduler_metrics.h"
 
-#include "engine/internal.h"
+#include "engine/framework/setup.h"
 
 /* Cycles in a hundred of which each plugin is timed by itself. */
 #define SAMPLE_PERCENT 10
@@ -295,7 +295,7 @@ void scheduler_metrics_rejected(struct scheduler_metrics *m, const struct profil
         for (uint64_t bits = a->words[word] | b->words[word]; bits; bits &= bits - 1) {
             size_t id = word * 64 + (size_t)__builtin_ctzll(bits);
             struct metric_tally *t = TALLY(m, &p->unschedulable[id], FAMILY_UNSCHEDULABLE_PODS,
-                                           profile->setup->engine->plugin_names.v[id], p->name);
+                                           profile->setup->framework->plugin_names.v[id], p->name);
             metric_tally_add(&m->board, t, delta);
         }
 }

@@ -240,9 +240,6 @@ void scheduler_metrics_group_attempt(struct scheduler_metrics *m, struct str pro
 
 /* --- for plugins ------------------------------------------------------------------------------ */
 
-/* Of the engine that the plugin works for; NULL: nothing is counted. All below take NULL. */
-struct scheduler_metrics *handle_metrics(const struct berth_handle *h);
-
 /* PostFilter was asked to make room (upstream: of pods that may preempt at all, each time). */
 void scheduler_metrics_preemption_attempt(struct scheduler_metrics *m);
 /* A node was chosen, and so many pods have to go. */

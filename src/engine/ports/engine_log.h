@@ -12,7 +12,6 @@
 #define BERTH_ENGINE_PORTS_ENGINE_LOG_H
 
 #include "base/log.h"
-#include "engine/cache/pod_info.h"
 
 typedef void engine_log_fn(void *ctx, const struct log_site *site, const char *message,
                            const struct log_kv *kvs, size_t n);
@@ -67,9 +66,6 @@ static inline const char *engine_log_name(const struct engine_log *v, const char
 /* Filters and scores of a plugin. */
 #define LOGGER_FILTER(plugin) "FilterWithNominatedPods.Filter." plugin
 #define LOGGER_SCORE(plugin)  "Score." plugin
-
-/* The voice of a plugin's engine; stays where it is. */
-const struct engine_log *handle_log(const struct berth_handle *h);
 
 /* A pod or node as a value. */
 #define KV_META(k, meta) KV_REF(k, (meta)->namespace, (meta)->name)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/preempt/dry_run.h"
 
-#include "engine/internal.h"
-
 /* What came of one node. */
 struct finding {
     struct victims victims;
@@ -41,9 +39,9 @@ static enum berth_code nobody_to_leave(struct berth_status *status, const struct
 static void look_at(const struct window *w, size_t worker, size_t i)
 {
     const struct dry_run *run = w->run;
-    struct worker *scratch = &run->cycle->engine->workers.v[worker];
+    struct worker *scratch = &run->cycle->cycles->workers.v[worker];
     struct finding *f = &w->findings[i];
-    engine_log(&run->cycle->engine->log, 5, "Check the potential node for preemption",
+    engine_log(&run->cycle->framework->log, 5, "Check the potential node for preemption",
                KV_CSTR("logger", "PostFilter.DefaultPreemption"), KV_POD(run->pod),
                KV_CSTR("node", node_at(run, w->from + i)->name));
     status_clear(&scratch->status);
@@ -65,18 +63,19 @@ static bool is_nominated(const struct window *w, size_t i)
 {
     const struct berth_node *node = node_at(w->run, w->from + i);
     return w->nominated && word_bit(w->nominated, node->slot) &&
-           what_if_has_nominated(w->run->cycle->engine, w->run->pod, node);
+           what_if_has_nominated(w->run->cycle, w->run->pod, node);
 }
 
 /* The slots of nodes that are promised to anybody; NULL: there are none. */
 static const uint64_t *find_nominated(const struct dry_run *run)
 {
-    struct engine *e = run->cycle->engine;
-    if (!e->queue.nominator.nodes.n)
+    const struct cache *cache = run->cycle->framework->cache;
+    const struct nominator *nominator = &run->cycle->cycles->queue->nominator;
+    if (!nominator->nodes.n)
         return NULL;
-    uint64_t *slots = arena_array(&run->cycle->arena, uint64_t, BITSET_WORDS(e->cache.columns.n));
-    map_each (entry, &e->queue.nominator.nodes) {
-        const struct berth_node *node = cache_node(&e->cache, entry->key);
+    uint64_t *slots = arena_array(&run->cycle->arena, uint64_t, BITSET_WORDS(cache->columns.n));
+    map_each (entry, &nominator->nodes) {
+        const struct berth_node *node = cache_node(cache, entry->key);
         if (node && node->object)
             word_set(slots, node->slot);
     }
@@ -97,7 +96,7 @@ static void take_error(struct dry_run *run, const struct berth_status *status)
 {
     struct buf text = BUF_INIT;
     bool known = false;
-    status_write(status, &run->cycle->engine->reasons, &text);
+    status_write(status, &run->cycle->framework->reasons, &text);
     for (size_t i = 0; i < run->errors.n; i++)
         known = known || str_eq(run->errors.v[i], buf_str(&text));
     if (!known)
@@ -112,7 +111,7 @@ static void resolve_kept(void *ctx, const struct kept_status *kept)
         return; /* nobody asks any more */
     if (code_rejects(kept->code))
         w->findings[kept->item].reason =
-            status_reason(&kept->status, &w->run->cycle->engine->reasons);
+            status_reason(&kept->status, &w->run->cycle->framework->reasons);
     else
         take_error(w->run, &kept->status);
 }
@@ -154,7 +153,7 @@ static bool take_in_order(struct window *w, struct count *count)
 static void take_findings(struct window *w, size_t looked_at)
 {
     struct dry_run *run = w->run;
-    workers_take_kept(&run->cycle->engine->workers, resolve_kept, w);
+    workers_take_kept(&run->cycle->cycles->workers, resolve_kept, w);
     for (size_t i = 0; i < looked_at; i++) {
         struct finding *f = &w->findings[i];
         if (i < w->n && f->code == BERTH_SUCCESS)
@@ -175,7 +174,7 @@ static size_t window_size(const struct window *w, const struct count *count)
 {
     const struct dry_run *run = w->run;
     size_t left = run->n_nodes - w->from;
-    if (!w->asked || !run->cycle->engine->workers.pool)
+    if (!w->asked || !run->cycle->cycles->workers.pool)
         return 1;
     size_t missing = run->enough > count->all ? run->enough - count->all : 1;
     return MIN(left, MAX(missing, (size_t)WORKERS_MIN_ITEMS));
@@ -186,7 +185,7 @@ static bool run_window(struct window *w, struct count *count)
     size_t n = window_size(w, count);
     w->n = n;
     memset(w->findings, 0, n * sizeof(*w->findings));
-    workers_run(&w->run->cycle->engine->workers, n, look_at_some, w);
+    workers_run(&w->run->cycle->cycles->workers, n, look_at_some, w);
     for (size_t i = 0; i < n; i++)
         if (is_nominated(w, i))
             look_at(w, 0, i);
@@ -221,7 +220,7 @@ static void put_in_order(struct dry_run *run)
 
 void dry_run(struct dry_run *run)
 {
-    struct workers *workers = &run->cycle->engine->workers;
+    struct workers *workers = &run->cycle->cycles->workers;
     size_t largest = MAX(run->enough, (size_t)WORKERS_MIN_ITEMS);
     struct window w = {.run = run,
                        .nominated = find_nominated(run),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/preempt/eviction.h"
 
-#include "engine/group/group_preemption.h"
-#include "engine/internal.h"
-#include "engine/preempt/preemption.h"
+#include "engine/bind/permit.h"
+#include "engine/framework/event.h"
+#include "engine/metrics/scheduler_metrics.h"
 
 enum eviction_stage { STAGE_NOMINATIONS, STAGE_ALL, STAGE_ALL_BUT_LAST, STAGE_LAST, STAGE_END };
 
@@ -12,7 +12,7 @@ static const enum eviction_stage in_background[] = {STAGE_NOMINATIONS, STAGE_ALL
 static const enum eviction_stage while_awaited[] = {STAGE_ALL, STAGE_NOMINATIONS, STAGE_END};
 
 struct eviction {
-    struct engine *engine;
+    struct evictions *room;
     struct eviction *older; /* of the same preemptor, still under way */
     char *uid;              /* of the preemptor, as what follows */
     struct object *preemptor;
@@ -21,13 +21,13 @@ struct eviction {
     char *scheduler_name;
     pod_list pods; /* of it */
     char *node_name, *profile, *plugin;
-    pod_list victims; /* those that have to be told */
+    pod_list victims; /* those not being deleted already */
     const enum eviction_stage *stage;
     size_t pending; /* writes without an answer */
     bool awaited;   /* by the attempt under way */
-    bool async;     /* never was */
-    bool broken;    /* something failed: the preemptor is to try again */
-    bool refused;   /* of that: a victim's eviction */
+    bool async;     /* the attempt does not wait */
+    bool broken;    /* a write failed: the preemptor is tried again */
+    bool refused;   /* the write was a victim's eviction */
     struct buf error;
     int64_t started;
 };
@@ -39,21 +39,21 @@ struct eviction {
 struct eviction_write {
     uint64_t id;
     struct eviction *eviction;
-    struct berth_pod *victim; /* NULL: a promise is taken back */
+    struct berth_pod *victim; /* NULL: a nomination is cleared */
 };
 
 /* --- beginning and end ------------------------------------------------------------------------ */
 
 static void link_in(struct eviction *x)
 {
-    struct map *map = &x->engine->evictions;
+    struct map *map = &x->room->by_preemptor;
     x->older = map_get(map, str_of(x->uid));
     map_put(map, str_of(x->uid), x);
 }
 
 static void link_out(struct eviction *x)
 {
-    struct map *map = &x->engine->evictions;
+    struct map *map = &x->room->by_preemptor;
     struct eviction *newest = map_get(map, str_of(x->uid));
     if (newest == x) {
         map_del(map, str_of(x->uid));
@@ -87,7 +87,7 @@ static void free_eviction(struct eviction *x)
     free(x);
 }
 
-/* Was it kept out of the queue by this, and by nobody and nothing else? */
+/* Whether this eviction is the only reason why the pod is not in the activeQ. */
 static bool only_waits_for(const struct eviction *x, const struct berth_queued_pod *queued)
 {
     const struct berth_handle *gate = queued->gate;
@@ -99,68 +99,71 @@ static bool only_waits_for(const struct eviction *x, const struct berth_queued_p
 }
 
 /*
- * Who has no other reason to wait will not be woken by the victims' leaving: a member of a group
- * that was put back in the group's words, or came when the group had its victims on their way.
- * Upstream never looks at it again, unless another member is tried.
+ * A pod without another reason to wait is not woken by the victims' deletion: a member of a group
+ * that was rejected with its group, or that came while the group's victims were being evicted.
+ * Upstream does not try it again unless another member is tried.
  */
 static void let_in(const struct eviction *x, struct str uid)
 {
-    struct engine *e = x->engine;
-    struct berth_queued_pod *queued = queue_get(&e->queue, uid);
+    struct queue *queue = x->room->queue;
+    struct berth_queued_pod *queued = queue_get(queue, uid);
     struct cluster_event event = {
         .resource = BERTH_RESOURCE_ALL, .action = BERTH_ACTION_ALL, .label = EVENT_FORCE_ACTIVATE};
     if (queued && only_waits_for(x, queued))
-        queue_place(&e->queue, queued, QUEUE_AFTER_BACKOFF, &event, engine_now(e));
+        queue_place(queue, queued, QUEUE_AFTER_BACKOFF, &event, framework_now(x->room->framework));
 }
 
 static void let_all_in(const struct eviction *x)
 {
     const struct object_meta *meta = object_meta(x->preemptor);
     const struct pod_group_state *state =
-        x->for_group ? pod_groups_get(&x->engine->cluster.pod_groups, meta->namespace, meta->name)
-                     : NULL;
+        x->for_group
+            ? pod_groups_get(&x->room->framework->cluster->pod_groups, meta->namespace, meta->name)
+            : NULL;
     for (size_t i = 0; state && i < state->members.n; i++)
         let_in(x, pod_info_key(state->members.v[i]->pod));
     for (size_t i = 0; !state && i < x->pods.n; i++)
         let_in(x, pod_info_key(x->pods.v[i]));
 }
 
-static void end(struct eviction *x)
+/* Frees it. *ret: what the attempt that waits for it must know, if one does. */
+static void end(struct eviction *x, struct eviction_end *ret)
 {
-    struct engine *e = x->engine;
+    struct evictions *room = x->room;
+    struct framework *fw = room->framework;
     link_out(x);
-    /* Upstream takes both values when it begins, so that there it always goes well in no time. */
-    if (e->metrics && x->async)
-        scheduler_metrics_preemption_done(e->metrics, !x->broken, engine_now(e) - x->started);
+    /* Upstream takes both values at the start, so that it always reports success in no time. */
+    if (fw->metrics && x->async)
+        scheduler_metrics_preemption_done(fw->metrics, !x->broken, framework_now(fw) - x->started);
     if (x->async)
-        engine_log(&e->log, 2, "Async Preemption finished completely", KV_PREEMPTOR(x),
+        engine_log(&fw->log, 2, "Async Preemption finished completely", KV_PREEMPTOR(x),
                    KV_CSTR("node", x->node_name),
                    KV_CSTR("result", x->broken ? "error" : "success"));
-    /* Who failed may be stuck: no victim's leaving will bring the preemptor back. */
+    /* After a failure no victim's deletion may bring the preemptor back: activate it. */
     for (size_t i = 0; x->broken && x->async && i < x->pods.n; i++)
-        queue_activate(&e->queue, pod_info_key(x->pods.v[i]), engine_now(e));
+        queue_activate(room->queue, pod_info_key(x->pods.v[i]), framework_now(fw));
     let_all_in(x);
-    struct str error = x->refused ? buf_str(&x->error) : STR("");
-    if (x->awaited && x->for_group)
-        group_preemption_evicted(e, error);
-    else if (x->awaited)
-        preemption_evicted(e, error);
+    *ret = (struct eviction_end){.awaited = x->awaited, .for_group = x->for_group};
+    if (x->refused) {
+        ret->error = x->error;
+        x->error = (struct buf)BUF_INIT;
+    }
     free_eviction(x);
 }
 
 /* --- writes ----------------------------------------------------------------------------------- */
 
-/* Submits it, to be told of its outcome. */
+/* Submits a write whose outcome is awaited. victim NULL: a nomination is cleared. */
 static void submit(struct eviction *x, struct write *write, struct berth_pod *victim)
 {
-    struct engine *e = x->engine;
+    struct evictions *room = x->room;
     struct eviction_write *w = xnew(struct eviction_write);
-    *w = (struct eviction_write){++e->next_write_id, x, victim};
+    *w = (struct eviction_write){framework_next_id(room->framework), x, victim};
     write->id = w->id;
     write->scheduler_name = str_of(x->profile);
-    map_put(&e->eviction_writes, write_key(&w->id), w);
+    map_put(&room->writes, write_key(&w->id), w);
     x->pending++;
-    e->ports.submit(e->ports.ctx, write);
+    framework_submit(room->framework, write);
 }
 
 static void clear_nomination(struct eviction *x, const struct berth_pod *pod)
@@ -169,19 +172,20 @@ static void clear_nomination(struct eviction *x, const struct berth_pod *pod)
     submit(x, &write, NULL);
 }
 
-/* Not of those that are tried together with the preemptor: what they get is not decided yet. */
+/* Members tried together with the preemptor keep theirs: their node is not decided yet. */
 static bool loses_nomination(const struct eviction *x, const struct berth_pod *pod)
 {
-    const struct berth_queued_pod *queued = queue_get(&x->engine->queue, pod_info_key(pod));
+    const struct berth_queued_pod *queued = queue_get(x->room->queue, pod_info_key(pod));
     return pod->priority < x->priority && !str_empty(pod->pod->status.nominated_node_name) &&
            !(queued && queued->place == QUEUE_IN_FLIGHT);
 }
 
-/* Pods of lower priority that hope for this node look for another. */
+/* Pods of lower priority nominated to this node must find another (upstream:
+ * getLowerPriorityNominatedPods). */
 static void clear_nominations(struct eviction *x)
 {
     const struct nominated_node *n =
-        nominator_node(&x->engine->queue.nominator, str_of(x->node_name));
+        nominator_node(&x->room->queue->nominator, str_of(x->node_name));
     for (size_t i = 0; n && i < n->pods.n; i++)
         if (loses_nomination(x, n->pods.v[i]))
             clear_nomination(x, n->pods.v[i]);
@@ -194,7 +198,6 @@ static const char *type_of(const struct eviction *x)
 
 static void tell_event(const struct eviction *x, const struct berth_pod *victim, const char *how)
 {
-    struct engine *e = x->engine;
     struct buf note = BUF_INIT;
     buf_add_printf(&note, "Preempted by %s %s on node %s%s", type_of(x), x->uid, x->node_name, how);
     struct write write = {.kind = WRITE_EVENT,
@@ -204,14 +207,14 @@ static void tell_event(const struct eviction *x, const struct berth_pod *victim,
                           .reason = STR("Preempted"),
                           .action = STR("Preempting"),
                           .message = buf_str(&note)};
-    e->ports.submit(e->ports.ctx, &write);
+    framework_submit(x->room->framework, &write);
     buf_release(&note);
 }
 
-/* A pod that is not bound yet need not be deleted: it may go elsewhere. */
+/* A victim that is not bound yet goes back to the queue instead of being deleted. */
 static bool turn_back(const struct eviction *x, const struct berth_pod *victim)
 {
-    struct berth_binding_op *op = binding_op_of(x->engine, pod_info_key(victim));
+    struct berth_binding_op *op = binding_op_of(x->room->bindings, pod_info_key(victim));
     return op && permit_preempt(op, str_of(x->plugin));
 }
 
@@ -219,8 +222,9 @@ static void evict(struct eviction *x, struct berth_pod *victim)
 {
     struct buf message = BUF_INIT;
     if (turn_back(x, victim)) {
-        engine_log(&x->engine->log, 2, "Preemptor preempted a waiting pod", KV_PREEMPTOR(x),
-                   KV_META("waitingPod", &victim->pod->metadata), KV_CSTR("node", x->node_name));
+        engine_log(&x->room->framework->log, 2, "Preemptor preempted a waiting pod",
+                   KV_PREEMPTOR(x), KV_META("waitingPod", &victim->pod->metadata),
+                   KV_CSTR("node", x->node_name));
         tell_event(x, victim, " (in kube-scheduler memory).");
         return;
     }
@@ -245,7 +249,7 @@ static void evict_some(struct eviction *x, size_t from, size_t to)
 static void begin_stage(struct eviction *x)
 {
     size_t n = x->victims.n;
-    /* A victim that stays makes all else useless. */
+    /* If one victim could not be evicted, the rest stays. */
     if (x->refused)
         return;
     switch (*x->stage) {
@@ -266,7 +270,7 @@ static void begin_stage(struct eviction *x)
     }
 }
 
-/* On to the stages that follow, as far as nothing has to be waited for. True: to the end. */
+/* Enters the following stages while no write is pending. Returns whether all are done. */
 static bool advance(struct eviction *x)
 {
     while (x->pending == 0 && *x->stage != STAGE_END) {
@@ -276,12 +280,13 @@ static bool advance(struct eviction *x)
     return x->pending == 0;
 }
 
-static struct eviction *new_eviction(struct berth_cycle *cycle, const struct preemptor *preemptor,
-                                     const struct candidate *candidate, const char *plugin)
+static struct eviction *new_eviction(struct evictions *room, const struct preemptor *preemptor,
+                                     const struct candidate *candidate,
+                                     const struct berth_handle *plugin)
 {
-    struct engine *e = cycle->engine;
+    const struct framework *fw = room->framework;
     struct eviction *x = xnew(struct eviction);
-    x->engine = e;
+    x->room = room;
     x->uid = str_dup(preemptor->uid);
     x->preemptor = object_ref(preemptor->object);
     x->for_group = preemptor->is_group;
@@ -290,61 +295,62 @@ static struct eviction *new_eviction(struct berth_cycle *cycle, const struct pre
     for (size_t i = 0; i < preemptor->n_pods; i++)
         vec_push(&x->pods, pod_info_ref(preemptor->pods[i]));
     x->node_name = str_dup(candidate->node_name);
-    x->profile = str_dup(cycle->profile->scheduler_name);
-    x->plugin = xstrdup(plugin);
-    x->started = engine_now(e);
-    x->async = e->features.on[FEATURE_SCHEDULER_ASYNC_PREEMPTION] || preemptor->in_background;
+    x->profile = str_dup(plugin->profile->scheduler_name);
+    x->plugin = xstrdup(plugin->plugin->name);
+    x->started = framework_now(fw);
+    x->async = fw->features.on[FEATURE_SCHEDULER_ASYNC_PREEMPTION] || preemptor->in_background;
     x->stage = x->async ? in_background : while_awaited;
-    /* Who is leaving already need not be told. */
     for (size_t i = 0; i < candidate->victims.n; i++) {
         struct berth_pod *victim = candidate->victims.v[i];
         if (!victim->pod->metadata.deletion_timestamp.set)
             vec_push(&x->victims, pod_info_ref(victim));
         else
-            engine_log(&e->log, 2,
+            engine_log(&fw->log, 2,
                        "Victim Pod is already being deleted, skipping the API call for it",
                        KV_PREEMPTOR(x), KV_CSTR("node", x->node_name), KV_VICTIM(victim));
     }
     return x;
 }
 
-enum berth_code eviction_start(struct berth_cycle *cycle, const struct preemptor *preemptor,
-                               const struct candidate *candidate, const char *plugin)
+enum berth_code eviction_start(struct evictions *room, const struct preemptor *preemptor,
+                               const struct candidate *candidate, const struct berth_handle *plugin)
 {
-    struct engine *e = cycle->engine;
-    struct eviction *x = new_eviction(cycle, preemptor, candidate, plugin);
+    const struct framework *fw = room->framework;
+    struct eviction *x = new_eviction(room, preemptor, candidate, plugin);
     if (x->async && x->victims.n == 0) {
         free_eviction(x);
         return BERTH_SUCCESS;
     }
-    if (e->metrics)
-        scheduler_metrics_preemption_victims(e->metrics, candidate->victims.n);
+    if (fw->metrics)
+        scheduler_metrics_preemption_victims(fw->metrics, candidate->victims.n);
     if (x->async)
-        engine_log(&e->log, 2, "Start the preemption asynchronously", KV_PREEMPTOR(x),
+        engine_log(&fw->log, 2, "Start the preemption asynchronously", KV_PREEMPTOR(x),
                    KV_CSTR("node", x->node_name), KV_INT("numVictims", candidate->victims.n),
                    KV_INT("numVictimsToDelete", x->victims.n));
     link_in(x);
     begin_stage(x);
     if (advance(x)) {
-        end(x);
+        struct eviction_end ended;
+        end(x, &ended);
+        eviction_end_release(&ended);
         return BERTH_SUCCESS;
     }
     x->awaited = !x->async;
     return x->awaited ? BERTH_ASYNC : BERTH_SUCCESS;
 }
 
-/* --- what comes back -------------------------------------------------------------------------- */
+/* --- outcomes --- -------------------------------------------------------------------------- */
 
 static void take_outcome(struct eviction *x, const struct berth_pod *victim,
                          const struct write_result *result)
 {
-    const struct engine_log *log = &x->engine->log;
+    const struct engine_log *log = &x->room->framework->log;
     if (write_ok(result)) {
         engine_log(log, 2, "Preemptor Pod preempted victim Pod", KV_PREEMPTOR(x), KV_VICTIM(victim),
                    KV_CSTR("node", x->node_name));
         tell_event(x, victim, "");
     } else if (result->status == 404) {
-        /* Somebody else was faster; that is as good. */
+        /* Already deleted: as good as evicted. */
         engine_log(log, 2, "Victim Pod is already deleted", KV_PREEMPTOR(x), KV_VICTIM(victim),
                    KV_CSTR("node", x->node_name));
     } else {
@@ -362,18 +368,21 @@ static void take_clear_outcome(struct eviction *x, const struct write_result *re
         return;
     x->broken = true;
     engine_log_error(
-        &x->engine->log,
+        &x->room->framework->log,
         "Cannot clear 'NominatedNodeName' field from lower priority pods on the same target "
         "node",
         KV_STR("err", result->message), KV_CSTR("node", x->node_name));
 }
 
-bool eviction_write_done(struct engine *e, uint64_t id, const struct write_result *result)
+bool eviction_write_done(struct evictions *room, uint64_t id, const struct write_result *result,
+                         struct eviction_end *ret)
 {
-    struct eviction_write *w = map_del(&e->eviction_writes, write_key(&id));
+    struct eviction_write *w = map_del(&room->writes, write_key(&id));
+    *ret = (struct eviction_end){0};
     if (!w)
         return false;
     struct eviction *x = w->eviction;
+    INVARIANT(x->pending > 0);
     x->pending--;
     if (w->victim)
         take_outcome(x, w->victim, result);
@@ -381,44 +390,56 @@ bool eviction_write_done(struct engine *e, uint64_t id, const struct write_resul
         take_clear_outcome(x, result);
     free(w);
     if (x->pending == 0 && advance(x))
-        end(x);
+        end(x, ret);
     return true;
 }
 
-/* --- who is told ------------------------------------------------------------------------------ */
-
-/* Is it there, and does not leave? */
-static bool stays(const struct engine *e, const struct berth_pod *victim)
+void eviction_end_release(struct eviction_end *ended)
 {
-    const struct cache_pod *cp = cache_pod(&e->cache, pod_info_key(victim));
+    buf_release(&ended->error);
+}
+
+/* --- evictions under way ---------------------------------------------------------------------- */
+
+/* Whether the victim still runs and is not being deleted. */
+static bool stays(const struct cache *cache, const struct berth_pod *victim)
+{
+    const struct cache_pod *cp = cache_pod(cache, pod_info_key(victim));
     return cp && !cp->pod->pod->metadata.deletion_timestamp.set;
 }
 
-bool eviction_blocks(const struct engine *e, struct str uid)
+bool eviction_blocks(const struct evictions *room, struct str uid)
 {
-    const struct eviction *x = map_get(&e->evictions, uid);
+    const struct eviction *x = map_get(&room->by_preemptor, uid);
     for (; x; x = x->older)
-        if (x->async && (*x->stage != STAGE_LAST || stays(e, vec_last(&x->victims))))
+        if (x->async &&
+            (*x->stage != STAGE_LAST || stays(room->framework->cache, vec_last(&x->victims))))
             return true;
     return false;
 }
 
-void eviction_forget_attempt(struct engine *e)
+void evictions_forget_attempt(struct evictions *room)
 {
-    map_each (entry, &e->evictions)
+    map_each (entry, &room->by_preemptor)
         for (struct eviction *x = entry->value; x; x = x->older)
             x->awaited = false;
 }
 
-void eviction_abandon_all(struct engine *e)
+void evictions_init(struct evictions *room, struct framework *fw, struct queue *queue,
+                    struct bindings *bindings)
 {
-    map_each (entry, &e->eviction_writes)
+    *room = (struct evictions){.framework = fw, .queue = queue, .bindings = bindings};
+}
+
+void evictions_release(struct evictions *room)
+{
+    map_each (entry, &room->writes)
         free(entry->value);
-    map_release(&e->eviction_writes);
-    map_each (entry, &e->evictions)
+    map_release(&room->writes);
+    map_each (entry, &room->by_preemptor)
         for (struct eviction *x = entry->value, *older; x; x = older) {
             older = x->older;
             free_eviction(x);
         }
-    map_release(&e->evictions);
+    map_release(&room->by_preemptor);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/preempt/preemption.h"
 
+#include "engine/cycle/extender_calls.h"
 #include "engine/cycle/fit_error.h"
 #include "engine/cycle/post_filter.h"
-#include "engine/internal.h"
 #include "engine/preempt/dry_run.h"
 #include "engine/preempt/eviction.h"
 #include "engine/preempt/victim_relocation.h"
 
-/* What its lines are told as. */
+/* The logger of its lines. */
 #define SPEAKER "PostFilter.DefaultPreemption"
 
 struct preemption {
@@ -20,49 +20,58 @@ struct preemption {
     struct candidate chosen;
 };
 
+static struct preemption *preemption_of(const struct berth_cycle *cycle)
+{
+    return cycle->attached[CYCLE_PREEMPTION].data;
+}
+
+static struct evictions *evictions_of(const struct preemption *p)
+{
+    return p->handle->framework->evictions;
+}
+
 struct berth_pod *preemption_pod(const struct berth_cycle *cycle)
 {
-    return cycle->engine->attempt.queued->pod;
+    return cycle->queued->pod;
 }
 
 struct str preemption_nominated_node(const struct berth_cycle *cycle, const struct berth_pod *pod)
 {
     struct str written = pod->pod->status.nominated_node_name;
     return str_empty(written)
-               ? nominator_node_of(&cycle->engine->queue.nominator, pod_info_key(pod))
+               ? nominator_node_of(&cycle->cycles->queue->nominator, pod_info_key(pod))
                : written;
 }
 
 const struct berth_node *preemption_node(const struct berth_cycle *cycle, struct str name)
 {
-    const struct berth_node *node = cache_node(&cycle->engine->cache, name);
+    const struct berth_node *node = cache_node(cycle->framework->cache, name);
     return node && node->object ? node : NULL;
 }
 
 bool preemption_node_has_room(struct berth_cycle *cycle, const struct berth_pod *pod,
-                              const struct berth_node *promised)
+                              const struct berth_node *nominated)
 {
-    struct engine *e = cycle->engine;
-    struct berth_node *node = cache_node(&e->cache, str_of(promised->name));
+    const struct berth_node *node = cache_node(cycle->framework->cache, str_of(nominated->name));
     const struct berth_handle *plugin;
     if (!cycle->resumed || !cycle->on_nominated.refused ||
-        cycle->on_nominated.slot != promised->slot || !cycle_prepare_again(cycle, pod))
+        cycle->on_nominated.slot != nominated->slot || !cycle_prepare_again(cycle, pod))
         return false;
-    status_clear(&e->status);
-    enum berth_code code = cycle_filter_node(cycle, pod, node, &e->status, &plugin);
-    status_clear(&e->status);
+    struct berth_status status;
+    status_init(&status);
+    enum berth_code code = cycle_filter_node(cycle, pod, node, &status, &plugin);
+    status_release(&status);
     return code == BERTH_SUCCESS;
 }
 
 bool preemption_blocks(const struct berth_handle *handle, const struct berth_pod *pod)
 {
-    return eviction_blocks(handle->engine, pod_info_key(pod));
+    return eviction_blocks(handle->framework->evictions, pod_info_key(pod));
 }
 
-void preemption_release(struct preemption *p)
+static void free_preemption(void *data)
 {
-    if (!p)
-        return;
+    struct preemption *p = data;
     candidates_clear(&p->candidates);
     vec_release(&p->candidates);
     candidate_release(&p->chosen);
@@ -72,14 +81,14 @@ void preemption_release(struct preemption *p)
 
 /* --- verdicts --------------------------------------------------------------------------------- */
 
-static enum berth_code say_no(struct berth_status *status, enum berth_code code, const char *text)
+static enum berth_code reject(struct berth_status *status, enum berth_code code, const char *text)
 {
     status_add_text(status, str_of(text));
     return code;
 }
 
 /* Upstream's aggregate of errors. */
-static enum berth_code broke(const struct dry_run *run, struct berth_status *status)
+static enum berth_code failed(const struct dry_run *run, struct berth_status *status)
 {
     struct buf text = BUF_INIT;
     bool many = run->errors.n > 1;
@@ -94,11 +103,11 @@ static enum berth_code broke(const struct dry_run *run, struct berth_status *sta
     return BERTH_ERROR;
 }
 
-/* No node is helped. The pod need not hope for the one it was promised any longer. */
+/* No node is helped: upstream clears the nominated node then. */
 static enum berth_code not_helpful(const struct dry_run *run, struct berth_status *status)
 {
     struct buf text = BUF_INIT;
-    engine_log_as(&run->cycle->engine->log, 2, SPEAKER,
+    engine_log_as(&run->cycle->framework->log, 2, SPEAKER,
                   "No preemption candidate is found; preemption is not helpful for scheduling",
                   KV_POD(run->pod));
     fit_error_preemption(run->cycle, run->reasons.v, run->reasons.n, &text);
@@ -111,18 +120,18 @@ static enum berth_code not_helpful(const struct dry_run *run, struct berth_statu
 
 /* --- candidates ------------------------------------------------------------------------------- */
 
-/* The nodes whose verdict may change when pods leave. */
+/* The nodes that the removal of pods may help (upstream: nodesWherePreemptionMightHelp). */
 static void find_nodes(struct dry_run *run)
 {
     struct berth_cycle *cycle = run->cycle;
-    const node_list *all = &cycle->engine->cache.order;
+    const node_list *all = &cycle->framework->cache->order;
     run->nodes = arena_array(&cycle->arena, const struct berth_node *, all->n);
     for (size_t i = 0; i < all->n; i++)
         if (post_filter_verdict(cycle, all->v[i]) == BERTH_UNSCHEDULABLE)
             run->nodes[run->n_nodes++] = all->v[i];
 }
 
-/* Plugins may have let go of what PreFilter prepared before extenders were asked. */
+/* After extenders have answered, the plugins' state may refer to a cluster that has changed. */
 static bool is_prepared(struct berth_cycle *cycle, const struct berth_pod *pod)
 {
     return !cycle->resumed || cycle_prepare_again(cycle, pod);
@@ -136,22 +145,22 @@ static size_t enough(const struct preemption_policy *policy, size_t n_nodes)
 
 static void search(struct dry_run *run)
 {
-    struct engine *e = run->cycle->engine;
+    struct framework *fw = run->cycle->framework;
     find_nodes(run);
     if (!run->n_nodes)
-        engine_log_as(&e->log, 3, SPEAKER, "Preemption will not help schedule pod on any node",
+        engine_log_as(&fw->log, 3, SPEAKER, "Preemption will not help schedule pod on any node",
                       KV_POD(run->pod));
     if (!run->n_nodes || !is_prepared(run->cycle, run->pod))
         return;
-    run->offset = (size_t)rand_below(&e->rand, run->n_nodes);
+    run->offset = (size_t)rand_below(&fw->rand, run->n_nodes);
     run->enough = enough(run->policy, run->n_nodes);
-    engine_log_as(&e->log, 5, SPEAKER, "Dry run the preemption", KV_POD(run->pod),
+    engine_log_as(&fw->log, 5, SPEAKER, "Dry run the preemption", KV_POD(run->pod),
                   KV_INT("potentialNodesNumber", run->n_nodes),
-                  KV_INT("pdbsNumber", e->cluster.objects.by_name[KIND_POD_DISRUPTION_BUDGET].n),
+                  KV_INT("pdbsNumber", fw->cluster->objects.by_name[KIND_POD_DISRUPTION_BUDGET].n),
                   KV_INT("offset", run->offset), KV_INT("candidatesNumber", run->enough));
-    e->log.scope = SPEAKER ".";
+    fw->log.scope = SPEAKER ".";
     dry_run(run);
-    e->log.scope = NULL;
+    fw->log.scope = NULL;
     if (run->policy->widen && !run->candidates.n && !run->errors.n)
         dry_run_widen(run);
 }
@@ -179,13 +188,13 @@ static void nominate(struct preemption *p)
 }
 
 /*
- * BerthGangPreemption. Upstream evicts the victims of a gang's first members before it knows
- * whether the others fit: if they do not, the victims have died for nothing. A gang preempts as
- * one, or not at all.
+ * BerthGangPreemption: upstream evicts the victims of a gang's first members before it knows
+ * whether the others fit; if they do not, the evictions were for nothing. With the gate, victims
+ * are evicted once the whole gang fits: preemption_carry_out.
  */
 static bool is_held_back(const struct preemption *p)
 {
-    return p->cycle->in_group && p->cycle->engine->features.on[FEATURE_BERTH_GANG_PREEMPTION];
+    return p->cycle->in_group && p->cycle->framework->features.on[FEATURE_BERTH_GANG_PREEMPTION];
 }
 
 static enum berth_code evict(struct preemption *p, bool in_background)
@@ -197,12 +206,12 @@ static enum berth_code evict(struct preemption *p, bool in_background)
                                   .scheduler_name = p->pod->pod->spec.scheduler_name,
                                   .pods = &p->pod,
                                   .n_pods = 1};
-    return eviction_start(p->cycle, &preemptor, &p->chosen, p->handle->plugin->name);
+    return eviction_start(evictions_of(p), &preemptor, &p->chosen, p->handle);
 }
 
 void preemption_carry_out(struct berth_cycle *cycle, struct map *told)
 {
-    struct preemption *p = cycle->preemption;
+    struct preemption *p = preemption_of(cycle);
     size_t n = 0;
     if (!p || !is_held_back(p))
         return;
@@ -221,12 +230,11 @@ void preemption_carry_out(struct berth_cycle *cycle, struct map *told)
     (void)code;
 }
 
-/* What becomes of victims counts, where somebody wants it to. policy NULL: they are who they are.
- */
+/* BerthVictimsCanMove: prefers victims that fit elsewhere. policy NULL: victims are fixed. */
 static void judge(struct preemption *p, const struct preemption_policy *policy,
                   struct berth_status *status)
 {
-    if (!p->cycle->engine->features.on[FEATURE_BERTH_VICTIMS_CAN_MOVE])
+    if (!p->cycle->framework->features.on[FEATURE_BERTH_VICTIMS_CAN_MOVE])
         return;
     victim_relocation_judge(p->cycle, p->pod, policy, &p->candidates);
     status_clear(status);
@@ -235,13 +243,13 @@ static void judge(struct preemption *p, const struct preemption_policy *policy,
 static enum berth_code choose(struct preemption *p, struct berth_status *status)
 {
     if (p->candidates.n == 0)
-        return say_no(status, BERTH_UNSCHEDULABLE, "no candidate node for preemption");
+        return reject(status, BERTH_UNSCHEDULABLE, "no candidate node for preemption");
     judge(p, NULL, status);
     size_t best = candidates_best(&p->candidates);
     p->chosen = p->candidates.v[best];
     vec_remove(&p->candidates, best);
     note_choice(p->cycle, &p->chosen);
-    engine_log_as(&p->cycle->engine->log, 2, SPEAKER,
+    engine_log_as(&p->cycle->framework->log, 2, SPEAKER,
                   "the target node for the preemption is determined",
                   KV_STR("node", p->chosen.node_name), KV_POD(p->pod));
     enum berth_code code = is_held_back(p) ? BERTH_SUCCESS : evict(p, false);
@@ -271,10 +279,10 @@ static void ask(struct preemption *p, size_t extender)
     }
     struct extender_call call = {
         .verb = EXTENDER_PREEMPT, .pod = p->pod->object, .victims = victims, .n_victims = n};
-    attempt_ask(p->cycle->engine, extender, &call);
+    extender_calls_add(p->cycle, extender, &call);
 }
 
-/* On to the next extender that has a say in it, or beyond. */
+/* Calls the next extender that preempts; after the last one, chooses. */
 static enum berth_code ask_extenders(struct preemption *p, struct berth_status *status)
 {
     const struct setup *s = setup_of(p);
@@ -297,7 +305,7 @@ static struct berth_pod *find_pod(const struct berth_node *node, struct str uid)
     return NULL;
 }
 
-/* Of those that the extender was told of: victims may be on other nodes than their candidate's. */
+/* Among the victims that the extender was given: they may be on other nodes. */
 static struct berth_pod *find_victim(const struct preemption *p, struct str node, struct str uid)
 {
     for (size_t i = 0; i < p->candidates.n; i++) {
@@ -309,7 +317,7 @@ static struct berth_pod *find_victim(const struct preemption *p, struct str node
     return NULL;
 }
 
-/* One node of the answer. False: *error says what is wrong with it. */
+/* One node of the answer. Returns false if it is wrong: *error. */
 static bool read_victims(struct preemption *p, struct str extender,
                          const struct extender_meta_victims *from, struct candidate *ret,
                          struct buf *error)
@@ -339,7 +347,7 @@ static bool read_victims(struct preemption *p, struct str extender,
     return true;
 }
 
-/* The candidates that are left, in the extender's opinion. */
+/* The candidates that the extender leaves. */
 static bool read_answer(struct preemption *p, const struct extender *x,
                         const struct extender_result *result, candidate_list *ret,
                         struct buf *error)
@@ -357,7 +365,7 @@ static bool read_answer(struct preemption *p, const struct extender *x,
     return true;
 }
 
-/* A node that nobody would have to leave is no candidate. */
+/* A node without victims is no candidate. */
 static bool drop_empty(struct preemption *p, const struct extender *x, candidate_list *list,
                        struct buf *error)
 {
@@ -372,7 +380,7 @@ static bool drop_empty(struct preemption *p, const struct extender *x, candidate
             buf_add_printf(error, "expected at least one victim pod on node \"%.*s\"",
                            STR_ARG(c.node_name));
         else if (x->ignorable)
-            engine_log(&p->cycle->engine->log, 2,
+            engine_log(&p->cycle->framework->log, 2,
                        "Ignored node for which the extender didn't report victims",
                        KV_STR("node", c.node_name), KV_STR("extender", x->name));
         candidate_release(&c);
@@ -381,7 +389,7 @@ static bool drop_empty(struct preemption *p, const struct extender *x, candidate
     return error->n == 0;
 }
 
-/* What the extender said; then the next one. */
+/* Takes the extender's answer and calls the next one. */
 static enum berth_code take_answer(struct preemption *p, const struct extender_result *result,
                                    struct berth_status *status)
 {
@@ -396,7 +404,7 @@ static enum berth_code take_answer(struct preemption *p, const struct extender_r
         p->candidates = left;
         left = before;
     } else if (ignored) {
-        engine_log(&p->cycle->engine->log, 2,
+        engine_log(&p->cycle->framework->log, 2,
                    "Skipped extender as it returned error and has ignorable flag set",
                    KV_STR("extender", x->name), KV_STR("err", buf_str(&error)));
     } else {
@@ -410,14 +418,15 @@ static enum berth_code take_answer(struct preemption *p, const struct extender_r
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Whatever the outcome says is said to be about preemption. */
-static enum berth_code finish(struct engine *e, struct berth_status *status, enum berth_code code)
+/* Upstream prefixes the status of DefaultPreemption. */
+static enum berth_code finish(const struct berth_cycle *cycle, struct berth_status *status,
+                              enum berth_code code)
 {
     struct buf text = BUF_INIT;
     if (code == BERTH_ASYNC || status->n == 0)
         return code;
     buf_add_cstr(&text, "preemption: ");
-    status_write(status, &e->reasons, &text);
+    status_write(status, &cycle->framework->reasons, &text);
     status_clear(status);
     status_add_text(status, buf_str(&text));
     buf_release(&text);
@@ -431,8 +440,7 @@ static struct preemption *new_preemption(struct berth_cycle *cycle,
     p->cycle = cycle;
     p->handle = handle;
     p->pod = pod_info_ref(preemption_pod(cycle));
-    preemption_release(cycle->preemption);
-    cycle->preemption = p;
+    cycle_attach(cycle, CYCLE_PREEMPTION, p, free_preemption);
     return p;
 }
 
@@ -452,35 +460,29 @@ enum berth_code preemption_run(struct berth_cycle *cycle, const struct berth_han
         judge(p, policy, status);
         code = ask_extenders(p, status);
     } else if (run.errors.n) {
-        code = broke(&run, status);
+        code = failed(&run, status);
     } else {
         code = not_helpful(&run, status);
     }
     dry_run_release(&run);
-    return finish(cycle->engine, status, code);
+    return finish(cycle, status, code);
 }
 
-static void go_on(struct engine *e, enum berth_code code)
+enum berth_code preemption_answer(struct berth_cycle *cycle, const struct extender_result *result,
+                                  struct berth_status *status)
 {
-    code = finish(e, &e->status, code);
-    if (code != BERTH_ASYNC)
-        attempt_post_filter_done(e, code);
+    status_clear(status);
+    return finish(cycle, status, take_answer(preemption_of(cycle), result, status));
 }
 
-void preemption_answer(struct engine *e, const struct extender_result *result)
+enum berth_code preemption_evicted(struct berth_cycle *cycle, struct str error,
+                                   struct berth_status *status)
 {
-    status_clear(&e->status);
-    go_on(e, take_answer(e->attempt.cycle->preemption, result, &e->status));
-}
-
-void preemption_evicted(struct engine *e, struct str error)
-{
-    status_clear(&e->status);
+    status_clear(status);
     if (str_empty(error)) {
-        nominate(e->attempt.cycle->preemption);
-        go_on(e, BERTH_SUCCESS);
-    } else {
-        status_add_text(&e->status, error);
-        go_on(e, BERTH_ERROR);
+        nominate(preemption_of(cycle));
+        return BERTH_SUCCESS;
     }
+    status_add_text(status, error);
+    return finish(cycle, status, BERTH_ERROR);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * preemption.h - room for a pod by the departure of others (upstream: the preemption's Evaluator).
+ * preemption.h - room for a pod by evicting others (upstream: preemption.Evaluator).
  *
- * Purpose:   what all plugins that preempt have in common: the nodes that could be helped, a dry
- *            run on each until enough candidates are found, the extenders' opinion, the best
- *            candidate, and its eviction. Whom to spare on a node is the plugin's policy.
- * Ownership: one that is under way belongs to its cycle and holds references on victims.
+ * Purpose:   what plugins that preempt share: the nodes that could be helped, a dry run on each
+ * until enough candidates are found, the extenders that preempt, the best candidate, and its
+ *            eviction. Which pods are spared on a node is the plugin's policy. Every function
+ *            returns its result; while extenders or victims are waited for, the state is attached
+ *            to the cycle.
+ * Ownership: the cycle owns a preemption under way, which holds references on victims.
  * Threading: the engine's thread; dry runs also on the pool's, with the same outcome for any number
  *            of threads.
  */
@@ -16,28 +18,28 @@
 #include "engine/ports/extender.h"
 #include "engine/preempt/candidate.h"
 
-/* Who would have to leave a node. */
+/* The pods to evict from a node. */
 struct victims {
     pod_list pods; /* no references; the most important first */
     int64_t pdb_violations;
-    /* Given: these come back before others of their priority. NULL: none in particular. */
+    /* Input: these are reprieved before others of their priority. NULL: no preference. */
     const pod_list *spare;
 };
 
 struct preemption_policy {
     const void *ctx;
-    /* So many candidates will do: of the nodes that could be helped, at least. */
+    /* How many candidates are enough: a share of the nodes that could be helped, and a minimum. */
     int64_t min_percentage, min_absolute;
     /*
-     * The dry run on a node, which begins with what_if_begin. Success with at least one victim, or
-     * why not, with reasons in what_if.status. Any thread: changes nothing but what it is given.
+     * The dry run on a node; starts with what_if_begin. Success with at least one victim, or a
+     * rejection with reasons in what_if.status. Any thread: changes only its arguments.
      */
     enum berth_code (*select)(const void *ctx, struct what_if *what_if,
                               const struct berth_cycle *cycle, const struct berth_node *node,
                               struct victims *ret_victims);
     /*
-     * Where no node is helped by the leaving of its own pods: which of these is, if pods of other
-     * nodes leave as well? The engine's thread; NULL: none is. widen NULL: that is not asked.
+     * If no node is helped by evicting its own pods: a node that is helped by evicting pods of
+     * other nodes as well, NULL if none. The engine's thread. widen NULL: not supported.
      */
     const struct berth_node *(*widen)(const void *ctx, const struct berth_cycle *cycle,
                                       const struct berth_node *const *nodes, size_t n,
@@ -45,39 +47,41 @@ struct preemption_policy {
 };
 
 /*
- * A post_filter's work. BERTH_ASYNC: the attempt has to wait for extenders or for writes. ctx of
- * the policy is not used afterwards.
+ * The work of a post_filter. BERTH_ASYNC: the attempt waits for extenders or evictions. The policy
+ * is not used afterwards.
  */
 enum berth_code preemption_run(struct berth_cycle *cycle, const struct berth_handle *handle,
                                const struct preemption_policy *policy, struct berth_status *status);
-/* For a plugin's pre_enqueue: are the pod's victims not on their way yet? */
+/* For a plugin's pre_enqueue: whether the evictions for the pod are still being written. */
 bool preemption_blocks(const struct berth_handle *handle, const struct berth_pod *pod);
-/* The newest version of the pod that the attempt is about. */
+/* The newest version of the attempt's pod. */
 struct berth_pod *preemption_pod(const struct berth_cycle *cycle);
-/* The node that the pod is promised, whether that has been written already or not; empty: none. */
+/* The pod's nominated node, whether it is written yet or not; empty: none. */
 struct str preemption_nominated_node(const struct berth_cycle *cycle, const struct berth_pod *pod);
 /*
- * Has the promised node, which the filters refused, got room for the pod while extenders were asked
- * about others? Upstream does not know yet: it works on the cluster as it was.
+ * Whether the nominated node, which the filters refused, has got room for the pod while extenders
+ * were called. Upstream works on a snapshot and does not know.
  */
 bool preemption_node_has_room(struct berth_cycle *cycle, const struct berth_pod *pod,
                               const struct berth_node *promised);
-/* What the filters say of the node of that name; NULL: there is none. */
+/* The node of that name; NULL if there is none. */
 const struct berth_node *preemption_node(const struct berth_cycle *cycle, struct str name);
 
 /* --- for the engine --------------------------------------------------------------------------- */
 
-/* The answer of the extender that was asked last. */
-void preemption_answer(struct engine *engine, const struct extender_result *result);
-/* The victims that an attempt waited for have left; error: why one has not. */
-void preemption_evicted(struct engine *engine, struct str error);
 /*
- * BerthGangPreemption: the group that the cycle's pod belongs to will fit, so that the victims
- * which were held back until then are evicted. told: those whom another member's preemption has
- * evicted already, by UID, and these from now on.
+ * The answer of the extender that the attempt waits for. BERTH_ASYNC: it still waits, for the next
+ * extender or for victims; otherwise the PostFilter plugin's verdict, with reasons in *status.
  */
-void preemption_carry_out(struct berth_cycle *cycle, struct map *told);
-/* NULL is fine. */
-void preemption_release(struct preemption *preemption);
+enum berth_code preemption_answer(struct berth_cycle *cycle, const struct extender_result *result,
+                                  struct berth_status *status);
+/* The eviction that the attempt waits for has ended; error: why it failed, empty: it did not. */
+enum berth_code preemption_evicted(struct berth_cycle *cycle, struct str error,
+                                   struct berth_status *status);
+/*
+ * BerthGangPreemption: the group of the cycle's pod will fit, so the victims that were held back
+ * are evicted. evicted: victims of other members, by UID, which are skipped; these are added.
+ */
+void preemption_carry_out(struct berth_cycle *cycle, struct map *evicted);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/preempt/victim_relocation.h"
 
-#include "engine/internal.h"
-
 /* A preemption as it would be. */
 struct plan {
     struct berth_cycle *cycle;
@@ -24,7 +22,7 @@ static bool has(const pod_list *list, const struct berth_pod *pod)
 
 static const struct berth_node *node_of(const struct plan *plan, struct str name)
 {
-    return cache_node(&plan->cycle->engine->cache, name);
+    return cache_node(plan->cycle->framework->cache, name);
 }
 
 /* The cluster with the preemptor in its place and its victims gone, seen from the node in w. */
@@ -44,7 +42,7 @@ static bool imagine(const struct plan *plan, struct what_if *w, const struct can
 static bool finds_node(const struct plan *plan, struct berth_cycle *trial, struct what_if *w,
                        const struct candidate *c)
 {
-    const node_list *all = &plan->cycle->engine->cache.order;
+    const node_list *all = &plan->cycle->framework->cache->order;
     const struct berth_handle *plugin;
     for (size_t i = 0; i < MIN(all->n, (size_t)RELOCATION_MAX_NODES); i++) {
         what_if_begin(w, trial, all->v[i]);
@@ -68,19 +66,19 @@ static struct berth_pod successor_of(const struct berth_pod *victim, struct pod 
 
 static bool can_move(struct plan *plan, const struct candidate *c, const struct berth_pod *victim)
 {
-    struct engine *e = plan->cycle->engine;
-    struct profile *profile = engine_profile(e, victim->pod->spec.scheduler_name);
+    struct framework *fw = plan->cycle->framework;
+    struct profile *profile = framework_profile(fw, victim->pod->spec.scheduler_name);
     if (!profile || plan->left == 0)
         return false;
     plan->left--;
     plan->touched = true;
     struct pod body;
     struct berth_pod successor = successor_of(victim, &body);
-    struct berth_cycle *trial = cycle_new(e, profile);
+    struct berth_cycle *trial = cycle_new(plan->cycle->cycles, profile);
     struct berth_status status;
     struct what_if w;
     trial->sampled = false;
-    cache_get_columns(&e->cache, &trial->columns);
+    cache_get_columns(fw->cache, &trial->columns);
     status_init(&status);
     what_if_init(&w, &successor, &status);
     bool found = cycle_prepare_again(trial, &successor) && finds_node(plan, trial, &w, c);

@@ -51,9 +51,10 @@ static bool backoff_less(const struct heap_node *a, const struct heap_node *b, v
     return queue_backoff_less(ctx, of_node(a), of_node(b));
 }
 
-void queue_init(struct queue *q, const struct queue_options *options, struct berth_status *scratch)
+void queue_init(struct queue *q, const struct queue_options *options)
 {
-    *q = (struct queue){.options = *options, .scratch = scratch};
+    *q = (struct queue){.options = *options};
+    status_init(&q->status);
     queue_set_backoff(q, options->initial_backoff, options->max_backoff);
     heap_init(&q->active, active_less, q);
     heap_init(&q->backoff, backoff_less, q);
@@ -95,6 +96,7 @@ void queue_release(struct queue *q)
         free(qp);
     }
     map_release(&q->by_key);
+    status_release(&q->status);
 }
 
 /* --- places ----------------------------------------------------------------------------------- */

@@ -26,6 +26,7 @@
 #include "engine/cache/pod_info.h"
 #include "engine/framework/event.h"
 #include "engine/framework/framework.h"
+#include "engine/framework/status.h"
 #include "engine/ports/engine_log.h"
 #include "engine/queue/cohort.h"
 #include "engine/queue/nominator.h"
@@ -100,7 +101,7 @@ struct queue {
     struct nominator nominator;
     const struct berth_handle *sort;
     struct berth_registrar registrar;  /* what plugins of all profiles asked to be told */
-    struct berth_status *scratch;      /* for PreEnqueue */
+    struct berth_status status;        /* of the PreEnqueue plugin that runs */
     uint64_t cycles;                   /* pods popped so far */
     struct scheduler_metrics *metrics; /* NULL: nothing is counted */
     int64_t next_unschedulable_flush;
@@ -113,7 +114,7 @@ struct queue {
     uint64_t events_base;             /* number of events.v[0] */
 };
 
-void queue_init(struct queue *q, const struct queue_options *options, struct berth_status *scratch);
+void queue_init(struct queue *q, const struct queue_options *options);
 void queue_release(struct queue *q);
 /* For backoffs that begin from now on. */
 void queue_set_backoff(struct queue *q, int64_t initial, int64_t max);
@@ -195,7 +196,7 @@ void queue_log_requeued(const struct queue *q, const struct berth_queued_pod *qp
                         enum queue_strategy strategy);
 void queue_log_in_flight(const struct queue *q, const struct berth_queued_pod *qp,
                          const struct cluster_event *event);
-/* What the plugin said is in queue.scratch. */
+/* The plugin's reasons are in queue.status. */
 void queue_log_gated(const struct queue *q, const struct berth_queued_pod *qp,
                      const struct berth_handle *by);
 /* The event, and the pod it did not help; NULL: it was kept for pods in flight. */

@@ -10,8 +10,8 @@
 static bool opens(struct queue *q, struct berth_queued_pod *qp, const struct berth_handle *h)
 {
     int64_t began = q->sampled ? scheduler_metrics_now(q->metrics) : 0;
-    status_clear(q->scratch);
-    enum berth_code code = h->plugin->pre_enqueue(h->self, qp->pod, q->scratch);
+    status_clear(&q->status);
+    enum berth_code code = h->plugin->pre_enqueue(h->self, qp->pod, &q->status);
     if (q->sampled)
         scheduler_metrics_plugin(q->metrics, h, METRIC_PRE_ENQUEUE, code,
                                  scheduler_metrics_now(q->metrics) - began, 1);

@@ -110,7 +110,7 @@ void queue_log_gated(const struct queue *q, const struct berth_queued_pod *qp,
                      const struct berth_handle *by)
 {
     struct buf status = BUF_INIT;
-    status_write(q->scratch, q->options.reasons, &status);
+    status_write(&q->status, q->options.reasons, &status);
     engine_log(q->options.log, 4, "Status after running PreEnqueue plugin", KV_POD(qp->pod),
                KV_CSTR("plugin", by->plugin->name), KV_STR("status", buf_str(&status)));
     buf_release(&status);

@@ -20,23 +20,23 @@ struct auth {
     struct auth_options options;
     uint64_t generation;
 
-    char *token; /* the one in use; NULL: none */
+    char *token; /* current token; NULL: none */
     struct watched token_file, ca_file, cert_file, key_file;
-    int64_t looked_at; /* when the files were, on loop_now's clock */
+    int64_t checked_at; /* last check of the files, on loop_now's clock */
 
     struct tls_config *tls;
     auth_tls_fn *on_tls;
     void *on_tls_ctx;
 
-    /* The plugin's last word. */
+    /* The plugin's last result. */
     struct exec_run *run;
     bool have_exec;
     char *exec_cert, *exec_key;
     struct timestamp expiration;
     int64_t failed_at;
-    struct err failure;       /* code 0: the last run was fine */
-    struct auth_wait waiting; /* the ring's head */
-    struct loop_task answer;  /* tells waiters of a plugin that could not even start */
+    struct err failure;       /* code 0: the last run succeeded */
+    struct auth_wait waiting; /* head of the ring */
+    struct loop_task answer;  /* notifies waiters of a plugin that failed to start */
 };
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -45,7 +45,7 @@ static bool has_changed(const struct watched *w)
 {
     struct file_stamp now;
 
-    /* A file that has gone for a moment is being replaced: look again later. */
+    /* A file that is missing for a moment is being replaced: check again later. */
     return w->path && file_stamp_of(w->path, &now) == 0 && !file_stamp_eq(now, w->stamp);
 }
 
@@ -67,7 +67,7 @@ static int read_token(struct auth *auth, struct err *reterr)
     if (r == 0 && str_empty(token))
         r = err_set(reterr, -ENODATA, "%s: the token is empty", auth->token_file.path);
     if (r == 0 && !http_is_value(token))
-        r = err_set(reterr, -EINVAL, "%s: the token holds a line break or control byte",
+        r = err_set(reterr, -EINVAL, "%s: the token contains a line break or control character",
                     auth->token_file.path);
     if (r == 0 && (!auth->token || !str_is(token, auth->token))) {
         free(auth->token);
@@ -123,16 +123,16 @@ static enum rest_ca_reload ca_outcome(bool changed, int code)
     return code == -EINVAL ? REST_CA_BAD : REST_CA_UNREADABLE;
 }
 
-static void look_at_files(struct auth *auth, bool now)
+static void check_files(struct auth *auth, bool now)
 {
     int64_t interval = auth->options.file_interval;
     bool ca_changed;
     struct err err;
     int r = 0;
 
-    if (!now && interval > 0 && loop_now(auth->loop) - auth->looked_at < interval)
+    if (!now && interval > 0 && loop_now(auth->loop) - auth->checked_at < interval)
         return;
-    auth->looked_at = loop_now(auth->loop);
+    auth->checked_at = loop_now(auth->loop);
     if (has_changed(&auth->token_file)) {
         if (read_token(auth, &err) < 0)
             log_error("Unable to rotate token", KV_ERR(&err));
@@ -151,7 +151,7 @@ static void look_at_files(struct auth *auth, bool now)
         rest_metrics_ca_reload(auth->options.metrics, ca_outcome(ca_changed, r));
 }
 
-/* --- the plugin ------------------------------------------------------------------------------- */
+/* --- plugin ----------------------------------------------------------------------------------- */
 
 static bool exec_valid(const struct auth *auth)
 {
@@ -164,7 +164,7 @@ static void ring_init(struct auth_wait *head)
     head->next = head->prev = head;
 }
 
-/* Puts it in front of `at`, which for the head means: last. */
+/* Inserts it before `at`; before the head means last. */
 static void ring_add(struct auth_wait *at, struct auth_wait *wait)
 {
     wait->next = at;
@@ -183,10 +183,10 @@ void auth_wait_cancel(struct auth_wait *wait)
 }
 
 /*
- * A waiter may cancel others, ask anew or free everything when told: those to be told stand in a
- * ring of their own, and nothing of auth is touched once it has begun.
+ * A waiter may cancel others, wait again or free everything: the waiters to notify are moved to a
+ * ring of their own, and auth is not used once the first callback is made.
  */
-static void tell_waiters(struct auth *auth, int code, struct err err)
+static void notify_waiters(struct auth *auth, int code, struct err err)
 {
     struct auth_wait turn, *wait;
 
@@ -205,7 +205,7 @@ static char *dup_or_null(struct str s)
     return str_empty(s) ? NULL : str_dup(s);
 }
 
-/* The plugin's certificate is another one than before. */
+/* The plugin has provided another certificate. */
 static void count_certificate(struct auth *auth, const char *old_cert)
 {
     struct tls_validity old, now;
@@ -228,7 +228,8 @@ static int take_credential(struct auth *auth, const struct exec_credential *cred
     int r = 0;
 
     if (!str_empty(credential->token) && !http_is_value(credential->token))
-        return err_set(reterr, -EBADMSG, "status.token: holds a line break or control byte");
+        return err_set(reterr, -EBADMSG,
+                       "status.token: contains a line break or control character");
     if (!same) {
         auth->exec_cert = dup_or_null(credential->cert_pem);
         auth->exec_key = dup_or_null(credential->key_pem);
@@ -272,17 +273,17 @@ static void on_exec(void *ctx, int code, const struct exec_credential *credentia
         auth->failed_at = loop_now(auth->loop);
     }
     auth->failure = failure;
-    tell_waiters(auth, code, failure);
+    notify_waiters(auth, code, failure);
 }
 
 static void on_answer(struct loop_task *task)
 {
     struct auth *auth = CONTAINER_OF(task, struct auth, answer);
 
-    tell_waiters(auth, auth->failure.code, auth->failure);
+    notify_waiters(auth, auth->failure.code, auth->failure);
 }
 
-/* Runs the plugin unless it runs already or failed just now. */
+/* Runs the plugin unless it is running or has just failed. */
 static void run_plugin(struct auth *auth)
 {
     int64_t now = loop_now(auth->loop);
@@ -307,11 +308,11 @@ static void run_plugin(struct auth *auth)
     }
 }
 
-/* --- for requests ----------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 bool auth_ready(struct auth *auth, struct auth_wait *wait, auth_wait_fn *fn)
 {
-    look_at_files(auth, false);
+    check_files(auth, false);
     if (!auth->config->exec || exec_valid(auth))
         return true;
     wait->fn = fn;
@@ -333,7 +334,10 @@ static void add_impersonation(const struct kube_config *c, struct arena *a,
     for (size_t i = 0; i < c->as_extra.n; i++) {
         struct buf name = BUF_INIT;
 
-        /* What a header name cannot hold is percent-encoded, and % with it. */
+        /*
+         * Characters that a header name does not allow are percent-encoded, and '%' as well
+         * (client-go: headerKeyEscape).
+         */
         buf_add_cstr(&name, "Impersonate-Extra-");
         for (size_t k = 0; k < c->as_extra.v[i].key.n; k++) {
             char one = c->as_extra.v[i].key.p[k];
@@ -382,7 +386,7 @@ bool auth_reject(struct auth *auth, uint64_t generation)
 {
     if (generation != auth->generation)
         return true;
-    look_at_files(auth, true);
+    check_files(auth, true);
     if (generation != auth->generation)
         return true;
     if (!auth->config->exec)
@@ -416,13 +420,14 @@ static int first_token(struct auth *auth, struct err *reterr)
 
     if (!str_empty(c->token)) {
         if (!http_is_value(c->token))
-            return err_set(reterr, -EINVAL, "%.*s: token: holds a line break or control byte",
+            return err_set(reterr, -EINVAL,
+                           "%.*s: token: contains a line break or control character",
                            STR_ARG(c->source));
         auth->token = str_dup(c->token);
     }
     if (auth->token_file.path)
         r = read_token(auth, reterr);
-    /* A token given beside the file stands in for it. */
+    /* A token given with the file is used until the file can be read. */
     return auth->token ? 0 : r;
 }
 
@@ -443,7 +448,7 @@ int auth_new(struct loop *loop, const struct kube_config *config,
     ring_init(&auth->waiting);
     auth->generation = 1;
     loop_task_init(&auth->answer, on_answer);
-    auth->looked_at = loop_now(loop);
+    auth->checked_at = loop_now(loop);
     auth->token_file.path = path_of(config->token_file, (struct str){0});
     auth->ca_file.path = path_of(config->ca_file, config->ca_data);
     auth->cert_file.path = path_of(config->cert_file, config->cert_data);

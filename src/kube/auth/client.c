@@ -11,14 +11,14 @@
 
 #define EXEC_EXTENSION "client.authentication.k8s.io/exec"
 
-static bool given(const char *text)
+static bool is_set(const char *text)
 {
     return text && *text;
 }
 
-/* --- one user, one cluster of a kubeconfig ---------------------------------------------------- */
+/* --- users and clusters ----------------------------------------------------------------------- */
 
-/* A kubeconfig entry under examination; its file and name open every message. */
+/* A kubeconfig entry that is being checked; every message starts with its file and name. */
 struct subject {
     const char *origin;
     const char *list; /* "users" or "clusters" */
@@ -56,12 +56,12 @@ static int check_certificate(const struct subject *s, const struct kubeconfig_us
         return 0;
     if (!str_empty(u->client_certificate) && !str_empty(u->client_certificate_data))
         return bad(s, "user.client-certificate", reterr,
-                   "given together with client-certificate-data; leave one of them out");
+                   "cannot be set together with client-certificate-data; remove one of them");
     if (!str_empty(u->client_key) && !str_empty(u->client_key_data))
         return bad(s, "user.client-key", reterr,
-                   "given together with client-key-data; leave one of them out");
+                   "cannot be set together with client-key-data; remove one of them");
     if (str_empty(u->client_key) && str_empty(u->client_key_data))
-        return bad(s, "user.client-key", reterr, "missing: a client certificate needs its key");
+        return bad(s, "user.client-key", reterr, "required with a client certificate");
     r = check_readable(s, "user.client-certificate", u->client_certificate, reterr);
     return r < 0 ? r : check_readable(s, "user.client-key", u->client_key, reterr);
 }
@@ -73,15 +73,16 @@ static int check_exec(const struct subject *s, struct kubeconfig_exec *exec, str
     if (str_empty(exec->command))
         return bad(s, "user.exec.command", reterr, "missing");
     if (!v1 && !str_is(exec->api_version, "client.authentication.k8s.io/v1beta1"))
-        return bad(s, "user.exec.apiVersion", reterr,
-                   "\"%.*s\" is not known (expected client.authentication.k8s.io/v1 or v1beta1)",
-                   STR_ARG(exec->api_version));
+        return bad(
+            s, "user.exec.apiVersion", reterr,
+            "\"%.*s\" is not supported (expected client.authentication.k8s.io/v1 or v1beta1)",
+            STR_ARG(exec->api_version));
     for (size_t i = 0; i < exec->env.n; i++) {
         if (str_empty(exec->env.v[i].name))
             return bad(s, "user.exec.env", reterr, "entry %zu has no name", i);
     }
     if (str_empty(exec->interactive_mode) && !v1)
-        exec->interactive_mode = STR("IfAvailable"); /* v1beta1 had no such field at first */
+        exec->interactive_mode = STR("IfAvailable"); /* v1beta1 did not have this field at first */
     if (!str_is(exec->interactive_mode, "Never") &&
         !str_is(exec->interactive_mode, "IfAvailable") && !str_is(exec->interactive_mode, "Always"))
         return bad(s, "user.exec.interactiveMode", reterr,
@@ -100,12 +101,13 @@ static int check_user(const struct subject *s, const struct kubeconfig_user *u, 
                    "\"%.*s\": auth providers were removed from Kubernetes; use an exec plugin",
                    STR_ARG(u->auth_provider->name));
     if (basic && (!str_empty(u->token) || !str_empty(u->token_file)))
-        return bad(s, "user.token", reterr, "given together with username and password");
+        return bad(s, "user.token", reterr,
+                   "cannot be set together with username and password; remove one of them");
     if (str_empty(u->as) &&
         (!str_empty(u->as_uid) || u->as_groups.n > 0 || !str_empty(u->as_user_extra)))
-        return bad(s, "user.as", reterr, "missing: as-uid, as-groups and as-user-extra need it");
+        return bad(s, "user.as", reterr, "required with as-uid, as-groups and as-user-extra");
     r = check_certificate(s, u, reterr);
-    /* A token beside the file stands in for it until it is there, as in client-go. */
+    /* A token given with the file is used until the file exists, as in client-go. */
     if (r == 0 && str_empty(u->token))
         r = check_readable(s, "user.tokenFile", u->token_file, reterr);
     if (r == 0 && u->exec)
@@ -113,7 +115,7 @@ static int check_user(const struct subject *s, const struct kubeconfig_user *u, 
     return r;
 }
 
-/* {"key": ["a", "b"]} into rows. */
+/* Converts {"key": ["a", "b"]} to rows. */
 static int take_extra(struct kube_config *c, const struct subject *s, struct str text,
                       struct err *reterr)
 {
@@ -143,7 +145,7 @@ static int take_extra(struct kube_config *c, const struct subject *s, struct str
         memcpy(c->as_extra.v, rows.v, rows.n * sizeof(*rows.v));
     }
     vec_release(&rows);
-    return ok ? 0 : bad(s, "user.as-user-extra", reterr, "expected lists of strings by key");
+    return ok ? 0 : bad(s, "user.as-user-extra", reterr, "expected a map of string lists");
 }
 
 static int take_user(struct kube_config *c, const struct kubeconfig_named_user *entry,
@@ -163,7 +165,7 @@ static int take_user(struct kube_config *c, const struct kubeconfig_named_user *
     c->token_file = u->token_file;
     c->username = u->username;
     c->password = u->password;
-    /* Any other credential wins over the plugin, as in client-go. */
+    /* Any other credential takes precedence over the plugin, as in client-go. */
     if (u->exec && str_empty(u->token) && str_empty(u->token_file) && str_empty(u->username) &&
         str_empty(u->password) && str_empty(u->client_certificate) &&
         str_empty(u->client_certificate_data))
@@ -195,11 +197,11 @@ static int take_cluster(struct kube_config *c, const struct kubeconfig_named_clu
         return bad(&s, "cluster.server", reterr, "missing");
     if (!str_empty(k->certificate_authority) && !str_empty(k->certificate_authority_data))
         return bad(&s, "cluster.certificate-authority", reterr,
-                   "given together with certificate-authority-data; leave one of them out");
+                   "cannot be set together with certificate-authority-data; remove one of them");
     if (k->insecure_skip_tls_verify &&
         (!str_empty(k->certificate_authority) || !str_empty(k->certificate_authority_data)))
         return bad(&s, "cluster.insecure-skip-tls-verify", reterr,
-                   "given together with a certificate authority; leave one of them out");
+                   "cannot be set together with a certificate authority; remove one of them");
     r = check_readable(&s, "cluster.certificate-authority", k->certificate_authority, reterr);
     if (r == 0)
         r = check_proxy(&s, k->proxy_url, reterr);
@@ -209,8 +211,8 @@ static int take_cluster(struct kube_config *c, const struct kubeconfig_named_clu
     c->ca_file = k->certificate_authority;
     c->ca_data = k->certificate_authority_data;
     c->insecure = k->insecure_skip_tls_verify;
-    c->proxy_url = arena_dup(&c->arena, k->proxy_url); /* read as a C string, too */
-    /* Another server's name would be the wrong one to check. */
+    c->proxy_url = arena_dup(&c->arena, k->proxy_url); /* also used as a C string */
+    /* The name belongs to the kubeconfig's server, not to --master. */
     if (!master)
         c->tls_server_name = k->tls_server_name;
     for (size_t i = 0; i < k->extensions.n; i++) {
@@ -220,22 +222,22 @@ static int take_cluster(struct kube_config *c, const struct kubeconfig_named_clu
     return 0;
 }
 
-/* --- where it all comes from ------------------------------------------------------------------ */
+/* --- sources ---------------------------------------------------------------------------------- */
 
 static int find_context(const struct kubeconfig *kc, const char *wanted, const char *what,
                         const struct kubeconfig_named_context **ret_context, struct err *reterr)
 {
-    struct str name = given(wanted) ? str_of(wanted) : kc->current_context;
+    struct str name = is_set(wanted) ? str_of(wanted) : kc->current_context;
 
     if (str_empty(name))
-        return err_set(reterr, -EINVAL, "%s: current-context: not set; name one of its contexts",
-                       what);
+        return err_set(reterr, -EINVAL,
+                       "%s: current-context: not set; set it to the name of a context", what);
     *ret_context = kubeconfig_context(kc, name);
     if (*ret_context)
         return 0;
-    if (given(wanted))
-        return err_set(reterr, -EINVAL, "%s: contexts: there is no context \"%s\"", what, wanted);
-    return err_set(reterr, -EINVAL, "%s: current-context: there is no context \"%.*s\"",
+    if (is_set(wanted))
+        return err_set(reterr, -EINVAL, "%s: contexts: no context named \"%s\"", what, wanted);
+    return err_set(reterr, -EINVAL, "%s: current-context: no context named \"%.*s\"",
                    kc->current_context_origin, STR_ARG(name));
 }
 
@@ -252,15 +254,14 @@ static int take_context(struct kube_config *c, const struct kube_config_options 
     cluster = kubeconfig_cluster(&c->file, context->context.cluster);
     if (!cluster)
         return err_set(reterr, -EINVAL, "%s: contexts[%.*s].context.cluster: %s \"%.*s\"",
-                       context->origin, STR_ARG(context->name), "there is no cluster",
+                       context->origin, STR_ARG(context->name), "no cluster named",
                        STR_ARG(context->context.cluster));
     user = kubeconfig_user(&c->file, context->context.user);
-    /* client-go lets a context without any user pass: an anonymous client. */
+    /* client-go accepts a context without a user: an anonymous client. */
     if (!user && !str_empty(context->context.user))
-        return err_set(reterr, -EINVAL,
-                       "%s: contexts[%.*s].context.user: there is no user \"%.*s\"",
+        return err_set(reterr, -EINVAL, "%s: contexts[%.*s].context.user: no user named \"%.*s\"",
                        context->origin, STR_ARG(context->name), STR_ARG(context->context.user));
-    r = take_cluster(c, cluster, given(o->master), reterr);
+    r = take_cluster(c, cluster, is_set(o->master), reterr);
     if (r == 0 && user)
         r = take_user(c, user, reterr);
     if (r < 0)
@@ -272,7 +273,7 @@ static int take_context(struct kube_config *c, const struct kube_config_options 
     return 0;
 }
 
-/* The same shape as upstream's file layout of a projected service account. */
+/* The file layout of a projected service account (client-go: rest.InClusterConfig). */
 static int take_service_account(struct kube_config *c, const char *dir, const char *host,
                                 const char *port, struct err *reterr)
 {
@@ -290,7 +291,7 @@ static int take_service_account(struct kube_config *c, const char *dir, const ch
             arena_printf(&c->arena, "https://%s%s%s:%s", v6 ? "[" : "", host, v6 ? "]" : "", port);
         c->token_file = token;
         c->source = STR("in-cluster configuration");
-        /* Without a CA the system's is used, which is how client-go goes on. */
+        /* Without a CA file the system's CAs are used, as in client-go. */
         if (access(ca.p, R_OK) == 0)
             c->ca_file = ca;
         else
@@ -312,7 +313,7 @@ static int take_files(struct kube_config *c, const struct kube_config_options *o
     const char *list = getenv("KUBECONFIG");
     int r;
 
-    if (given(o->kubeconfig)) {
+    if (is_set(o->kubeconfig)) {
         r = kubeconfig_merge_file(&c->file, o->kubeconfig, reterr);
         if (r == 0)
             r = take_context(c, o, o->kubeconfig, reterr);
@@ -333,25 +334,25 @@ static int take_source(struct kube_config *c, const struct kube_config_options *
     const char *port = getenv("KUBERNETES_SERVICE_PORT");
     const char *dir = o->service_account_dir ? o->service_account_dir : KUBE_SERVICE_ACCOUNT_DIR;
 
-    if (given(o->kubeconfig))
+    if (is_set(o->kubeconfig))
         return take_files(c, o, reterr);
-    if (given(o->master)) {
+    if (is_set(o->master)) {
         c->source = STR("--master");
         return 0;
     }
-    if (given(host) && given(port))
+    if (is_set(host) && is_set(port))
         return take_service_account(c, dir, host, port, reterr);
-    if (given(getenv("KUBECONFIG")))
+    if (is_set(getenv("KUBECONFIG")))
         return take_files(c, o, reterr);
     return err_set(reterr, -EINVAL,
                    "no API server given: use --kubeconfig or --master, set KUBECONFIG, or run "
                    "inside a cluster");
 }
 
-/* --- putting it together ---------------------------------------------------------------------- */
+/* --- loading ---------------------------------------------------------------------------------- */
 
-/* "host:port" is read as client-go does: https where anything about TLS is configured. */
-static int settle_server(struct kube_config *c, struct err *reterr)
+/* As in client-go, "host:port" means https if any TLS setting is configured. */
+static int normalize_server(struct kube_config *c, struct err *reterr)
 {
     struct str s = c->server;
     bool wants_tls = !str_empty(c->ca_file) || !str_empty(c->ca_data) || c->insecure ||
@@ -384,7 +385,7 @@ static void drop_credentials(struct kube_config *c)
     c->exec = NULL;
 }
 
-static void settle_content(struct kube_config *c, const struct kube_config_options *o)
+static void set_content_types(struct kube_config *c, const struct kube_config_options *o)
 {
     bool protobuf = str_empty(o->content_type) || str_is(o->content_type, KUBE_CONTENT_PROTOBUF);
 
@@ -409,8 +410,8 @@ static void settle_content(struct kube_config *c, const struct kube_config_optio
 }
 
 /*
- * Certificates that stand in the kubeconfig itself are tried out, so that the field can be named;
- * nothing is verified by these configurations.
+ * Parses the certificates in the kubeconfig, so that an error can name the field. Nothing is
+ * verified with these configurations.
  */
 static int try_certificates(const struct kube_config *c, struct err *reterr)
 {
@@ -442,10 +443,10 @@ int kube_config_load(struct kube_config *config, const struct kube_config_option
     arena_init(&config->arena, 0);
     kubeconfig_init(&config->file);
     r = take_source(config, options, reterr);
-    if (r == 0 && given(options->master))
+    if (r == 0 && is_set(options->master))
         config->server = arena_dup(&config->arena, str_of(options->master));
     if (r == 0)
-        r = settle_server(config, reterr);
+        r = normalize_server(config, reterr);
     if (r == 0 && !config->tls)
         drop_credentials(config);
     if (r == 0 && config->tls)
@@ -454,7 +455,7 @@ int kube_config_load(struct kube_config *config, const struct kube_config_option
         kube_config_release(config);
         return r;
     }
-    settle_content(config, options);
+    set_content_types(config, options);
     return 0;
 }
 

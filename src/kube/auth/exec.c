@@ -14,7 +14,7 @@
 
 #define TOO_MUCH "printed more than %zu bytes"
 
-/* --- the credential --------------------------------------------------------------------------- */
+/* --- credential ------------------------------------------------------------------------------- */
 
 struct status {
     struct str token;
@@ -65,9 +65,11 @@ int exec_credential_parse(struct str text, struct str api_version, struct arena 
         return err_set(reterr, -EBADMSG, "status: missing");
     if (str_empty(file.status->token) && str_empty(file.status->cert) &&
         str_empty(file.status->key))
-        return err_set(reterr, -EBADMSG, "status: neither a token nor a certificate with its key");
+        return err_set(reterr, -EBADMSG,
+                       "status: must have a token, or a client certificate and its key");
     if (str_empty(file.status->cert) != str_empty(file.status->key))
-        return err_set(reterr, -EBADMSG, "status: a certificate needs its key, and the reverse");
+        return err_set(reterr, -EBADMSG,
+                       "status: clientCertificateData and clientKeyData must be set together");
     if (!str_empty(file.status->expiration) &&
         !timestamp_parse(file.status->expiration, &result.expiration))
         return err_set(reterr, -EBADMSG, "status.expirationTimestamp: \"%.*s\" is not a time",
@@ -79,9 +81,9 @@ int exec_credential_parse(struct str text, struct str api_version, struct arena 
     return 0;
 }
 
-/* --- what the plugin is told ------------------------------------------------------------------ */
+/* --- input of the plugin ---------------------------------------------------------------------- */
 
-/* Struct and table of spec.cluster, so that the JSON writer does the quoting and the base64. */
+/* The members of spec.cluster, so that the JSON encoder does quoting and base64. */
 #define C struct kubeconfig_cluster
 static const struct field cluster_fields[] = {
     F_ALWAYS(C, server, "server", 0, STR),
@@ -108,13 +110,15 @@ static void write_info(const struct kube_config *config, bool interactive, struc
             .proxy_url = config->proxy_url,
         };
 
-        /* The plugin gets the text in any case; a file that cannot be read shows up in TLS. */
+        /*
+         * The plugin always gets the CA's content. A file that cannot be read is reported by TLS.
+         */
         if (str_empty(config->ca_data) && !str_empty(config->ca_file) &&
             file_read(config->ca_file.p, EXEC_MAX_OUTPUT, &ca, NULL) == 0)
             cluster.certificate_authority_data = buf_str(&ca);
         buf_add_cstr(out, "\"cluster\":");
         json_encode(&cluster_type, &cluster, out);
-        out->n--; /* the closing brace: config follows inside */
+        out->n--; /* the closing brace: config is added inside */
         buf_add_cstr(out, ",\"config\":");
         buf_add_str(out, str_empty(config->exec_cluster_config) ? STR("null")
                                                                 : config->exec_cluster_config);
@@ -124,7 +128,7 @@ static void write_info(const struct kube_config *config, bool interactive, struc
     buf_add_printf(out, "\"interactive\":%s}}", interactive ? "true" : "false");
 }
 
-/* True where the kubeconfig or berth itself sets the variable that `entry` ("NAME=value") holds. */
+/* Whether the kubeconfig or berth itself sets the variable of `entry` ("NAME=value"). */
 static bool overridden(const struct kubeconfig_exec *exec, const char *entry)
 {
     struct str name = str_slice(str_of(entry), 0, str_find(str_of(entry), '='));
@@ -175,7 +179,7 @@ static void argv_release(struct argv *v)
     arena_release(&v->arena);
 }
 
-/* --- one run ---------------------------------------------------------------------------------- */
+/* --- run -------------------------------------------------------------------------------------- */
 
 struct exec_run {
     struct loop *loop;
@@ -187,7 +191,7 @@ struct exec_run {
     struct loop_io out_io, pid_io;
     struct loop_timer timer;
     struct buf out;
-    bool grouped; /* the plugin leads a process group of its own */
+    bool grouped; /* the plugin has a process group of its own */
     bool exited, closed;
     int status; /* of waitpid */
     struct metrics *metrics;
@@ -216,7 +220,7 @@ struct exec_run *exec_cancel(struct exec_run *run)
     return NULL;
 }
 
-/* The callback may cancel nothing here any more: the run is gone before it is made. */
+/* The run is freed before the callback, which therefore cannot cancel it. */
 static void finish(struct exec_run *run, int code, const struct exec_credential *credential,
                    struct err *err)
 {
@@ -234,7 +238,7 @@ void exec_count(struct exec_run *run, struct metrics *metrics)
     run->metrics = metrics;
 }
 
-/* A signal's exit code is -1 to Go. */
+/* As in Go, the exit code after a signal is -1. */
 static void count_exit(const struct exec_run *run)
 {
     int code = WIFSIGNALED(run->status) ? -1 : WEXITSTATUS(run->status);
@@ -253,7 +257,7 @@ static void finish_exited(struct exec_run *run)
     arena_init(&arena, 0);
     count_exit(run);
     if (WIFSIGNALED(run->status))
-        r = err_set(&err, -ECHILD, "ended by signal %d", WTERMSIG(run->status));
+        r = err_set(&err, -ECHILD, "terminated by signal %d", WTERMSIG(run->status));
     else if (WEXITSTATUS(run->status) == 127 && !str_empty(hint))
         r = err_set(&err, -ENOENT, "not found. %.*s", STR_ARG(hint));
     else if (WEXITSTATUS(run->status) != 0)
@@ -291,8 +295,10 @@ static void on_output(struct loop_io *io, unsigned events)
         finish_exited(run);
 }
 
-/* Whatever is still in the pipe when the plugin has exited is there now; a grandchild that keeps
- * the pipe open is not waited for. */
+/*
+ * When the plugin has exited, its output is in the pipe. A grandchild that keeps the pipe open is
+ * not waited for.
+ */
 static void on_exited(struct loop_io *io, unsigned events)
 {
     struct exec_run *run = CONTAINER_OF(io, struct exec_run, pid_io);
@@ -314,7 +320,7 @@ static void on_timeout(struct loop_timer *timer)
     struct err err;
 
     rest_metrics_exec(run->metrics, REST_EXEC_INTERNAL, 1);
-    finish(run, err_set(&err, -ETIMEDOUT, "did not finish in time"), NULL, &err);
+    finish(run, err_set(&err, -ETIMEDOUT, "timed out"), NULL, &err);
 }
 
 static int is_interactive(const struct kubeconfig_exec *exec, bool *ret_interactive,
@@ -323,7 +329,7 @@ static int is_interactive(const struct kubeconfig_exec *exec, bool *ret_interact
     bool terminal = isatty(STDIN_FILENO);
 
     if (str_is(exec->interactive_mode, "Always") && !terminal)
-        return err_set(reterr, -ENOTTY, "interactiveMode Always: standard input is no terminal");
+        return err_set(reterr, -ENOTTY, "interactiveMode Always: standard input is not a terminal");
     *ret_interactive = terminal && !str_is(exec->interactive_mode, "Never");
     return 0;
 }
@@ -342,8 +348,10 @@ static int spawn(struct argv *v, int out_fd, bool interactive, pid_t *ret_pid)
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attr, &none);
     posix_spawnattr_setsigdefault(&attr, &all);
-    /* A group of its own, so that a timeout takes its children along; an interactive one must stay
-     * in the terminal's foreground group. */
+    /*
+     * A group of its own, so that a timeout also ends its children. An interactive plugin must stay
+     * in the terminal's foreground group.
+     */
     if (!interactive)
         flags |= POSIX_SPAWN_SETPGROUP;
     posix_spawnattr_setflags(&attr, flags);
@@ -375,8 +383,8 @@ static struct exec_run *run_new(struct loop *loop, pid_t pid, int out_fd, int pi
     return run;
 }
 
-/* A child that nobody can watch is ended and waited for. */
-static void give_up(pid_t pid)
+/* Kills and reaps a child that cannot be watched. */
+static void kill_child(pid_t pid)
 {
     kill(pid, SIGKILL);
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
@@ -394,7 +402,7 @@ static int start(struct loop *loop, const struct kube_config *config, bool inter
 
     if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
         return err_set(reterr, -errno, "%s", strerror(errno));
-    /* Only our end does not block: the plugin expects plain pipes. */
+    /* Only our end is non-blocking: the plugin expects ordinary pipes. */
     fcntl(fds[1], F_SETFL, 0);
     argv_init(&argv, config, interactive);
     r = spawn(&argv, fds[1], interactive, &pid);
@@ -408,7 +416,7 @@ static int start(struct loop *loop, const struct kube_config *config, bool inter
     pid_fd = pidfd_open(pid, 0);
     if (pid_fd < 0) {
         r = err_set(reterr, -errno, "pidfd_open: %s", strerror(errno));
-        give_up(pid);
+        kill_child(pid);
         close(fds[0]);
         return r;
     }

@@ -2,12 +2,11 @@
 /*
  * exec.h - credential plugins: programs that print an ExecCredential.
  *
- * Purpose:   runs the command of a kubeconfig's user.exec beside the loop, without blocking it:
- *            environment KUBERNETES_EXEC_INFO, output read through a pipe, exit seen through a
- *            pidfd. Time and output are bounded; standard error is the plugin's own way to the
- *            person and is passed on.
- * Ownership: a run belongs to its starter until it is done or cancelled; the credential handed to
- *            the callback lives until that returns.
+ * Purpose:   runs the command of a kubeconfig's user.exec without blocking the loop: environment
+ *            KUBERNETES_EXEC_INFO, output through a pipe, exit through a pidfd. Time and output are
+ *            limited. Standard error is inherited, so that the plugin can talk to the user.
+ * Ownership: the caller owns the run until it is done or cancelled. The credential passed to the
+ *            callback is valid until that returns.
  * Threading: the loop's thread.
  */
 #ifndef BERTH_KUBE_AUTH_EXEC_H
@@ -20,7 +19,7 @@
 
 #define EXEC_MAX_OUTPUT          ((size_t)1 << 20)
 #define EXEC_TIMEOUT             (60 * NSEC_PER_SEC)
-/* A person may have to find a second factor first. */
+/* The user may have to find a second factor first. */
 #define EXEC_TIMEOUT_INTERACTIVE (600 * NSEC_PER_SEC)
 
 struct exec_credential {
@@ -29,23 +28,25 @@ struct exec_credential {
     struct timestamp expiration;
 };
 
-/* Reads and checks what a plugin printed. api_version: the one the kubeconfig asks for. */
+/* Decodes and checks the output of a plugin. api_version: the one that the kubeconfig requires. */
 int exec_credential_parse(struct str text, struct str api_version, struct arena *a,
                           struct exec_credential *ret_credential, struct err *reterr) MUST_CHECK;
 
-/* code 0 with a credential, or a negative errno with one line that names the command. */
+/* code 0 with a credential, or a negative errno with an error that names the command. */
 typedef void exec_done_fn(void *ctx, int code, const struct exec_credential *credential,
                           const struct err *err);
 
 struct exec_run;
 
-/* config->exec must be set. timeout 0: the defaults above. NULL and reterr where it cannot start.
+/*
+ * config->exec must be set. timeout 0: the defaults above. Returns NULL and sets reterr if it
+ * cannot start.
  */
 struct exec_run *exec_start(struct loop *loop, const struct kube_config *config, int64_t timeout,
                             exec_done_fn *fn, void *ctx, struct err *reterr);
-/* Counts how the plugin ends. NULL is fine. */
+/* Counts how the plugin ends. NULL is allowed. */
 void exec_count(struct exec_run *run, struct metrics *metrics);
-/* Kills the plugin; no callback. NULL is fine; returns NULL. */
+/* Kills the plugin; no callback follows. NULL is allowed. Returns NULL. */
 struct exec_run *exec_cancel(struct exec_run *run);
 
 #endif

@@ -6,7 +6,7 @@
 #include "codec/yaml.h"
 #include "kube/file.h"
 
-/* --- the file's format ------------------------------------------------------------------------ */
+/* --- format ----------------------------------------------------------------------------------- */
 
 #define C struct kubeconfig_extension
 static const struct field extension_fields[] = {
@@ -148,7 +148,7 @@ void kubeconfig_release(struct kubeconfig *kc)
     arena_release(&kc->arena);
 }
 
-/* The three lists differ in their type only. */
+/* The three lists differ only in their type. */
 #define FIND(list, wanted)                      \
     for (size_t i = 0; i < (list).n; i++)       \
         if (str_eq((list).v[i].name, (wanted))) \
@@ -174,7 +174,7 @@ const struct kubeconfig_named_context *kubeconfig_context(const struct kubeconfi
 
 /* --- merging ---------------------------------------------------------------------------------- */
 
-/* Makes a file name absolute against the directory of the kubeconfig it stands in. */
+/* Makes a file name absolute, relative to the directory of its kubeconfig. */
 static void resolve(struct kubeconfig *kc, const char *origin, struct str *path)
 {
     const char *slash = strrchr(origin, '/');
@@ -182,23 +182,22 @@ static void resolve(struct kubeconfig *kc, const char *origin, struct str *path)
 
     if (str_empty(*path))
         return;
-    /* A copy in any case, because it is handed to open() and must end in NUL. */
+    /* Always a copy, since open() needs a terminating NUL. */
     if (path->p[0] == '/')
         *path = arena_dup(&kc->arena, *path);
     else
         *path = arena_printf(&kc->arena, "%.*s/%.*s", STR_ARG(dir), STR_ARG(*path));
 }
 
-/* One file may not name an entry twice; of two files, the first counts. */
+/* A name must be unique within a file; of two files, the first one counts. */
 static int duplicate(const char *origin, const char *what, struct str name, struct err *reterr)
 {
-    return err_set(reterr, -EINVAL, "%s: %s: the name \"%.*s\" stands there twice", origin, what,
-                   STR_ARG(name));
+    return err_set(reterr, -EINVAL, "%s: %s: duplicate name \"%.*s\"", origin, what, STR_ARG(name));
 }
 
 enum seen { SEEN_NEVER, SEEN_BEFORE, SEEN_IN_THIS_FILE };
 
-/* Where a name was seen, so that n entries cost n lookups and not n squared. */
+/* Where a name was seen, so that n entries take n lookups. */
 struct names {
     struct map by_name; /* → &earlier or &here */
     char earlier, here;
@@ -260,7 +259,7 @@ static int merge_users(struct kubeconfig *kc, struct config_file *file, const ch
         resolve(kc, origin, &entry->user.client_certificate);
         resolve(kc, origin, &entry->user.client_key);
         resolve(kc, origin, &entry->user.token_file);
-        /* A command with a slash is a file beside the kubeconfig, any other is found in $PATH. */
+        /* A command with a slash is relative to the kubeconfig; others are searched in $PATH. */
         if (entry->user.exec &&
             str_find(entry->user.exec->command, '/') < entry->user.exec->command.n)
             resolve(kc, origin, &entry->user.exec->command);
@@ -298,7 +297,7 @@ static int check_kind(const struct config_file *file, const char *origin, struct
         return err_set(reterr, -EINVAL, "%s: kind: \"%.*s\" is not a kubeconfig (expected Config)",
                        origin, STR_ARG(file->kind));
     if (!str_empty(file->api_version) && !str_is(file->api_version, "v1"))
-        return err_set(reterr, -EINVAL, "%s: apiVersion: \"%.*s\" is not known (expected v1)",
+        return err_set(reterr, -EINVAL, "%s: apiVersion: \"%.*s\" is not supported (expected v1)",
                        origin, STR_ARG(file->api_version));
     if (file->clusters.n + file->users.n + file->contexts.n > KUBECONFIG_MAX_ENTRIES)
         return err_set(reterr, -EFBIG, "%s: more than %d entries", origin, KUBECONFIG_MAX_ENTRIES);
@@ -315,7 +314,7 @@ int kubeconfig_merge_text(struct kubeconfig *kc, struct str text, const char *or
 
     origin = arena_dup(&kc->arena, str_of(origin)).p;
     r = yaml_parse(text, 0, &kc->arena, &docs, &n, reterr);
-    /* Of several documents the first counts, as in client-go; an empty file is an empty config. */
+    /* As in client-go, only the first document counts; an empty file is an empty configuration. */
     if (r == 0 && n > 0 && docs[0].kind != JSON_NULL)
         r = json_value_decode(&docs[0], &config_type, 0, &kc->arena, &file, reterr);
     if (r < 0)

@@ -2,10 +2,10 @@
 /*
  * kubeconfig.h - kubeconfig files: clusters, users and contexts.
  *
- * Purpose:   reads one file or merges a list of them by kubectl's rules: the first file that names
- *            an entry gives the whole entry, the first that sets current-context sets it. File
- *            names inside are made absolute against the directory of the file they stand in.
- *            Unknown fields are ignored, as client-go does.
+ * Purpose:   reads one file, or merges a list by kubectl's rules: the first file that has an entry
+ *            provides the whole entry, and the first that sets current-context sets it. File names
+ *            are resolved against the directory of the kubeconfig. Unknown fields are ignored, as
+ *            in client-go.
  * Ownership: everything lives in the kubeconfig's arena until kubeconfig_release.
  * Threading: one thread at a time; constant after loading.
  */
@@ -31,7 +31,7 @@ struct kubeconfig_cluster {
     struct str certificate_authority; /* file */
     struct str certificate_authority_data;
     struct str proxy_url;
-    bool disable_compression; /* read, and of no effect: berth never asks for compression */
+    bool disable_compression; /* read, but without effect: berth never requests compression */
     LIST(struct kubeconfig_extension) extensions;
 };
 
@@ -73,7 +73,7 @@ struct kubeconfig_context {
     struct str cluster, user, namespace;
 };
 
-/* Entries know the file they come from, for messages. */
+/* Entries have their file's path for messages. */
 struct kubeconfig_named_cluster {
     struct str name;
     struct kubeconfig_cluster cluster;
@@ -97,21 +97,24 @@ struct kubeconfig {
     VEC(struct kubeconfig_named_cluster) clusters;
     VEC(struct kubeconfig_named_user) users;
     VEC(struct kubeconfig_named_context) contexts;
-    size_t n_files; /* how many were read */
+    size_t n_files; /* number of files read */
 };
 
 void kubeconfig_init(struct kubeconfig *kc);
 void kubeconfig_release(struct kubeconfig *kc);
 
-/* Adds what text holds and kc does not. origin: the path, for messages and relative file names. */
+/*
+ * Adds the entries of text that kc does not have. origin: the path, for messages and relative file
+ * names.
+ */
 int kubeconfig_merge_text(struct kubeconfig *kc, struct str text, const char *origin,
                           struct err *reterr) MUST_CHECK;
-/* The same for a file. -ENOENT where there is none. */
+/* The same for a file. -ENOENT if it does not exist. */
 int kubeconfig_merge_file(struct kubeconfig *kc, const char *path, struct err *reterr) MUST_CHECK;
-/* The same for a list separated by ':', as in $KUBECONFIG; files that do not exist are skipped. */
+/* The same for a list separated by ':', as in $KUBECONFIG. Missing files are skipped. */
 int kubeconfig_merge_list(struct kubeconfig *kc, const char *list, struct err *reterr) MUST_CHECK;
 
-/* NULL where there is none of that name. */
+/* NULL if there is none of that name. */
 const struct kubeconfig_named_cluster *kubeconfig_cluster(const struct kubeconfig *kc,
                                                           struct str name);
 const struct kubeconfig_named_user *kubeconfig_user(const struct kubeconfig *kc, struct str name);

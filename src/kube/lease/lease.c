@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The phases of an elector: acquiring, leading, releasing, ending. */
 #include "kube/lease/lease_internal.h"
 
 #include <unistd.h>
@@ -6,16 +7,19 @@
 #include "kube/backoff.h"
 #include "kube/lease/lease_event.h"
 
+/* client-go: leaderelection.JitterFactor. */
 #define JITTER 1.2
 
-/* How long the end waits for the last Event to be written. */
-#define LAST_WORD (2 * NSEC_PER_SEC)
+/* Limit of waiting for the last Event at the end. */
+#define FINAL_EVENT_TIMEOUT (2 * NSEC_PER_SEC)
 
 /* --- metrics ---------------------------------------------------------------------------------- */
 
 static const struct metric_desc status_desc = {
     .name = "leader_election_master_status",
-    .help = "1 where this instance leads, 0 where it stands by.",
+    .help = "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, "
+            "1 indicates master. 'name' is the string used to identify the lease. Please make "
+            "sure to group by name.",
     .stability = "ALPHA",
     .kind = METRIC_GAUGE,
     .labels = {"name"}};
@@ -28,7 +32,7 @@ static void count_leading(const struct lease_elector *e, bool leads)
         metric_set(metric_with(metrics_add(m, &status_desc), &STR(LEASE_ELECTION)), leads);
 }
 
-/* --- who holds it ----------------------------------------------------------------------------- */
+/* --- the holder ------------------------------------------------------------------------------- */
 
 int64_t lease_now(const struct lease_elector *e)
 {
@@ -51,7 +55,7 @@ bool lease_elector_may_write(const struct lease_elector *e)
            lease_is_valid(e);
 }
 
-/* As far as we know, another leads. */
+/* As far as we know, another instance leads. */
 static bool is_held_by_another(const struct lease_elector *e)
 {
     return e->record.holder && *e->record.holder && !lease_elector_is_leader(e) &&
@@ -70,7 +74,7 @@ static void report_transition(struct lease_elector *e)
         e->callbacks->on_new_leader(e->ctx, str_of(e->reported));
 }
 
-/* --- the round -------------------------------------------------------------------------------- */
+/* --- retries ---------------------------------------------------------------------------------- */
 
 static void on_retry(struct loop_timer *timer)
 {
@@ -83,7 +87,7 @@ static void on_retry(struct loop_timer *timer)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static void end_if_silent(struct lease_elector *e);
+static void stop_if_event_sent(struct lease_elector *e);
 
 static void on_event_sent(void *ctx, const struct rest_result *result)
 {
@@ -92,7 +96,7 @@ static void on_event_sent(void *ctx, const struct rest_result *result)
     e->event = NULL;
     if (result->code < 0)
         log_error("Unable to record event (will not retry!)", KV_ERR(&result->err));
-    end_if_silent(e);
+    stop_if_event_sent(e);
 }
 
 static void send_event(struct lease_elector *e, const char *what)
@@ -108,10 +112,13 @@ static void send_event(struct lease_elector *e, const char *what)
     buf_release(&message);
 }
 
-/* --- the end of a round ----------------------------------------------------------------------- */
+/* --- results of an attempt -------------------------------------------------------------------- */
 
-/* When a candidate looks again: as upstream, but not after the lease that it saw has run out. */
-static int64_t until_next_look(struct lease_elector *e)
+/*
+ * When a candidate tries again: after the retry period with jitter (client-go: JitterFactor), but
+ * not later than the expiry of the lease that it saw.
+ */
+static int64_t until_next_attempt(struct lease_elector *e)
 {
     int64_t wait = backoff_jitter(&e->rand, e->options.retry_period, JITTER);
     int64_t left = lease_record_end(&e->record) - lease_now(e);
@@ -120,7 +127,7 @@ static int64_t until_next_look(struct lease_elector *e)
 }
 
 /*
- * A leader sees its own renewals here, maybe late. Where the lease is not ours it is read before
+ * A leader sees its own renewals here, possibly late. If the lease is not ours, it is read before
  * anything else is written.
  */
 static void on_changed_while_leading(struct lease_elector *e, const struct object *lease)
@@ -134,7 +141,7 @@ static void on_changed_while_leading(struct lease_elector *e, const struct objec
         loop_timer_set(&e->retry, 0);
 }
 
-/* A change that the watch tells: what it says need not be looked for. */
+/* A change reported by the watch. It replaces the next poll. */
 static void on_changed(void *ctx, struct object *lease)
 {
     struct lease_elector *e = ctx;
@@ -144,10 +151,10 @@ static void on_changed(void *ctx, struct object *lease)
         return;
     }
     if (lease)
-        lease_record_see(&e->record, object_ref(lease), lease_now(e));
+        lease_record_observe(&e->record, object_ref(lease), lease_now(e));
     bool free_now = !lease || !*e->record.holder || lease_elector_is_leader(e);
     if (!e->call)
-        loop_timer_set(&e->retry, free_now ? 0 : until_next_look(e));
+        loop_timer_set(&e->retry, free_now ? 0 : until_next_attempt(e));
     report_transition(e);
 }
 
@@ -156,10 +163,10 @@ static void stop_leading(struct lease_elector *e, bool lost);
 static void acquired(struct lease_elector *e)
 {
     e->phase = PHASE_LEADING;
-    /* The first renewal follows at once. */
+    /* As in client-go, the first renewal follows at once. */
     loop_timer_set(&e->retry, 0);
     loop_timer_set(&e->deadline, e->options.renew_deadline);
-    /* What the candidate's watch has still to tell is about the time before. */
+    /* What the candidate's watch has not reported yet is older than this. */
     lease_watch_stop(&e->watch);
     lease_watch_follow(&e->watch, e->record.lease);
     count_leading(e, true);
@@ -167,7 +174,7 @@ static void acquired(struct lease_elector *e)
     log_info(0, "Successfully acquired lease", KV_CSTR("lock", e->lock));
     free(e->reported);
     e->reported = xstrdup(e->record.holder);
-    /* Callbacks come last: the elector may be gone after them. */
+    /* Callbacks come last: they may free the elector. */
     if (e->callbacks->on_new_leader)
         e->callbacks->on_new_leader(e->ctx, e->options.identity);
     e->callbacks->on_started_leading(e->ctx);
@@ -209,7 +216,7 @@ static void not_renewed(struct lease_elector *e)
 
 static void not_acquired(struct lease_elector *e)
 {
-    loop_timer_set(&e->retry, until_next_look(e));
+    loop_timer_set(&e->retry, until_next_attempt(e));
     if (e->record.lease)
         lease_watch_follow(&e->watch, e->record.lease);
     log_info(4, "Failed to acquire lease", KV_CSTR("lock", e->lock));
@@ -220,7 +227,9 @@ void lease_attempt_done(struct lease_elector *e, bool ok)
 {
     bool leading = e->phase == PHASE_LEADING;
 
-    /* The answer came when the lease had run out again: this process or its machine has paused. */
+    /*
+     * The lease had expired before the response was read: the process or the machine was suspended.
+     */
     if (ok && !lease_is_valid(e))
         loop_timer_set(&e->retry, 0);
     else if (ok && leading)
@@ -233,7 +242,7 @@ void lease_attempt_done(struct lease_elector *e, bool ok)
         not_acquired(e);
 }
 
-static void fall_silent(struct lease_elector *e)
+static void stop_activity(struct lease_elector *e)
 {
     e->call = rest_cancel(e->call);
     e->event = rest_cancel(e->event);
@@ -246,17 +255,17 @@ static void stopped(struct lease_elector *e, bool lost)
 {
     e->phase = PHASE_OFF;
     count_leading(e, false);
-    fall_silent(e);
+    stop_activity(e);
     e->callbacks->on_stopped_leading(e->ctx, lost);
 }
 
-static void end_if_silent(struct lease_elector *e)
+static void stop_if_event_sent(struct lease_elector *e)
 {
     if (e->phase == PHASE_ENDING && !e->event)
         stopped(e, e->lost);
 }
 
-/* It led and does no more; what is left is to say so. */
+/* Stops leading; only the Event remains to be sent. */
 static void stop_leading(struct lease_elector *e, bool lost)
 {
     e->phase = PHASE_ENDING;
@@ -265,11 +274,11 @@ static void stop_leading(struct lease_elector *e, bool lost)
     e->call = rest_cancel(e->call);
     lease_watch_stop(&e->watch);
     loop_timer_stop(&e->retry);
-    loop_timer_set(&e->deadline, LAST_WORD);
+    loop_timer_set(&e->deadline, FINAL_EVENT_TIMEOUT);
     if (lost && e->callbacks->on_lost)
         e->callbacks->on_lost(e->ctx);
     send_event(e, "stopped leading");
-    end_if_silent(e);
+    stop_if_event_sent(e);
 }
 
 static void on_deadline(struct loop_timer *timer)
@@ -287,7 +296,7 @@ static void on_deadline(struct loop_timer *timer)
     }
 }
 
-/* --- giving it back --------------------------------------------------------------------------- */
+/* --- release ---------------------------------------------------------------------------------- */
 
 static void on_released(void *ctx, const struct rest_result *result)
 {
@@ -299,8 +308,11 @@ static void on_released(void *ctx, const struct rest_result *result)
     stop_leading(e, false);
 }
 
-/* A renewal of ours may have come through without our knowing: only the server's word counts. */
-static void on_last_look(void *ctx, const struct rest_result *result)
+/*
+ * A renewal may have succeeded without its response: only the server's lease counts. As in
+ * client-go, the lease is read before it is released.
+ */
+static void on_final_get(void *ctx, const struct rest_result *result)
 {
     struct lease_elector *e = ctx;
     struct rest_result bad = *result;
@@ -317,7 +329,7 @@ static void on_last_look(void *ctx, const struct rest_result *result)
         stop_leading(e, false);
         return;
     }
-    lease_record_see(&e->record, lease, lease_now(e));
+    lease_record_observe(&e->record, lease, lease_now(e));
     if (lease_elector_is_leader(e))
         lease_write(e, REST_UPDATE, STR(""), on_released);
     else
@@ -338,7 +350,7 @@ void lease_elector_stop(struct lease_elector *e)
     }
     e->phase = PHASE_RELEASING;
     loop_timer_set(&e->deadline, e->options.renew_deadline);
-    lease_get(e, on_last_look);
+    lease_get(e, on_final_get);
 }
 
 /* --- lifecycle -------------------------------------------------------------------------------- */
@@ -351,14 +363,14 @@ static struct str make_identity(struct arena *a)
     if (gethostname(host, sizeof(host) - 1) < 0)
         host[0] = '\0';
     host[sizeof(host) - 1] = '\0';
-    /* A version 4 UUID. */
+    /* A version 4 UUID, as upstream appends to the host name. */
     return arena_printf(a, "%s_%08x-%04x-4%03x-%04x-%012llx", host, (unsigned)(hi >> 32),
                         (unsigned)(hi >> 16 & 0xffff), (unsigned)(hi & 0xfff),
                         (unsigned)(0x8000 | (lo >> 48 & 0x3fff)),
                         (unsigned long long)(lo & 0xffffffffffff));
 }
 
-static int settle(struct lease_elector *e, struct err *reterr)
+static int init_options(struct lease_elector *e, struct err *reterr)
 {
     struct lease_options *o = &e->options;
 
@@ -377,7 +389,7 @@ static int settle(struct lease_elector *e, struct err *reterr)
     if (o->retry_period < 0 || str_empty(o->name) || str_empty(o->namespace))
         return err_set(reterr, -EINVAL,
                        "leaderElection: resourceName and resourceNamespace must "
-                       "be set, and all times be positive");
+                       "be set, and all durations must be positive");
     o->namespace = arena_dup(&e->arena, o->namespace);
     o->name = arena_dup(&e->arena, o->name);
     o->component = arena_dup(&e->arena, o->component);
@@ -403,7 +415,7 @@ int lease_elector_new(struct rest_client *client, const struct lease_options *op
     loop_timer_init(&e->deadline, rest_client_loop(client), on_deadline);
     lease_watch_init(&e->watch, client, on_changed, e);
     rand_seed(&e->rand, options->seed ? options->seed : rand_entropy());
-    r = settle(e, reterr);
+    r = init_options(e, reterr);
     if (r < 0) {
         lease_elector_free(e);
         return r;
@@ -426,7 +438,7 @@ struct lease_elector *lease_elector_free(struct lease_elector *e)
 {
     if (!e)
         return NULL;
-    fall_silent(e);
+    stop_activity(e);
     lease_record_release(&e->record);
     free(e->reported);
     arena_release(&e->arena);

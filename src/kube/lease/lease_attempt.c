@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Requests about the Lease: one attempt to acquire or renew it, and writes of its record. */
 #include "kube/lease/lease_internal.h"
 
 static const struct metric_desc slowpath_desc = {
     .name = "leader_election_slowpath_total",
-    .help = "Renewals of the lease that had to look at it first.",
+    .help = "Total number of slow path exercised in renewing leader leases. 'name' is the string "
+            "used to identify the lease. Please make sure to group by name.",
     .stability = "ALPHA",
     .kind = METRIC_COUNTER,
     .labels = {"name"}};
@@ -16,7 +18,7 @@ static void count_slowpath(const struct lease_elector *e)
         metric_add(metric_with(metrics_add(m, &slowpath_desc), &STR(LEASE_ELECTION)), 1);
 }
 
-/* --- writing it ------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static int64_t request_timeout(const struct lease_elector *e)
 {
@@ -34,7 +36,7 @@ static struct rest_request request_of(const struct lease_elector *e, enum rest_v
     };
 }
 
-/* How often it has changed hands, with this write; what has been deleted is counted anew. */
+/* leaseTransitions after this write. A lease that was deleted starts over. */
 static int32_t transitions_with(const struct lease_elector *e, bool create)
 {
     int32_t before = e->record.transitions;
@@ -44,7 +46,7 @@ static int32_t transitions_with(const struct lease_elector *e, bool create)
     return create ? 0 : before + (before < INT32_MAX);
 }
 
-/* The record that we want to stand there; holder empty: a release. */
+/* Writes our record; holder empty: a release. */
 void lease_write(struct lease_elector *e, enum rest_verb verb, struct str holder, rest_done_fn *fn)
 {
     struct rest_request request = request_of(e, verb);
@@ -67,7 +69,7 @@ void lease_write(struct lease_elector *e, enum rest_verb verb, struct str holder
     e->call = rest_send(e->client, &request, fn, e);
 }
 
-/* --- one attempt to acquire or renew ---------------------------------------------------------- */
+/* --- acquiring and renewing ------------------------------------------------------------------- */
 
 void lease_log_failure(const struct lease_elector *e, const char *what,
                        const struct rest_result *result)
@@ -75,14 +77,14 @@ void lease_log_failure(const struct lease_elector *e, const char *what,
     log_error(what, KV_ERR(&result->err), KV_CSTR("lock", e->lock));
 }
 
-/* Refused because the lease has changed, or is gone: another may have taken it. */
+/* Refused because the lease has changed or is gone: another instance may have it. */
 static void note_refusal(struct lease_elector *e, const struct rest_result *result)
 {
     if (result->status == 409 || result->status == 404)
         e->in_doubt = true;
 }
 
-/* Takes the answer to a write of ours. */
+/* Evaluates the response to our write. */
 static bool take_written(struct lease_elector *e, const struct rest_result *result,
                          const char *entry)
 {
@@ -97,10 +99,10 @@ static bool take_written(struct lease_elector *e, const struct rest_result *resu
         return false;
     }
     /*
-     * Others count from when they see the renewal, which is after it was sent. When the answer is
-     * read means nothing: it may have waited in the socket while this process was stopped.
+     * Others count from when they see the renewal, which is after it was sent. The time of reading
+     * the response does not count: it may have waited in the socket while this process was stopped.
      */
-    lease_record_take(&e->record, lease, e->sent_at);
+    lease_record_wrote(&e->record, lease, e->sent_at);
     e->in_doubt = false;
     return true;
 }
@@ -121,7 +123,7 @@ static void on_created(void *ctx, const struct rest_result *result)
     lease_attempt_done(e, take_written(e, result, "Error initially creating lease lock"));
 }
 
-/* No lease: who comes first makes it, unless the server does that. */
+/* No lease: the first candidate creates it, unless the server does (coordinated). */
 static void on_missing(struct lease_elector *e, const struct rest_result *result)
 {
     if (e->options.coordinated) {
@@ -132,7 +134,9 @@ static void on_missing(struct lease_elector *e, const struct rest_result *result
     }
 }
 
-/* Whether the lease that was just looked at is ours to write. */
+/*
+ * Whether the lease that was just read may be written (client-go: isLeaseValid and holder checks).
+ */
 static bool may_write(const struct lease_elector *e)
 {
     bool ours = lease_elector_is_leader(e), valid = lease_is_valid(e);
@@ -173,7 +177,7 @@ static void on_got(void *ctx, const struct rest_result *result)
         lease_attempt_done(e, false);
         return;
     }
-    lease_record_see(&e->record, lease, lease_now(e));
+    lease_record_observe(&e->record, lease, lease_now(e));
     if (!may_write(e)) {
         lease_attempt_done(e, false);
         return;
@@ -205,7 +209,10 @@ static void on_renewed(void *ctx, const struct rest_result *result)
     lease_get(e, on_got);
 }
 
-/* The leader assumes that nobody has touched the lease; the resource version tells if so. */
+/*
+ * client-go's fast path: the leader assumes that the lease is unchanged and updates it without
+ * reading; a conflict of resource versions shows if it is not.
+ */
 void lease_attempt(struct lease_elector *e)
 {
     if (!e->options.coordinated && !e->in_doubt && e->record.lease && lease_elector_is_leader(e) &&

@@ -5,15 +5,16 @@
 #include "base/log.h"
 #include "kube/watch/reflector.h"
 
+/* client-go: requeueInterval of LeaseCandidate. */
 #define RENEW_EVERY (300 * NSEC_PER_SEC)
 
 struct lease_candidature {
     struct rest_client *client;
     struct lease_candidate_options options;
-    struct arena arena; /* texts of options */
+    struct arena arena; /* strings of options */
     struct reflector *reflector;
     struct rest_call *call;
-    bool creating; /* by that call */
+    bool creating; /* the current call is a create */
     struct loop_timer again;
     struct backoff backoff;
 };
@@ -21,7 +22,7 @@ struct lease_candidature {
 static const struct log_kv logger = {
     .key = "logger", .kind = LOG_KV_STR, .str = STR_INIT("leasecandidate")};
 
-/* --- writing it ------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void on_written(void *ctx, const struct rest_result *result)
 {
@@ -82,9 +83,11 @@ static void on_again(struct loop_timer *timer)
     ensure(CONTAINER_OF(timer, struct lease_candidature, again));
 }
 
-/* --- seeing it -------------------------------------------------------------------------------- */
+/* --- watching --------------------------------------------------------------------------------- */
 
-/* The server wants to know whether somebody is there. */
+/*
+ * The server pings candidates to see whether they are alive (client-go: pingTime after renewTime).
+ */
 static void on_event(void *ctx, enum watch_event_type type, struct object *old,
                      struct object *object)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lease_candidate.h - says that this scheduler would lead, where the API server chooses who does.
+ * lease_candidate.h - the LeaseCandidate of this scheduler, for coordinated leader election.
  *
- * Purpose:   coordinated leader election: the candidate is made when it is not there, renewed every
- *            five minutes and whenever the server asks whether somebody is still behind it.
- * Ownership: belongs to its maker. Texts are copied.
+ * Purpose:   client-go's leaderelection.LeaseCandidate: creates the LeaseCandidate if it is
+ *            missing, renews it every five minutes and whenever the server pings it.
+ * Ownership: the caller owns the candidature. Strings are copied.
  * Threading: the loop's thread.
  */
 #ifndef BERTH_KUBE_LEASE_LEASE_CANDIDATE_H
@@ -24,9 +24,9 @@ struct lease_candidature;
 struct lease_candidature *lease_candidature_new(struct rest_client *client,
                                                 const struct lease_candidate_options *options);
 void lease_candidature_start(struct lease_candidature *candidature);
-/* For health checks: it has been seen whether the candidate is there. */
+/* For health checks: whether the informer of the candidate has synced. */
 bool lease_candidature_has_synced(const struct lease_candidature *candidature);
-/* NULL is fine; returns NULL. */
+/* NULL is allowed. Returns NULL. */
 struct lease_candidature *lease_candidature_free(struct lease_candidature *candidature);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "api/events.h"
 
-/* The end of a process waits for it: it is not worth much time. */
+/* Exiting waits for it, so it is short. */
 #define TIMEOUT (5 * NSEC_PER_SEC)
 
 struct rest_call *lease_event_send(struct rest_client *client, const struct object_meta *lease,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kube/lease/lease_record.h"
 
-void lease_record_take(struct lease_record *r, struct object *lease, int64_t now)
+void lease_record_wrote(struct lease_record *r, struct object *lease, int64_t now)
 {
     const struct lease_spec *spec = &object_lease(lease)->spec;
 
@@ -15,12 +15,12 @@ void lease_record_take(struct lease_record *r, struct object *lease, int64_t now
     r->lease = lease;
 }
 
-void lease_record_see(struct lease_record *r, struct object *lease, int64_t now)
+void lease_record_observe(struct lease_record *r, struct object *lease, int64_t now)
 {
     bool same = r->lease && desc_equal(&lease_spec_type, &object_lease(r->lease)->spec,
                                        &object_lease(lease)->spec);
 
-    lease_record_take(r, lease, same ? r->observed_at : now);
+    lease_record_wrote(r, lease, same ? r->observed_at : now);
 }
 
 void lease_record_release(struct lease_record *r)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lease_record.h - what is known of the Lease that an election is about.
+ * lease_record.h - the last known state of the Lease.
  *
- * Purpose:   who holds it and since when, as this candidate has seen it: time counts from when the
- *            record was seen to change, by our own clock.
- * Ownership: the elector's; it owns a reference on the Lease.
+ * Purpose:   the holder and the time since which it is unchanged. As in client-go (observedRecord,
+ *            observedTime), time counts from when a change was observed, by the local clock.
+ * Ownership: part of the elector; holds a reference on the Lease.
  * Threading: the loop's thread.
  */
 #ifndef BERTH_KUBE_LEASE_LEASE_RECORD_H
@@ -14,7 +14,7 @@
 #include "api/object.h"
 
 struct lease_record {
-    struct object *lease; /* as the server gave it last; NULL: none seen */
+    struct object *lease; /* last response of the server; NULL: none */
     char *holder;         /* NULL: none seen; empty: released */
     int32_t duration_seconds;
     int32_t transitions;
@@ -22,26 +22,23 @@ struct lease_record {
     int64_t observed_at;
 };
 
-/* Both take over the reference on the lease. Somebody's record was read: */
-void lease_record_see(struct lease_record *record, struct object *lease, int64_t now);
-/* … and this one we have written ourselves, so that it counts from now in any case. */
-void lease_record_take(struct lease_record *record, struct object *lease, int64_t now);
+/* Both take over the reference on the lease. The lease was read; a changed one counts from now: */
+void lease_record_observe(struct lease_record *record, struct object *lease, int64_t now);
+/* The lease was written by this instance; it counts from now even if it is unchanged. */
+void lease_record_wrote(struct lease_record *record, struct object *lease, int64_t now);
 void lease_record_release(struct lease_record *record);
 
 bool lease_record_is_held_by(const struct lease_record *record, struct str identity);
-/* When it ends unless it is renewed. */
+/* When the lease expires unless it is renewed. */
 int64_t lease_record_end(const struct lease_record *record);
 
-/* What a candidate wants to stand there. */
+/* The record that a candidate writes. */
 struct lease_claim {
-    struct str holder; /* empty: nobody, it is given back */
+    struct str holder; /* empty: a release */
     int32_t seconds;
     int32_t transitions;
 };
-/*
- * The lease with the claim, to be created or, with all else that stands there, updated. It borrows
- * of both.
- */
+/* Fills the lease to create, or to update with all its other fields kept. It borrows from both. */
 void lease_record_fill(const struct lease_record *record, struct lease_claim *claim, bool create,
                        struct lease *ret_lease);
 

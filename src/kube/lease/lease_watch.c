@@ -26,12 +26,11 @@ static void on_end(void *ctx, const struct rest_result *result)
     struct lease_watch *w = ctx;
 
     w->call = NULL;
-    /* Roles of before 1.31 allow to get and update the lease only. */
+    /* Roles from before 1.31 only allow get and update of the lease. */
     w->refused = result->status >= 400 && result->status < 500 && result->status != 410 &&
                  result->status != 429;
     if (w->refused)
-        log_info(4, "The lease cannot be watched, it is looked at now and then",
-                 KV_ERR(&result->err));
+        log_info(4, "Failed to watch the lease; polling it instead", KV_ERR(&result->err));
 }
 
 static const struct rest_watch_handlers handlers = {.on_event = on_event, .on_end = on_end};

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "codec/json.h"
 
-/* The highest level that is logged from here, up to 9: it decides what a line holds. */
+/* The highest level that is enabled here, up to 9: it decides what a line contains. */
 static int detail(void)
 {
     for (int level = 9; level > HTTP_LOG_LEVEL; level--)
@@ -46,7 +46,7 @@ static struct str canonical(struct str name, struct arena *a)
     return copy;
 }
 
-/* Of credentials only their kind is shown. */
+/* Shows only the scheme of credentials. */
 static struct str masked(const struct http_header *h, struct arena *a)
 {
     static const char *const known[] = {"bearer", "basic", "negotiate"};
@@ -136,7 +136,7 @@ void http_log_request(const struct http_log_exchange *x, const struct http_heade
     buf_release(&text);
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- responses -------------------------------------------------------------------------------- */
 
 static void log_trace(const struct http_log_exchange *x, int level, const struct err *err)
 {
@@ -160,7 +160,7 @@ static int64_t msec(int64_t ns)
     return MAX(ns, 0) / NSEC_PER_MSEC;
 }
 
-/* The parts of the time that it took. */
+/* The durations of the phases of a request. */
 static size_t add_timing(const struct http_timing *t, struct log_kv *kvs)
 {
     size_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies in the log; client-go logs them in a file of its own, too. */
+/* Bodies in the log, in a file of their own as in client-go. */
 #include "base/buf.h"
 #include "kube/rest/http_log.h"
 
@@ -17,7 +17,7 @@ static bool is_binary(struct str body)
     return false;
 }
 
-/* Sixteen bytes a line, as hexdump -C shows them. */
+/* Sixteen bytes per line, as hexdump -C shows them. */
 static void add_dump_line(struct buf *out, size_t at, struct str bytes)
 {
     buf_add_printf(out, "%08zx", at);
@@ -38,7 +38,7 @@ static void add_dump_line(struct buf *out, size_t at, struct str bytes)
 
 #define DUMP_LINE_MAX 79 /* bytes of a full line */
 
-/* The dump, as far as it is shown; *ret_all is the length of all of it. */
+/* The dump, up to max bytes; *ret_all is its full length. */
 static void dump(struct str body, size_t max, struct buf *out, size_t *ret_all)
 {
     size_t lines = (body.n + 15) / 16, last = body.n % 16 ? body.n % 16 : 16;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The client, URLs and bodies of requests, and the decoding of results. */
 #include "kube/rest/rest.h"
 
 #include "api/status.h"
@@ -6,7 +7,7 @@
 #include "net/proxy_env.h"
 #include "net/url.h"
 
-/* --- the client ------------------------------------------------------------------------------- */
+/* --- client ----------------------------------------------------------------------------------- */
 
 static void on_tls(void *ctx, struct tls_config *tls)
 {
@@ -30,7 +31,9 @@ static void set_defaults(struct rest_options *o)
         o->max_frame = REST_MAX_FRAME;
 }
 
-/* The kubeconfig's proxy, or else the environment's. */
+/*
+ * The kubeconfig's proxy-url, else the environment's proxy (client-go: http.ProxyFromEnvironment).
+ */
 static int make_channels(struct rest_client *client, const struct url *server, struct err *reterr)
 {
     const struct kube_config *config = client->config;
@@ -53,7 +56,7 @@ static int make_channels(struct rest_client *client, const struct url *server, s
     return r;
 }
 
-/* "10.0.0.1:6443", as the URL has it, but for a password. */
+/* "10.0.0.1:6443", as in the URL, without user and password. */
 static struct str host_of(const struct rest_client *client)
 {
     struct str host = rest_origin(client), part;

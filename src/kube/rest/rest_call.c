@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One call: its attempts, the response, retries, the result. */
 #include "kube/rest/rest_internal.h"
 
 #include "api/status.h"
@@ -7,7 +8,7 @@
 
 #define TIMEOUT_CALL   (60 * NSEC_PER_SEC)
 #define TIMEOUT_LIST   (300 * NSEC_PER_SEC)
-#define LONG_THROTTLE  (50 * NSEC_PER_MSEC) /* worth a log line */
+#define LONG_THROTTLE  (50 * NSEC_PER_MSEC) /* client-go: longThrottleLatency, logged */
 #define MAX_ERROR_TEXT ((size_t)1 << 20)
 
 static bool is_watch(const struct rest_call *call)
@@ -21,14 +22,14 @@ static void on_task(struct loop_task *task);
 
 /* --- lifecycle -------------------------------------------------------------------------------- */
 
-/* The client's preference, unless the resource has shown that it knows JSON only. */
+/* The client's preference, unless the server has returned only JSON for this resource. */
 static bool wants_proto(const struct rest_client *client, const struct kind *kind)
 {
     return str_is(client->config->content_type, KUBE_CONTENT_PROTOBUF) &&
            !client->json_only[kind->id];
 }
 
-/* Nothing but JSON will do for the answer. */
+/* Whether the response must be JSON. */
 static bool wants_json(const struct rest_call *call)
 {
     return call->plain || call->client->json_only[call->kind->id] ||
@@ -76,14 +77,14 @@ struct rest_call *rest_call_new(struct rest_client *client, const struct rest_re
     if (call->next)
         call->next->prev = &call->next;
     client->calls = call;
-    /* A watch is always open; calls come and go. */
+    /* A watch is always open; only calls count as load. */
     if (!watch)
         loop_add_load(client->loop, 1);
     return call;
 }
 
-/* Stops all that could call back. */
-static void shut_down_call(struct rest_call *call)
+/* Stops everything that could call back. */
+static void stop_call(struct rest_call *call)
 {
     rest_guard_release(call);
     loop_timer_stop(&call->timer);
@@ -97,13 +98,13 @@ void rest_client_shutdown(struct rest_client *client)
 {
     client->shut_down = true;
     for (struct rest_call *call = client->calls; call; call = call->next)
-        shut_down_call(call);
+        stop_call(call);
 }
 
-/* … and leaves the client's list. */
+/* Stops the call and removes it from the client's list. */
 static void detach(struct rest_call *call)
 {
-    shut_down_call(call);
+    stop_call(call);
     *call->prev = call->next;
     if (call->next)
         call->next->prev = call->prev;
@@ -144,7 +145,7 @@ void rest_call_finish(struct rest_call *call, struct rest_result *result)
         rest_meter_done(call->client->meter, rest_meter_method(call->verb),
                         loop_now(call->client->loop) - call->begun);
     detach(call);
-    /* From here on the client may go at any time. */
+    /* The callback may free the client. */
     if (is_watch(call))
         call->stream.handlers->on_end(call->ctx, result);
     else
@@ -153,8 +154,8 @@ void rest_call_finish(struct rest_call *call, struct rest_result *result)
 }
 
 /*
- * The query is left out: it makes lines long, and those of two tries differ for no reason. What
- * src/net says begins with the origin, which stands here already.
+ * Sets "METHOD URL: reason". The query is omitted: it is long and differs between attempts. Errors
+ * of src/net begin with the origin, which is already there.
  */
 int rest_fail(struct rest_call *call, struct err *reterr, int code, const char *fmt, ...)
 {
@@ -174,9 +175,9 @@ int rest_fail(struct rest_call *call, struct err *reterr, int code, const char *
                    STR_ARG(path), STR_ARG(what));
 }
 
-/* --- an attempt ------------------------------------------------------------------------------- */
+/* --- attempts --------------------------------------------------------------------------------- */
 
-/* An attempt has been answered, or has failed without. */
+/* An attempt has ended with a response or without one. */
 static void count_attempt(struct rest_call *call, int status)
 {
     struct rest_meter *meter = call->client->meter;
@@ -217,7 +218,7 @@ static void log_request(struct rest_call *call, const struct http_header *header
     http_log_request(&x, headers, n);
 }
 
-/* headers NULL: there is no answer, and err says why. */
+/* headers NULL: no response; err has the reason. */
 static void log_response(struct rest_call *call, const struct http_headers *headers,
                          const struct err *err)
 {
@@ -234,7 +235,7 @@ static void log_answer(struct rest_call *call)
     http_log_body(&x, "Response Body", buf_str(&call->answer), call->confidential);
 }
 
-/* --- the answer ------------------------------------------------------------------------------- */
+/* --- response --------------------------------------------------------------------------------- */
 
 static void on_head(void *ctx, int status, const struct http_headers *headers)
 {
@@ -255,7 +256,7 @@ static void on_head(void *ctx, int status, const struct http_headers *headers)
         call->encoding = ENCODING_JSON;
     else
         call->encoding_known = false;
-    /* The next request need not ask in vain. */
+    /* Do not ask for protobuf again. */
     if (status < 300 && call->asked_proto && call->encoding == ENCODING_JSON &&
         call->encoding_known)
         call->client->json_only[call->kind->id] = true;
@@ -350,11 +351,12 @@ static void on_task(struct loop_task *task)
     authenticate(CONTAINER_OF(task, struct rest_call, task));
 }
 
-/* Begins an attempt after `delay`, and after the rate limit's. */
+/* Starts an attempt after `delay` and after the delay of the rate limit. */
 static void begin(struct rest_call *call, int64_t delay)
 {
     struct rest_client *client = call->client;
 
+    /* Retries also take a token; watches do not (see rest_watch). */
     if (!is_watch(call)) {
         int64_t wait = ratelimit_take(&client->limit, loop_now(client->loop));
 
@@ -376,9 +378,9 @@ void rest_call_start(struct rest_call *call)
         begin(call, 0);
 }
 
-/* --- what to make of the answer --------------------------------------------------------------- */
+/* --- retries and results ---------------------------------------------------------------------- */
 
-/* The body in JSON, where it was protobuf. It came from our own encoder, so it decodes. */
+/* Converts a protobuf body to JSON. It was encoded here, so it decodes. */
 static bool reencode_body(struct rest_call *call)
 {
     struct wire wire = {.kind = call->body_kind, .encoding = ENCODING_PROTO};
@@ -395,7 +397,7 @@ static bool reencode_body(struct rest_call *call)
     return true;
 }
 
-/* True where another attempt has been begun at once: 401, 406, 415. */
+/* Returns true if another attempt was started at once: 401, 406, 415. */
 static bool negotiate_again(struct rest_call *call)
 {
     struct rest_client *client = call->client;
@@ -420,7 +422,7 @@ static bool negotiate_again(struct rest_call *call)
     return false;
 }
 
-/* True where another attempt has been begun after the time that the server asked for. */
+/* Returns true if another attempt was scheduled for the time that the server asked for. */
 static bool retry_later(struct rest_call *call)
 {
     struct rest_client *client = call->client;
@@ -441,9 +443,10 @@ static bool retry_later(struct rest_call *call)
 }
 
 /*
- * A connection that went away. Where the server has certainly done nothing (GOAWAY, a refused
- * stream) the call goes out again at once; reads go out again in any case, after a second. Watches
- * are left to their owner, who knows where to resume.
+ * The connection was lost. If the server has certainly not processed the request (GOAWAY, a refused
+ * stream), it is sent again at once; reads are sent again in any case, after a second (client-go:
+ * rest.WithRetry retries GET on a reset connection). A watch is resumed by its owner, which knows
+ * the resource version.
  */
 static bool retry_lost(struct rest_call *call, int code, bool retryable)
 {
@@ -467,7 +470,7 @@ static bool has_cause(const struct status *status, const char *reason)
     return false;
 }
 
-/* Some text of a proxy or a broken server, fit for one line. */
+/* The text of a proxy or a broken server, cut to one line. */
 static void fail_by_text(struct rest_call *call, struct rest_result *result)
 {
     struct str text = str_trim(str_slice(buf_str(&call->answer), 0, 200));
@@ -481,7 +484,7 @@ static void fail_by_text(struct rest_call *call, struct rest_result *result)
                              n ? ": " : "", (int)n, line);
 }
 
-/* *ret_status: keeps the texts that the result points to. */
+/* *ret_status keeps the strings that the result points to. */
 static void fail_by_status(struct rest_call *call, struct rest_result *result,
                            struct object **ret_status)
 {
@@ -501,9 +504,9 @@ static void fail_by_status(struct rest_call *call, struct rest_result *result,
         rest_fail(call, &result->err, result->code, "%d %.*s", call->status,
                   STR_ARG(status->reason));
     else if (call->status == 401)
-        /* "Unauthorized" alone helps nobody. */
-        rest_fail(call, &result->err, result->code, "%.*s: the server does not accept %s (%.*s)",
-                  STR_ARG(status->message), "the credentials",
+        /* "Unauthorized" alone does not say which credentials to check. */
+        rest_fail(call, &result->err, result->code,
+                  "%.*s: the server rejected the credentials from %.*s", STR_ARG(status->message),
                   STR_ARG(call->client->config->source));
     else
         err_set(&result->err, result->code, "%.*s", STR_ARG(status->message));
@@ -520,12 +523,13 @@ static void answered(struct rest_call *call)
         rest_meter_received(call->client->meter, rest_meter_method(call->verb), call->answer.n);
         fail_by_status(call, &result, &status);
     } else if (is_watch(call)) {
-        result.code = call->stream.open ? rest_stream_end(call, &result.err)
-                                        : rest_fail(call, &result.err, -EPROTO,
-                                                    "a watch was answered %d", call->status);
+        result.code = call->stream.open
+                          ? rest_stream_end(call, &result.err)
+                          : rest_fail(call, &result.err, -EPROTO,
+                                      "unexpected status %d for a watch", call->status);
     } else if (!call->encoding_known && !call->plain && call->answer.n > 0) {
         result.code = rest_fail(call, &result.err, -EPROTO,
-                                "the answer is neither JSON nor Kubernetes protobuf");
+                                "the response is neither JSON nor Kubernetes protobuf");
     } else {
         rest_meter_received(call->client->meter, rest_meter_method(call->verb), call->answer.n);
         result.body = buf_str(&call->answer);
@@ -557,7 +561,7 @@ static void on_done(void *ctx, int code, const struct err *err, bool retryable)
     rest_call_finish(call, &result);
 }
 
-/* --- from outside ----------------------------------------------------------------------------- */
+/* --- public functions ------------------------------------------------------------------------- */
 
 struct rest_call *rest_send(struct rest_client *client, const struct rest_request *request,
                             rest_done_fn *fn, void *ctx)

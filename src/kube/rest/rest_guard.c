@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes that have to ask before they are sent, and those that were told to wait. */
+/* Writes that ask the guard before they are sent, and those that it holds. */
 #include "kube/rest/rest_internal.h"
 
 static void hold(struct rest_call *call)
@@ -31,7 +31,7 @@ bool rest_guard_ask(void *ctx)
 
     if (!call->guarded || client->may_write(client->guard_ctx))
         return true;
-    /* The HTTP call ends when this returns. */
+    /* The HTTP call is freed when this returns. */
     call->http = NULL;
     hold(call);
     return false;

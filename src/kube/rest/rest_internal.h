@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rest_internal.h - what rest.c, rest_call.c, rest_guard.c and rest_watch.c share.
+ * rest_internal.h - shared by rest.c, rest_call.c, rest_guard.c and rest_watch.c.
  *
- * Purpose:   the client's and a call's insides.
- * Ownership: the client owns its calls; see kube/rest.h.
+ * Purpose:   the internals of a client and of a call.
+ * Ownership: the client owns its calls; see kube/rest/rest.h.
  * Threading: the loop's thread.
  *
- * The life of a call:
+ * The states of a call:
  *
- *     waiting for the rate limit → for credentials → for the answer → told
- *            ↑                                             │
- *            └── Retry-After, lost connection ─────────────┤
- *                             ↑                            │
- *                             └── 401, 406, 415 ───────────┘
+ *     wait for the rate limit → wait for credentials → wait for the response → done
+ *            ↑                          ↑                       │
+ *            │                          └── 401, 406, 415 ──────┤
+ *            └────────── Retry-After, lost connection ──────────┘
  *
- * A write that the guard does not let pass, once a connection is free for it, is held and then
+ * A write that the guard refuses, once a connection is free for it, is held; when it is resumed it
  * waits for credentials again.
  */
 #ifndef BERTH_KUBE_REST_REST_INTERNAL_H
@@ -33,32 +32,32 @@ struct rest_client {
     struct auth *auth;
     struct http_client *http[REST_N_CHANNELS];
     struct ratelimit limit;
-    struct rest_meter *meter; /* NULL: nothing is counted */
-    struct str base_path;     /* of the server's URL, without a slash at its end */
+    struct rest_meter *meter; /* NULL: no metrics */
+    struct str base_path;     /* of the server's URL, without a trailing slash */
     bool json_only[KIND_COUNT];
-    struct rest_call *calls;      /* all that are open */
-    bool shut_down;               /* … and none of them gets an answer any more */
+    struct rest_call *calls;      /* all open calls */
+    bool shut_down;               /* no call gets a response any more */
     rest_may_write_fn *may_write; /* NULL: writes are not guarded */
     void *guard_ctx;
-    struct rest_call *held, **held_end; /* by the guard, the first that was held first */
+    struct rest_call *held, **held_end; /* held by the guard, the oldest first */
 };
 
-/* A watch's stream on its way into frames. */
+/* A watch's stream that is being split into frames. */
 struct rest_stream {
     const struct rest_watch_handlers *handlers;
     struct buf bytes;      /* an incomplete frame */
-    struct json_scan scan; /* how far it has been looked at */
+    struct json_scan scan; /* scanner state within bytes */
     bool open;
 };
 
 struct rest_call {
     struct rest_client *client;
     struct rest_call *next, **prev;
-    struct arena arena; /* the request */
+    struct arena arena; /* strings of the request */
     enum rest_verb verb;
     const struct kind *kind, *body_kind;
     struct str target;
-    bool plain; /* no resource: JSON, and nothing is learnt from it */
+    bool plain; /* not a resource: JSON only, json_only is not updated */
     struct buf body;
     enum encoding body_encoding;
     int64_t timeout;
@@ -67,7 +66,7 @@ struct rest_call {
     bool guarded;                             /* asks the client's guard before it is sent */
     struct rest_call *held_next, **held_prev; /* in client->held; prev NULL: not held */
     bool confidential;                        /* bodies are not logged */
-    /* For log lines, where requests are logged. */
+    /* For log lines. */
     struct str pod_namespace, pod_name;
     bool binds;
 
@@ -80,22 +79,22 @@ struct rest_call {
     struct auth_wait wait;
     struct http_call *http;
 
-    int64_t begun; /* when all this did */
+    int64_t begun; /* time of rest_call_start */
 
-    /* The attempt in progress. */
-    uint64_t generation; /* of the credentials it carries */
+    /* The current attempt. */
+    uint64_t generation; /* of its credentials */
     bool asked_proto;
     int status;
     int64_t retry_after; /* seconds; -1: none */
-    int64_t throttled;   /* how long the rate limit held it up */
+    int64_t throttled;   /* delay by the rate limit */
     enum encoding encoding;
     bool encoding_known;
     struct buf answer;
 
     int attempts;
-    bool again;     /* there has been another, which the server or the network ended */
-    bool refreshed; /* after a 401 */
-    bool *gone;     /* set by rest_cancel while events are handed out; NULL: none are */
+    bool again;     /* it is a retry */
+    bool refreshed; /* credentials were refreshed after a 401 */
+    bool *gone;     /* set by rest_cancel while events are delivered; NULL: none are */
 };
 
 /* rest.c */
@@ -111,19 +110,19 @@ struct str rest_body_type(const struct rest_call *call);
 struct rest_call *rest_call_new(struct rest_client *client, const struct rest_request *request,
                                 bool watch);
 void rest_call_start(struct rest_call *call);
-/* Ends it: tells the result, then gives the call back. */
+/* Calls the callback with the result, then frees the call. */
 void rest_call_finish(struct rest_call *call, struct rest_result *result);
 int rest_fail(struct rest_call *call, struct err *reterr, int code, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
 
-/* rest_guard.c: what the HTTP client asks before it writes the call. */
+/* rest_guard.c: called by the HTTP client before it writes the request. */
 bool rest_guard_ask(void *call);
-/* It waits no longer, if it did. */
+/* Removes the call from the held ones, if it is held. */
 void rest_guard_release(struct rest_call *call);
 
-/* rest_watch.c: bytes of an accepted watch. The call may be gone afterwards. */
+/* rest_watch.c: data of an accepted watch. The call may be gone afterwards. */
 void rest_stream_data(struct rest_call *call, struct str data);
-/* The end of an accepted watch. 0, or -EBADMSG where it ended within a frame. */
+/* The end of an accepted watch. Returns 0, or -EBADMSG if it ended within a frame. */
 int rest_stream_end(struct rest_call *call, struct err *reterr);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A watch's body is a sequence of frames: JSON values, or protobuf behind a length of four bytes.
+/*
+ * A watch's body is a sequence of frames: JSON values, or protobuf messages behind a 4-byte length.
  */
 #include "kube/rest/rest_internal.h"
 
 /*
- * Cuts the next frame out of rest. Its length with everything around it, 0 where more bytes are
- * needed, negative where there cannot be one.
+ * Finds the next frame in rest. Returns its length including framing, 0 if more bytes are needed,
+ * negative if the data is invalid.
  */
 static ssize_t next_frame(struct rest_call *call, struct str rest, struct str *ret_frame)
 {
@@ -35,8 +36,8 @@ static ssize_t next_frame(struct rest_call *call, struct str rest, struct str *r
     return (ssize_t)(4 + length);
 }
 
-/* Ends a watch whose bytes make no sense. */
-static void broken(struct rest_call *call, int code, const char *what)
+/* Ends a watch whose data is invalid. */
+static void end_invalid(struct rest_call *call, int code, const char *what)
 {
     struct rest_result result = {.status = call->status};
 
@@ -44,8 +45,8 @@ static void broken(struct rest_call *call, int code, const char *what)
     rest_call_finish(call, &result);
 }
 
-/* False where the call is gone. */
-static bool hand_out(struct rest_call *call, struct str frame)
+/* Delivers one event. Returns false if the call is gone. */
+static bool deliver(struct rest_call *call, struct str frame)
 {
     struct wire wire = {
         .kind = call->kind, .encoding = call->encoding, .flags = call->object_flags};
@@ -55,7 +56,7 @@ static bool hand_out(struct rest_call *call, struct str frame)
     int r = watch_event_decode(&wire, frame, &event, &err);
 
     if (r < 0) {
-        broken(call, r, err.msg);
+        end_invalid(call, r, err.msg);
         return false;
     }
     call->gone = &gone;
@@ -67,22 +68,22 @@ static bool hand_out(struct rest_call *call, struct str frame)
     return true;
 }
 
-/* Hands out all complete frames; *ret_used is what they took of bytes. False: the call is gone. */
-static bool hand_out_all(struct rest_call *call, struct str bytes, size_t *ret_used)
+/* Delivers all complete frames; *ret_used is their length. Returns false if the call is gone. */
+static bool deliver_all(struct rest_call *call, struct str bytes, size_t *ret_used)
 {
     struct str frame = {0};
     size_t used = 0;
     ssize_t n;
 
     while ((n = next_frame(call, str_slice(bytes, used, bytes.n), &frame)) > 0) {
-        if (!hand_out(call, frame))
+        if (!deliver(call, frame))
             return false;
         used += (size_t)n;
     }
     if (n < 0) {
-        broken(call, (int)n,
-               n == -EMSGSIZE ? "an event is larger than allowed"
-                              : "the stream is no sequence of JSON values");
+        end_invalid(call, (int)n,
+                    n == -EMSGSIZE ? "event larger than the limit"
+                                   : "the stream is not a sequence of JSON values");
         return false;
     }
     *ret_used = used;
@@ -90,9 +91,9 @@ static bool hand_out_all(struct rest_call *call, struct str bytes, size_t *ret_u
 }
 
 /*
- * Where nothing is left over from before, which is the usual case, the frames are read where they
- * are and only an incomplete one at the end is copied. Handlers may cancel the call, and with it
- * the kept bytes: those in hand are therefore taken out of it meanwhile.
+ * If no bytes are left over from before, which is the usual case, frames are read in place and only
+ * an incomplete one at the end is copied. Handlers may cancel the call and free its buffer, so the
+ * buffer is moved out of the call meanwhile.
  */
 void rest_stream_data(struct rest_call *call, struct str data)
 {
@@ -100,19 +101,19 @@ void rest_stream_data(struct rest_call *call, struct str data)
     size_t used;
 
     if (!call->encoding_known) {
-        broken(call, -EPROTO, "neither JSON nor Kubernetes protobuf");
+        end_invalid(call, -EPROTO, "neither JSON nor Kubernetes protobuf");
         return;
     }
     call->stream.bytes = (struct buf)BUF_INIT;
     if (own.n > 0) {
         buf_add_str(&own, data);
-        if (!hand_out_all(call, buf_str(&own), &used)) {
+        if (!deliver_all(call, buf_str(&own), &used)) {
             buf_release(&own);
             return;
         }
         buf_consume(&own, used);
     } else {
-        if (!hand_out_all(call, data, &used)) {
+        if (!deliver_all(call, data, &used)) {
             buf_release(&own);
             return;
         }

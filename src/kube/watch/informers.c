@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kube/watch/informers.h"
 
-#define TELL_INTERVAL (5 * NSEC_PER_SEC)
+#define REPORT_INTERVAL (5 * NSEC_PER_SEC)
 
 struct informers {
     const struct informers_sink *sink;
     void *ctx;
     size_t n, n_synced;
     struct loop *loop;
-    int trouble; /* why the server cannot be reached, as told last; 0: it can */
-    int64_t told_at;
+    int last_code; /* last connection error that was reported; 0: none */
+    int64_t reported_at;
     struct reflector **reflectors;
 };
 
@@ -32,15 +32,15 @@ static void on_synced(void *ctx, const struct kind *kind)
         in->sink->on_synced(in->ctx);
 }
 
-/* What all reflectors meet alike is told by one of them, now and then. */
-static bool is_known(void *ctx, const struct rest_result *result)
+/* An error that all reflectors share is reported by one of them, once per REPORT_INTERVAL. */
+static bool is_reported(void *ctx, const struct rest_result *result)
 {
     struct informers *in = ctx;
 
-    if (in->trouble == result->code && loop_now(in->loop) - in->told_at < TELL_INTERVAL)
+    if (in->last_code == result->code && loop_now(in->loop) - in->reported_at < REPORT_INTERVAL)
         return true;
-    in->trouble = result->code;
-    in->told_at = loop_now(in->loop);
+    in->last_code = result->code;
+    in->reported_at = loop_now(in->loop);
     return false;
 }
 
@@ -48,7 +48,7 @@ static void on_contact(void *ctx, struct reflector *reflector)
 {
     struct informers *in = ctx;
 
-    in->trouble = 0;
+    in->last_code = 0;
     for (size_t i = 0; i < in->n; i++) {
         if (in->reflectors[i] != reflector)
             reflector_kick(in->reflectors[i]);
@@ -64,7 +64,7 @@ static void on_refetched(void *ctx, struct reflector *reflector)
         in->sink->on_refetched(in->ctx);
 }
 
-static const struct reflector_sink reflector_sink = {on_event, on_synced, on_contact, is_known,
+static const struct reflector_sink reflector_sink = {on_event, on_synced, on_contact, is_reported,
                                                      on_refetched};
 
 struct informers *informers_new(struct rest_client *client, const struct informer_row *rows,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * informers.h - all the reflectors of a program, by one table.
+ * informers.h - all reflectors of a program, from one table.
  *
- * Purpose:   starts a reflector per row, tells one sink of all events, and knows when the first
- *            state of every kind has arrived. A reflector that reaches the server again wakes those
- *            that wait for it.
- * Ownership: owns its reflectors; the table is the caller's and constant.
- * Threading: the loop's thread. The sink may do anything but free the informers.
+ * Purpose:   starts one reflector per row, forwards all events to one sink, and reports when every
+ *            kind has synced. A reflector that reaches the server again wakes the others that wait
+ *            for it.
+ * Ownership: owns its reflectors; the table belongs to the caller and is constant.
+ * Threading: the loop's thread. The sink may do anything except free the informers.
  */
 #ifndef BERTH_KUBE_WATCH_INFORMERS_H
 #define BERTH_KUBE_WATCH_INFORMERS_H
@@ -21,30 +21,32 @@ struct informer_row {
 };
 
 struct informers_sink {
-    /* As reflector_sink's; the object's kind is object_kind(object). */
+    /* As in reflector_sink; the object's kind is object_kind(object). */
     void (*on_event)(void *ctx, enum watch_event_type type, struct object *old,
                      struct object *object);
-    /* Once per kind. May be NULL. */
+    /* Called once per kind. May be NULL. */
     void (*on_kind_synced)(void *ctx, const struct kind *kind);
-    /* Once, after the last kind. May be NULL. */
+    /* Called once, after the last kind. May be NULL. */
     void (*on_synced)(void *ctx);
-    /* After reflector_refetch of some, when all of these are done. May be NULL. */
+    /* Called when all pending reflector_refetch calls are done. May be NULL. */
     void (*on_refetched)(void *ctx);
 };
 
 struct informers;
 
-/* defaults: times and backoffs for all reflectors, or NULL. Nothing happens before _start. */
+/*
+ * defaults: times and backoffs for all reflectors, or NULL. Nothing is sent before informers_start.
+ */
 struct informers *informers_new(struct rest_client *client, const struct informer_row *rows,
                                 size_t n, const struct reflector_options *defaults,
                                 const struct informers_sink *sink, void *ctx);
 void informers_start(struct informers *informers);
-struct informers *informers_free(struct informers *informers); /* NULL is fine; returns NULL */
+struct informers *informers_free(struct informers *informers); /* NULL is allowed; returns NULL */
 
 bool informers_have_synced(const struct informers *informers);
-/* Is any reflector fetching once more what it knows? */
+/* Whether a reflector is listing its objects again. */
 bool informers_are_refetching(const struct informers *informers);
-/* The reflector of a kind; NULL where the table has none. */
+/* The reflector of a kind; NULL if the table has none. */
 struct reflector *informers_get(const struct informers *informers, enum kind_id kind);
 
 #endif

@@ -1,69 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Errors in the log, when to try again, and the public functions. */
 #include "kube/watch/reflector_internal.h"
 
 #include "base/log.h"
 
-/* --- what the sink hears ---------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
-static void tell(struct reflector *r, enum watch_event_type type, struct object *old,
-                 struct object *object)
-{
-    r->sink->on_event(r->ctx, type, old, object);
-}
-
-/* An object as it is now. */
-void reflector_upsert(struct reflector *r, struct object *object)
-{
-    struct object *old = store_put(&r->store, object);
-
-    tell(r, old ? WATCH_MODIFIED : WATCH_ADDED, old, object);
-    object_unref(old);
-}
-
-void reflector_removed(struct reflector *r, struct object *final)
-{
-    struct object *old = store_take(&r->store, object_meta(final));
-
-    /* Never told of, so nothing to take back. */
-    if (!old)
-        return;
-    tell(r, WATCH_DELETED, old, final);
-    object_unref(old);
-}
-
-/* An object of a list: an unchanged one is no news, unless it is wanted in another form. */
-void reflector_listed(struct reflector *r, struct object *object)
-{
-    if (r->refetching || !store_keep(&r->store, object_meta(object)))
-        reflector_upsert(r, object);
-}
-
-static void on_swept(void *ctx, struct object *object)
-{
-    tell(ctx, WATCH_DELETED, object, object);
-}
-
-/* The list is complete: what it did not name is gone. */
-void reflector_replaced(struct reflector *r)
-{
-    bool refetched = r->refetching, synced = r->synced;
-
-    store_sweep(&r->store, on_swept, r);
-    r->refetching = false;
-    r->synced = true;
-    if (!synced) {
-        log_info(2, "Caches populated", KV_TYPE(r), KV_REFLECTOR);
-        if (r->sink->on_synced)
-            r->sink->on_synced(r->ctx, r->options.kind);
-    }
-    if (refetched && r->sink->on_refetched)
-        r->sink->on_refetched(r->ctx, r);
-}
-
-/* --- complaints --------------------------------------------------- */
-
-/* Upstream says in front whether it was a list that failed. */
-static void tell_failure(const struct reflector *r, const struct rest_result *result, bool known)
+/* Upstream prefixes the error if it was a list that failed. */
+static void log_failure(const struct reflector *r, const struct rest_result *result, bool reported)
 {
     struct buf why = BUF_INIT;
     bool list = r->state == REFLECTOR_PAGING || r->state == REFLECTOR_STREAMING;
@@ -72,7 +16,7 @@ static void tell_failure(const struct reflector *r, const struct rest_result *re
         buf_add_printf(&why, "failed to list %.*s: ", STR_ARG(r->type));
     buf_add_cstr(&why, result->err.msg);
     struct log_kv err = KV_STR("err", buf_str(&why));
-    if (known)
+    if (reported)
         log_info(2, "Failed to watch", err, KV_REFLECTOR, KV_TYPE(r));
     else
         log_error("Failed to watch", err, KV_CSTR("logger", "UnhandledError"), KV_REFLECTOR,
@@ -80,45 +24,48 @@ static void tell_failure(const struct reflector *r, const struct rest_result *re
     buf_release(&why);
 }
 
-static void complain(struct reflector *r, const struct rest_result *result)
+static void report_failure(struct reflector *r, const struct rest_result *result)
 {
-    bool known = false;
+    bool reported = false;
     bool common = result->status == 0 || result->status == 401;
 
-    if (common && r->sink->is_known) {
-        /* What all reflectors meet alike: repeated, but not by each of them. */
-        known = r->sink->is_known(r->ctx, result);
-    } else if (result->status == 403 && r->told && strcmp(r->told, result->err.msg) == 0) {
-        /* Rights seldom change: once per message. All else is told each time; backoff keeps it
-         * seldom. */
+    if (common && r->sink->is_reported) {
+        /* An error that all reflectors share: repeated, but not by each of them. */
+        reported = r->sink->is_reported(r->ctx, result);
+    } else if (result->status == 403 && r->last_error &&
+               strcmp(r->last_error, result->err.msg) == 0) {
+        /*
+         * Permissions seldom change: log each message once. Other errors are logged each time;
+         * backoff limits them.
+         */
         return;
     }
-    tell_failure(r, result, known);
-    if (known)
+    log_failure(r, result, reported);
+    if (reported)
         return;
-    free(r->told);
-    r->told = xstrdup(result->err.msg);
+    free(r->last_error);
+    r->last_error = xstrdup(result->err.msg);
 }
 
-/* The server has answered as it should. */
+/* The server has sent a valid response. */
 void reflector_contact(struct reflector *r)
 {
-    if (r->told)
+    if (r->last_error)
         log_info(0, "Watching again", KV_TYPE(r));
-    free(TAKE(r->told));
+    free(TAKE(r->last_error));
     r->missing = false;
     if (r->sink->on_contact)
         r->sink->on_contact(r->ctx, r);
 }
 
-/* --- trying ----------------------------------------------------------------------------------- */
+/* --- retries ---------------------------------------------------------------------------------- */
 
 static void on_retry(struct loop_timer *timer)
 {
     reflector_try_now(CONTAINER_OF(timer, struct reflector, retry));
 }
 
-/* resume: go on watching at the last version; else begin with the whole state. */
+/* resume: watch from the last version; otherwise start with the full state. */
 void reflector_try_again(struct reflector *r, bool resume, int64_t delay)
 {
     r->state = REFLECTOR_IDLE;
@@ -128,8 +75,8 @@ void reflector_try_again(struct reflector *r, bool resume, int64_t delay)
 }
 
 /*
- * At once after a watch that lasted, or that brought us further and ended in good order; else with
- * backoff: this is what keeps us from spinning.
+ * Retries at once after a watch that lasted, or that made progress and ended normally. Otherwise
+ * with backoff, which prevents a busy loop.
  */
 void reflector_try_after_watch(struct reflector *r, bool resume)
 {
@@ -148,18 +95,19 @@ void reflector_set_version(struct reflector *r, struct str version)
 }
 
 /*
- * The resource is not served. One line, then it counts as empty and is looked for with a backoff of
+ * The resource is not served. Logged once; then it counts as empty and is polled with a backoff of
  * its own.
  */
 void reflector_not_served(struct reflector *r, const struct rest_result *result)
 {
     if (!r->options.optional) {
-        complain(r, result);
+        report_failure(r, result);
         reflector_try_again(r, false, backoff_next(&r->backoff, reflector_now(r)));
         return;
     }
     if (!r->missing)
-        log_info(0, "The server does not serve this resource; it counts as empty until it appears",
+        log_info(0,
+                 "The server does not serve this resource; it is treated as empty until it appears",
                  KV_STR("resource", r->options.kind->resource),
                  KV_STR("apiVersion", r->options.kind->api_version));
     r->missing = true;
@@ -170,33 +118,33 @@ void reflector_not_served(struct reflector *r, const struct rest_result *result)
 }
 
 /*
- * No connection, a server in trouble or without its roles yet: what we know is good, go on from
- * there. A request that it does not understand, or nonsense on the wire: begin anew.
+ * No connection, a failing server, or RBAC rules not loaded yet: the known state is valid, resume
+ * from it. A request that the server does not understand, or invalid data: start with a list.
  */
 void reflector_refused(struct reflector *r, const struct rest_result *result, bool resume)
 {
-    complain(r, result);
+    report_failure(r, result);
     if (result->too_large_resource_version)
         r->version_unavailable = true;
-    r->cut_off = result->status == 0;
+    r->disconnected = result->status == 0;
     resume = resume && result->status != 400 && result->status != 422 && result->code != -EBADMSG &&
              !result->too_large_resource_version;
     reflector_try_again(r, resume, backoff_next(&r->backoff, reflector_now(r)));
 }
 
-/* Failures that listing and watching share. resume: what is known stays good. */
+/* Failures common to lists and watches. resume: the known state stays valid. */
 void reflector_failed(struct reflector *r, const struct rest_result *result, bool resume)
 {
     switch (result->status) {
     case 403:
-        /* Of an optional resource it may mean that it is not there any more: see discovery. */
+        /* An optional resource may no longer be served: ask discovery again. */
         reflector_refused(r, result, resume && !r->options.optional);
         break;
     case 404:
         reflector_not_served(r, result);
         break;
     case 410:
-        /* Too old: the next list asks for whatever is newest. */
+        /* Expired (client-go: isExpiredError): the next list asks for the newest state. */
         log_info(4, "Watch closed", KV_REFLECTOR, KV_TYPE(r), KV_ERR(&result->err));
         r->version_unavailable = true;
         reflector_try_after_watch(r, false);
@@ -209,6 +157,7 @@ void reflector_failed(struct reflector *r, const struct rest_result *result, boo
 
 /* --- lifecycle -------------------------------------------------------------------------------- */
 
+/* client-go's NewReflector where it has such a setting: pages, watch timeout, backoff. */
 static void set_defaults(struct reflector_options *o)
 {
     if (o->page_size == 0)
@@ -278,7 +227,7 @@ struct reflector *reflector_free(struct reflector *r)
     buf_release(&r->version);
     buf_release(&r->continue_token);
     arena_release(&r->arena);
-    free(r->told);
+    free(r->last_error);
     free(r);
     return NULL;
 }
@@ -342,8 +291,11 @@ void reflector_kick(struct reflector *r)
 {
     int64_t now = reflector_now(r);
 
-    /* Seldom: two that lose their connections in turn must not drive each other round. */
-    if (!r->cut_off || !loop_timer_pending(&r->retry) ||
+    /*
+     * Rarely: two reflectors that lose their connections in turn must not trigger each other in a
+     * loop.
+     */
+    if (!r->disconnected || !loop_timer_pending(&r->retry) ||
         (r->kicked_at && now - r->kicked_at < r->options.backoff.max))
         return;
     r->kicked_at = now;

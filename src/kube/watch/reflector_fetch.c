@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists in pages, streaming lists, watches. */
+/* Lists in pages, streaming lists, watches; what arrives goes to the store and to the sink. */
 #include "kube/watch/reflector_internal.h"
 
 #include "api/status.h"
@@ -7,6 +7,66 @@
 #include "net/url.h"
 
 #define INITIAL_EVENTS_END "k8s.io/initial-events-end"
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static void emit(struct reflector *r, enum watch_event_type type, struct object *old,
+                 struct object *object)
+{
+    r->sink->on_event(r->ctx, type, old, object);
+}
+
+/* The object's current state. */
+static void upsert(struct reflector *r, struct object *object)
+{
+    struct object *old = store_put(&r->store, object);
+
+    emit(r, old ? WATCH_MODIFIED : WATCH_ADDED, old, object);
+    object_unref(old);
+}
+
+static void removed(struct reflector *r, struct object *final)
+{
+    struct object *old = store_take(&r->store, object_meta(final));
+
+    /* Never reported as added. */
+    if (!old)
+        return;
+    emit(r, WATCH_DELETED, old, final);
+    object_unref(old);
+}
+
+/*
+ * An object of a list. An unchanged one is not reported, unless objects are refetched in another
+ * form.
+ */
+static void listed(struct reflector *r, struct object *object)
+{
+    if (r->refetching || !store_keep(&r->store, object_meta(object)))
+        upsert(r, object);
+}
+
+static void on_swept(void *ctx, struct object *object)
+{
+    emit(ctx, WATCH_DELETED, object, object);
+}
+
+/* The list is complete: objects that it does not contain are gone. */
+void reflector_replaced(struct reflector *r)
+{
+    bool refetched = r->refetching, synced = r->synced;
+
+    store_sweep(&r->store, on_swept, r);
+    r->refetching = false;
+    r->synced = true;
+    if (!synced) {
+        log_info(2, "Caches populated", KV_TYPE(r), KV_REFLECTOR);
+        if (r->sink->on_synced)
+            r->sink->on_synced(r->ctx, r->options.kind);
+    }
+    if (refetched && r->sink->on_refetched)
+        r->sink->on_refetched(r->ctx, r);
+}
 
 /* --- queries ---------------------------------------------------------------------------------- */
 
@@ -33,7 +93,7 @@ static struct rest_request request_of(const struct reflector *r, const struct bu
     };
 }
 
-/* --- a list in pages -------------------------------------------------------------------------- */
+/* --- lists in pages --------------------------------------------------------------------------- */
 
 static void on_page(void *ctx, const struct rest_result *result);
 static void start_watch(struct reflector *r, bool streaming);
@@ -43,7 +103,7 @@ static void next_page(struct reflector *r)
     struct buf query = BUF_INIT;
     struct rest_request request;
 
-    /* Without resourceVersion: the newest state, and paging is honoured. */
+    /* No resourceVersion: the server returns the newest state and honours the limit. */
     buf_add_printf(&query, "limit=%u", r->page_size);
     if (r->continue_token.n > 0) {
         buf_add_cstr(&query, "&continue=");
@@ -67,27 +127,27 @@ static void start_list(struct reflector *r)
 
 static int on_listed(void *ctx, struct object *object)
 {
-    reflector_listed(ctx, object);
+    listed(ctx, object);
     object_unref(object);
     return 0;
 }
 
 /*
- * The same page again with half as many objects, then with a quarter of these, an eighth and so on:
- * a server that always sends too much is found out after a few tries. A continue token is good for
- * any limit, so the list stays one snapshot. Later lists begin with the smaller size: what is read
- * in vain costs more than a few more requests.
+ * Requests the same page with half as many objects, then a quarter of these, an eighth and so on,
+ * so that a server that always sends too much is detected after a few attempts. A continue token is
+ * valid for any limit, so the list stays one snapshot. Later lists start with the smaller size: a
+ * discarded page costs more than a few additional requests.
  */
 static void halve_page(struct reflector *r)
 {
     r->page_cuts++;
     r->page_size = MAX(r->page_size >> r->page_cuts, 1);
-    log_info(0, "A page of the list is too large; asking for fewer objects at a time", KV_TYPE(r),
+    log_info(0, "A page of the list is too large; listing with a smaller limit", KV_TYPE(r),
              KV_INT("limit", r->page_size));
     next_page(r);
 }
 
-/* A list is complete. Where its pages were far below the limit, those of the next may be larger. */
+/* A list is complete. If its pages were far below the limit, the next list uses larger ones. */
 static void grow_page(struct reflector *r)
 {
     if (r->page_bytes <= rest_client_max_list(r->client) / 4)
@@ -100,7 +160,7 @@ static void page_failed(struct reflector *r, const struct rest_result *result)
         halve_page(r);
         return;
     }
-    /* The pages' snapshot has expired: begin a new one, with backoff in case it goes on so. */
+    /* The snapshot has expired: list again, with backoff in case it happens again. */
     if (result->code == -ESTALE && r->continue_token.n > 0)
         log_info(2, "The list expired between two pages; listing again", KV_TYPE(r));
     reflector_failed(r, result, false);
@@ -140,12 +200,12 @@ static void on_page(void *ctx, const struct rest_result *result)
     object_list_release(&list);
 }
 
-/* --- a watch ---------------------------------------------------------------------------------- */
+/* --- watches ---------------------------------------------------------------------------------- */
 
-/* The watch-list did not work out: pages from now on. */
+/* The streaming list does not work: list in pages from now on. */
 static void no_streaming(struct reflector *r, const char *why)
 {
-    log_info(2, "No streaming list of this resource; listing in pages", KV_TYPE(r),
+    log_info(2, "Streaming list not available for this resource; listing in pages", KV_TYPE(r),
              KV_CSTR("err", why));
     r->no_streaming = true;
     loop_timer_stop(&r->silence);
@@ -157,7 +217,7 @@ void reflector_on_silence(struct loop_timer *timer)
     struct reflector *r = CONTAINER_OF(timer, struct reflector, silence);
 
     r->call = rest_cancel(r->call);
-    no_streaming(r, "no bookmark ended the initial events");
+    no_streaming(r, "no bookmark marked the end of the initial events");
 }
 
 static void on_open(void *ctx)
@@ -169,9 +229,10 @@ static void on_open(void *ctx)
 }
 
 /*
- * What to do when a streaming list did not come to its end. Refused by a server that does not know
- * it: pages from now on. Any other answer: pages this time, which also tells better what is wrong.
- * No answer, or one that asks for patience or another version: the same again.
+ * Decides what follows an incomplete streaming list. Refused by a server that does not support it:
+ * pages from now on (client-go: fallback from WatchList). Any other response: pages this time,
+ * which also gives a better error. No response, or one that asks to wait or for another version:
+ * the same again.
  */
 static bool fall_back(struct reflector *r, const struct rest_result *result)
 {
@@ -208,7 +269,7 @@ static void on_bookmark(struct reflector *r, const struct object_meta *meta)
     reflector_set_version(r, meta->resource_version);
 }
 
-/* An error within the stream ends it. */
+/* An error event ends the watch. */
 static void on_error_event(struct reflector *r, const struct object *object)
 {
     const struct status *status = object_status(object);
@@ -233,7 +294,7 @@ static void on_event(void *ctx, const struct watch_event *event)
         on_error_event(r, event->object);
         return;
     }
-    /* The first event and not the head of the answer: that may be followed by nonsense. */
+    /* The first event, not the response header: invalid data may follow that. */
     if (r->events++ == 0)
         reflector_contact(r);
     if (streaming)
@@ -241,15 +302,15 @@ static void on_event(void *ctx, const struct watch_event *event)
     switch (event->type) {
     case WATCH_ADDED:
         if (streaming)
-            reflector_listed(r, event->object);
+            listed(r, event->object);
         else
-            reflector_upsert(r, event->object);
+            upsert(r, event->object);
         break;
     case WATCH_MODIFIED:
-        reflector_upsert(r, event->object);
+        upsert(r, event->object);
         break;
     case WATCH_DELETED:
-        reflector_removed(r, event->object);
+        removed(r, event->object);
         break;
     case WATCH_BOOKMARK:
         on_bookmark(r, object_meta(event->object));
@@ -257,7 +318,7 @@ static void on_event(void *ctx, const struct watch_event *event)
     case WATCH_ERROR:
         break;
     }
-    /* Initial events come in no order: only the bookmark behind them tells a version to resume. */
+    /* Initial events are unordered: only the bookmark behind them has a version to resume from. */
     if (!streaming)
         reflector_set_version(r, object_meta(event->object)->resource_version);
 }
@@ -276,7 +337,7 @@ static void on_end(void *ctx, const struct rest_result *result)
         reflector_try_after_watch(r, true);
         return;
     }
-    /* A connection that broke after a good while: straight back, the next failure is told. */
+    /* A connection that broke after some time: reconnect at once; the next failure is logged. */
     if (result->status == 0 && r->state == REFLECTOR_WATCHING &&
         reflector_now(r) - r->began >= r->options.healthy) {
         log_info(1, "Watch closed with unexpected EOF", KV_REFLECTOR, KV_TYPE(r),
@@ -305,7 +366,7 @@ static void start_watch(struct reflector *r, bool streaming)
     }
     add_selectors(r, &query);
     request = request_of(r, &query);
-    /* The server ends it; this is for one that forgets to. */
+    /* Normally the server ends the watch. This limit catches one that does not. */
     request.timeout = seconds * NSEC_PER_SEC + 60 * NSEC_PER_SEC;
     r->state = streaming ? REFLECTOR_STREAMING : REFLECTOR_WATCHING;
     r->began = reflector_now(r);
@@ -330,7 +391,7 @@ void reflector_fetch(struct reflector *r)
 
 void reflector_try_now(struct reflector *r)
 {
-    r->cut_off = false;
+    r->disconnected = false;
     if (r->options.optional && !r->resume)
         reflector_discover(r);
     else

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reflector_internal.h - what reflector.c (what is told, and when to try) and reflector_fetch.c
- * (how it is fetched) share.
+ * reflector_internal.h - shared by reflector.c (events, retries), reflector_fetch.c (lists and
+ * watches) and reflector_served.c (discovery).
  *
- * Purpose:   a reflector's insides.
- * Ownership: see kube/reflector.h.
+ * Purpose:   the internals of a reflector.
+ * Ownership: see kube/watch/reflector.h.
  * Threading: the loop's thread.
  */
 #ifndef BERTH_KUBE_WATCH_REFLECTOR_INTERNAL_H
@@ -14,10 +14,10 @@
 #include "kube/watch/store.h"
 
 enum reflector_state {
-    REFLECTOR_IDLE,        /* not started, or between two tries */
-    REFLECTOR_DISCOVERING, /* whether there is anything to fetch */
-    REFLECTOR_PAGING,      /* a list in pages */
-    REFLECTOR_STREAMING,   /* a watch before its initial state is complete */
+    REFLECTOR_IDLE,        /* not started, or between two attempts */
+    REFLECTOR_DISCOVERING, /* asking whether the resource is served */
+    REFLECTOR_PAGING,      /* listing in pages */
+    REFLECTOR_STREAMING,   /* watching, initial state not complete */
     REFLECTOR_WATCHING,
 };
 
@@ -26,37 +26,37 @@ struct reflector {
     struct reflector_options options;
     const struct reflector_sink *sink;
     void *ctx;
-    struct arena arena; /* texts of options */
-    struct str type;    /* "*v1.Pod": what logs call it */
+    struct arena arena; /* strings of options */
+    struct str type;    /* "*v1.Pod", as in log lines */
     bool started;
 
     enum reflector_state state;
     struct rest_call *call;
     struct store store;
     struct buf version;        /* last resource version; empty: none yet */
-    bool version_unavailable;  /* the server has forgotten it, or does not know it yet */
+    bool version_unavailable;  /* expired, or not known to the server yet */
     struct buf continue_token; /* of the next page; empty: the first */
-    uint32_t page_size;        /* as asked for, or less where such a page was too large */
-    unsigned page_cuts;        /* since a page was read */
+    uint32_t page_size;        /* as configured, or less if such a page was too large */
+    unsigned page_cuts;        /* reductions since a page was read */
     size_t page_bytes;         /* the largest page of the list so far */
-    bool no_streaming;         /* refused by the server, or not wanted */
-    bool resume;               /* the next try is a watch, not a list */
+    bool no_streaming;         /* refused by the server, or not configured */
+    bool resume;               /* the next attempt is a watch, not a list */
     bool synced, missing;
-    bool refetching;   /* a list under way, or to come, tells of all objects */
-    bool cut_off;      /* waiting because the server could not be reached */
-    int64_t kicked_at; /* out of that wait; 0: never */
+    bool refetching;   /* a list in progress, or the next one, reports all objects */
+    bool disconnected; /* waiting because the server could not be reached */
+    int64_t kicked_at; /* last reflector_kick that had an effect; 0: never */
 
-    int64_t began; /* the watch in progress */
-    size_t events; /* of it */
+    int64_t began; /* start of the current watch */
+    size_t events; /* of the current watch */
     int64_t timeout;
 
     struct backoff backoff, backoff_missing;
     struct rand rand;
     struct loop_timer retry, silence;
-    char *told; /* the last complaint logged; NULL: all is well */
+    char *last_error; /* the last error logged; NULL: none */
 };
 
-/* What upstream's lines about a watch carry. */
+/* The values of upstream's log lines about a watch. */
 #define KV_TYPE(r)   KV_STR("type", (r)->type)
 #define KV_REFLECTOR KV_CSTR("reflector", "kube/reflector")
 
@@ -65,34 +65,28 @@ static inline int64_t reflector_now(const struct reflector *r)
     return loop_now(rest_client_loop(r->client));
 }
 
-/* reflector.c: what is told. */
-/* An object as it is now, as an event brought it. */
-void reflector_upsert(struct reflector *r, struct object *object);
-void reflector_removed(struct reflector *r, struct object *final);
-/* An object of a list. */
-void reflector_listed(struct reflector *r, struct object *object);
-/* The list is complete. */
+/* reflector_fetch.c: the list is complete. */
 void reflector_replaced(struct reflector *r);
-/* The server has answered as it should. */
+/* reflector.c: the server has sent a valid response. */
 void reflector_contact(struct reflector *r);
 void reflector_set_version(struct reflector *r, struct str version);
 
-/* reflector.c: when to try. resume: watch from the last version; else begin with a list. */
+/* reflector.c: retries. resume: watch from the last version; otherwise list first. */
 void reflector_try_again(struct reflector *r, bool resume, int64_t delay);
 void reflector_try_after_watch(struct reflector *r, bool resume);
 void reflector_failed(struct reflector *r, const struct rest_result *result, bool resume);
 
 /* The server does not serve the resource. */
 void reflector_not_served(struct reflector *r, const struct rest_result *result);
-/* The server does not want: told, and tried again. */
+/* The server refused: logs the error and schedules a retry. */
 void reflector_refused(struct reflector *r, const struct rest_result *result, bool resume);
 
-/* reflector_served.c: asks whether the server has the resource, then fetches it. */
+/* reflector_served.c: asks whether the server has the resource, then calls reflector_fetch. */
 void reflector_discover(struct reflector *r);
 
 /* reflector_fetch.c */
 void reflector_try_now(struct reflector *r);
-/* Goes on with the watch, or begins with a list. */
+/* Resumes the watch, or starts with a list. */
 void reflector_fetch(struct reflector *r);
 void reflector_on_silence(struct loop_timer *timer);
 

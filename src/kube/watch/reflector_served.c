@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The API server asks whether one may before it looks whether there is anything: a resource whose
- * group is off is answered 403 to everybody whose role does not name it, and stands in the audit
- * log as refused. So what is optional is asked for after discovery has named it.
+ * The API server authorizes a request before it looks up the resource: a list of a disabled group
+ * is answered 403 if the role does not name it, and appears in the audit log as refused. So an
+ * optional resource is only requested after discovery has named it.
  */
 #include "codec/json_value.h"
 #include "kube/watch/reflector_internal.h"
@@ -20,7 +20,7 @@ static bool names(const struct json_value *list, struct str resource)
     return false;
 }
 
-/* A group that is there, with the resource in it. What makes no sense proves nothing. */
+/* Whether the group is served and has the resource. Invalid data means no. */
 static bool is_named(const struct reflector *r, struct str body)
 {
     struct json_value list;
@@ -37,7 +37,7 @@ static bool is_named(const struct reflector *r, struct str body)
 static void on_discovered(void *ctx, const struct rest_result *result)
 {
     struct reflector *r = ctx;
-    /* Who may not discover may still list. */
+    /* A client without the right to discover may still be allowed to list. */
     bool unknown = result->code < 0 && result->status == 403;
 
     r->call = NULL;

@@ -5,7 +5,7 @@
 
 struct entry {
     struct object *object;
-    uint64_t round; /* in which it was listed last */
+    uint64_t round; /* list in which it was seen last */
     struct str key;
     char text[]; /* "namespace/name" */
 };
@@ -30,7 +30,7 @@ void store_release(struct store *store)
     buf_release(&store->key);
 }
 
-/* Neither part can hold a slash, so the key is unique. It lives until the next call. */
+/* Neither part can contain a slash, so the key is unique. Valid until the next call. */
 static struct str key_of(struct store *store, struct str namespace, struct str name)
 {
     buf_clear(&store->key);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugins/common/plugin_base.h"
 
+#include "engine/framework/framework.h"
 #include "plugins/common/go_math.h"
 
 int plain_plugin_create(const struct berth_host *host, struct berth_handle *h,

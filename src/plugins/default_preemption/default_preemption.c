@@ -5,6 +5,7 @@
  * are looked at and, in victims.c, who is spared.
  */
 #include "api/scheduling.h"
+#include "engine/framework/framework.h"
 #include "engine/metrics/scheduler_metrics.h"
 #include "engine/preempt/preemption.h"
 #include "plugins/common/in_tree.h"

@@ -3,7 +3,7 @@
  * NodeLabel, up to v1.22: the profile says which labels nodes must have or lack, and which they
  * should. Nothing of it depends on the pod.
  */
-#include "engine/index/cluster.h"
+#include "engine/framework/framework.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 

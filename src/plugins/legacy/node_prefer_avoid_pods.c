@@ -4,8 +4,8 @@
  * ReplicaSets whose pods should rather go elsewhere.
  */
 #include "codec/json.h"
+#include "engine/framework/framework.h"
 #include "engine/framework/signature.h"
-#include "engine/index/cluster.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 

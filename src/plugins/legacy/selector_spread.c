@@ -3,7 +3,7 @@
  * SelectorSpread: pods of one service or owner go to different nodes and zones. As it was in the
  * last release that had it; PodTopologySpread does this by default now.
  */
-#include "engine/index/cluster.h"
+#include "engine/framework/framework.h"
 #include "plugins/common/default_selector.h"
 #include "plugins/common/go_math.h"
 #include "plugins/common/in_tree.h"

@@ -5,7 +5,7 @@
  * (antiAffinityLabelsPreference).
  */
 #include "api/core.h"
-#include "engine/index/cluster.h"
+#include "engine/framework/framework.h"
 #include "plugins/common/go_math.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"

@@ -5,8 +5,8 @@
  */
 #include "api/selector_fault.h"
 #include "engine/cycle/cycle.h"
+#include "engine/framework/framework.h"
 #include "engine/framework/signature.h"
-#include "engine/index/cluster.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/common/required_nodes.h"

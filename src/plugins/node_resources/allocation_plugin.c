@@ -2,6 +2,7 @@
 #include "plugins/node_resources/allocation_plugin.h"
 
 #include "engine/config/features.h"
+#include "engine/framework/framework.h"
 
 struct allocation_plugin {
     const struct berth_host *host;

@@ -10,7 +10,7 @@
 #ifndef BERTH_PLUGINS_NODE_RESOURCES_FIT_HINTS_H
 #define BERTH_PLUGINS_NODE_RESOURCES_FIT_HINTS_H
 
-#include "engine/ports/engine_log.h"
+#include "engine/framework/framework.h"
 
 /* The voice of NodeResourcesFit, whose `self` the hints are given. */
 const struct engine_log *fit_log(const void *self);

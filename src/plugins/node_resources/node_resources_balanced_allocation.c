@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "engine/config/features.h"
+#include "engine/framework/framework.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/node_resources/score_log.h"

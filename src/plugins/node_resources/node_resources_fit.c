@@ -4,6 +4,7 @@
  * the scoring strategy of its arguments would have it.
  */
 #include "engine/config/features.h"
+#include "engine/framework/framework.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/node_resources/fit_hints.h"

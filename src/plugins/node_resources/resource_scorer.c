@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "engine/group/placement.h"
+#include "engine/group/placements.h"
 #include "plugins/common/plugin_base.h"
 
 /* Shapes score from 0 to 10. */

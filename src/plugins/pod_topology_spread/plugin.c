@@ -2,6 +2,7 @@
 /* PodTopologySpread: pods that belong together go to different zones, hosts and the like. */
 #include "plugins/pod_topology_spread/spread.h"
 
+#include "engine/framework/framework.h"
 #include "plugins/common/in_tree.h"
 
 #define MISMATCH "node(s) didn't match pod topology spread constraints"

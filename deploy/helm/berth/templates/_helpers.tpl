@@ -38,12 +38,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) }}
 {{- end }}
 
-{{/* The lease by which replicas agree; the role allows no other. */}}
+{{/* The lease that the replicas share; the role allows no other. */}}
 {{- define "berth.leaseName" -}}
 {{- dig "leaderElection" "resourceName" (include "berth.fullname" .) .Values.config }}
 {{- end }}
 
-{{/* The configuration: the chart's, with the user's laid over it. */}}
+{{/* The chart's configuration, overridden by the user's. */}}
 {{- define "berth.config" -}}
 {{- $leader := dict "leaderElect" true "resourceName" (include "berth.leaseName" .)
       "resourceNamespace" .Release.Namespace }}

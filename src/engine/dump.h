@@ -7,8 +7,8 @@
  * Ownership: listed names point into the engine and last until it is next told something.
  * Threading: the engine's thread.
  */
-#ifndef BERTH_ENGINE_EXPLAIN_DUMP_H
-#define BERTH_ENGINE_EXPLAIN_DUMP_H
+#ifndef BERTH_ENGINE_DUMP_H
+#define BERTH_ENGINE_DUMP_H
 
 #include "base/vec.h"
 #include "engine/engine.h"

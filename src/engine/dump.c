@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/explain/dump.h"
+#include "engine/dump.h"
 
-#include "engine/internal.h"
+#include "engine/rooms.h"
 
 static int by_text(const void *a, const void *b)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/event_handling.h"
+#include "engine/event_metrics.h"
 
-#include "engine/internal.h"
 #include "engine/node_changes.h"
+#include "engine/rooms.h"
 
-int64_t event_handling_begin(const struct engine *e)
+int64_t event_metrics_begin(const struct engine *e)
 {
-    return e->metrics ? engine_now(e) : 0;
+    return e->framework.metrics ? engine_now(e) : 0;
 }
 
 static void note(struct engine *e, enum berth_resource resource, unsigned action, int64_t ns)
 {
     struct cluster_event event = {.resource = resource, .action = action};
-    scheduler_metrics_handled(e->metrics, &event, ns);
+    scheduler_metrics_handled(e->framework.metrics, &event, ns);
 }
 
 static void note_all(struct engine *e, enum berth_resource resource, unsigned actions, int64_t ns)
@@ -45,7 +45,7 @@ static void came_or_went(struct engine *e, const struct pod *pod, unsigned actio
 {
     if (is_assigned(pod))
         note(e, BERTH_RESOURCE_ASSIGNED_POD, action, ns);
-    else if (engine_profile(e, pod->spec.scheduler_name))
+    else if (framework_profile(&e->framework, pod->spec.scheduler_name))
         note(e, BERTH_RESOURCE_UNSCHEDULED_POD, action, ns);
 }
 
@@ -65,7 +65,8 @@ static void pod_updated(struct engine *e, const struct pod *before, const struct
     } else if (is_assigned(after)) {
         came_or_went(e, after, BERTH_ACTION_ADD, ns);
         came_or_went(e, before, BERTH_ACTION_DELETE, ns);
-    } else if (engine_profile(e, before->spec.scheduler_name) && !same_version(before, after)) {
+    } else if (framework_profile(&e->framework, before->spec.scheduler_name) &&
+               !same_version(before, after)) {
         unsigned actions = pod_changes(before, after);
         note(e, BERTH_RESOURCE_UNSCHEDULED_POD, BERTH_ACTION_UPDATE, ns);
         if (!(actions & BERTH_ACTION_UPDATE_OTHER))
@@ -96,10 +97,10 @@ static void pod_handled(struct engine *e, const struct pod *before, const struct
         came_or_went(e, after, BERTH_ACTION_ADD, ns);
 }
 
-void event_handling_end(struct engine *e, const struct object *before, const struct object *after,
-                        int64_t began)
+void event_metrics_end(struct engine *e, const struct object *before, const struct object *after,
+                       int64_t began)
 {
-    if (!e->metrics)
+    if (!e->framework.metrics)
         return;
     int64_t ns = engine_now(e) - began;
     switch (object_kind(after ? after : before)->id) {

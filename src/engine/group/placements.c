@@ -1,53 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/group/placement.h"
-
-#include "engine/internal.h"
+#include "engine/group/placements.h"
 
 #define MAX_SCORE 100
-
-static struct berth_placement new_placement(struct arena *arena, struct str name, size_t n)
-{
-    return (struct berth_placement){.name = arena_dup(arena, name),
-                                    .node_names = arena_array(arena, struct str, n),
-                                    .nodes = arena_array(arena, struct berth_node *, n),
-                                    .n = n};
-}
-
-void placement_find_nodes(struct berth_placement *p, const struct cache *cache)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < p->n; i++) {
-        struct berth_node *node = cache_node(cache, p->node_names[i]);
-        if (!node || !node->object)
-            continue;
-        p->node_names[n] = p->node_names[i];
-        p->nodes[n++] = node;
-    }
-    p->n = n;
-}
-
-bool placement_has(const struct berth_placement *p, const struct berth_node *node)
-{
-    for (size_t i = 0; i < p->n; i++)
-        if (p->nodes[i] == node)
-            return true;
-    return false;
-}
 
 void placement_add(struct berth_placements *out, struct str name, const struct berth_str *nodes,
                    size_t n)
 {
-    struct berth_placement p = new_placement(out->arena, name, n);
+    struct berth_placement p = placement_new(out->arena, name, n);
     for (size_t i = 0; i < n; i++)
         p.node_names[i] = arena_dup(out->arena, str_abi(nodes[i]));
-    placement_find_nodes(&p, &out->engine->cache);
+    placement_find_nodes(&p, out->cache);
     vec_push(&out->list, p);
 }
 
 static void add_all_nodes(struct berth_placements *out)
 {
-    const struct cache *cache = &out->engine->cache;
-    struct berth_placement p = new_placement(out->arena, STR(""), cache->order.n);
+    const struct cache *cache = out->cache;
+    struct berth_placement p = placement_new(out->arena, STR(""), cache->order.n);
     for (size_t i = 0; i < p.n; i++)
         p.node_names[i] = arena_dup(out->arena, str_of(cache->order.v[i]->name));
     placement_find_nodes(&p, cache);
@@ -57,49 +26,49 @@ static void add_all_nodes(struct berth_placements *out)
 bool placement_generate(struct berth_cycle *cycle, const struct berth_pod_group *group,
                         struct berth_placements *out, struct cycle_failure *failure)
 {
-    struct engine *e = cycle->engine;
+    struct berth_status *status = &cycle->cycles->status;
     const handle_list *list = &cycle->profile->at[POINT_PLACEMENT_GENERATE];
-    cache_refresh(&e->cache);
+    cache_refresh(cycle->framework->cache);
     if (list->n == 0) {
         add_all_nodes(out);
         return true;
     }
     const struct berth_handle *h = list->v[0];
-    status_clear(&e->status);
+    status_clear(status);
     cycle_failure_clear(failure);
-    enum berth_code code = h->plugin->generate_placements(h->self, cycle, group, out, &e->status);
+    enum berth_code code = h->plugin->generate_placements(h->self, cycle, group, out, status);
     if (code == BERTH_SUCCESS && out->list.n)
         return true;
     if (code == BERTH_SUCCESS)
         buf_add_cstr(&failure->text, "no feasible placements found");
     else
-        status_write(&e->status, &e->reasons, &failure->text);
+        status_write(status, &cycle->framework->reasons, &failure->text);
     if (code_rejects(code))
         cycle_failure_blame(failure, h, code);
     failure->error = code != BERTH_SUCCESS && !code_rejects(code);
     return false;
 }
 
-/* One plugin's scores, normalised where it does that. */
+/* One plugin's scores, normalized if it does that. */
 static bool score_by(struct berth_cycle *cycle, const struct berth_handle *h,
                      const struct berth_pod_group *group, const struct berth_placements *placements,
                      int64_t *scores, struct cycle_failure *failure)
 {
-    struct engine *e = cycle->engine;
+    struct berth_status *status = &cycle->cycles->status;
     const char *doing = "running PlacementScore plugins";
     enum berth_code code = BERTH_SUCCESS;
-    status_clear(&e->status);
+    status_clear(status);
     for (size_t i = 0; code == BERTH_SUCCESS && i < placements->list.n; i++)
         code = h->plugin->score_placement(h->self, cycle, group, &placements->list.v[i], &scores[i],
-                                          &e->status);
+                                          status);
     if (code == BERTH_SUCCESS && h->plugin->normalize_placements) {
         doing = "running NormalizePlacementScore on PlacementScore plugins";
         code = h->plugin->normalize_placements(h->self, cycle, group, scores, placements->list.n,
-                                               &e->status);
+                                               status);
     }
     if (code != BERTH_SUCCESS)
-        cycle_failure_status(failure, cycle, &e->status, code, "%s: plugin \"%s\" failed with",
-                             doing, h->plugin->name);
+        cycle_failure_status(failure, &cycle->framework->reasons, status, code,
+                             "%s: plugin \"%s\" failed with", doing, h->plugin->name);
     return code == BERTH_SUCCESS;
 }
 

@@ -1,9 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/cycle/extender_answer.h"
-
-#include "engine/internal.h"
+#include "engine/cycle/extender_calls.h"
 
 #define MESSAGE_MAX 1024
+
+void extender_calls_add(struct berth_cycle *cycle, size_t extender, struct extender_call *call)
+{
+    const struct setup *s = cycle->profile->setup;
+    call->id = framework_next_id(cycle->framework);
+    vec_push(&cycle->cycles->waits, (struct extender_wait){call->id, extender, call->verb});
+    setup_call_extender(s, &s->extenders.v[extender], call);
+}
+
+void extender_calls_add_nodes(struct berth_cycle *cycle, const struct berth_pod *pod,
+                              size_t extender, enum extender_verb verb)
+{
+    const struct cache *cache = cycle->framework->cache;
+    size_t n = cycle->n_slots;
+    struct str *names = arena_array(&cycle->arena, struct str, n);
+    struct object **nodes = arena_array(&cycle->arena, struct object *, n);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = cycle_feasible_name(cycle, i);
+        nodes[i] = cache->columns.nodes[cycle->slots[i]]->object;
+    }
+    struct extender_call call = {
+        .verb = verb, .pod = pod->object, .node_names = names, .nodes = nodes, .n_nodes = n};
+    extender_calls_add(cycle, extender, &call);
+}
+
+bool extender_calls_take(struct cycles *cycles, uint64_t id, struct extender_wait *ret_wait)
+{
+    for (size_t i = 0; i < cycles->waits.n; i++)
+        if (cycles->waits.v[i].id == id) {
+            *ret_wait = cycles->waits.v[i];
+            vec_remove(&cycles->waits, i);
+            return true;
+        }
+    return false;
+}
 
 /* The names of the feasible nodes, to their index + 1. */
 static void index_names(const struct berth_cycle *cycle, struct map *ret_map)
@@ -13,7 +46,7 @@ static void index_names(const struct berth_cycle *cycle, struct map *ret_map)
         map_put(ret_map, cycle_feasible_name(cycle, i), (void *)(uintptr_t)(i + 1));
 }
 
-/* SIZE_MAX: no such node was asked about. */
+/* SIZE_MAX: the extender was not given this node. */
 static size_t index_of(const struct map *map, struct str name)
 {
     return (size_t)(uintptr_t)map_get(map, name) - 1;
@@ -21,7 +54,7 @@ static size_t index_of(const struct map *map, struct str name)
 
 /* --- filter ----------------------------------------------------------------------------------- */
 
-/* Reasons are kept for good, so that what comes from outside has to be short. */
+/* Reasons are kept for the life of the process: limit what comes from outside. */
 static struct str cut(struct str message)
 {
     if (message.n <= MESSAGE_MAX)
@@ -45,7 +78,7 @@ static void refuse(struct reasons *reasons, const struct map *names,
     }
 }
 
-/* Fills a verdict for each feasible node. False: it kept a node that it was not asked about. */
+/* Returns false if the extender kept a node that it was not given: *ret_unknown. */
 static bool read_verdicts(struct berth_cycle *cycle, const struct engine_extender *x,
                           const struct extender_result *r, const struct map *names,
                           struct verdict *verdicts, struct str *ret_unknown)
@@ -59,16 +92,16 @@ static bool read_verdicts(struct berth_cycle *cycle, const struct engine_extende
         }
     for (size_t i = 0; i < cycle->n_slots; i++)
         verdicts[i] = never;
-    refuse(&cycle->engine->reasons, names, r->failed, r->n_failed, no, verdicts);
-    refuse(&cycle->engine->reasons, names, r->unresolvable, r->n_unresolvable, never, verdicts);
+    refuse(&cycle->framework->reasons, names, r->failed, r->n_failed, no, verdicts);
+    refuse(&cycle->framework->reasons, names, r->unresolvable, r->n_unresolvable, never, verdicts);
     for (size_t k = 0; k < r->n_kept; k++)
         verdicts[index_of(names, r->kept[k])] = (struct verdict){.plugin = VERDICT_NOBODY};
     return true;
 }
 
-bool extender_answer_verdicts(struct berth_cycle *cycle, const struct engine_extender *x,
-                              const struct extender_result *result, struct verdict *verdicts,
-                              struct buf *error)
+bool extender_calls_verdicts(struct berth_cycle *cycle, const struct engine_extender *x,
+                             const struct extender_result *result, struct verdict *verdicts,
+                             struct buf *error)
 {
     struct map names;
     struct str unknown = STR("");
@@ -89,7 +122,7 @@ bool extender_answer_verdicts(struct berth_cycle *cycle, const struct engine_ext
 
 /* --- prioritize ------------------------------------------------------------------------------- */
 
-/* Nodes that it was not asked about are passed over; who is named twice gets both. */
+/* Nodes that it was not given are ignored; the scores of a node named twice add up. */
 static void read_scores(struct berth_cycle *cycle, const struct extender_result *result,
                         struct extender_scores *row)
 {
@@ -106,15 +139,15 @@ static void read_scores(struct berth_cycle *cycle, const struct extender_result 
     map_release(&names);
 }
 
-void extender_answer_scores(struct berth_cycle *cycle, size_t extender,
-                            const struct extender_result *result)
+void extender_calls_scores(struct berth_cycle *cycle, size_t extender,
+                           const struct extender_result *result)
 {
     for (size_t k = 0; k < cycle->extender_scores.n; k++)
         if (cycle->extender_scores.v[k].extender == extender)
             read_scores(cycle, result, &cycle->extender_scores.v[k]);
 }
 
-void extender_answer_add_scores(struct berth_cycle *cycle)
+void extender_calls_add_scores(struct berth_cycle *cycle)
 {
     size_t n = 0;
     for (size_t k = 0; k < cycle->extender_scores.n; k++) {
