@@ -164,6 +164,7 @@ void fixture_init_uncounted(struct fixture *f, const char *config, const struct 
 
 double fixture_metric(struct fixture *f, const char *series)
 {
+    series = json_quotes(series);
     struct buf page = BUF_INIT;
     size_t n = strlen(series);
     double value = NAN;
@@ -204,49 +205,6 @@ void fixture_release(struct fixture *f)
     vec_release(&f->decisions);
     vec_release(&f->retired);
     arena_release(&f->arena);
-}
-
-/* --- objects ---------------------------------------------------------------------------------- */
-
-struct object *fixture_object(enum kind_id kind, const char *fmt, ...)
-{
-    struct buf text = BUF_INIT;
-    struct err err = {0};
-    struct object *o = NULL;
-    struct wire wire = {.kind = kind_get(kind), .encoding = ENCODING_JSON};
-    va_list ap;
-    va_start(ap, fmt);
-    buf_add_vprintf(&text, fmt, ap);
-    va_end(ap);
-    if (object_decode(&wire, buf_str(&text), &o, &err) < 0)
-        fail_msg("%s in %s", err.msg, buf_cstr(&text));
-    buf_release(&text);
-    return o;
-}
-
-struct object *fixture_pod_on(const char *name, const char *cpu, const char *memory,
-                              const char *node)
-{
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"},"
-        "\"spec\":{\"nodeName\":\"%s\",\"schedulerName\":\"default-scheduler\","
-        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":"
-        "{\"cpu\":\"%s\",\"memory\":\"%s\"}}}]}}",
-        name, name, node, cpu, memory);
-}
-
-struct object *fixture_pod(const char *name, const char *cpu, const char *memory)
-{
-    return fixture_pod_on(name, cpu, memory, "");
-}
-
-struct object *fixture_node(const char *name, const char *cpu, const char *memory)
-{
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"},\"status\":{"
-                          "\"allocatable\":{\"cpu\":\"%s\",\"memory\":\"%s\",\"pods\":\"110\"}}}",
-                          name, name, cpu, memory);
 }
 
 /* --- what happens ----------------------------------------------------------------------------- */
@@ -335,12 +293,8 @@ const char *fixture_evict(struct fixture *f)
 
 void fixture_add_budget(struct fixture *f, const char *app, int disruptions_allowed)
 {
-    fixture_add(f,
-                fixture_object(KIND_POD_DISRUPTION_BUDGET,
-                               "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":"
-                               "{\"selector\":{\"matchLabels\":{\"app\":\"%s\"}}},\"status\":{"
-                               "\"disruptionsAllowed\":%d}}",
-                               app, app, disruptions_allowed));
+    fixture_add(f, POD_DISRUPTION_BUDGET(.name = app, .selector = textf("app=%s", app),
+                                         .allowed = disruptions_allowed));
 }
 
 struct fixture_write *fixture_eviction(struct fixture *f, const char *pod)

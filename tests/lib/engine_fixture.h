@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "engine/engine.h"
 #include "engine/reload.h"
+#include "objects.h"
 
 struct fixture_write {
     enum write_kind kind;
@@ -78,19 +79,14 @@ void fixture_init_features(struct fixture *f, const char *config, const char *ga
 void fixture_init_uncounted(struct fixture *f, const char *config, const struct registry *registry);
 void fixture_release(struct fixture *f);
 
-/* Objects by printf of JSON; kind and apiVersion may be left out. One reference for the caller. */
-struct object *fixture_object(enum kind_id kind, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* name, cpu, memory as texts; uid is the name. */
-struct object *fixture_pod(const char *name, const char *cpu, const char *memory);
-struct object *fixture_pod_on(const char *name, const char *cpu, const char *memory,
-                              const char *node);
-struct object *fixture_node(const char *name, const char *cpu, const char *memory);
-
-/* The value of a series by the text that a scrape has of it; NAN: there is none. */
+/* The value of a series by its text in a scrape, with single quotes: "x_total{result='error'}".
+ * NAN: there is none. */
 double fixture_metric(struct fixture *f, const char *series);
 
 /* Tells the engine and drops the test's references. */
 void fixture_add(struct fixture *f, struct object *o);
+#define ADD_POD(f, ...)  fixture_add((f), POD(__VA_ARGS__))
+#define ADD_NODE(f, ...) fixture_add((f), NODE(__VA_ARGS__))
 void fixture_update(struct fixture *f, struct object *before, struct object *after);
 void fixture_delete(struct fixture *f, struct object *o);
 

@@ -14,6 +14,7 @@
 #include "codec/proto.h"
 #include "fake_api.h"
 #include "kube/rest/rest.h"
+#include "objects.h"
 
 struct fake_kube {
     struct loop *loop;
@@ -62,37 +63,36 @@ static inline void fake_kube_end(struct fake_kube *k)
 /* A pod as JSON. */
 static inline struct str fake_pod(struct fake_kube *k, const char *name, int version)
 {
-    return arena_printf(&k->arena,
-                        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"namespace\":"
-                        "\"ns\",\"name\":\"%s\",\"uid\":\"u-%s\",\"resourceVersion\":\"%d\"}}",
-                        name, name, version);
+    return arena_jsonf(&k->arena,
+                       "{'kind':'Pod','apiVersion':'v1','metadata':{'namespace':"
+                       "'ns','name':'%s','uid':'u-%s','resourceVersion':'%d'}}",
+                       name, name, version);
 }
 
 /* A frame of a JSON watch. object: any JSON. */
 static inline struct str fake_frame(struct fake_kube *k, const char *type, struct str object)
 {
-    return arena_printf(&k->arena, "{\"type\":\"%s\",\"object\":%.*s}\n", type, STR_ARG(object));
+    return arena_jsonf(&k->arena, "{'type':'%s','object':%.*s}\n", type, STR_ARG(object));
 }
 
 static inline struct str fake_bookmark(struct fake_kube *k, int version, bool initial_end)
 {
     return fake_frame(
         k, "BOOKMARK",
-        arena_printf(&k->arena,
-                     "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":"
-                     "\"%d\"%s}}",
-                     version,
-                     initial_end ? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}"
-                                 : ""));
+        arena_jsonf(&k->arena,
+                    "{'kind':'Pod','apiVersion':'v1','metadata':{'resourceVersion':"
+                    "'%d'%s}}",
+                    version,
+                    initial_end ? ",'annotations':{'k8s.io/initial-events-end':'true'}" : ""));
 }
 
 static inline struct str fake_status(struct fake_kube *k, int code, const char *reason,
                                      const char *message)
 {
-    return arena_printf(&k->arena,
-                        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\","
-                        "\"message\":\"%s\",\"reason\":\"%s\",\"code\":%d}",
-                        message, reason, code);
+    return arena_jsonf(&k->arena,
+                       "{'kind':'Status','apiVersion':'v1','status':'Failure',"
+                       "'message':'%s','reason':'%s','code':%d}",
+                       message, reason, code);
 }
 
 /* The same object in protobuf, with its envelope. */

@@ -40,7 +40,7 @@ static void labels(struct buf *out, struct rand *r)
     for (char key = 'k'; key <= 'n'; key++) {
         if (pick(r, 2))
             continue;
-        buf_add_printf(out, "%s\"%c\":\"%s\"", first ? "" : ",", key,
+        buf_add_printf(out, "%s'%c':'%s'", first ? "" : ",", key,
                        PICK(r, "", "a", "b", "1", "5", "7"));
         first = false;
     }
@@ -48,14 +48,14 @@ static void labels(struct buf *out, struct rand *r)
 
 static void taint(struct buf *out, struct rand *r)
 {
-    buf_add_printf(out, "{\"key\":\"%s\",\"value\":\"%s\",\"effect\":\"%s\"}", PICK(r, "k", "l"),
+    buf_add_printf(out, "{'key':'%s','value':'%s','effect':'%s'}", PICK(r, "k", "l"),
                    PICK(r, "", "a", "1", "5", "007"),
                    PICK(r, "NoSchedule", "PreferNoSchedule", "PreferNoSchedule", "NoExecute", "?"));
 }
 
 static void node_image(struct buf *out, struct rand *r)
 {
-    buf_add_printf(out, "{\"names\":[\"%s\",\"%s\"],\"sizeBytes\":%llu}",
+    buf_add_printf(out, "{'names':['%s','%s'],'sizeBytes':%llu}",
                    PICK(r, "web:1", "web:latest", "host:5000/db:latest"),
                    PICK(r, "web@sha256:0", "db:latest", "web:1"),
                    (unsigned long long)rand_below(r, (uint64_t)2000 << 20));
@@ -63,40 +63,40 @@ static void node_image(struct buf *out, struct rand *r)
 
 static void feature(struct buf *out, struct rand *r)
 {
-    buf_add_printf(out, "\"%s\"",
+    buf_add_printf(out, "'%s'",
                    PICK(r, "Another", "RestartAllContainersOnContainerExits",
                         "UserNamespacesHostNetworkSupport"));
 }
 
 static void annotation(struct buf *out, struct rand *r)
 {
-    buf_add_cstr(out, "\"scheduler.alpha.kubernetes.io/preferAvoidPods\":\"");
+    buf_add_cstr(out, "'scheduler.alpha.kubernetes.io/preferAvoidPods':'");
     if (pick(r, 4))
         buf_add_printf(out,
-                       "{\\\"preferAvoidPods\\\":[{\\\"podSignature\\\":{\\\"podController\\\":{"
-                       "\\\"kind\\\":\\\"%s\\\",\\\"uid\\\":\\\"%s\\\"}}}]}",
+                       "{`preferAvoidPods`:[{`podSignature`:{`podController`:{"
+                       "`kind`:`%s`,`uid`:`%s`}}}]}",
                        PICK(r, "ReplicaSet", "Job"), PICK(r, "u1", "u2"));
     else
         buf_add_cstr(out, PICK(r, "", "{", "[]", "{}"));
-    buf_add_cstr(out, "\"");
+    buf_add_cstr(out, "'");
 }
 
 struct object *node_random_node(struct rand *r, size_t i)
 {
     struct buf text = BUF_INIT;
-    buf_add_printf(&text, "{\"metadata\":{\"name\":\"n%zu\",\"labels\":{", i);
+    buf_add_printf(&text, "{'metadata':{'name':'n%zu','labels':{", i);
     labels(&text, r);
-    buf_add_cstr(&text, "},\"annotations\":{");
+    buf_add_cstr(&text, "},'annotations':{");
     list(&text, r, pick(r, 4) == 0, annotation);
-    buf_add_printf(&text, "}},\"spec\":{\"unschedulable\":%s,\"taints\":[",
+    buf_add_printf(&text, "}},'spec':{'unschedulable':%s,'taints':[",
                    pick(r, 4) ? "false" : "true");
     list(&text, r, pick(r, 3), taint);
-    buf_add_cstr(&text, "]},\"status\":{\"images\":[");
+    buf_add_cstr(&text, "]},'status':{'images':[");
     list(&text, r, pick(r, 3), node_image);
-    buf_add_cstr(&text, "],\"declaredFeatures\":[");
+    buf_add_cstr(&text, "],'declaredFeatures':[");
     list(&text, r, pick(r, 3), feature);
     buf_add_cstr(&text, "]}}");
-    struct object *o = fixture_object(KIND_NODE, "%s", buf_cstr(&text));
+    struct object *o = object_jsonf(KIND_NODE, "%s", buf_cstr(&text));
     buf_release(&text);
     return o;
 }
@@ -105,7 +105,7 @@ struct object *node_random_node(struct rand *r, size_t i)
 
 static void toleration(struct buf *out, struct rand *r)
 {
-    buf_add_printf(out, "{\"key\":\"%s\",\"operator\":\"%s\",\"value\":\"%s\",\"effect\":\"%s\"}",
+    buf_add_printf(out, "{'key':'%s','operator':'%s','value':'%s','effect':'%s'}",
                    PICK(r, "", "k", "l", "node.kubernetes.io/unschedulable"),
                    PICK(r, "", "Equal", "Exists", "Lt", "Gt", "?"), PICK(r, "", "a", "3", "007"),
                    PICK(r, "", "NoSchedule", "PreferNoSchedule", "NoExecute"));
@@ -115,10 +115,9 @@ static void expression(struct buf *out, struct rand *r)
 {
     const char *op = PICK(r, "In", "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "?");
     size_t n = strcmp(op, "Exists") && strcmp(op, "DoesNotExist") ? 1 + pick(r, 2) : 0;
-    buf_add_printf(out, "{\"key\":\"%s\",\"operator\":\"%s\",\"values\":[",
-                   PICK(r, "k", "l", "m", "n"), op);
+    buf_add_printf(out, "{'key':'%s','operator':'%s','values':[", PICK(r, "k", "l", "m", "n"), op);
     for (size_t i = 0; i < n; i++)
-        buf_add_printf(out, "%s\"%s\"", i ? "," : "", value(r));
+        buf_add_printf(out, "%s'%s'", i ? "," : "", value(r));
     buf_add_cstr(out, "]}");
 }
 
@@ -126,95 +125,94 @@ static void expression(struct buf *out, struct rand *r)
 static void sane_expression(struct buf *out, struct rand *r)
 {
     const char *op = PICK(r, "In", "NotIn", "Gt", "Lt");
-    buf_add_printf(out, "{\"key\":\"%s\",\"operator\":\"%s\",\"values\":[\"%s\"]}",
-                   PICK(r, "k", "l", "m", "n"), op, PICK(r, "1", "5", "7"));
+    buf_add_printf(out, "{'key':'%s','operator':'%s','values':['%s']}", PICK(r, "k", "l", "m", "n"),
+                   op, PICK(r, "1", "5", "7"));
 }
 
 static void field_expression(struct buf *out, struct rand *r)
 {
-    buf_add_printf(out, "{\"key\":\"metadata.name\",\"operator\":\"%s\",\"values\":[\"n%zu\"]}",
+    buf_add_printf(out, "{'key':'metadata.name','operator':'%s','values':['n%zu']}",
                    PICK(r, "In", "In", "NotIn"), pick(r, 6));
 }
 
 static void term(struct buf *out, struct rand *r)
 {
-    buf_add_cstr(out, "{\"matchExpressions\":[");
+    buf_add_cstr(out, "{'matchExpressions':[");
     list(out, r, pick(r, 3), expression);
-    buf_add_cstr(out, "],\"matchFields\":[");
+    buf_add_cstr(out, "],'matchFields':[");
     list(out, r, pick(r, 4) == 0, field_expression);
     buf_add_cstr(out, "]}");
 }
 
 static void preferred_term(struct buf *out, struct rand *r)
 {
-    buf_add_printf(out, "{\"weight\":%d,\"preference\":{\"matchExpressions\":[", (int)pick(r, 100));
+    buf_add_printf(out, "{'weight':%d,'preference':{'matchExpressions':[", (int)pick(r, 100));
     list(out, r, pick(r, 3), sane_expression);
-    buf_add_cstr(out, "],\"matchFields\":[");
+    buf_add_cstr(out, "],'matchFields':[");
     list(out, r, pick(r, 4) == 0, field_expression);
     buf_add_cstr(out, "]}}");
 }
 
 static void affinity(struct buf *out, struct rand *r)
 {
-    buf_add_cstr(out, ",\"affinity\":{\"nodeAffinity\":{");
+    buf_add_cstr(out, ",'affinity':{'nodeAffinity':{");
     if (pick(r, 2)) {
         buf_add_cstr(out,
-                     "\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[");
+                     "'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[");
         list(out, r, pick(r, 3), term);
         buf_add_cstr(out, "]},");
     }
-    buf_add_cstr(out, "\"preferredDuringSchedulingIgnoredDuringExecution\":[");
+    buf_add_cstr(out, "'preferredDuringSchedulingIgnoredDuringExecution':[");
     list(out, r, pick(r, 3), preferred_term);
     buf_add_cstr(out, "]}}");
 }
 
 static void port(struct buf *out, struct rand *r)
 {
-    buf_add_printf(
-        out, "{\"hostPort\":%d,\"containerPort\":1,\"hostIP\":\"%s\",\"protocol\":\"%s\"}",
-        (int)pick(r, 3), PICK(r, "", "0.0.0.0", "10.0.0.1", "10.0.0.2"), PICK(r, "", "TCP", "UDP"));
+    buf_add_printf(out, "{'hostPort':%d,'containerPort':1,'hostIP':'%s','protocol':'%s'}",
+                   (int)pick(r, 3), PICK(r, "", "0.0.0.0", "10.0.0.1", "10.0.0.2"),
+                   PICK(r, "", "TCP", "UDP"));
 }
 
 static void container(struct buf *out, struct rand *r)
 {
-    buf_add_printf(out, "{\"name\":\"c\",\"image\":\"%s\",\"restartPolicy\":\"%s\",\"ports\":[",
+    buf_add_printf(out, "{'name':'c','image':'%s','restartPolicy':'%s','ports':[",
                    PICK(r, "web", "web:1", "host:5000/db", "db", ""), PICK(r, "", "Always"));
     list(out, r, pick(r, 4) == 0, port);
-    buf_add_printf(out, "],\"restartPolicyRules\":[%s]}",
-                   pick(r, 8) ? "" : "{\"action\":\"RestartAllContainers\"}");
+    buf_add_printf(out, "],'restartPolicyRules':[%s]}",
+                   pick(r, 8) ? "" : "{'action':'RestartAllContainers'}");
 }
 
 static void volume(struct buf *out, struct rand *r)
 {
-    buf_add_printf(out, "{\"name\":\"v\",%s}",
-                   PICK(r, "\"image\":{\"reference\":\"web\"}", "\"emptyDir\":{}"));
+    buf_add_printf(out, "{'name':'v',%s}", PICK(r, "'image':{'reference':'web'}", "'emptyDir':{}"));
 }
 
 struct object *node_random_pod(struct rand *r, size_t i, const char *node)
 {
     struct buf text = BUF_INIT;
     buf_add_printf(&text,
-                   "{\"metadata\":{\"name\":\"p%zu\",\"uid\":\"p%zu\",\"ownerReferences\":[{"
-                   "\"kind\":\"%s\",\"uid\":\"%s\",\"controller\":%s}]},\"spec\":{"
-                   "\"nodeName\":\"%s\",\"hostNetwork\":%s,\"hostUsers\":%s,\"nodeSelector\":{",
+                   "{'metadata':{'name':'p%zu','uid':'p%zu','ownerReferences':[{"
+                   "'kind':'%s','uid':'%s','controller':%s}]},'spec':{"
+                   "'nodeName':'%s','hostNetwork':%s,'hostUsers':%s,'nodeSelector':{",
                    i, i, PICK(r, "ReplicaSet", "Job"), PICK(r, "u1", "u2"),
                    PICK(r, "true", "false"), node, PICK(r, "true", "false", "false"),
                    PICK(r, "true", "false"));
     if (pick(r, 3) == 0)
         labels(&text, r);
-    buf_add_cstr(&text, "},\"tolerations\":[");
+    buf_add_cstr(&text, "},'tolerations':[");
     list(&text, r, pick(r, 3), toleration);
-    buf_add_cstr(&text, "],\"containers\":[");
+    buf_add_cstr(&text, "],'containers':[");
     list(&text, r, pick(r, 3), container);
-    buf_add_cstr(&text, "],\"initContainers\":[");
+    buf_add_cstr(&text, "],'initContainers':[");
     list(&text, r, pick(r, 2), container);
-    buf_add_cstr(&text, "],\"volumes\":[");
+    buf_add_cstr(&text, "],'volumes':[");
     list(&text, r, pick(r, 2), volume);
     buf_add_cstr(&text, "]");
     if (pick(r, 2))
         affinity(&text, r);
     buf_add_cstr(&text, "}}");
-    struct object *o = fixture_object(KIND_POD, "%s", buf_cstr(&text));
+    struct object *o = object_jsonf(KIND_POD, "%s", buf_cstr(&text));
     buf_release(&text);
     return o;
 }

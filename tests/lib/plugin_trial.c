@@ -155,7 +155,7 @@ const char *trial_args_error(const struct fixture *f, const char *plugin, const 
     struct berth_handle *h = trial_instance(f, plugin);
     void *self = NULL;
     *error = (struct berth_error){""};
-    int r = h->plugin->create(&engine_host, h, abi_str(str_of(args)), &self, error);
+    int r = h->plugin->create(&engine_host, h, abi_str(json_quotes_str(args)), &self, error);
     assert_int_equal(r != 0, error->text[0] != '\0');
     assert_int_equal(r != 0, self == NULL);
     if (self)

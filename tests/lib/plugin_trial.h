@@ -39,7 +39,7 @@ int64_t trial_score_of(const struct fixture *f, const char *plugin, struct objec
 /* Whether the batch forms that the plugin has say of every node what the single forms say. */
 bool trial_batches_agree(struct trial *t);
 
-/* The one line that create gives for these arguments; "" where it takes them. */
+/* The error of create for these arguments, JSON in single quotes; "" where it takes them. */
 const char *trial_args_error(const struct fixture *f, const char *plugin, const char *args,
                              struct berth_error *error);
 

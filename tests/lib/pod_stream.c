@@ -32,45 +32,34 @@ void pod_stream_release(struct pod_stream *s)
 /* --- nodes ------------------------------------------------------------------------------------ */
 
 /* Labels "prefix0" … of random values, some of them missing. */
-static struct str random_labels(struct pod_stream *s, struct arena *a, const char *prefix, size_t n)
+static const char *random_labels(struct pod_stream *s, const char *prefix, size_t n)
 {
-    struct buf text = BUF_INIT;
+    const char *labels = "";
     for (size_t i = 0; i < n; i++)
         if (pick(s, 3))
-            buf_add_printf(&text, "%s\"%s%zu\":\"%s\"", text.n ? "," : "", prefix, i,
+            labels = textf("%s%s%s%zu=%s", labels, *labels ? "," : "", prefix, i,
                            values[pick(s, ARRAY_LEN(values))]);
-    struct str copy = arena_dup(a, buf_str(&text));
-    buf_release(&text);
-    return copy;
+    return labels;
 }
 
 static void set_node(struct pod_stream *s, int i)
 {
-    struct arena a;
-    arena_init(&a, 0);
-    struct str labels = random_labels(s, &a, "key", STREAM_KEYS);
-    struct object *o = fixture_object(
-        KIND_NODE, "{\"metadata\":{\"name\":\"n%d\",\"labels\":{%.*s}}}", i, STR_ARG(labels));
+    struct object *o =
+        NODE(.name = textf("n%d", i), .labels = random_labels(s, "key", STREAM_KEYS));
     cache_set_node(&s->cache, o);
     object_unref(o);
-    arena_release(&a);
 }
 
 /* --- pods ------------------------------------------------------------------------------------- */
 
 static void set_pod(struct pod_stream *s, int i, bool assume)
 {
-    struct arena a;
-    char uid[16];
-    arena_init(&a, 0);
-    struct str labels = random_labels(s, &a, "app", 3);
-    snprintf(uid, sizeof(uid), "p%d", i);
-    struct object *o = fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"namespace\":\"%s\",\"labels\":{%.*s}%s},"
-        "\"spec\":{\"nodeName\":\"n%d\"}}",
-        uid, uid, namespaces[pick(s, ARRAY_LEN(namespaces))], STR_ARG(labels),
-        pick(s, 8) ? "" : ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"", pick(s, NODES));
+    const char *uid = textf("p%d", i);
+    const char *labels = random_labels(s, "app", 3);
+    const char *namespace = namespaces[pick(s, ARRAY_LEN(namespaces))];
+    bool deleting = pick(s, 8) == 0;
+    struct object *o = POD(.name = uid, .namespace = namespace, .labels = labels,
+                           .node = textf("n%d", pick(s, NODES)), .deleting = deleting);
     struct berth_pod *pod = pod_info_new(o, &s->names);
     if (!assume)
         cache_set_pod(&s->cache, pod);
@@ -78,7 +67,6 @@ static void set_pod(struct pod_stream *s, int i, bool assume)
         cache_assume(&s->cache, pod);
     pod_info_unref(pod);
     object_unref(o);
-    arena_release(&a);
 }
 
 void pod_stream_step(struct pod_stream *s)

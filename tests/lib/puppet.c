@@ -374,21 +374,8 @@ const struct registry *puppet_registry(void)
 void puppet_scene(struct fixture *f, size_t nodes)
 {
     fixture_init(f, NULL, puppet_registry());
-    for (size_t i = 0; i < nodes; i++) {
-        char name[24];
-        snprintf(name, sizeof(name), "n%zu", i);
-        fixture_add(f, fixture_node(name, "4", "8Gi"));
-    }
-}
-
-struct object *puppet_pod(const char *name, int priority, const char *nominated)
-{
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"},"
-        "\"spec\":{\"schedulerName\":\"default-scheduler\",\"priority\":%d},"
-        "\"status\":{\"nominatedNodeName\":\"%s\"}}",
-        name, name, priority, nominated);
+    for (size_t i = 0; i < nodes; i++)
+        ADD_NODE(f, .name = textf("n%zu", i), .cpu = "4", .memory = "8Gi");
 }
 
 void assert_told(struct fixture *f, const char *pod, const char *reason, const char *message)

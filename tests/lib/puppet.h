@@ -80,8 +80,6 @@ const struct registry *puppet_registry(void);
 
 /* An engine with the puppets and nodes n0, n1, … */
 void puppet_scene(struct fixture *f, size_t nodes);
-/* A pod of this priority that was promised a node ("": none); uid is the name. */
-struct object *puppet_pod(const char *name, int priority, const char *nominated);
 
 /* The pod's condition was last set to this. reason: "Unschedulable" or "SchedulerError". */
 void assert_told(struct fixture *f, const char *pod, const char *reason, const char *message);

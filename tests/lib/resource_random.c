@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "resource_random.h"
 
-#include "base/buf.h"
-
 static int64_t random_i64(struct rand *r)
 {
     switch (rand_below(r, 8)) {
@@ -33,53 +31,33 @@ const char *resource_random_amount(struct rand *r)
     return text;
 }
 
-/* Each of the names or not, as members of a JSON object. */
-static void add_amounts(struct buf *out, struct rand *r)
+/* Each of the names or not, "'cpu':'1','memory':'2'". */
+static const char *random_amounts(struct rand *r)
 {
     static const char *const names[] = {"cpu", "memory", "ephemeral-storage", "x.io/a", "x.io/b"};
-    bool first = true;
+    const char *amounts = "";
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (rand_below(r, 4)) {
-            buf_add_printf(out, "%s\"%s\":\"%s\"", first ? "" : ",", names[i],
-                           resource_random_amount(r));
-            first = false;
-        }
+        if (rand_below(r, 4))
+            amounts = textf("%s%s'%s':'%s'", amounts, *amounts ? "," : "", names[i],
+                            resource_random_amount(r));
+    return amounts;
 }
 
 struct object *resource_random_pod(struct rand *r, size_t i, const char *node)
 {
-    struct buf containers = BUF_INIT;
+    const char *containers = "";
     size_t n = 1 + rand_below(r, 2);
-    for (size_t k = 0; k < n; k++) {
-        buf_add_printf(&containers, "%s{\"name\":\"c%zu\",\"resources\":{\"requests\":{",
-                       k ? "," : "", k);
-        add_amounts(&containers, r);
-        buf_add_cstr(&containers, "}}}");
-    }
-    struct object *pod =
-        fixture_object(KIND_POD,
-                       "{\"metadata\":{\"name\":\"p%zu\",\"uid\":\"p%zu\"},\"spec\":{\"nodeName\":"
-                       "\"%s\",\"containers\":[%s]}}",
-                       i, i, node, buf_cstr(&containers));
-    buf_release(&containers);
-    return pod;
+    for (size_t k = 0; k < n; k++)
+        containers = textf("%s%s{'name':'c%zu','resources':{'requests':{%s}}}", containers,
+                           k ? "," : "", k, random_amounts(r));
+    return POD(.name = textf("p%zu", i), .node = node, .containers = containers);
 }
 
 void resource_random_cluster(struct fixture *f, struct rand *r, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        struct buf amounts = BUF_INIT;
-        add_amounts(&amounts, r);
-        fixture_add(f, fixture_object(KIND_NODE,
-                                      "{\"metadata\":{\"name\":\"n%zu\"},\"status\":{"
-                                      "\"allocatable\":{%s%s\"pods\":\"%d\"}}}",
-                                      i, amounts.n ? buf_cstr(&amounts) : "", amounts.n ? "," : "",
-                                      (int)rand_below(r, 5)));
-        buf_release(&amounts);
-    }
-    for (size_t i = 0; i < n; i++) {
-        char name[24];
-        snprintf(name, sizeof(name), "n%zu", (size_t)rand_below(r, n));
-        fixture_add(f, resource_random_pod(r, i, name));
-    }
+    for (size_t i = 0; i < n; i++)
+        ADD_NODE(f, .name = textf("n%zu", i), .pods = textf("%d", (int)rand_below(r, 5)),
+                 .allocatable = random_amounts(r));
+    for (size_t i = 0; i < n; i++)
+        fixture_add(f, resource_random_pod(r, i, textf("n%zu", (size_t)rand_below(r, n))));
 }

@@ -12,33 +12,19 @@
 #include "engine_fixture.h"
 #include "prop.h"
 
-static struct object *pod_on(const char *name, const char *node, const char *affinity)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\","
-                          "\"labels\":{\"app\":\"web\"}},\"spec\":{\"nodeName\":\"%s\","
-                          "\"affinity\":{\"podAntiAffinity\":{"
-                          "\"requiredDuringSchedulingIgnoredDuringExecution\":[%s]}}}}",
-                          name, name, node, affinity);
-}
-
-#define SELECTS(labels) "{\"topologyKey\":\"zone\",\"labelSelector\":{\"matchLabels\":" labels "}}"
+#define WEB TERMS({"zone", "app=web"})
 
 /* Some node carries the topology key. */
 static void add_zone(struct fixture *f)
 {
-    fixture_add(f, fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"zoned\",\"labels\":{"
-                                             "\"zone\":\"a\"}}}"));
+    ADD_NODE(f, .name = "zoned", .labels = "zone=a");
 }
 
 static size_t found(struct fixture *f, const char *namespace, const char *labels,
                     const char *namespace_labels, running_terms *terms)
 {
-    struct object *pod = fixture_object(
-        KIND_POD, "{\"metadata\":{\"name\":\"p\",\"namespace\":\"%s\",\"labels\":%s}}", namespace,
-        labels);
-    struct object *ns =
-        fixture_object(KIND_NAMESPACE, "{\"metadata\":{\"labels\":%s}}", namespace_labels);
+    struct object *pod = POD(.name = "p", .namespace = namespace, .labels = labels);
+    struct object *ns = NAMESPACE(.labels = namespace_labels);
     vec_clear(terms);
     affinity_terms_find(&f->engine->cluster.affinity_terms, AFFINITY_MUST, object_meta(pod),
                         &object_meta(ns)->labels, terms);
@@ -56,14 +42,12 @@ static void equal_terms_are_one(void **state)
     add_zone(&f);
     const struct affinity_terms *index = &f.engine->cluster.affinity_terms;
     for (int i = 0; i < 10; i++) {
-        char name[24], node[24];
-        snprintf(name, sizeof(name), "p%d", i);
-        snprintf(node, sizeof(node), "n%d", i % 3);
-        fixture_add(&f, pod_on(name, node, SELECTS("{\"app\":\"web\"}")));
+        const char *name = textf("p%d", i), *node = textf("n%d", i % 3);
+        ADD_POD(&f, .name = name, .labels = "app=web", .node = node, .anti_affinity = WEB);
     }
     assert_int_equal(index->n[AFFINITY_MUST], 1);
     assert_int_equal(index->n[AFFINITY_MAY], 0);
-    assert_int_equal(found(&f, "default", "{\"app\":\"web\"}", "{}", &terms), 1);
+    assert_int_equal(found(&f, "default", "app=web", "", &terms), 1);
     assert_int_equal(terms.v[0]->n, 10);
     assert_int_equal(terms.v[0]->pods.n, 3);
     for (uint32_t i = 0; i < 3; i++) {
@@ -73,10 +57,9 @@ static void equal_terms_are_one(void **state)
         assert_int_equal(slot_counts_at(&terms.v[0]->pods, slot), i == 0 ? 4 : 3);
     }
     for (int i = 0; i < 10; i++) {
-        char name[24], node[24];
-        snprintf(name, sizeof(name), "p%d", i);
-        snprintf(node, sizeof(node), "n%d", i % 3);
-        fixture_delete(&f, pod_on(name, node, SELECTS("{\"app\":\"web\"}")));
+        const char *name = textf("p%d", i), *node = textf("n%d", i % 3);
+        fixture_delete(&f,
+                       POD(.name = name, .labels = "app=web", .node = node, .anti_affinity = WEB));
     }
     assert_int_equal(index->n[AFFINITY_MUST], 0);
     assert_int_equal(index->by_text.n, 0);
@@ -88,38 +71,37 @@ static void equal_terms_are_one(void **state)
 static void found_by_whom_they_mean(void **state)
 {
     (void)state;
-    static const struct {
-        const char *term, *namespace, *labels, *namespace_labels;
+    const struct {
+        const struct term_args *term;
+        const char *namespace, *labels, *namespace_labels;
         size_t n;
     } cases[] = {
-        {SELECTS("{\"app\":\"web\"}"), "default", "{\"app\":\"web\",\"x\":\"y\"}", "{}", 1},
-        {SELECTS("{\"app\":\"web\"}"), "default", "{\"app\":\"db\"}", "{}", 0},
-        {SELECTS("{\"app\":\"web\"}"), "other", "{\"app\":\"web\"}", "{}", 0},
-        {SELECTS("{}"), "default", "{}", "{}", 1},
-        {"{\"topologyKey\":\"zone\"}", "default", "{}", "{}", 0},
-        {"{\"topologyKey\":\"zone\",\"labelSelector\":{},\"namespaces\":[\"a\",\"b\",\"a\"]}", "b",
-         "{\"k\":\"v\"}", "{}", 1},
-        {"{\"topologyKey\":\"zone\",\"labelSelector\":{},\"namespaceSelector\":{\"matchLabels\":{"
-         "\"team\":\"x\"}}}",
-         "other", "{}", "{\"team\":\"x\"}", 1},
-        {"{\"topologyKey\":\"zone\",\"labelSelector\":{},\"namespaceSelector\":{\"matchLabels\":{"
-         "\"team\":\"x\"}}}",
-         "default", "{}", "{}", 0},
+        {WEB, "default", "app=web,x=y", "", 1},
+        {WEB, "default", "app=db", "", 0},
+        {WEB, "other", "app=web", "", 0},
+        {TERMS({"zone", ""}), "default", "", "", 1},
+        {TERMS({"zone"}), "default", "", "", 0},
+        {TERMS({"zone", "", .more = "'namespaces':['a','b','a']"}), "b", "k=v", "", 1},
+        {TERMS({"zone", "", .more = "'namespaceSelector':{'matchLabels':{'team':'x'}}"}), "other",
+         "", "team=x", 1},
+        {TERMS({"zone", "", .more = "'namespaceSelector':{'matchLabels':{'team':'x'}}"}), "default",
+         "", "", 0},
         /* A selector that excludes, of a pod that runs, is asked about real labels. */
-        {"{\"topologyKey\":\"zone\",\"labelSelector\":{},\"namespaceSelector\":{"
-         "\"matchExpressions\":[{\"key\":\"team\",\"operator\":\"DoesNotExist\"}]}}",
-         "other", "{}", "{\"team\":\"x\"}", 0},
+        {TERMS({"zone", "",
+                .more = "'namespaceSelector':{'matchExpressions':[{'key':'team','operator':"
+                        "'DoesNotExist'}]}"}),
+         "other", "", "team=x", 0},
         /* Values that are named twice do not make a term count twice. */
-        {"{\"topologyKey\":\"zone\",\"labelSelector\":{\"matchExpressions\":[{\"key\":\"app\","
-         "\"operator\":\"In\",\"values\":[\"web\",\"db\",\"web\"]}]}}",
-         "default", "{\"app\":\"web\"}", "{}", 1},
+        {TERMS({"zone", .more = "'labelSelector':{'matchExpressions':[{'key':'app','operator':'In',"
+                                "'values':['web','db','web']}]}"}),
+         "default", "app=web", "", 1},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fixture f;
         running_terms terms = {0};
         fixture_init(&f, NULL, NULL);
         add_zone(&f);
-        fixture_add(&f, pod_on("q", "n", cases[i].term));
+        ADD_POD(&f, .name = "q", .labels = "app=web", .node = "n", .anti_affinity = cases[i].term);
         assert_int_equal(
             found(&f, cases[i].namespace, cases[i].labels, cases[i].namespace_labels, &terms),
             cases[i].n);
@@ -132,14 +114,8 @@ static void found_by_whom_they_mean(void **state)
 static void a_wrong_term_spoils_its_kind(void **state)
 {
     (void)state;
-    struct object *o = fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"namespace\":\"default\"},\"spec\":{\"affinity\":{\"podAntiAffinity\":{"
-        "\"requiredDuringSchedulingIgnoredDuringExecution\":[" SELECTS(
-            "{}") ","
-                  "{\"topologyKey\":\"zone\",\"labelSelector\":{\"matchLabels\":{\"a b\":\"c\"}}}],"
-                  "\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":3,"
-                  "\"podAffinityTerm\":" SELECTS("{}") "}]}}}}");
+    struct object *o = POD(.anti_affinity = TERMS({"zone", ""}, {"zone", "a b=c"}),
+                           .preferred_anti_affinity = TERMS({"zone", "", .weight = 3}));
     struct affinity_set *set = affinity_set_new(object_pod(o));
     assert_int_equal(set->of[AFFINITY_REQUIRED_ANTI].n, 0);
     assert_true(set->is_wrong[AFFINITY_REQUIRED_ANTI]);
@@ -155,7 +131,7 @@ static void a_wrong_term_spoils_its_kind(void **state)
 static void no_affinity_to_pods_is_none(void **state)
 {
     (void)state;
-    struct object *o = fixture_object(KIND_POD, "{\"spec\":{\"affinity\":{\"nodeAffinity\":{}}}}");
+    struct object *o = POD(.spec = "'affinity':{'nodeAffinity':{}}");
     assert_null(affinity_set_new(object_pod(o)));
     object_unref(o);
 }
@@ -168,22 +144,24 @@ static void found_while_a_node_carries_the_key(void **state)
     running_terms terms = {0};
     fixture_init(&f, NULL, NULL);
     const struct affinity_terms *index = &f.engine->cluster.affinity_terms;
-    fixture_add(&f, pod_on("p", "n", SELECTS("{\"app\":\"web\"}")));
-    fixture_add(&f, pod_on("q", "n", SELECTS("{\"app\":\"web\"}") "," SELECTS("{}")));
+    ADD_POD(&f, .name = "p", .labels = "app=web", .node = "n", .anti_affinity = WEB);
+    ADD_POD(&f, .name = "q", .labels = "app=web", .node = "n",
+            .anti_affinity = TERMS({"zone", "app=web"}, {"zone", ""}));
     assert_int_equal(index->n[AFFINITY_MUST], 0);
     assert_int_equal(index->buckets.n, 0);
-    assert_int_equal(found(&f, "default", "{\"app\":\"web\"}", "{}", &terms), 0);
+    assert_int_equal(found(&f, "default", "app=web", "", &terms), 0);
     add_zone(&f);
     assert_int_equal(index->n[AFFINITY_MUST], 2);
-    assert_int_equal(found(&f, "default", "{\"app\":\"web\"}", "{}", &terms), 2);
-    fixture_delete(&f, fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"zoned\"}}"));
+    assert_int_equal(found(&f, "default", "app=web", "", &terms), 2);
+    fixture_delete(&f, NODE(.name = "zoned"));
     assert_int_equal(index->n[AFFINITY_MUST], 0);
     assert_int_equal(index->buckets.n, 0);
-    assert_int_equal(found(&f, "default", "{\"app\":\"web\"}", "{}", &terms), 0);
-    fixture_delete(&f, pod_on("q", "n", SELECTS("{\"app\":\"web\"}") "," SELECTS("{}")));
+    assert_int_equal(found(&f, "default", "app=web", "", &terms), 0);
+    fixture_delete(&f, POD(.name = "q", .labels = "app=web", .node = "n",
+                           .anti_affinity = TERMS({"zone", "app=web"}, {"zone", ""})));
     add_zone(&f);
-    assert_int_equal(found(&f, "default", "{\"app\":\"web\"}", "{}", &terms), 1);
-    fixture_delete(&f, pod_on("p", "n", SELECTS("{\"app\":\"web\"}")));
+    assert_int_equal(found(&f, "default", "app=web", "", &terms), 1);
+    fixture_delete(&f, POD(.name = "p", .labels = "app=web", .node = "n", .anti_affinity = WEB));
     assert_int_equal(index->keys.n, 0);
     assert_int_equal(index->buckets.n, 0);
     vec_release(&terms);

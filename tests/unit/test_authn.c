@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fake_kube.h"
+#include "objects.h"
 #include "serve/authn.h"
 #include "serve/reviews.h"
 
@@ -170,19 +171,19 @@ static void answer_token(const char *status, bool forever)
                     &(struct fake_answer){.method = "POST",
                                           .path = TOKEN_REVIEWS_PATH,
                                           .status = 201,
-                                          .body = arena_printf(&k.arena, "{\"status\":%s}", status),
+                                          .body = arena_jsonf(&k.arena, "{'status':%s}", status),
                                           .forever = forever});
 }
 
 #define ANONYMOUS "system:anonymous () [system:unauthenticated] "
-#define JANE                                                                                      \
-    "{\"authenticated\":true,\"user\":{\"username\":\"jane\",\"uid\":\"7\",\"groups\":[\"dev\"]," \
-    "\"extra\":{\"k\":[\"v\"]}}}"
+#define JANE                                                                      \
+    "{'authenticated':true,'user':{'username':'jane','uid':'7','groups':['dev']," \
+    "'extra':{'k':['v']}}}"
 
 static void assert_user(struct who w, const char *text)
 {
     assert_int_equal(w.verdict, AUTHN_OK);
-    assert_string_equal(w.text, text);
+    assert_string_equal(w.text, json_quotes(text));
 }
 
 /* --- tokens ----------------------------------------------------------------------------------- */
@@ -213,12 +214,11 @@ static void test_token(void **state)
         .kube = &k.config, .skip_lookup = true, .token_ttl = 50 * NSEC_PER_MSEC});
     answer_token(JANE, true);
     for (int i = 0; i < 3; i++)
-        assert_user(ask_token("bEARER abc def"),
-                    "jane (7) [dev system:authenticated] {\"k\":[\"v\"]}");
+        assert_user(ask_token("bEARER abc def"), "jane (7) [dev system:authenticated] {'k':['v']}");
     assert_int_equal(fake_api_count(k.api), 1);
     assert_string_equal(fake_api_request(k.api, 0)->body,
-                        "{\"kind\":\"TokenReview\",\"apiVersion\":\"authentication.k8s.io/v1\","
-                        "\"metadata\":{},\"spec\":{\"token\":\"abc\"}}");
+                        json_quotes("{'kind':'TokenReview','apiVersion':'authentication.k8s.io/v1',"
+                                    "'metadata':{},'spec':{'token':'abc'}}"));
     (void)ask_token("Bearer abd");
     assert_int_equal(fake_api_count(k.api), 2);
     int64_t end = time_mono() + 60 * NSEC_PER_MSEC;
@@ -233,11 +233,11 @@ static void test_bad_tokens(void **state)
     (void)state;
     make((struct authn_options){
         .kube = &k.config, .skip_lookup = true, .token_ttl = 10 * NSEC_PER_SEC});
-    answer_token("{\"error\":\"expired\"}", false);
+    answer_token("{'error':'expired'}", false);
     assert_int_equal(ask_token("Bearer x").verdict, AUTHN_REFUSED);
     assert_non_null(strstr(fake_log_text(), "[invalid bearer token, expired]"));
     /* With an error nothing is kept, without one the refusal is. */
-    answer_token("{\"authenticated\":false}", false);
+    answer_token("{'authenticated':false}", false);
     assert_int_equal(ask_token("Bearer x").verdict, AUTHN_REFUSED);
     assert_int_equal(ask_token("Bearer x").verdict, AUTHN_REFUSED);
     assert_int_equal(fake_api_count(k.api), 2);
@@ -290,11 +290,13 @@ static void write_file(const char *path, struct str text)
 static void assert_certificate(struct who w, const char *text)
 {
     assert_int_equal(w.verdict, AUTHN_OK);
-    char *extra = strstr(w.text, "{\"authentication.kubernetes.io/credential-id\":[\"X509SHA256=");
+    char *extra =
+        strstr(w.text, json_quotes("{'authentication.kubernetes.io/credential-id':['X509SHA256="));
     assert_non_null(extra);
-    assert_int_equal(strlen(extra), strlen("{\"authentication.kubernetes.io/credential-id\":"
-                                           "[\"X509SHA256=\"]}") +
-                                        64);
+    assert_int_equal(strlen(extra),
+                     strlen(json_quotes("{'authentication.kubernetes.io/credential-id':"
+                                        "['X509SHA256=']}")) +
+                         64);
     *extra = 0;
     assert_string_equal(w.text, text);
 }
@@ -354,16 +356,16 @@ static void answer_config_map(struct str client_ca, struct str proxy_ca)
     struct fake_answer a = {
         .method = "GET",
         .path = CONFIG_MAP,
-        .body = arena_printf(&k.arena,
-                             "{\"data\":{\"client-ca-file\":\"%.*s\","
-                             "\"requestheader-client-ca-file\":\"%.*s\","
-                             "\"requestheader-allowed-names\":\"[\\\"front\\\"]\","
-                             "\"requestheader-username-headers\":\"[\\\"X-Remote-User\\\"]\","
-                             "\"requestheader-uid-headers\":\"[\\\"X-Remote-Uid\\\"]\","
-                             "\"requestheader-group-headers\":\"[\\\"X-Remote-Group\\\"]\","
-                             "\"requestheader-extra-headers-prefix\":\"[\\\"X-Remote-Extra-\\\"]\""
-                             "}}",
-                             STR_ARG(quoted(client_ca)), STR_ARG(quoted(proxy_ca)))};
+        .body = arena_jsonf(&k.arena,
+                            "{'data':{'client-ca-file':'%.*s',"
+                            "'requestheader-client-ca-file':'%.*s',"
+                            "'requestheader-allowed-names':'[`front`]',"
+                            "'requestheader-username-headers':'[`X-Remote-User`]',"
+                            "'requestheader-uid-headers':'[`X-Remote-Uid`]',"
+                            "'requestheader-group-headers':'[`X-Remote-Group`]',"
+                            "'requestheader-extra-headers-prefix':'[`X-Remote-Extra-`]'"
+                            "}}",
+                            STR_ARG(quoted(client_ca)), STR_ARG(quoted(proxy_ca)))};
     fake_api_answer(k.api, &a);
 }
 
@@ -387,7 +389,7 @@ static void test_lookup(void **state)
                        "jane () [system:authenticated] ");
     const struct tls_peer *proxy = show(&front, &other_ca, "front", NULL, 0);
     assert_user(ask(proxy, remote, ARRAY_LEN(remote)), "kim (u-9) [a b system:authenticated] "
-                                                       "{\"acme.com/project\":[\"p1\",\"p2\"]}");
+                                                       "{'acme.com/project':['p1','p2']}");
     /* A proxy that names nobody is no user of the other CA. */
     assert_int_equal(ask(proxy, NULL, 0).verdict, AUTHN_REFUSED);
     assert_int_equal(

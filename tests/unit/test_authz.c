@@ -10,6 +10,7 @@
 #include "api/authorization.h"
 #include "codec/json_value.h"
 #include "fake_kube.h"
+#include "objects.h"
 #include "serve/authz.h"
 #include "serve/reviews.h"
 
@@ -100,10 +101,10 @@ static void answer(const char *status, bool forever)
     struct fake_answer a = {.method = "POST",
                             .path = SUBJECT_ACCESS_REVIEWS_PATH,
                             .status = 201,
-                            .body = arena_printf(&k.arena,
-                                                 "{\"kind\":\"SubjectAccessReview\","
-                                                 "\"status\":%s}",
-                                                 status),
+                            .body = arena_jsonf(&k.arena,
+                                                "{'kind':'SubjectAccessReview',"
+                                                "'status':%s}",
+                                                status),
                             .forever = forever};
     fake_api_answer(k.api, &a);
 }
@@ -134,7 +135,7 @@ static void test_stars_elsewhere(void **state)
     struct authz_options options = {.always_allow_paths = &bad, .n_always_allow_paths = 1};
     struct err err;
     assert_int_equal(authz_new(k.loop, &options, &authz, &err), -EINVAL);
-    assert_string_equal(err.msg, "only trailing * allowed in \"a*/b\"");
+    assert_string_equal(err.msg, json_quotes("only trailing * allowed in 'a*/b'"));
     authz = NULL;
 }
 
@@ -152,7 +153,7 @@ static void test_what_is_asked(void **state)
 {
     (void)state;
     make(true, 0);
-    answer("{\"allowed\":true}", false);
+    answer("{'allowed':true}", false);
     assert_int_equal(ask(&jane, "/metrics").verdict, AUTHZ_ALLOWED);
     struct json_value got, want;
     struct err err;
@@ -160,11 +161,11 @@ static void test_what_is_asked(void **state)
     assert_string_equal(request->content_type, "application/json");
     assert_int_equal(json_parse(str_of(request->body), 0, &k.arena, &got, &err), 0);
     assert_int_equal(
-        json_parse(STR("{\"kind\":\"SubjectAccessReview\",\"apiVersion\":"
-                       "\"authorization.k8s.io/v1\",\"metadata\":{},\"spec\":{"
-                       "\"nonResourceAttributes\":{\"path\":\"/metrics\",\"verb\":\"get\"},"
-                       "\"user\":\"jane\",\"groups\":[\"developers\",\"system:authenticated\"],"
-                       "\"extra\":{\"a\":[\"b\"]},\"uid\":\"u1\"}}"),
+        json_parse(json_quotes_str("{'kind':'SubjectAccessReview','apiVersion':"
+                                   "'authorization.k8s.io/v1','metadata':{},'spec':{"
+                                   "'nonResourceAttributes':{'path':'/metrics','verb':'get'},"
+                                   "'user':'jane','groups':['developers','system:authenticated'],"
+                                   "'extra':{'a':['b']},'uid':'u1'}}"),
                    0, &k.arena, &want, &err),
         0);
     assert_true(json_value_equal(&got, &want));
@@ -174,13 +175,13 @@ static void test_answers(void **state)
 {
     (void)state;
     make(true, 0);
-    answer("{\"allowed\":false,\"reason\":\"not today\"}", false);
+    answer("{'allowed':false,'reason':'not today'}", false);
     struct verdict v = ask(&jane, "/metrics");
     assert_int_equal(v.verdict, AUTHZ_FORBIDDEN);
     assert_string_equal(v.why, "not today");
-    answer("{\"allowed\":false,\"denied\":true}", false);
+    answer("{'allowed':false,'denied':true}", false);
     assert_int_equal(ask(&jane, "/metrics").verdict, AUTHZ_DENIED);
-    answer("{\"allowed\":true,\"denied\":true}", false);
+    answer("{'allowed':true,'denied':true}", false);
     assert_int_equal(ask(&jane, "/metrics").verdict, AUTHZ_FAILED);
     answer("7", false);
     assert_int_equal(ask(&jane, "/metrics").verdict, AUTHZ_FAILED);
@@ -195,7 +196,7 @@ static void test_cache(void **state)
 {
     (void)state;
     make(true, 50 * NSEC_PER_MSEC);
-    answer("{\"allowed\":true}", true);
+    answer("{'allowed':true}", true);
     for (int i = 0; i < 5; i++)
         assert_int_equal(ask(&jane, "/metrics").verdict, AUTHZ_ALLOWED);
     assert_int_equal(fake_api_count(k.api), 1);
@@ -268,7 +269,7 @@ static void test_cancelled_reviews_take_no_turn(void **state)
     k.config.qps = 200;
     k.config.burst = 400;
     make(true, NSEC_PER_SEC);
-    answer("{\"allowed\":true}", true);
+    answer("{'allowed':true}", true);
     struct verdict gone = {0};
     struct authz_call *calls[100];
     for (int i = 0; i < 200; i++) {
@@ -313,7 +314,7 @@ static void test_same_question(void **state)
 {
     (void)state;
     make(true, 0);
-    answer("{\"allowed\":true}", true);
+    answer("{'allowed':true}", true);
     struct verdict v = {0};
     for (int i = 0; i < 20; i++)
         assert_non_null(check(&jane, "a", "/metrics", &v));

@@ -63,9 +63,9 @@ static void undefined_codes_are_errors_at_every_point(void **state)
         puppet_clear();
         puppet_add("A", EVERYTHING)->hook = be_bad;
         puppet_scene(&f, 2);
-        fixture_add(&f, puppet_pod("bad", 10, ""));
+        ADD_POD(&f, .name = "bad", .priority = 10);
         /* Somebody is promised a node, so that AddPod has something to do. */
-        struct object *promised = puppet_pod("promised", 10, "n0");
+        struct object *promised = POD(.name = "promised", .priority = 10, .nominated = "n0");
         struct berth_pod *pod = pod_info_new(promised, &f.engine->names);
         nominator_set(&f.engine->queue.nominator, pod, STR("n0"));
         fixture_schedule(&f);
@@ -74,7 +74,7 @@ static void undefined_codes_are_errors_at_every_point(void **state)
         assert_told(&f, "bad", "SchedulerError", text);
         assert_int_equal(engine_get_stats(f.engine).binding, 0);
         /* The others go on. */
-        fixture_add(&f, puppet_pod("good", 0, ""));
+        ADD_POD(&f, .name = "good");
         fixture_settle(&f);
         assert_non_null(fixture_node_of(&f, "good"));
         pod_info_unref(pod);
@@ -150,7 +150,7 @@ static void batches_that_lie(void **state)
         a->plugin.filter_many = bad_batch;
         puppet_add("Last", AT(FILTER)); /* must not see what is out of the race */
         puppet_scene(&f, 2);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_settle(&f);
         assert_told(&f, "p", cases[i].condition, cases[i].message);
         assert_int_equal(puppet_count(AT(FILTER)), cases[i].revives ? 2 : 0);
@@ -177,17 +177,15 @@ static void who_never_answers_holds_up_nobody(void **state)
         puppet_clear();
         puppet_add("A", points[i])->hook = never_answer;
         puppet_scene(&f, 1);
-        fixture_add(&f, puppet_pod("bad", 0, ""));
-        for (int k = 0; k < 20; k++) {
-            char name[16];
-            snprintf(name, sizeof(name), "p%d", k);
-            fixture_add(&f, puppet_pod(name, 0, ""));
-        }
+        ADD_POD(&f, .name = "bad");
+        for (int k = 0; k < 20; k++)
+            ADD_POD(&f, .name = textf("p%d", k));
+
         fixture_settle(&f);
         assert_int_equal(f.decisions.n, 20);
         assert_int_equal(engine_get_stats(f.engine).binding, 1);
         /* Deleted, it stays until the answer comes; the engine may end without one. */
-        fixture_delete(&f, puppet_pod("bad", 0, ""));
+        fixture_delete(&f, POD(.name = "bad"));
         fixture_release(&f);
     }
 }
@@ -215,7 +213,7 @@ static void an_answer_too_many_is_not_the_next_plugins(void **state)
     struct puppet *b = puppet_add("B", AT(PRE_BIND));
     b->hook = answer_twice;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     /* B has not answered. */
     assert_null(fixture_binding(&f, "p"));
@@ -243,7 +241,7 @@ static void the_last_of_two_writes_counts(void **state)
     puppet_clear();
     puppet_add("A", AT(BIND))->hook = write_twice;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     assert_int_equal(f.writes.n, 2);
     struct write_result failed = {.status = 500, .message = STR("x")};
@@ -274,7 +272,7 @@ static void a_write_that_nobody_waits_for_any_more(void **state)
     struct puppet *a = puppet_add("A", AT(BIND));
     a->hook = write_and_answer;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     assert_int_equal(engine_get_stats(f.engine).binding, 0);
     assert_int_equal(f.engine->bindings.by_write.n, 0);
@@ -308,7 +306,7 @@ static void reasons_without_end_are_cut(void **state)
     puppet_clear();
     puppet_add("A", AT(FILTER))->hook = log_too_much;
     puppet_scene(&f, 300);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     const struct fixture_write *w = fixture_last(&f, WRITE_POD_STATUS, "p");
     assert_non_null(w);
@@ -326,8 +324,8 @@ static void assert_survives(struct fixture *f, const char *pod)
     fixture_settle(f);
     if (!fixture_node_of(f, pod))
         assert_non_null(fixture_last(f, WRITE_POD_STATUS, pod));
-    fixture_add(f, fixture_node("sane", "4", "8Gi"));
-    fixture_add(f, fixture_pod("sane-pod", "100m", "64Mi"));
+    ADD_NODE(f, .name = "sane", .cpu = "4", .memory = "8Gi");
+    ADD_POD(f, .name = "sane-pod", .cpu = "100m", .memory = "64Mi");
     fixture_settle(f);
     if (!fixture_node_of(f, "sane-pod"))
         fail_msg("the sane pod has no node: %s", vec_last(&f->decisions));
@@ -358,23 +356,16 @@ static void odd_amounts(void **state)
         /* Upstream's scores overflow here, and no pod is placed any more; the gate mends that. */
         fixture_init_features(&f, NULL, "BerthSaneScores=true");
         for (int n = 0; n < 2; n++) {
-            fixture_add(&f, fixture_object(KIND_NODE,
-                                           "{\"metadata\":{\"name\":\"n%d\"},\"status\":{"
-                                           "\"allocatable\":{\"cpu\":\"%s\",\"memory\":\"%s\","
-                                           "\"ephemeral-storage\":\"%s\",\"x.io/y\":\"%s\","
-                                           "\"pods\":\"%s\"}}}",
-                                           n, has, has, has, has, n ? "110" : has));
-            fixture_add(&f, fixture_pod_on(n ? "on1" : "on0", wants, wants, n ? "n1" : "n0"));
+            ADD_NODE(&f, .name = textf("n%d", n), .cpu = has, .memory = has,
+                     .pods = n ? "110" : has,
+                     .allocatable = textf("ephemeral-storage=%s,x.io/y=%s", has, has));
+            ADD_POD(&f, .name = n ? "on1" : "on0", .cpu = wants, .memory = wants,
+                    .node = n ? "n1" : "n0");
         }
         for (int n = 0; n < 3; n++)
-            fixture_add(
-                &f, fixture_object(KIND_POD,
-                                   "{\"metadata\":{\"name\":\"p%d\",\"uid\":\"p%d\"},\"spec\":{"
-                                   "\"schedulerName\":\"default-scheduler\",\"overhead\":{\"cpu\":"
-                                   "\"%s\"},\"containers\":[{\"name\":\"c\",\"resources\":{"
-                                   "\"requests\":{\"cpu\":\"%s\",\"memory\":\"%s\","
-                                   "\"ephemeral-storage\":\"%s\",\"x.io/y\":\"%s\"}}}]}}",
-                                   n, n, wants, wants, wants, wants, wants));
+            ADD_POD(&f, .name = textf("p%d", n), .cpu = wants, .memory = wants,
+                    .requests = textf("ephemeral-storage=%s,x.io/y=%s", wants, wants),
+                    .spec = textf("'overhead':{'cpu':'%s'}", wants));
         assert_survives(&f, "p2");
         fixture_release(&f);
     }
@@ -385,43 +376,43 @@ static void odd_objects(void **state)
     (void)state;
     static const char *const pods[] = {
         /* Words that no enum has. */
-        "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"schedulerName\":"
-        "\"default-scheduler\",\"restartPolicy\":\"Perhaps\",\"preemptionPolicy\":\"Sometimes\","
-        "\"dnsPolicy\":\"?\",\"tolerations\":[{\"operator\":\"Almost\",\"effect\":\"Funny\"}],"
-        "\"topologySpreadConstraints\":[{\"maxSkew\":-1,\"whenUnsatisfiable\":\"Shrug\"}],"
-        "\"containers\":[{\"name\":\"c\",\"imagePullPolicy\":\"Tomorrow\",\"ports\":[{\"hostPort\":"
-        "-7,\"protocol\":\"CARRIER-PIGEON\"}]}]},\"status\":{\"phase\":\"Dreaming\","
-        "\"conditions\":[{\"type\":\"X\",\"status\":\"Y\"}]}}",
+        "{'metadata':{'name':'p','uid':'p'},'spec':{'schedulerName':"
+        "'default-scheduler','restartPolicy':'Perhaps','preemptionPolicy':'Sometimes',"
+        "'dnsPolicy':'?','tolerations':[{'operator':'Almost','effect':'Funny'}],"
+        "'topologySpreadConstraints':[{'maxSkew':-1,'whenUnsatisfiable':'Shrug'}],"
+        "'containers':[{'name':'c','imagePullPolicy':'Tomorrow','ports':[{'hostPort':"
+        "-7,'protocol':'CARRIER-PIGEON'}]}]},'status':{'phase':'Dreaming',"
+        "'conditions':[{'type':'X','status':'Y'}]}}",
         /* No names at all. */
-        "{\"metadata\":{},\"spec\":{\"schedulerName\":\"default-scheduler\"}}",
+        "{'metadata':{},'spec':{'schedulerName':'default-scheduler'}}",
         /* Nothing in it, and absurd numbers. */
-        "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"schedulerName\":"
-        "\"default-scheduler\",\"priority\":-2147483648,\"containers\":[{},{}],"
-        "\"initContainers\":[{}],\"nodeSelector\":{\"\":\"\"},\"affinity\":{\"nodeAffinity\":{"
-        "\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[{},{"
-        "\"matchExpressions\":[{\"key\":\"\",\"operator\":\"Nearby\",\"values\":[]}]}]}}}}}",
+        "{'metadata':{'name':'p','uid':'p'},'spec':{'schedulerName':"
+        "'default-scheduler','priority':-2147483648,'containers':[{},{}],"
+        "'initContainers':[{}],'nodeSelector':{'':''},'affinity':{'nodeAffinity':{"
+        "'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[{},{"
+        "'matchExpressions':[{'key':'','operator':'Nearby','values':[]}]}]}}}}}",
     };
     static const char *const nodes[] = {
-        "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"taints\":[{\"key\":\"\",\"effect\":\"Bad\"}]},"
-        "\"status\":{\"phase\":\"Limbo\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"Maybe\"}]"
+        "{'metadata':{'name':'n'},'spec':{'taints':[{'key':'','effect':'Bad'}]},"
+        "'status':{'phase':'Limbo','conditions':[{'type':'Ready','status':'Maybe'}]"
         "}}",
-        "{\"metadata\":{},\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":"
-        "\"110\"}}}",
-        "{\"metadata\":{\"name\":\"n\",\"labels\":{\"topology.kubernetes.io/"
-        "zone\":\"\",\"\":\"\"}},"
-        "\"status\":{\"images\":[{\"names\":[\"\",\"\",\"a\"],\"sizeBytes\":-5},{}]}}",
+        "{'metadata':{},'status':{'allocatable':{'cpu':'4','memory':'8Gi','pods':"
+        "'110'}}}",
+        "{'metadata':{'name':'n','labels':{'topology.kubernetes.io/"
+        "zone':'','':''}},"
+        "'status':{'images':[{'names':['','','a'],'sizeBytes':-5},{}]}}",
     };
     for (size_t i = 0; i < ARRAY_LEN(pods) * ARRAY_LEN(nodes); i++) {
         struct fixture f;
         fixture_init(&f, NULL, NULL);
         const char *node = nodes[i % ARRAY_LEN(nodes)], *pod = pods[i / ARRAY_LEN(nodes)];
-        fixture_add(&f, fixture_object(KIND_NODE, "%s", node));
-        fixture_add(&f, fixture_object(KIND_POD, "%s", pod));
+        fixture_add(&f, object_jsonf(KIND_NODE, "%s", node));
+        fixture_add(&f, object_jsonf(KIND_POD, "%s", pod));
         assert_survives(&f, i / ARRAY_LEN(nodes) == 1 ? "" : "p");
         /* And gone again. */
-        fixture_delete(&f, fixture_object(KIND_POD, "%s", pod));
-        fixture_delete(&f, fixture_object(KIND_NODE, "%s", node));
-        fixture_delete(&f, fixture_object(KIND_NODE, "%s", node));
+        fixture_delete(&f, object_jsonf(KIND_POD, "%s", pod));
+        fixture_delete(&f, object_jsonf(KIND_NODE, "%s", node));
+        fixture_delete(&f, object_jsonf(KIND_NODE, "%s", node));
         fixture_release(&f);
     }
 }
@@ -430,7 +421,7 @@ static void odd_objects(void **state)
 static void add_many(struct buf *out, const char *prefix, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        buf_add_printf(out, "%s\"%s%zu\":\"v\"", i ? "," : "", prefix, i);
+        buf_add_printf(out, "%s'%s%zu':'v'", i ? "," : "", prefix, i);
 }
 
 #define MANY 100000
@@ -438,14 +429,14 @@ static void add_many(struct buf *out, const char *prefix, size_t n)
 static struct object *big_node(const char *name)
 {
     struct buf text = BUF_INIT;
-    buf_add_printf(&text, "{\"metadata\":{\"name\":\"%s\",\"labels\":{", name);
+    buf_add_printf(&text, "{'metadata':{'name':'%s','labels':{", name);
     add_many(&text, "l", MANY);
-    buf_add_cstr(&text, "}},\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":"
-                        "\"110\"},\"images\":[");
+    buf_add_cstr(&text, "}},'status':{'allocatable':{'cpu':'4','memory':'8Gi','pods':"
+                        "'110'},'images':[");
     for (size_t i = 0; i < MANY; i++)
-        buf_add_printf(&text, "%s{\"names\":[\"i%zu\"],\"sizeBytes\":%zu}", i ? "," : "", i, i);
+        buf_add_printf(&text, "%s{'names':['i%zu'],'sizeBytes':%zu}", i ? "," : "", i, i);
     buf_add_cstr(&text, "]}}");
-    struct object *o = fixture_object(KIND_NODE, "%s", buf_cstr(&text));
+    struct object *o = object_jsonf(KIND_NODE, "%s", buf_cstr(&text));
     buf_release(&text);
     return o;
 }
@@ -453,12 +444,12 @@ static struct object *big_node(const char *name)
 static struct object *big_pod(const char *name)
 {
     struct buf text = BUF_INIT;
-    buf_add_printf(&text, "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"labels\":{", name, name);
+    buf_add_printf(&text, "{'metadata':{'name':'%s','uid':'%s','labels':{", name, name);
     add_many(&text, "l", MANY);
-    buf_add_cstr(&text, "}},\"spec\":{\"schedulerName\":\"default-scheduler\",\"nodeSelector\":{");
+    buf_add_cstr(&text, "}},'spec':{'schedulerName':'default-scheduler','nodeSelector':{");
     add_many(&text, "l", 1000);
     buf_add_cstr(&text, "}}}");
-    struct object *o = fixture_object(KIND_POD, "%s", buf_cstr(&text));
+    struct object *o = object_jsonf(KIND_POD, "%s", buf_cstr(&text));
     buf_release(&text);
     return o;
 }

@@ -44,14 +44,6 @@ static void set_node_object(struct bench *b, struct object *node)
     object_unref(node);
 }
 
-/* more: further members of the JSON object, each with a comma in front. */
-static void set_node(struct bench *b, const char *name, const char *labels, const char *more)
-{
-    set_node_object(b,
-                    fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"%s\",\"labels\":{%s}}%s}",
-                                   name, labels, more));
-}
-
 static void set_pod_object(struct bench *b, struct object *pod)
 {
     struct berth_pod *info = pod_info_new(pod, &b->names);
@@ -62,12 +54,12 @@ static void set_pod_object(struct bench *b, struct object *pod)
 
 static void set_pod(struct bench *b, const char *name, const char *node)
 {
-    set_pod_object(b, fixture_pod_on(name, "500m", "1Gi", node));
+    set_pod_object(b, POD(.name = name, .cpu = "500m", .memory = "1Gi", .node = node));
 }
 
 static void assume(struct bench *b, const char *name, const char *node)
 {
-    struct object *pod = fixture_pod(name, "500m", "1Gi");
+    struct object *pod = POD(.name = name, .cpu = "500m", .memory = "1Gi");
     struct berth_pod *info = pod_info_new(pod, &b->names);
     struct berth_pod *assumed = pod_info_assume(info, str_of(node));
     cache_assume(&b->c, assumed);
@@ -107,7 +99,7 @@ static void assert_order(struct bench *b, const char *expected)
 static void an_assumed_pod_counts_on_its_node(void **state)
 {
     BENCH(b);
-    set_node_object(&b, fixture_node("a", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
     assume(&b, "p", "a");
     assert_int_equal(b.c.n_assumed, 1);
     assert_true(cache_pod(&b.c, STR("p"))->assumed);
@@ -119,7 +111,7 @@ static void an_assumed_pod_counts_on_its_node(void **state)
 static void confirmation_on_the_same_node_ends_the_assumption(void **state)
 {
     BENCH(b);
-    set_node_object(&b, fixture_node("a", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
     assume(&b, "p", "a");
     set_pod(&b, "p", "a");
     assert_int_equal(b.c.n_assumed, 0);
@@ -132,8 +124,8 @@ static void confirmation_on_the_same_node_ends_the_assumption(void **state)
 static void confirmation_on_another_node_moves_the_pod(void **state)
 {
     BENCH(b);
-    set_node_object(&b, fixture_node("a", "4", "8Gi"));
-    set_node_object(&b, fixture_node("b", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
+    set_node_object(&b, NODE(.name = "b", .cpu = "4", .memory = "8Gi"));
     assume(&b, "p", "a");
     set_pod(&b, "p", "b");
     assert_int_equal(b.c.n_assumed, 0);
@@ -147,7 +139,7 @@ static void confirmation_on_another_node_moves_the_pod(void **state)
 static void a_forgotten_pod_is_gone(void **state)
 {
     BENCH(b);
-    set_node_object(&b, fixture_node("a", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
     assume(&b, "p", "a");
     assert_true(cache_forget(&b.c, STR("p")));
     assert_null(cache_pod(&b.c, STR("p")));
@@ -160,7 +152,7 @@ static void a_forgotten_pod_is_gone(void **state)
 static void a_confirmed_pod_is_not_forgotten(void **state)
 {
     BENCH(b);
-    set_node_object(&b, fixture_node("a", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
     assume(&b, "p", "a");
     set_pod(&b, "p", "a");
     assert_false(cache_forget(&b.c, STR("p")));
@@ -187,7 +179,7 @@ static void pods_may_come_before_their_node(void **state)
     set_pod(&b, "p", "a");
     assert_null(node(&b, "a")->object);
     assert_order(&b, "");
-    set_node_object(&b, fixture_node("a", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
     assert_order(&b, "a");
     assert_int_equal(pods_on(&b, "a"), 1);
     assert_int_equal(node(&b, "a")->requested.milli_cpu, 500);
@@ -198,7 +190,7 @@ static void pods_may_come_before_their_node(void **state)
 static void a_removed_node_keeps_its_pods_and_may_come_back(void **state)
 {
     BENCH(b);
-    set_node_object(&b, fixture_node("a", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
     set_pod(&b, "p", "a");
     uint32_t slot = node(&b, "a")->slot;
     cache_remove_node(&b.c, STR("a"));
@@ -207,7 +199,7 @@ static void a_removed_node_keeps_its_pods_and_may_come_back(void **state)
     assert_int_equal(node(&b, "a")->allocatable.milli_cpu, 0);
     assert_false(bitset_get(&b.c.columns.present, slot));
     cache_remove_node(&b.c, STR("a"));
-    set_node_object(&b, fixture_node("a", "2", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "2", .memory = "8Gi"));
     assert_order(&b, "a");
     assert_int_equal(node(&b, "a")->slot, slot);
     assert_int_equal(node(&b, "a")->requested.milli_cpu, 500);
@@ -218,14 +210,14 @@ static void a_removed_node_keeps_its_pods_and_may_come_back(void **state)
 static void a_node_goes_with_its_last_pod_and_its_slot_is_used_again(void **state)
 {
     BENCH(b);
-    set_node_object(&b, fixture_node("a", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "a", .cpu = "4", .memory = "8Gi"));
     set_pod(&b, "p", "a");
     uint32_t slot = node(&b, "a")->slot;
     cache_remove_node(&b.c, STR("a"));
     cache_remove_pod(&b.c, STR("p"));
     assert_null(node(&b, "a"));
     assert_null(b.c.columns.nodes[slot]);
-    set_node_object(&b, fixture_node("b", "4", "8Gi"));
+    set_node_object(&b, NODE(.name = "b", .cpu = "4", .memory = "8Gi"));
     assert_int_equal(node(&b, "b")->slot, slot);
     assert_int_equal(b.c.columns.n, 1);
     bench_release(&b);
@@ -243,10 +235,10 @@ static void unknown_names_are_nothing(void **state)
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-#define ZONE(z)        "\"topology.kubernetes.io/zone\":\"" z "\""
-#define REGION(z)      "\"topology.kubernetes.io/region\":\"" z "\""
-#define BETA_ZONE(z)   "\"failure-domain.beta.kubernetes.io/zone\":\"" z "\""
-#define BETA_REGION(z) "\"failure-domain.beta.kubernetes.io/region\":\"" z "\""
+#define ZONE(z)        "topology.kubernetes.io/zone=" z
+#define REGION(z)      "topology.kubernetes.io/region=" z
+#define BETA_ZONE(z)   "failure-domain.beta.kubernetes.io/zone=" z
+#define BETA_REGION(z) "failure-domain.beta.kubernetes.io/region=" z
 
 static void zones_take_turns(void **state)
 {
@@ -298,7 +290,7 @@ static void zones_take_turns(void **state)
          {{"a1", ZONE("a")}, {"a2", ZONE("a")}, {"a1", REGION("r") "," ZONE("a")}, {"x", ""}},
          "a2 a1 x"},
         {"who changes something else stays",
-         {{"a1", ZONE("a")}, {"a2", ZONE("a")}, {"a1", ZONE("a") ",\"x\":\"y\""}},
+         {{"a1", ZONE("a")}, {"a2", ZONE("a")}, {"a1", ZONE("a") ",x=y"}},
          "a1 a2"},
         {"a zone keeps its turn while it has nodes",
          {{"a1", ZONE("a")}, {"b1", ZONE("b")}, {"a2", ZONE("a")}, {"a1", NULL}},
@@ -314,7 +306,8 @@ static void zones_take_turns(void **state)
         BENCH(b);
         for (size_t k = 0; table[i].steps[k].name; k++) {
             if (table[i].steps[k].labels)
-                set_node(&b, table[i].steps[k].name, table[i].steps[k].labels, "");
+                set_node_object(
+                    &b, NODE(.name = table[i].steps[k].name, .labels = table[i].steps[k].labels));
             else
                 cache_remove_node(&b.c, str_of(table[i].steps[k].name));
             cache_refresh(&b.c);
@@ -326,8 +319,8 @@ static void zones_take_turns(void **state)
 
 /* --- images ----------------------------------------------------------------------------------- */
 
-#define IMAGES(list)      ",\"status\":{\"images\":[" list "]}"
-#define IMAGE(name, size) "{\"names\":[\"" name "\"],\"sizeBytes\":" size "}"
+#define IMAGES(list)      "'images':[" list "]"
+#define IMAGE(name, size) "{'names':['" name "'],'sizeBytes':" size "}"
 
 static void assert_image(struct bench *b, const char *name, int64_t size, size_t n_nodes)
 {
@@ -344,12 +337,12 @@ static void assert_image(struct bench *b, const char *name, int64_t size, size_t
 static void the_first_node_to_report_an_image_tells_its_size(void **state)
 {
     BENCH(b);
-    set_node(&b, "a", "", IMAGES(IMAGE("i", "10")));
-    set_node(&b, "b", "", IMAGES(IMAGE("i", "20")));
+    set_node_object(&b, NODE(.name = "a", .status = IMAGES(IMAGE("i", "10"))));
+    set_node_object(&b, NODE(.name = "b", .status = IMAGES(IMAGE("i", "20"))));
     assert_image(&b, "i", 10, 2);
     cache_remove_node(&b.c, STR("a"));
     assert_image(&b, "i", 10, 1);
-    set_node(&b, "a", "", IMAGES(IMAGE("i", "30")));
+    set_node_object(&b, NODE(.name = "a", .status = IMAGES(IMAGE("i", "30"))));
     assert_image(&b, "i", 10, 2);
     bench_release(&b);
 }
@@ -357,8 +350,8 @@ static void the_first_node_to_report_an_image_tells_its_size(void **state)
 static void the_only_node_with_an_image_may_change_its_size(void **state)
 {
     BENCH(b);
-    set_node(&b, "a", "", IMAGES(IMAGE("i", "10")));
-    set_node(&b, "a", "", IMAGES(IMAGE("i", "11")));
+    set_node_object(&b, NODE(.name = "a", .status = IMAGES(IMAGE("i", "10"))));
+    set_node_object(&b, NODE(.name = "a", .status = IMAGES(IMAGE("i", "11"))));
     assert_image(&b, "i", 11, 1);
     bench_release(&b);
 }
@@ -366,13 +359,13 @@ static void the_only_node_with_an_image_may_change_its_size(void **state)
 static void an_image_goes_with_the_last_node_that_has_it(void **state)
 {
     BENCH(b);
-    set_node(&b, "a", "", IMAGES(IMAGE("i", "10") "," IMAGE("j", "1")));
-    set_node(&b, "b", "", IMAGES(IMAGE("i", "10")));
+    set_node_object(&b, NODE(.name = "a", .status = IMAGES(IMAGE("i", "10") "," IMAGE("j", "1"))));
+    set_node_object(&b, NODE(.name = "b", .status = IMAGES(IMAGE("i", "10"))));
     assert_image(&b, "j", 1, 1);
-    set_node(&b, "a", "", IMAGES(IMAGE("i", "10")));
+    set_node_object(&b, NODE(.name = "a", .status = IMAGES(IMAGE("i", "10"))));
     assert_image(&b, "j", 0, 0);
     assert_image(&b, "i", 10, 2);
-    set_node(&b, "a", "", "");
+    set_node_object(&b, NODE(.name = "a"));
     cache_remove_node(&b.c, STR("b"));
     assert_int_equal(b.c.images.n, 0);
     bench_release(&b);
@@ -381,7 +374,9 @@ static void an_image_goes_with_the_last_node_that_has_it(void **state)
 static void every_name_of_an_image_counts_once_per_node(void **state)
 {
     BENCH(b);
-    set_node(&b, "a", "", IMAGES("{\"names\":[\"i\",\"i:1\"],\"sizeBytes\":10}," IMAGE("i", "12")));
+    set_node_object(
+        &b, NODE(.name = "a",
+                 .status = IMAGES("{'names':['i','i:1'],'sizeBytes':10}," IMAGE("i", "12"))));
     assert_image(&b, "i", 10, 1);
     assert_image(&b, "i:1", 10, 1);
     assert_int_equal(node(&b, "a")->images.n, 2);
@@ -391,7 +386,7 @@ static void every_name_of_an_image_counts_once_per_node(void **state)
 static void images_of_a_removed_node_with_pods_are_gone(void **state)
 {
     BENCH(b);
-    set_node(&b, "a", "", IMAGES(IMAGE("i", "10")));
+    set_node_object(&b, NODE(.name = "a", .status = IMAGES(IMAGE("i", "10"))));
     set_pod(&b, "p", "a");
     cache_remove_node(&b.c, STR("a"));
     assert_int_equal(b.c.images.n, 0);
@@ -403,10 +398,7 @@ static void images_of_a_removed_node_with_pods_are_gone(void **state)
 
 static void set_pod_with(struct bench *b, const char *name, const char *spec)
 {
-    set_pod_object(b, fixture_object(KIND_POD,
-                                     "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\","
-                                     "\"uid\":\"%s\"},\"spec\":{\"nodeName\":\"a\",%s}}",
-                                     name, name, spec));
+    set_pod_object(b, POD(.name = name, .namespace = "ns", .node = "a", .spec = spec));
 }
 
 static bool uses_port(struct bench *b, const char *ip, const char *protocol, int32_t port)
@@ -425,10 +417,10 @@ static void host_ports_are_those_of_running_containers(void **state)
 {
     BENCH(b);
     set_pod_with(&b, "p",
-                 "\"containers\":[{\"ports\":[{\"hostPort\":80},{\"containerPort\":7},"
-                 "{\"hostPort\":53,\"protocol\":\"UDP\",\"hostIP\":\"10.0.0.1\"}]}],"
-                 "\"initContainers\":[{\"ports\":[{\"hostPort\":1}]},"
-                 "{\"restartPolicy\":\"Always\",\"ports\":[{\"hostPort\":2}]}]");
+                 "'containers':[{'ports':[{'hostPort':80},{'containerPort':7},"
+                 "{'hostPort':53,'protocol':'UDP','hostIP':'10.0.0.1'}]}],"
+                 "'initContainers':[{'ports':[{'hostPort':1}]},"
+                 "{'restartPolicy':'Always','ports':[{'hostPort':2}]}]");
     assert_int_equal(node(&b, "a")->used_ports.n, 3);
     assert_true(uses_port(&b, "0.0.0.0", "TCP", 80));
     assert_true(uses_port(&b, "10.0.0.1", "UDP", 53));
@@ -439,10 +431,10 @@ static void host_ports_are_those_of_running_containers(void **state)
 static void a_host_port_is_free_when_a_pod_that_has_it_goes(void **state)
 {
     BENCH(b);
-    static const char spec[] = "\"containers\":[{\"ports\":[{\"hostPort\":80}]}]";
+    static const char spec[] = "'containers':[{'ports':[{'hostPort':80}]}]";
     set_pod_with(&b, "p", spec);
     set_pod_with(&b, "q", spec);
-    set_pod_with(&b, "r", "\"containers\":[{\"ports\":[{\"hostPort\":81}]}]");
+    set_pod_with(&b, "r", "'containers':[{'ports':[{'hostPort':81}]}]");
     cache_remove_pod(&b.c, STR("p"));
     assert_false(uses_port(&b, "0.0.0.0", "TCP", 80));
     assert_true(uses_port(&b, "0.0.0.0", "TCP", 81));
@@ -466,8 +458,8 @@ static void claims_are_counted_by_pod(void **state)
 {
     BENCH(b);
     static const char spec[] =
-        "\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"data\"}},"
-        "{\"name\":\"scratch\",\"ephemeral\":{}},{\"name\":\"e\",\"emptyDir\":{}}]";
+        "'volumes':[{'name':'v','persistentVolumeClaim':{'claimName':'data'}},"
+        "{'name':'scratch','ephemeral':{}},{'name':'e','emptyDir':{}}]";
     set_pod_with(&b, "p", spec);
     set_pod_with(&b, "q", spec);
     assert_int_equal(claim_uses(&b, "ns/data"), 2);
@@ -480,39 +472,35 @@ static void claims_are_counted_by_pod(void **state)
     bench_release(&b);
 }
 
-#define TERM "{\"topologyKey\":\"zone\",\"labelSelector\":{}}"
+#define TERM TERMS({"zone", "", .weight = 1})
+
 static void pods_with_affinity_are_listed(void **state)
 {
-    static const struct {
-        const char *affinity;
+    const struct {
+        struct pod_args pod;
         size_t any, required_anti;
     } table[] = {
-        {"{}", 0, 0},
-        {"{\"nodeAffinity\":{}}", 0, 0},
-        {"{\"podAffinity\":{}}", 0, 0},
-        {"{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[" TERM "]}}", 1, 0},
-        {"{\"podAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":1,"
-         "\"podAffinityTerm\":" TERM "}]}}",
-         1, 0},
-        {"{\"podAntiAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":1,"
-         "\"podAffinityTerm\":" TERM "}]}}",
-         1, 0},
-        {"{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[" TERM "]}}", 1,
-         1},
+        {{.spec = "'affinity':{}"}, 0, 0},
+        {{.spec = "'affinity':{'nodeAffinity':{}}"}, 0, 0},
+        {{.spec = "'affinity':{'podAffinity':{}}"}, 0, 0},
+        {{.affinity = TERM}, 1, 0},
+        {{.preferred_affinity = TERM}, 1, 0},
+        {{.preferred_anti_affinity = TERM}, 1, 0},
+        {{.anti_affinity = TERM}, 1, 1},
     };
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         BENCH(b);
-        struct buf spec = BUF_INIT;
-        buf_add_printf(&spec, "\"affinity\":%s", table[i].affinity);
-        set_pod_with(&b, "p", buf_cstr(&spec));
-        set_pod_with(&b, "q", buf_cstr(&spec));
+        struct pod_args pod = table[i].pod;
+        pod.node = "a";
+        set_pod_object(&b, object_from_pod_args(&pod));
+        pod.name = "q";
+        set_pod_object(&b, object_from_pod_args(&pod));
         assert_int_equal(node(&b, "a")->pods_with_affinity.n, 2 * table[i].any);
         assert_int_equal(node(&b, "a")->pods_with_required_anti_affinity.n,
                          2 * table[i].required_anti);
         cache_remove_pod(&b.c, STR("p"));
         assert_int_equal(node(&b, "a")->pods_with_affinity.n, table[i].any);
         assert_int_equal(node(&b, "a")->pods_with_required_anti_affinity.n, table[i].required_anti);
-        buf_release(&spec);
         bench_release(&b);
     }
 }
@@ -528,13 +516,13 @@ static void absurd_requests_wrap_and_come_back(void **state)
         const char *a = amounts[i % ARRAY_LEN(amounts)];
         buf_clear(&spec);
         buf_add_printf(&spec,
-                       "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"%s\",\"memory\":"
-                       "\"%s\",\"ephemeral-storage\":\"%s\",\"example.com/x\":\"%s\"}}}]",
+                       "'containers':[{'resources':{'requests':{'cpu':'%s','memory':"
+                       "'%s','ephemeral-storage':'%s','example.com/x':'%s'}}}]",
                        a, a, a, a);
         snprintf(name, sizeof(name), "p%zu", i);
         set_pod_with(&b, name, buf_cstr(&spec));
     }
-    set_pod_with(&b, "p", "\"containers\":[]");
+    set_pod_with(&b, "p", "'containers':[]");
     for (size_t i = 0; i < ARRAY_LEN(amounts) * 2; i++) {
         snprintf(name, sizeof(name), "p%zu", i);
         cache_remove_pod(&b.c, str_of(name));
@@ -562,12 +550,12 @@ static void the_generation_grows_with_every_change(void **state)
         if (node(&b, node_name))                                  \
             assert_true(node(&b, node_name)->generation == last); \
     } while (0)
-    set_node(&b, "a", "", "");
+    set_node_object(&b, NODE(.name = "a"));
     GREW("a");
-    set_node(&b, "b", "", "");
+    set_node_object(&b, NODE(.name = "b"));
     uint64_t of_a = node(&b, "a")->generation;
     GREW("b");
-    set_node(&b, "b", "\"x\":\"y\"", "");
+    set_node_object(&b, NODE(.name = "b", .labels = "x=y"));
     GREW("b");
     set_pod(&b, "p", "b");
     GREW("b");
@@ -597,11 +585,11 @@ static void the_node_set_grows_when_a_slot_gets_a_node_or_loses_it(void **state)
     } while (0)
     set_pod(&b, "p", "a");
     GREW(true);
-    set_node(&b, "a", "", "");
+    set_node_object(&b, NODE(.name = "a"));
     GREW(false);
     set_pod(&b, "q", "a");
     GREW(false);
-    set_node(&b, "a", "", ",\"spec\":{\"unschedulable\":true}");
+    set_node_object(&b, NODE(.name = "a", .unschedulable = true));
     GREW(false);
     cache_remove_pod(&b.c, STR("p"));
     GREW(false);
@@ -623,7 +611,7 @@ static void columns_grow_with_the_cluster(void **state)
     char name[16];
     for (int i = 0; i < 300; i++) {
         snprintf(name, sizeof(name), "n%d", i);
-        set_node_object(&b, fixture_node(name, "4", "8Gi"));
+        set_node_object(&b, NODE(.name = name, .cpu = "4", .memory = "8Gi"));
     }
     struct berth_columns k;
     cache_get_columns(&b.c, &k);
@@ -678,16 +666,16 @@ static const struct {
     const char *json, *ip, *protocol;
     int32_t port;
 } ports[MODEL_PORTS] = {
-    {"{\"hostPort\":80}", "0.0.0.0", "TCP", 80},
-    {"{\"hostPort\":80,\"hostIP\":\"10.0.0.1\"}", "10.0.0.1", "TCP", 80},
-    {"{\"hostPort\":53,\"protocol\":\"UDP\"}", "0.0.0.0", "UDP", 53},
-    {"{\"hostPort\":80,\"protocol\":\"SCTP\"}", "0.0.0.0", "SCTP", 80},
+    {"{'hostPort':80}", "0.0.0.0", "TCP", 80},
+    {"{'hostPort':80,'hostIP':'10.0.0.1'}", "10.0.0.1", "TCP", 80},
+    {"{'hostPort':53,'protocol':'UDP'}", "0.0.0.0", "UDP", 53},
+    {"{'hostPort':80,'protocol':'SCTP'}", "0.0.0.0", "SCTP", 80},
 };
 static const char *const scalars[MODEL_SCALARS] = {"example.com/gpu", "example.com/nic"};
 static const char *const claims[MODEL_CLAIMS] = {
-    "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"data\"}}",
-    "{\"name\":\"w\",\"persistentVolumeClaim\":{\"claimName\":\"logs\"}}",
-    "{\"name\":\"scratch\",\"ephemeral\":{}}",
+    "{'name':'v','persistentVolumeClaim':{'claimName':'data'}}",
+    "{'name':'w','persistentVolumeClaim':{'claimName':'logs'}}",
+    "{'name':'scratch','ephemeral':{}}",
 };
 
 /* By pod, kind and node; the last node is none. Immutable, so made once. */
@@ -697,79 +685,61 @@ static struct object *node_objects[MODEL_NODES][NODE_KINDS];
 /* Appends an element to a JSON list or object. */
 static void element(struct buf *out, const char *text)
 {
-    char last = out->n ? out->p[out->n - 1] : '[';
-    if (last != '[' && last != '{')
+    if (out->n)
         buf_add_char(out, ',');
     buf_add_cstr(out, text);
 }
 
 static void amount(struct buf *out, const char *name, int64_t value, const char *unit)
 {
-    char text[128];
-    if (!value)
-        return;
-    snprintf(text, sizeof(text), "\"%s\":\"%lld%s\"", name, (long long)value, unit);
-    element(out, text);
+    if (value)
+        element(out, textf("'%s':'%lld%s'", name, (long long)value, unit));
 }
 
 static struct object *make_pod(int pod, const struct pod_facts *f, int node)
 {
-    struct buf text = BUF_INIT;
-    buf_add_printf(&text,
-                   "{\"metadata\":{\"name\":\"p%d\",\"namespace\":\"ns\",\"uid\":\"p%d\"},"
-                   "\"spec\":{\"containers\":[{\"resources\":{\"requests\":{",
-                   pod, pod);
-    amount(&text, "cpu", f->cpu, "m");
-    amount(&text, "memory", f->memory, "");
-    amount(&text, "ephemeral-storage", f->storage, "");
+    struct buf requests = BUF_INIT, used = BUF_INIT, volumes = BUF_INIT;
+    amount(&requests, "cpu", f->cpu, "m");
+    amount(&requests, "memory", f->memory, "");
+    amount(&requests, "ephemeral-storage", f->storage, "");
     for (int i = 0; i < MODEL_SCALARS; i++)
-        amount(&text, scalars[i], f->scalars[i], "");
-    buf_add_cstr(&text, "}},\"ports\":[");
+        amount(&requests, scalars[i], f->scalars[i], "");
     for (int i = 0; i < MODEL_PORTS; i++)
         if (f->ports[i])
-            element(&text, ports[i].json);
-    buf_add_cstr(&text, "]}],\"volumes\":[");
+            element(&used, ports[i].json);
     for (int i = 0; i < MODEL_CLAIMS; i++)
         if (f->claims[i])
-            element(&text, claims[i]);
-    buf_add_cstr(&text, "]");
-    if (f->required_anti_affinity)
-        buf_add_cstr(&text, ",\"affinity\":{\"podAntiAffinity\":{\"required"
-                            "DuringSchedulingIgnoredDuringExecution\":[" TERM "]}}");
-    else if (f->affinity)
-        buf_add_cstr(&text, ",\"affinity\":{\"podAffinity\":{\"preferredDuringSchedulingIgnored"
-                            "DuringExecution\":[{\"weight\":1,\"podAffinityTerm\":" TERM "}]}}");
-    if (node < MODEL_NODES)
-        buf_add_printf(&text, ",\"nodeName\":\"n%d\"", node);
-    buf_add_cstr(&text, "}}");
-    struct object *o = fixture_object(KIND_POD, "%s", buf_cstr(&text));
-    buf_release(&text);
+            element(&volumes, claims[i]);
+    struct object *o =
+        POD(.name = textf("p%d", pod), .namespace = "ns",
+            .node = node < MODEL_NODES ? textf("n%d", node) : NULL,
+            .containers = textf("{'resources':{'requests':{%s}},'ports':[%s]}", buf_cstr(&requests),
+                                buf_cstr(&used)),
+            .anti_affinity = f->required_anti_affinity ? TERM : NULL,
+            .preferred_affinity = f->affinity && !f->required_anti_affinity ? TERM : NULL,
+            .spec = textf("'volumes':[%s]", buf_cstr(&volumes)));
+    buf_release(&requests);
+    buf_release(&used);
+    buf_release(&volumes);
     return o;
 }
 
 static struct object *make_node(int node, const struct node_facts *f)
 {
-    struct buf text = BUF_INIT;
-    char image[64];
-    buf_add_printf(&text,
-                   "{\"metadata\":{\"name\":\"n%d\",\"labels\":{%s}},\"spec\":{"
-                   "\"unschedulable\":%s},\"status\":{\"allocatable\":{",
-                   node, f->labels, f->unschedulable ? "true" : "false");
-    amount(&text, "cpu", f->cpu, "m");
-    amount(&text, "memory", f->memory, "");
-    amount(&text, "ephemeral-storage", f->storage, "");
-    amount(&text, "pods", f->pods, "");
-    buf_add_cstr(&text, "},\"images\":[");
-    for (int i = 0; i < MODEL_IMAGES; i++) {
-        if (!f->images[i])
-            continue;
-        snprintf(image, sizeof(image), "{\"names\":[\"i%d\"],\"sizeBytes\":%lld}", i,
-                 (long long)f->images[i]);
-        element(&text, image);
-    }
-    buf_add_cstr(&text, "]}}");
-    struct object *o = fixture_object(KIND_NODE, "%s", buf_cstr(&text));
-    buf_release(&text);
+    struct buf allocatable = BUF_INIT, images = BUF_INIT;
+    amount(&allocatable, "cpu", f->cpu, "m");
+    amount(&allocatable, "memory", f->memory, "");
+    amount(&allocatable, "ephemeral-storage", f->storage, "");
+    for (int i = 0; i < MODEL_IMAGES; i++)
+        if (f->images[i])
+            element(&images,
+                    textf("{'names':['i%d'],'sizeBytes':%lld}", i, (long long)f->images[i]));
+    struct object *o =
+        NODE(.name = textf("n%d", node), .labels = f->labels, .unschedulable = f->unschedulable,
+             .pods = textf("%d", (int)f->pods), .allocatable = buf_cstr(&allocatable),
+             .status = textf("'images':[%s]", buf_cstr(&images)));
+    buf_release(&allocatable);
+    buf_release(&images);
     return o;
 }
 

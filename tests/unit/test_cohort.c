@@ -30,9 +30,9 @@ static void begin(struct fixture *f)
 {
     fixture_init(f, NULL, NULL);
     f->now = 100 * NSEC_PER_SEC;
-    fixture_add(f, fixture_node("n", "4", "8Gi"));
+    ADD_NODE(f, .name = "n", .cpu = "4", .memory = "8Gi");
     for (int i = 0; i < N; i++)
-        fixture_add(f, fixture_pod(numbered("large", i), "3900m", "16Gi"));
+        ADD_POD(f, .name = numbered("large", i), .cpu = "3900m", .memory = "16Gi");
     fixture_schedule(f);
     f->slow_status = true;
 }
@@ -46,9 +46,9 @@ static size_t attempts(const struct fixture *f)
 /* A pod goes: an event after which all who lack room are tried again. */
 static void somebody_leaves(struct fixture *f, const char *name)
 {
-    fixture_add(f, fixture_pod_on(name, "100m", "64Mi", "n"));
+    ADD_POD(f, .name = name, .cpu = "100m", .memory = "64Mi", .node = "n");
     fixture_schedule(f);
-    fixture_delete(f, fixture_pod_on(name, "100m", "64Mi", "n"));
+    fixture_delete(f, POD(.name = name, .cpu = "100m", .memory = "64Mi", .node = "n"));
     fixture_schedule(f);
 }
 
@@ -130,15 +130,15 @@ static void a_pod_of_another_shape_finds_room_while_many_are_held(void **state)
     (void)state;
     struct fixture f;
     begin(&f);
-    fixture_add(&f, fixture_pod_on("old", "3", "1Gi", "n"));
+    ADD_POD(&f, .name = "old", .cpu = "3", .memory = "1Gi", .node = "n");
     somebody_leaves(&f, "x");
     size_t before = attempts(&f);
     somebody_leaves(&f, "x");
     assert_int_equal(attempts(&f), before); /* they are held */
-    fixture_add(&f, fixture_pod("medium", "2", "1Gi"));
+    ADD_POD(&f, .name = "medium", .cpu = "2", .memory = "1Gi");
     fixture_schedule(&f);
     assert_null(fixture_binding(&f, "medium"));
-    fixture_delete(&f, fixture_pod_on("old", "3", "1Gi", "n"));
+    fixture_delete(&f, POD(.name = "old", .cpu = "3", .memory = "1Gi", .node = "n"));
     fixture_schedule(&f);
     assert_non_null(fixture_binding(&f, "medium"));
     fixture_release(&f);
@@ -151,7 +151,7 @@ static void a_new_pod_is_tried_at_once(void **state)
     begin(&f);
     somebody_leaves(&f, "x");
     size_t before = attempts(&f);
-    fixture_add(&f, fixture_pod("large-new", "3900m", "16Gi"));
+    ADD_POD(&f, .name = "large-new", .cpu = "3900m", .memory = "16Gi");
     fixture_schedule(&f);
     assert_int_equal(attempts(&f), before + 1);
     fixture_release(&f);
@@ -173,7 +173,7 @@ static void room_for_all_is_used_by_all(void **state)
         begin(&f);
         f.slow_status = slow;
         somebody_leaves(&f, "x");
-        fixture_add(&f, fixture_node("big", "400", "1000Gi"));
+        ADD_NODE(&f, .name = "big", .cpu = "400", .memory = "1000Gi");
         if (slow)
             fixture_pass(&f, COHORT_PATIENCE);
         fixture_settle(&f);
@@ -188,11 +188,11 @@ static void few_reports_are_under_way(void **state)
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     f.now = 100 * NSEC_PER_SEC;
-    fixture_add(&f, fixture_node("n", "4", "8Gi"));
+    ADD_NODE(&f, .name = "n", .cpu = "4", .memory = "8Gi");
     for (int i = 0; i < N; i++) {
         char memory[32];
         snprintf(memory, sizeof(memory), "%dGi", 20 + i);
-        fixture_add(&f, fixture_pod(numbered("own", i), "1", memory));
+        ADD_POD(&f, .name = numbered("own", i), .cpu = "1", .memory = memory);
     }
     fixture_schedule(&f);
     f.slow_status = true;
@@ -228,16 +228,17 @@ static bool nobody_is_forgotten(struct rand *r, size_t size, void *ctx)
             break;
         case 3: {
             int one = (int)rand_below(r, N);
-            struct object *pod = fixture_pod(numbered("large", one), "3900m", "16Gi");
+            struct object *pod =
+                POD(.name = numbered("large", one), .cpu = "3900m", .memory = "16Gi");
             fixture_delete(&f, pod);
-            fixture_add(&f, fixture_pod(numbered("large", one), "3900m", "16Gi"));
+            ADD_POD(&f, .name = numbered("large", one), .cpu = "3900m", .memory = "16Gi");
             break;
         }
         default:
             somebody_leaves(&f, "x");
         }
     }
-    fixture_add(&f, fixture_node("big", "400", "1000Gi"));
+    ADD_NODE(&f, .name = "big", .cpu = "400", .memory = "1000Gi");
     f.slow_status = rand_below(r, 2);
     for (int i = 0; i < 30; i++) {
         fixture_settle(&f);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/config/config.h"
+#include "objects.h"
 #include "plugins/registry.h"
 
 #define KIND   "\nkind: KubeSchedulerConfiguration\n"
@@ -106,9 +107,10 @@ static void v1beta1_had_ways_of_its_own(void **state)
                  "NodeResourcesBalancedAllocation=1 ImageLocality=1 InterPodAffinity=1 "
                  "NodeResourcesLeastAllocated=1 NodeAffinity=1 NodePreferAvoidPods=10000 "
                  "PodTopologySpread=2 TaintToleration=4");
-    assert_non_null(strstr(args_of(&r, "PodTopologySpread"), "\"defaultingType\":\"List\""));
+    assert_non_null(
+        strstr(args_of(&r, "PodTopologySpread"), json_quotes("'defaultingType':'List'")));
     assert_non_null(strstr(args_of(&r, "RequestedToCapacityRatio"),
-                           "[{\"name\":\"cpu\",\"weight\":1},{\"name\":\"a.b/c\",\"weight\":2}]"));
+                           json_quotes("[{'name':'cpu','weight':1},{'name':'a.b/c','weight':2}]")));
     arena_release(&r.arena);
     /* What is wrong stays wrong. */
     struct err err = {0};
@@ -117,7 +119,7 @@ static void v1beta1_had_ways_of_its_own(void **state)
                             STR(BETA_1 "profiles: [{pluginConfig: [{name: PodTopologySpread, args: "
                                        "{defaultConstraints: [1], defaultingType: 5}}]}]\n"),
                             &r.arena, &r.config, &err) == 0);
-    assert_non_null(strstr(args_of(&r, "PodTopologySpread"), "\"defaultingType\":5"));
+    assert_non_null(strstr(args_of(&r, "PodTopologySpread"), json_quotes("'defaultingType':5")));
     arena_release(&r.arena);
 }
 
@@ -153,8 +155,8 @@ static void arguments_of_a_version_become_v1(void **state)
     read_good(&r, BETA_3 "profiles: [{pluginConfig: [{name: NodeAffinity, args: {apiVersion: "
                          "kubescheduler.config.k8s.io/v1beta3, kind: NodeAffinityArgs}}]}]\n");
     assert_string_equal(args_of(&r, "NodeAffinity"),
-                        "{\"apiVersion\":\"kubescheduler.config.k8s.io/v1\",\"kind\":"
-                        "\"NodeAffinityArgs\"}");
+                        json_quotes("{'apiVersion':'kubescheduler.config.k8s.io/v1','kind':"
+                                    "'NodeAffinityArgs'}"));
     arena_release(&r.arena);
 }
 
@@ -172,7 +174,8 @@ static void a_policy_without_lists_has_the_usual(void **state)
                  "VolumeRestrictions TaintToleration NodeVolumeLimits VolumeBinding VolumeZone "
                  "PodTopologySpread InterPodAffinity DynamicResources");
     assert_point(&r, POINT_RESERVE, "VolumeBinding DynamicResources");
-    assert_string_equal(args_of(&r, "InterPodAffinity"), "{\"hardPodAffinityWeight\":1}");
+    assert_string_equal(args_of(&r, "InterPodAffinity"),
+                        json_quotes("{'hardPodAffinityWeight':1}"));
     arena_release(&r.arena);
     read_good(&r, POLICY "predicates: []\npriorities: []\n");
     assert_point(&r, POINT_FILTER, "NodeUnschedulable TaintToleration DynamicResources");
@@ -198,12 +201,13 @@ static void a_policy_names_what_it_wants(void **state)
                  "InterPodAffinity DynamicResources");
     assert_point(&r, POINT_SCORE, "PodTopologySpread=3 InterPodAffinity=1 ServiceAffinity=4");
     assert_string_equal(args_of(&r, "NodeLabel"),
-                        "{\"presentLabels\":[\"w\"],\"absentLabels\":[\"x\"]}");
+                        json_quotes("{'presentLabels':['w'],'absentLabels':['x']}"));
     assert_string_equal(
         args_of(&r, "ServiceAffinity"),
-        "{\"affinityLabels\":[\"z\"],\"antiAffinityLabelsPreference\":[\"l\",\"m\"]}");
-    assert_string_equal(args_of(&r, "PodTopologySpread"), "{\"defaultingType\":\"List\"}");
-    assert_string_equal(args_of(&r, "InterPodAffinity"), "{\"hardPodAffinityWeight\":9}");
+        json_quotes("{'affinityLabels':['z'],'antiAffinityLabelsPreference':['l','m']}"));
+    assert_string_equal(args_of(&r, "PodTopologySpread"), json_quotes("{'defaultingType':'List'}"));
+    assert_string_equal(args_of(&r, "InterPodAffinity"),
+                        json_quotes("{'hardPodAffinityWeight':9}"));
     arena_release(&r.arena);
 }
 

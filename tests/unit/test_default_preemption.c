@@ -25,69 +25,16 @@
 
 /* --- scenery ---------------------------------------------------------------------------------- */
 
-struct pod_options {
-    const char *name, *node; /* node NULL: it waits */
-    int priority, cpu;
-    const char *started;   /* time; NULL: not yet */
-    const char *app;       /* label; NULL: none */
-    const char *policy;    /* preemptionPolicy; NULL: none */
-    const char *nominated; /* NULL: no node */
-    bool leaving;          /* it terminates, by preemption */
-};
-
-static struct object *make_pod(const struct pod_options *o)
-{
-    struct buf labels = BUF_INIT, status = BUF_INIT;
-    if (o->app)
-        buf_add_printf(&labels, "\"labels\":{\"app\":\"%s\"},", o->app);
-    if (o->leaving)
-        buf_add_cstr(&labels, "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\",");
-    buf_add_printf(&status, "\"nominatedNodeName\":\"%s\"", o->nominated ? o->nominated : "");
-    if (o->started)
-        buf_add_printf(&status, ",\"startTime\":\"%s\"", o->started);
-    if (o->leaving)
-        buf_add_cstr(&status, ",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","
-                              "\"reason\":\"PreemptionByScheduler\"}]");
-    struct object *pod = fixture_object(
-        KIND_POD,
-        "{\"metadata\":{%s\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"uid-%s\"},"
-        "\"spec\":{\"nodeName\":\"%s\",\"schedulerName\":\"default-scheduler\",\"priority\":%d,"
-        "\"preemptionPolicy\":\"%s\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":"
-        "{\"cpu\":\"%d\"}}}]},\"status\":{%s}}",
-        labels.n ? buf_cstr(&labels) : "", o->name, o->name, o->node ? o->node : "", o->priority,
-        o->policy ? o->policy : "PreemptLowerPriority", o->cpu, buf_cstr(&status));
-    buf_release(&labels);
-    buf_release(&status);
-    return pod;
-}
-
-#define POD(...)    make_pod(&(struct pod_options){__VA_ARGS__})
-#define ADD(f, ...) fixture_add((f), POD(__VA_ARGS__))
-
 static void add_nodes(struct fixture *f, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        char name[16];
-        snprintf(name, sizeof(name), "n%zu", i);
-        fixture_add(f, fixture_node(name, "4", "8Gi"));
-    }
+    for (size_t i = 0; i < n; i++)
+        ADD_NODE(f, .name = textf("n%zu", i), .cpu = "4", .memory = "8Gi");
 }
 
 static void begin(struct fixture *f, size_t nodes)
 {
     fixture_init(f, ALL_NODES, NULL);
     add_nodes(f, nodes);
-}
-
-static void add_budget(struct fixture *f, const char *app, int allowed, const char *disrupted)
-{
-    fixture_add(
-        f, fixture_object(KIND_POD_DISRUPTION_BUDGET,
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{"
-                          "\"selector\":{\"matchLabels\":{\"app\":\"%s\"}}},\"status\":{"
-                          "\"disruptionsAllowed\":%d,\"disruptedPods\":{%s%s%s}}}",
-                          app, app, allowed, disrupted ? "\"" : "", disrupted ? disrupted : "",
-                          disrupted ? "\":\"2026-01-01T00:00:00Z\"" : ""));
 }
 
 /* The node that the pod was promised last; "": none, NULL: nothing was said of it. */
@@ -136,9 +83,9 @@ static void the_least_important_pod_makes_room(void **state)
     (void)state;
     struct fixture f;
     begin(&f, 1);
-    ADD(&f, .name = "mid", .node = "n0", .priority = 2, .cpu = 2);
-    ADD(&f, .name = "low", .node = "n0", .priority = 1, .cpu = 2);
-    ADD(&f, .name = "high", .priority = 9, .cpu = 2);
+    ADD_POD(&f, .name = "mid", .node = "n0", .priority = 2, .cpu = "2");
+    ADD_POD(&f, .name = "low", .node = "n0", .priority = 1, .cpu = "2");
+    ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "2");
     fixture_schedule(&f);
     assert_string_equal(evicted(&f), "low");
     assert_string_equal(promised(&f, "high"), "n0");
@@ -167,10 +114,10 @@ static void some_pods_never_preempt(void **state)
     (void)state;
     struct fixture f;
     begin(&f, 1);
-    ADD(&f, .name = "low", .node = "n0", .cpu = 4);
-    ADD(&f, .name = "p", .priority = 9, .cpu = 2, .policy = "Never");
-    ADD(&f, .name = "q", .cpu = 2);
-    ADD(&f, .name = "r", .priority = 9, .cpu = 5);
+    ADD_POD(&f, .name = "low", .node = "n0", .cpu = "4");
+    ADD_POD(&f, .name = "p", .priority = 9, .cpu = "2", .preemption_policy = "Never");
+    ADD_POD(&f, .name = "q", .cpu = "2");
+    ADD_POD(&f, .name = "r", .priority = 9, .cpu = "5");
     fixture_schedule(&f);
     assert_string_equal(evicted(&f), "");
     assert_says(&f, "p", "preemption: not eligible due to preemptionPolicy=Never.");
@@ -190,9 +137,10 @@ static void victims_that_take_their_time_are_waited_for(void **state)
     (void)state;
     struct fixture f;
     begin(&f, 2);
-    ADD(&f, .name = "slow", .node = "n0", .priority = 1, .cpu = 4, .leaving = true);
-    ADD(&f, .name = "low", .node = "n1", .priority = 1, .cpu = 4);
-    ADD(&f, .name = "high", .priority = 9, .cpu = 2, .nominated = "n0");
+    ADD_POD(&f, .name = "slow", .node = "n0", .priority = 1, .cpu = "4", .deleting = true,
+            .preempted = true);
+    ADD_POD(&f, .name = "low", .node = "n1", .priority = 1, .cpu = "4");
+    ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "2", .nominated = "n0");
     fixture_schedule(&f);
     assert_string_equal(evicted(&f), "");
     assert_says(&f, "high",
@@ -201,14 +149,12 @@ static void victims_that_take_their_time_are_waited_for(void **state)
     fixture_release(&f);
     /* Not on a node that would not help any more. */
     begin(&f, 0);
-    fixture_add(&f, fixture_object(KIND_NODE,
-                                   "{\"metadata\":{\"name\":\"n0\"},\"spec\":{\"unschedulable\":"
-                                   "true},\"status\":{\"allocatable\":{\"cpu\":\"4\",\"pods\":"
-                                   "\"10\"}}}"));
-    fixture_add(&f, fixture_node("n1", "4", "8Gi"));
-    ADD(&f, .name = "slow", .node = "n0", .priority = 1, .cpu = 4, .leaving = true);
-    ADD(&f, .name = "low", .node = "n1", .priority = 1, .cpu = 4);
-    ADD(&f, .name = "high", .priority = 9, .cpu = 2, .nominated = "n0");
+    ADD_NODE(&f, .name = "n0", .unschedulable = true, .cpu = "4", .pods = "10");
+    ADD_NODE(&f, .name = "n1", .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "slow", .node = "n0", .priority = 1, .cpu = "4", .deleting = true,
+            .preempted = true);
+    ADD_POD(&f, .name = "low", .node = "n1", .priority = 1, .cpu = "4");
+    ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "2", .nominated = "n0");
     fixture_schedule(&f);
     assert_string_equal(evicted(&f), "low");
     assert_string_equal(promised(&f, "high"), "n1");
@@ -221,17 +167,18 @@ static void a_promise_counts_before_it_is_written(void **state)
     (void)state;
     struct fixture f;
     begin(&f, 2);
-    ADD(&f, .name = "slow", .node = "n0", .priority = 2, .cpu = 2);
-    ADD(&f, .name = "slower", .node = "n0", .priority = 1, .cpu = 2);
-    ADD(&f, .name = "low", .node = "n1", .priority = 3, .cpu = 4);
-    ADD(&f, .name = "high", .priority = 9, .cpu = 4);
+    ADD_POD(&f, .name = "slow", .node = "n0", .priority = 2, .cpu = "2");
+    ADD_POD(&f, .name = "slower", .node = "n0", .priority = 1, .cpu = "2");
+    ADD_POD(&f, .name = "low", .node = "n1", .priority = 3, .cpu = "4");
+    ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "4");
     fixture_schedule(&f);
     assert_string_equal(promised(&f, "high"), "n0");
     fixture_answer(&f, fixture_eviction(&f, "slow"), 404, "gone");
-    fixture_update(&f, POD(.name = "slower", .node = "n0", .priority = 1, .cpu = 2),
-                   POD(.name = "slower", .node = "n0", .priority = 1, .cpu = 2, .leaving = true));
+    fixture_update(&f, POD(.name = "slower", .node = "n0", .priority = 1, .cpu = "2"),
+                   POD(.name = "slower", .node = "n0", .priority = 1, .cpu = "2", .deleting = true,
+                       .preempted = true));
     fixture_answer(&f, fixture_eviction(&f, "slower"), 404, "gone");
-    fixture_delete(&f, POD(.name = "slow", .node = "n0", .priority = 2, .cpu = 2));
+    fixture_delete(&f, POD(.name = "slow", .node = "n0", .priority = 2, .cpu = "2"));
     fixture_pass(&f, 10 * NSEC_PER_SEC);
     fixture_schedule(&f);
     assert_string_equal(evicted(&f), "");
@@ -247,51 +194,55 @@ static void the_rules_decide_in_their_order(void **state)
     (void)state;
     static const struct {
         const char *rule;
-        struct pod_options pods[6];
+        struct pod_args pods[6];
         const char *node;
     } cases[] = {
         {"violations",
-         {{.name = "a", .node = "n0", .priority = 1, .cpu = 4, .app = "kept"},
-          {.name = "b", .node = "n1", .priority = 5, .cpu = 4},
-          {.name = "c", .node = "n2", .priority = 5, .cpu = 4, .app = "kept"}},
+         {{.name = "a", .node = "n0", .priority = 1, .cpu = "4", .labels = "app=kept"},
+          {.name = "b", .node = "n1", .priority = 5, .cpu = "4"},
+          {.name = "c", .node = "n2", .priority = 5, .cpu = "4", .labels = "app=kept"}},
          "n1"},
         {"highest priority",
-         {{.name = "a", .node = "n0", .priority = 3, .cpu = 4},
-          {.name = "b", .node = "n1", .priority = 2, .cpu = 2},
-          {.name = "c", .node = "n1", .priority = 2, .cpu = 2}},
+         {{.name = "a", .node = "n0", .priority = 3, .cpu = "4"},
+          {.name = "b", .node = "n1", .priority = 2, .cpu = "2"},
+          {.name = "c", .node = "n1", .priority = 2, .cpu = "2"}},
          "n1"},
         {"sum of priorities",
-         {{.name = "a", .node = "n0", .priority = 3, .cpu = 2},
-          {.name = "b", .node = "n0", .priority = 2, .cpu = 2},
-          {.name = "c", .node = "n1", .priority = 3, .cpu = 2},
-          {.name = "d", .node = "n1", .priority = 1, .cpu = 2}},
+         {{.name = "a", .node = "n0", .priority = 3, .cpu = "2"},
+          {.name = "b", .node = "n0", .priority = 2, .cpu = "2"},
+          {.name = "c", .node = "n1", .priority = 3, .cpu = "2"},
+          {.name = "d", .node = "n1", .priority = 1, .cpu = "2"}},
          "n1"},
         {"negative priorities add up",
-         {{.name = "a", .node = "n0", .priority = -3, .cpu = 2},
-          {.name = "b", .node = "n0", .priority = -3, .cpu = 2},
-          {.name = "c", .node = "n1", .priority = -3, .cpu = 4}},
+         {{.name = "a", .node = "n0", .priority = -3, .cpu = "2"},
+          {.name = "b", .node = "n0", .priority = -3, .cpu = "2"},
+          {.name = "c", .node = "n1", .priority = -3, .cpu = "4"}},
          "n1"},
         {"start of the oldest",
-         {{.name = "a", .node = "n0", .priority = 3, .cpu = 4, .started = "2026-01-01T00:00:00Z"},
-          {.name = "b", .node = "n1", .priority = 3, .cpu = 4, .started = "2026-01-02T00:00:00Z"}},
+         {{.name = "a", .node = "n0", .priority = 3, .cpu = "4", .started = "2026-01-01T00:00:00Z"},
+          {.name = "b",
+           .node = "n1",
+           .priority = 3,
+           .cpu = "4",
+           .started = "2026-01-02T00:00:00Z"}},
          "n1"},
         {"one that has not started is the youngest",
-         {{.name = "a", .node = "n0", .priority = 3, .cpu = 4, .started = "2026-01-01T00:00:00Z"},
-          {.name = "b", .node = "n1", .priority = 3, .cpu = 4}},
+         {{.name = "a", .node = "n0", .priority = 3, .cpu = "4", .started = "2026-01-01T00:00:00Z"},
+          {.name = "b", .node = "n1", .priority = 3, .cpu = "4"}},
          "n1"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fixture f;
         begin(&f, 3);
-        add_budget(&f, "kept", 0, NULL);
+        fixture_add_budget(&f, "kept", 0);
         bool third = false;
         for (size_t k = 0; k < 6 && cases[i].pods[k].name; k++) {
-            fixture_add(&f, make_pod(&cases[i].pods[k]));
+            fixture_add(&f, object_from_pod_args(&cases[i].pods[k]));
             third |= strcmp(cases[i].pods[k].node, "n2") == 0;
         }
         if (!third)
-            ADD(&f, .name = "equal", .node = "n2", .priority = 9, .cpu = 4);
-        ADD(&f, .name = "high", .priority = 9, .cpu = 4);
+            ADD_POD(&f, .name = "equal", .node = "n2", .priority = 9, .cpu = "4");
+        ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "4");
         fixture_schedule(&f);
         if (!promised(&f, "high") || strcmp(promised(&f, "high"), cases[i].node) != 0)
             fail_msg("%s: promised %s", cases[i].rule, promised(&f, "high"));
@@ -304,13 +255,14 @@ static void budgets_are_spared_first(void **state)
     (void)state;
     struct fixture f;
     begin(&f, 1);
-    add_budget(&f, "web", 1, "d");
+    fixture_add(&f, POD_DISRUPTION_BUDGET(.name = "web", .selector = "app=web", .allowed = 1,
+                                          .disrupted = "d"));
     /* One of a and b may go, c is in no budget, d has been counted already. */
-    ADD(&f, .name = "a", .node = "n0", .priority = 3, .cpu = 1, .app = "web");
-    ADD(&f, .name = "b", .node = "n0", .priority = 2, .cpu = 1, .app = "web");
-    ADD(&f, .name = "c", .node = "n0", .priority = 4, .cpu = 1);
-    ADD(&f, .name = "d", .node = "n0", .priority = 1, .cpu = 1, .app = "web");
-    ADD(&f, .name = "high", .priority = 9, .cpu = 3);
+    ADD_POD(&f, .name = "a", .node = "n0", .priority = 3, .cpu = "1", .labels = "app=web");
+    ADD_POD(&f, .name = "b", .node = "n0", .priority = 2, .cpu = "1", .labels = "app=web");
+    ADD_POD(&f, .name = "c", .node = "n0", .priority = 4, .cpu = "1");
+    ADD_POD(&f, .name = "d", .node = "n0", .priority = 1, .cpu = "1", .labels = "app=web");
+    ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "3");
     fixture_schedule(&f);
     /* b comes back, since it is the second of its budget; then the others by importance. */
     assert_string_equal(promised(&f, "high"), "n0");
@@ -340,9 +292,9 @@ static void few_nodes_are_enough(void **state)
         char name[16], node[16];
         snprintf(name, sizeof(name), "p%d", i);
         snprintf(node, sizeof(node), "n%d", i);
-        ADD(&f, .name = name, .node = node, .priority = 1, .cpu = 4);
+        ADD_POD(&f, .name = name, .node = node, .priority = 1, .cpu = "4");
     }
-    ADD(&f, .name = "high", .priority = 9, .cpu = 4);
+    ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "4");
     fixture_schedule(&f);
     struct buf why = BUF_INIT;
     engine_explain(f.engine, STR("default"), STR("high"), &why);
@@ -357,10 +309,10 @@ static void few_nodes_are_enough(void **state)
 static void begin_three(struct fixture *f)
 {
     begin(f, 1);
-    ADD(f, .name = "a", .node = "n0", .priority = 3, .cpu = 1);
-    ADD(f, .name = "b", .node = "n0", .priority = 2, .cpu = 1);
-    ADD(f, .name = "c", .node = "n0", .priority = 1, .cpu = 2);
-    ADD(f, .name = "high", .priority = 9, .cpu = 4);
+    ADD_POD(f, .name = "a", .node = "n0", .priority = 3, .cpu = "1");
+    ADD_POD(f, .name = "b", .node = "n0", .priority = 2, .cpu = "1");
+    ADD_POD(f, .name = "c", .node = "n0", .priority = 1, .cpu = "2");
+    ADD_POD(f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "4");
 }
 
 static void the_last_victim_comes_after_the_others(void **state)
@@ -377,7 +329,7 @@ static void the_last_victim_comes_after_the_others(void **state)
     assert_string_equal(evicted(&f), "c");
     assert_string_equal(place_of(&f, "uid-high"), "gated");
     /* The last one leaves before the answer to its deletion is in. */
-    fixture_delete(&f, POD(.name = "c", .node = "n0", .priority = 1, .cpu = 2));
+    fixture_delete(&f, POD(.name = "c", .node = "n0", .priority = 1, .cpu = "2"));
     assert_string_equal(place_of(&f, "uid-high"), "backoff");
     fixture_answer(&f, fixture_eviction(&f, "c"), 404, "gone");
     fixture_pass(&f, 10 * NSEC_PER_SEC);
@@ -410,9 +362,10 @@ static void lower_promises_are_taken_back_first(void **state)
     (void)state;
     struct fixture f;
     begin(&f, 1);
-    ADD(&f, .name = "low", .node = "n0", .priority = 1, .cpu = 4);
-    ADD(&f, .name = "mid", .priority = 5, .cpu = 4, .nominated = "n0", .policy = "Never");
-    ADD(&f, .name = "high", .priority = 9, .cpu = 4);
+    ADD_POD(&f, .name = "low", .node = "n0", .priority = 1, .cpu = "4");
+    ADD_POD(&f, .name = "mid", .priority = 5, .cpu = "4", .nominated = "n0",
+            .preemption_policy = "Never");
+    ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "4");
     fixture_schedule(&f);
     assert_string_equal(evicted(&f), "");
     struct fixture_write *w = NULL;
@@ -433,8 +386,9 @@ static void who_leaves_already_is_not_asked_again(void **state)
     (void)state;
     struct fixture f;
     begin(&f, 1);
-    ADD(&f, .name = "slow", .node = "n0", .priority = 1, .cpu = 4, .leaving = true);
-    ADD(&f, .name = "high", .priority = 9, .cpu = 4);
+    ADD_POD(&f, .name = "slow", .node = "n0", .priority = 1, .cpu = "4", .deleting = true,
+            .preempted = true);
+    ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "4");
     fixture_schedule(&f);
     assert_string_equal(evicted(&f), "");
     assert_string_equal(promised(&f, "high"), "n0");
@@ -451,10 +405,10 @@ static void an_attempt_may_wait_for_its_victims(void **state)
         struct fixture f;
         fixture_init_features(&f, NULL, "SchedulerAsyncPreemption=false");
         add_nodes(&f, 1);
-        ADD(&f, .name = "a", .node = "n0", .priority = 3, .cpu = 2);
-        ADD(&f, .name = "b", .node = "n0", .priority = 2, .cpu = 2);
-        ADD(&f, .name = "high", .priority = 9, .cpu = 4);
-        ADD(&f, .name = "next", .cpu = 4);
+        ADD_POD(&f, .name = "a", .node = "n0", .priority = 3, .cpu = "2");
+        ADD_POD(&f, .name = "b", .node = "n0", .priority = 2, .cpu = "2");
+        ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "4");
+        ADD_POD(&f, .name = "next", .cpu = "4");
         fixture_schedule(&f);
         assert_string_equal(evicted(&f), "a b");
         assert_null(fixture_last(&f, WRITE_POD_STATUS, "high"));
@@ -477,11 +431,11 @@ static void an_attempt_that_waits_ends_with_its_pod(void **state)
     struct fixture f;
     fixture_init_features(&f, NULL, "SchedulerAsyncPreemption=false");
     add_nodes(&f, 1);
-    ADD(&f, .name = "a", .node = "n0", .priority = 3, .cpu = 4);
-    ADD(&f, .name = "high", .priority = 9, .cpu = 4);
+    ADD_POD(&f, .name = "a", .node = "n0", .priority = 3, .cpu = "4");
+    ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "4");
     fixture_schedule(&f);
-    fixture_delete(&f, POD(.name = "high", .priority = 9, .cpu = 4));
-    ADD(&f, .name = "next", .cpu = 4);
+    fixture_delete(&f, POD(.name = "high", .uid = "uid-high", .priority = 9, .cpu = "4"));
+    ADD_POD(&f, .name = "next", .cpu = "4");
     fixture_schedule(&f);
     assert_non_null(fixture_last(&f, WRITE_POD_STATUS, "next"));
     fixture_answer(&f, fixture_eviction(&f, "a"), 200, "");
@@ -498,10 +452,10 @@ static void begin_extender(struct fixture *f, bool ignorable)
     struct extender x = {.name = STR("http://x"), .preempts = true, .ignorable = ignorable};
     fixture_init_extenders(f, NULL, &x, 1);
     add_nodes(f, 2);
-    ADD(f, .name = "a", .node = "n0", .priority = 1, .cpu = 4);
-    ADD(f, .name = "b", .node = "n1", .priority = 2, .cpu = 2);
-    ADD(f, .name = "c", .node = "n1", .priority = 2, .cpu = 2);
-    ADD(f, .name = "high", .priority = 9, .cpu = 2);
+    ADD_POD(f, .name = "a", .node = "n0", .priority = 1, .cpu = "4");
+    ADD_POD(f, .name = "b", .node = "n1", .priority = 2, .cpu = "2");
+    ADD_POD(f, .name = "c", .node = "n1", .priority = 2, .cpu = "2");
+    ADD_POD(f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "2");
     fixture_schedule(f);
 }
 
@@ -519,7 +473,7 @@ static void extenders_have_a_say(void **state)
     assert_int_equal(call->verb, EXTENDER_PREEMPT);
     /* Of b and c, which have not started, the first is the more important when asked about. */
     assert_true(one_of(call->nodes, "n0:a:0 n1:b:0", "n1:b:0 n0:a:0"));
-    struct str uids[] = {STR("uid-b"), STR("uid-c")};
+    struct str uids[] = {STR("b"), STR("c")};
     struct extender_meta_victims only = {STR("n1"), uids, 2, 1};
     fixture_extender_done(&f, call, &(struct extender_result){.victims = &only, .n_victims = 1});
     assert_string_equal(promised(&f, "high"), "n1");
@@ -537,13 +491,15 @@ static void nobody_goes_for_a_promise_that_has_come_true(void **state)
     struct extender x = {.name = STR("http://x"), .filters = true};
     fixture_init_extenders(&f, NULL, &x, 1);
     add_nodes(&f, 3);
-    ADD(&f, .name = "slow", .node = "n0", .priority = 1, .cpu = 4, .leaving = true);
-    ADD(&f, .name = "low", .node = "n1", .priority = 1, .cpu = 4);
-    ADD(&f, .name = "high", .priority = 9, .cpu = 2, .nominated = "n0");
+    ADD_POD(&f, .name = "slow", .node = "n0", .priority = 1, .cpu = "4", .deleting = true,
+            .preempted = true);
+    ADD_POD(&f, .name = "low", .node = "n1", .priority = 1, .cpu = "4");
+    ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "2", .nominated = "n0");
     fixture_schedule(&f);
     struct fixture_call *call = fixture_call(&f);
     assert_int_equal(call->verb, EXTENDER_FILTER);
-    fixture_delete(&f, POD(.name = "slow", .node = "n0", .priority = 1, .cpu = 4, .leaving = true));
+    fixture_delete(&f, POD(.name = "slow", .node = "n0", .priority = 1, .cpu = "4",
+                           .deleting = true, .preempted = true));
     struct extender_refusal never = {STR("n2"), STR("never")};
     fixture_extender_done(&f, call,
                           &(struct extender_result){.unresolvable = &never, .n_unresolvable = 1});
@@ -628,10 +584,10 @@ static void begin_held(struct fixture *f, struct registry *registry, unsigned po
                  "- plugins: {multiPoint: {enabled: [{name: A}]}}\n",
                  registry);
     add_nodes(f, 1);
-    ADD(f, .name = "low", .priority = 1, .cpu = 4);
+    ADD_POD(f, .name = "low", .priority = 1, .cpu = "4");
     fixture_schedule(f);
     a->code[at] = BERTH_SUCCESS;
-    ADD(f, .name = "high", .priority = 9, .cpu = 4);
+    ADD_POD(f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "4");
     fixture_schedule(f);
 }
 
@@ -651,7 +607,7 @@ static void a_pod_that_waits_goes_back_to_the_queue(void **state)
     assert_string_equal(event->message,
                         "Preempted by pod uid-high on node n0 (in kube-scheduler memory).");
     assert_told(&f, "low", "SchedulerError", "waiting on permit for pod: preempted");
-    assert_string_equal(place_of(&f, "uid-low"), "errorBackoff");
+    assert_string_equal(place_of(&f, "low"), "errorBackoff");
     fixture_pass(&f, 10 * NSEC_PER_SEC);
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "high"), "n0");

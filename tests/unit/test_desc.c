@@ -11,13 +11,14 @@
 #include "codec/json.h"
 #include "codec_random.h"
 #include "codec_schema.h"
+#include "objects.h"
 #include "prop.h"
 
 static const char object[] =
-    "{\"kind\":\"K\",\"s\":\"text\",\"leaf\":{\"port\":80},\"url\":\"u\",\"file\":{\"name\":\"f\"},"
-    "\"pi32\":7,\"strings\":[\"a\",\"b\"],\"leaves\":[{\"name\":\"x\"},{\"name\":\"y\"}],"
-    "\"labels\":{\"app.kubernetes.io/name\":\"web\",\"a[0]\":\"odd\"},"
-    "\"leafMap\":{\"k\":{\"name\":\"in map\"}},\"child\":{\"children\":[{\"s\":\"deep\"}]}}";
+    "{'kind':'K','s':'text','leaf':{'port':80},'url':'u','file':{'name':'f'},"
+    "'pi32':7,'strings':['a','b'],'leaves':[{'name':'x'},{'name':'y'}],"
+    "'labels':{'app.kubernetes.io/name':'web','a[0]':'odd'},"
+    "'leafMap':{'k':{'name':'in map'}},'child':{'children':[{'s':'deep'}]}}";
 
 /* value: of a string field; "" is an absent value, NULL no such field. */
 static const struct {
@@ -63,7 +64,8 @@ static void test_get(void **state)
     arena_init(&a, 0);
     struct everything v;
     struct err err;
-    assert_int_equal(json_decode(STR(object), &everything_type, JSON_STRICT, &a, &v, &err), 0);
+    assert_int_equal(
+        json_decode(json_quotes_str(object), &everything_type, JSON_STRICT, &a, &v, &err), 0);
     const struct field *f;
     const void *value;
     for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
@@ -96,12 +98,12 @@ static bool notices_change(struct rand *r, size_t size, void *ctx)
     codec_random(r, &everything_type, size, &a, &v);
     w = v;
     bool ok = desc_equal(&everything_type, &v, &w);
-    static const char *const changes[] = {"{\"i32s\":[1,2,3,4,5,6]}", "{\"hex\":\"0x123456\"}",
-                                          "{\"s\":\"changed\"}", "{\"url\":\"changed\"}",
-                                          "{\"labels\":{\"z\":\"\"}}"};
+    static const char *const changes[] = {"{'i32s':[1,2,3,4,5,6]}", "{'hex':'0x123456'}",
+                                          "{'s':'changed'}", "{'url':'changed'}",
+                                          "{'labels':{'z':''}}"};
     for (size_t i = 0; i < ARRAY_LEN(changes) && ok; i++) {
         struct everything other;
-        ok = json_decode(str_of(changes[i]), &everything_type, 0, &a, &other, NULL) == 0 &&
+        ok = json_decode(json_quotes_str(changes[i]), &everything_type, 0, &a, &other, NULL) == 0 &&
              !desc_equal(&everything_type, &v, &other);
     }
     arena_release(&a);
@@ -131,7 +133,7 @@ static void *decode_fresh(void *ctx)
     struct arena a;
     arena_init(&a, 0);
     struct leaf leaf;
-    *(bool *)ctx = json_decode(STR("{\"name\":\"x\"}"), &fresh, 0, &a, &leaf, NULL) == 0 &&
+    *(bool *)ctx = json_decode(json_quotes_str("{'name':'x'}"), &fresh, 0, &a, &leaf, NULL) == 0 &&
                    str_is(leaf.name, "x");
     arena_release(&a);
     return NULL;

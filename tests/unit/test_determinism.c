@@ -181,11 +181,10 @@ static const struct registry registry = {
 
 static struct object *node_object(size_t i, int shape)
 {
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"n%zu\",\"labels\":{\"s\":\"%d\","
-                          "\"topology.kubernetes.io/zone\":\"z%zu\"}},\"status\":{\"allocatable\":"
-                          "{\"cpu\":\"%d\",\"memory\":\"64Gi\",\"pods\":\"20\"}}}",
-                          i, shape, (i + (size_t)shape / 4) % 5, 2 + shape % 4);
+    return NODE(.name = textf("n%zu", i),
+                .labels = textf("s=%d,topology.kubernetes.io/zone=z%zu", shape,
+                                (i + (size_t)shape / 4) % 5),
+                .cpu = textf("%d", 2 + shape % 4), .memory = "64Gi", .pods = "20");
 }
 
 /* How much cpu it wants. */
@@ -197,12 +196,8 @@ static uint64_t draw_pod(struct rand *r)
 static struct object *pod_object(const struct life_pod *pod, size_t i)
 {
     unsigned cpu = (unsigned)pod->shape;
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"p%zu\",\"namespace\":\"default\",\"uid\":"
-                          "\"u%zu\"},\"spec\":{\"schedulerName\":\"default-scheduler\","
-                          "\"nodeName\":\"%s\",\"priority\":%u,\"containers\":[{\"name\":\"c\","
-                          "\"resources\":{\"requests\":{\"cpu\":\"%um\"}}}]}}",
-                          i, i, pod->node, cpu % 4, cpu);
+    return POD(.name = textf("p%zu", i), .uid = textf("u%zu", i), .node = pod->node,
+               .priority = (int)(cpu % 4), .cpu = textf("%um", cpu));
 }
 
 static const struct life_kind kind = {.max_nodes = 600,

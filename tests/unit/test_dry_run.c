@@ -28,60 +28,35 @@ static const char *draw(struct rand *r, const char *const *list, size_t n)
 }
 #define DRAW(r, list) draw((r), (list), ARRAY_LEN(list))
 
-static void add_terms(struct rand *r, const char *kind, struct buf *out)
-{
-    buf_add_printf(
-        out,
-        "%s\"%s\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"labelSelector\":"
-        "{\"matchLabels\":{\"app\":\"%s\"}},\"topologyKey\":\"%s\"}]}",
-        out->n ? "," : "", kind, DRAW(r, apps), DRAW(r, keys));
-}
-
-static void add_constraint(struct rand *r, struct buf *out)
-{
-    buf_add_printf(out,
-                   "{\"maxSkew\":%d,\"topologyKey\":\"%s\",\"whenUnsatisfiable\":\"DoNotSchedule\","
-                   "\"labelSelector\":{\"matchLabels\":{\"app\":\"%s\"}}}",
-                   1 + (int)rand_below(r, 2), DRAW(r, keys), DRAW(r, apps));
-}
-
 /* choosy: the pod that waits wants more of where it goes. */
 static struct object *random_pod(struct rand *r, const char *name, const char *node, bool choosy)
 {
-    struct buf affinity = BUF_INIT, spread = BUF_INIT, ports = BUF_INIT;
+    struct term_args anti[2] = {0}, near[2] = {0};
+    struct spread_args spread[2] = {0};
+    struct port_args ports[2] = {0};
     if (rand_below(r, choosy ? 2 : 4) == 0)
-        add_terms(r, "podAntiAffinity", &affinity);
+        anti[0] = (struct term_args){DRAW(r, keys), textf("app=%s", DRAW(r, apps))};
     if (choosy && rand_below(r, 3) == 0)
-        add_terms(r, "podAffinity", &affinity);
+        near[0] = (struct term_args){DRAW(r, keys), textf("app=%s", DRAW(r, apps))};
     if (choosy && rand_below(r, 2))
-        add_constraint(r, &spread);
+        spread[0] = (struct spread_args){DRAW(r, keys), textf("app=%s", DRAW(r, apps)),
+                                         .max_skew = 1 + (int)rand_below(r, 2)};
     if (rand_below(r, 3) == 0)
-        buf_add_printf(&ports, "{\"containerPort\":1,\"hostPort\":%d}", 80 + (int)rand_below(r, 2));
-    struct object *pod = fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\",\"labels\":"
-        "{\"app\":\"%s\"}},\"spec\":{\"nodeName\":\"%s\",\"schedulerName\":\"default-scheduler\","
-        "\"priority\":%d,\"affinity\":{%s},\"topologySpreadConstraints\":[%s],\"containers\":[{"
-        "\"name\":\"c\",\"ports\":[%s],\"resources\":{\"requests\":{\"cpu\":\"%d\",\"x.y/gpu\":"
-        "\"%d\"}}}]},\"status\":{\"startTime\":\"2026-01-01T00:00:%02dZ\"}}",
-        name, name, DRAW(r, apps), node, choosy ? 5 : (int)rand_below(r, 4),
-        affinity.n ? buf_cstr(&affinity) : "", spread.n ? buf_cstr(&spread) : "",
-        ports.n ? buf_cstr(&ports) : "", (int)rand_below(r, 3), (int)rand_below(r, 2),
-        (int)rand_below(r, 5));
-    buf_release(&affinity);
-    buf_release(&spread);
-    buf_release(&ports);
-    return pod;
+        ports[0].host_port = 80 + (int)rand_below(r, 2);
+    return POD(.name = name, .labels = textf("app=%s", DRAW(r, apps)), .node = node,
+               .priority = choosy ? 5 : (int)rand_below(r, 4), .anti_affinity = anti,
+               .affinity = near, .spread = spread, .ports = ports,
+               .cpu = textf("%d", (int)rand_below(r, 3)),
+               .requests = textf("x.y/gpu=%d", (int)rand_below(r, 2)),
+               .started = textf("2026-01-01T00:00:%02dZ", (int)rand_below(r, 5)));
 }
 
 static struct object *random_node(struct rand *r, size_t i)
 {
-    return fixture_object(
-        KIND_NODE,
-        "{\"metadata\":{\"name\":\"n%zu\",\"labels\":{\"kubernetes.io/hostname\":\"n%zu\",\"zone\":"
-        "\"z%d\"}},\"status\":{\"allocatable\":{\"cpu\":\"%d\",\"memory\":\"8Gi\",\"x.y/gpu\":"
-        "\"2\",\"pods\":\"%d\"}}}",
-        i, i, (int)rand_below(r, 3), 3 + (int)rand_below(r, 4), 3 + (int)rand_below(r, 8));
+    return NODE(.name = textf("n%zu", i),
+                .labels = textf("kubernetes.io/hostname=n%zu,zone=z%d", i, (int)rand_below(r, 3)),
+                .cpu = textf("%d", 3 + (int)rand_below(r, 4)), .memory = "8Gi",
+                .pods = textf("%d", 3 + (int)rand_below(r, 8)), .allocatable = "x.y/gpu=2");
 }
 
 struct cluster_case {
@@ -96,10 +71,8 @@ static void make_case(struct cluster_case *c, struct rand *r, size_t size)
     for (size_t i = 0; i < c->n_nodes; i++)
         c->nodes[i] = random_node(r, i);
     for (size_t i = 0; i < c->n_pods; i++) {
-        char name[32], node[32];
-        snprintf(name, sizeof(name), "p%zu", i);
-        snprintf(node, sizeof(node), "n%zu", (size_t)rand_below(r, c->n_nodes));
-        c->pods[i] = random_pod(r, name, node, false);
+        const char *node = textf("n%zu", (size_t)rand_below(r, c->n_nodes));
+        c->pods[i] = random_pod(r, textf("p%zu", i), node, false);
     }
     c->waiting = random_pod(r, "high", "", true);
 }

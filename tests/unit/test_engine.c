@@ -46,10 +46,10 @@ static void binds_to_the_emptier_node(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "4", "8Gi"));
-    fixture_add(&f, fixture_node("b", "4", "8Gi"));
-    fixture_add(&f, fixture_pod_on("old", "1", "1Gi", "a"));
-    fixture_add(&f, fixture_pod("p", "500m", "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "4", .memory = "8Gi");
+    ADD_NODE(&f, .name = "b", .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "old", .cpu = "1", .memory = "1Gi", .node = "a");
+    ADD_POD(&f, .name = "p", .cpu = "500m", .memory = "1Gi");
     fixture_settle(&f);
     assert_placed(&f, "p", "b");
     struct fixture_write *event = fixture_last(&f, WRITE_EVENT, "p");
@@ -64,9 +64,9 @@ static void an_assumed_pod_counts_before_it_is_confirmed(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "1", "8Gi"));
-    fixture_add(&f, fixture_pod("p", "800m", "1Gi"));
-    fixture_add(&f, fixture_pod("q", "800m", "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
+    ADD_POD(&f, .name = "q", .cpu = "800m", .memory = "1Gi");
     fixture_schedule(&f);
     assert_non_null(fixture_binding(&f, "p"));
     assert_null(fixture_binding(&f, "q"));
@@ -79,14 +79,9 @@ static void higher_priority_goes_first(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "1", "8Gi"));
-    fixture_add(&f, fixture_pod("low", "800m", "1Gi"));
-    fixture_add(&f, fixture_object(
-                        KIND_POD, "{\"metadata\":{\"name\":\"high\",\"namespace\":\"default\","
-                                  "\"uid\":\"high\"},\"spec\":{\"priority\":10,"
-                                  "\"schedulerName\":\"default-scheduler\",\"containers\":[{"
-                                  "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"800m\"}}}]"
-                                  "}}"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "low", .cpu = "800m", .memory = "1Gi");
+    ADD_POD(&f, .name = "high", .priority = 10, .cpu = "800m");
     fixture_settle(&f);
     assert_placed(&f, "high", "a");
     assert_null(fixture_node_of(&f, "low"));
@@ -98,10 +93,8 @@ static void leaves_pods_of_other_schedulers_alone(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "1", "8Gi"));
-    fixture_add(&f,
-                fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"x\",\"uid\":\"x\"},\"spec\":{"
-                                         "\"schedulerName\":\"other\"}}"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "x", .scheduler = "other");
     fixture_settle(&f);
     assert_int_equal(f.writes.n, 0);
     fixture_release(&f);
@@ -119,12 +112,9 @@ static void profiles_serve_their_own_pods(void **state)
                  "- schedulerName: careless\n"
                  "  plugins: {filter: {disabled: [{name: NodeResourcesFit}]}}\n",
                  NULL);
-    fixture_add(&f, fixture_node("a", "1", "8Gi"));
-    fixture_add(&f, fixture_pod("big", "2", "1Gi"));
-    fixture_add(&f, fixture_object(KIND_POD,
-                                   "{\"metadata\":{\"name\":\"bold\",\"uid\":\"bold\"},\"spec\":{"
-                                   "\"schedulerName\":\"careless\",\"containers\":[{\"name\":\"c\","
-                                   "\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]}}"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "big", .cpu = "2", .memory = "1Gi");
+    ADD_POD(&f, .name = "bold", .scheduler = "careless", .cpu = "2");
     fixture_settle(&f);
     assert_placed(&f, "bold", "a");
     assert_waits(&f, "big", "0/1 nodes are available: 1 Insufficient cpu." NOT_HELPFUL);
@@ -138,16 +128,11 @@ static void reasons_are_counted_and_sorted(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "1", "1Gi"));
-    fixture_add(&f, fixture_node("b", "1", "64Gi"));
-    fixture_add(&f,
-                fixture_object(KIND_NODE,
-                               "{\"metadata\":{\"name\":\"c\"},\"spec\":{\"unschedulable\":true}"
-                               ",\"status\":{\"allocatable\":{\"cpu\":\"64\"}}}"));
-    fixture_add(&f, fixture_object(KIND_NODE,
-                                   "{\"metadata\":{\"name\":\"d\"},\"status\":{\"allocatable\":{"
-                                   "\"cpu\":\"64\",\"memory\":\"64Gi\",\"pods\":\"0\"}}}"));
-    fixture_add(&f, fixture_pod("p", "2", "2Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "1Gi");
+    ADD_NODE(&f, .name = "b", .cpu = "1", .memory = "64Gi");
+    ADD_NODE(&f, .name = "c", .unschedulable = true, .cpu = "64");
+    ADD_NODE(&f, .name = "d", .cpu = "64", .memory = "64Gi", .pods = "0");
+    ADD_POD(&f, .name = "p", .cpu = "2", .memory = "2Gi");
     fixture_settle(&f);
     assert_waits(&f, "p",
                  "0/4 nodes are available: 1 Insufficient memory, 1 Too many pods, 1 node(s) were "
@@ -163,10 +148,10 @@ static void without_nodes_it_says_so_and_tries_again(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_pod("p", "1", "1Gi"));
+    ADD_POD(&f, .name = "p", .cpu = "1", .memory = "1Gi");
     fixture_schedule(&f);
     assert_waits(&f, "p", "no nodes available to schedule pods");
-    fixture_add(&f, fixture_node("a", "4", "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "4", .memory = "8Gi");
     fixture_pass(&f, 3 * NSEC_PER_SEC);
     fixture_settle(&f);
     assert_placed(&f, "p", "a");
@@ -179,14 +164,10 @@ static void a_long_note_is_cut_the_condition_is_not(void **state)
     struct fixture f;
     struct buf names = BUF_INIT;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "1", "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "1Gi");
     for (int i = 0; i < 20; i++)
-        buf_add_printf(&names, "%s\"example.com/%063d\":\"1\"", i ? "," : "", i);
-    fixture_add(&f, fixture_object(KIND_POD,
-                                   "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{"
-                                   "\"schedulerName\":\"default-scheduler\",\"containers\":[{"
-                                   "\"name\":\"c\",\"resources\":{\"requests\":{%s}}}]}}",
-                                   buf_cstr(&names)));
+        buf_add_printf(&names, "%s'example.com/%063d':'1'", i ? "," : "", i);
+    ADD_POD(&f, .name = "p", .requests = buf_cstr(&names));
     fixture_schedule(&f);
     const char *note = fixture_last(&f, WRITE_EVENT, "p")->message;
     assert_int_equal(strlen(note), 1024);
@@ -203,28 +184,19 @@ static void a_new_node_helps_at_once(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "1", "1Gi"));
-    fixture_add(&f, fixture_pod("p", "2", "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "1Gi");
+    ADD_POD(&f, .name = "p", .cpu = "2", .memory = "1Gi");
     fixture_settle(&f);
     assert_null(fixture_node_of(&f, "p"));
     /* Too small: the hint says that trying again is no use. */
     size_t before = f.decisions.n;
-    fixture_add(&f, fixture_node("b", "1", "1Gi"));
+    ADD_NODE(&f, .name = "b", .cpu = "1", .memory = "1Gi");
     fixture_settle(&f);
     assert_int_equal(f.decisions.n, before);
-    fixture_add(&f, fixture_node("c", "4", "4Gi"));
+    ADD_NODE(&f, .name = "c", .cpu = "4", .memory = "4Gi");
     fixture_settle(&f);
     assert_placed(&f, "p", "c");
     fixture_release(&f);
-}
-
-static struct object *cordoned(const char *name, bool yes)
-{
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"unschedulable\":%s},"
-                          "\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\","
-                          "\"pods\":\"110\"}}}",
-                          name, yes ? "true" : "false");
 }
 
 static void uncordoning_helps(void **state)
@@ -232,11 +204,12 @@ static void uncordoning_helps(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, cordoned("a", true));
-    fixture_add(&f, fixture_pod("p", "1", "1Gi"));
+    ADD_NODE(&f, .name = "a", .unschedulable = true, .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "1", .memory = "1Gi");
     fixture_settle(&f);
     assert_waits(&f, "p", "0/1 nodes are available: 1 node(s) were unschedulable." NOT_HELPFUL);
-    fixture_update(&f, cordoned("a", true), cordoned("a", false));
+    fixture_update(&f, NODE(.name = "a", .unschedulable = true, .cpu = "4", .memory = "8Gi"),
+                   NODE(.name = "a", .unschedulable = false, .cpu = "4", .memory = "8Gi"));
     fixture_settle(&f);
     assert_placed(&f, "p", "a");
     fixture_release(&f);
@@ -247,12 +220,12 @@ static void a_pod_that_goes_makes_room(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "1", "8Gi"));
-    fixture_add(&f, fixture_pod_on("old", "800m", "1Gi", "a"));
-    fixture_add(&f, fixture_pod("p", "800m", "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "old", .cpu = "800m", .memory = "1Gi", .node = "a");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
     fixture_settle(&f);
     assert_null(fixture_node_of(&f, "p"));
-    fixture_delete(&f, fixture_pod_on("old", "800m", "1Gi", "a"));
+    fixture_delete(&f, POD(.name = "old", .cpu = "800m", .memory = "1Gi", .node = "a"));
     fixture_settle(&f);
     assert_placed(&f, "p", "a");
     fixture_release(&f);
@@ -263,14 +236,12 @@ static void a_pod_that_has_ended_makes_room(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "1", "8Gi"));
-    fixture_add(&f, fixture_pod_on("old", "800m", "1Gi", "a"));
-    fixture_add(&f, fixture_pod("p", "800m", "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "old", .cpu = "800m", .memory = "1Gi", .node = "a");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
     fixture_settle(&f);
-    fixture_update(&f, fixture_pod_on("old", "800m", "1Gi", "a"),
-                   fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"old\",\"uid\":\"old\"},"
-                                            "\"spec\":{\"nodeName\":\"a\"},\"status\":{\"phase\":"
-                                            "\"Succeeded\"}}"));
+    fixture_update(&f, POD(.name = "old", .cpu = "800m", .memory = "1Gi", .node = "a"),
+                   POD(.name = "old", .node = "a", .phase = "Succeeded"));
     fixture_settle(&f);
     assert_placed(&f, "p", "a");
     fixture_release(&f);
@@ -281,8 +252,8 @@ static void waiting_too_long_is_trying_again(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "1", "1Gi"));
-    fixture_add(&f, fixture_pod("p", "2", "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "1Gi");
+    ADD_POD(&f, .name = "p", .cpu = "2", .memory = "1Gi");
     fixture_settle(&f);
     size_t before = f.decisions.n;
     fixture_pass(&f, 4 * 60 * NSEC_PER_SEC);
@@ -301,8 +272,8 @@ static void a_refused_binding_gives_the_room_back_and_is_tried_again(void **stat
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "1", "8Gi"));
-    fixture_add(&f, fixture_pod("p", "800m", "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
     fixture_schedule(&f);
     fixture_answer(&f, fixture_binding(&f, "p"), 500, "etcdserver: request timed out");
     assert_waits(&f, "p", "running Bind plugin \"DefaultBinder\": etcdserver: request timed out");
@@ -324,10 +295,10 @@ static void a_pod_deleted_while_it_is_bound_leaves_nothing(void **state)
     for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
         struct fixture f;
         fixture_init(&f, NULL, NULL);
-        fixture_add(&f, fixture_node("a", "1", "8Gi"));
-        fixture_add(&f, fixture_pod("p", "800m", "1Gi"));
+        ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+        ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
         fixture_schedule(&f);
-        fixture_delete(&f, fixture_pod("p", "800m", "1Gi"));
+        fixture_delete(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"));
         struct fixture_write *w = fixture_binding(&f, "p");
         w->answered = true;
         struct write_result result = {.status = statuses[i], .message = STR("x")};
@@ -344,10 +315,11 @@ static void a_pod_that_somebody_else_binds_leaves_the_queue(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "1", "8Gi"));
-    fixture_add(&f, fixture_pod("p", "800m", "1Gi"));
-    fixture_update(&f, fixture_pod("p", "800m", "1Gi"), fixture_pod_on("p", "800m", "1Gi", "a"));
-    fixture_add(&f, fixture_pod("q", "800m", "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
+    fixture_update(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"),
+                   POD(.name = "p", .cpu = "800m", .memory = "1Gi", .node = "a"));
+    ADD_POD(&f, .name = "q", .cpu = "800m", .memory = "1Gi");
     fixture_settle(&f);
     assert_null(fixture_last(&f, WRITE_BINDING, "p"));
     assert_waits(&f, "q", "0/1 nodes are available: 1 Insufficient cpu." NOBODY_BELOW);
@@ -359,10 +331,11 @@ static void the_watch_may_confirm_before_the_answer_comes(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "1", "8Gi"));
-    fixture_add(&f, fixture_pod("p", "800m", "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
     fixture_schedule(&f);
-    fixture_update(&f, fixture_pod("p", "800m", "1Gi"), fixture_pod_on("p", "800m", "1Gi", "a"));
+    fixture_update(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"),
+                   POD(.name = "p", .cpu = "800m", .memory = "1Gi", .node = "a"));
     fixture_answer(&f, fixture_binding(&f, "p"), 201, "");
     struct engine_stats stats = engine_get_stats(f.engine);
     assert_int_equal(stats.pods, 1);
@@ -376,11 +349,8 @@ static void a_pod_on_its_way_out_is_not_placed(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "1", "8Gi"));
-    fixture_add(&f, fixture_object(
-                        KIND_POD, "{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\",\"uid\":"
-                                  "\"p\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},"
-                                  "\"spec\":{\"schedulerName\":\"default-scheduler\"}}"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .deleting = true);
     fixture_schedule(&f);
     assert_null(fixture_binding(&f, "p"));
     assert_string_equal(fixture_last(&f, WRITE_EVENT, "p")->message,
@@ -393,14 +363,10 @@ static void a_pod_made_anew_under_its_name_is_another_pod(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "1", "8Gi"));
-    fixture_add(&f, fixture_pod_on("p", "800m", "1Gi", "a"));
-    struct object *again =
-        fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"p\",\"uid\":\"p2\"},\"spec\":{"
-                                 "\"schedulerName\":\"default-scheduler\",\"containers\":[{"
-                                 "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"800m\"}}}]"
-                                 "}}");
-    fixture_update(&f, fixture_pod_on("p", "800m", "1Gi", "a"), again);
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi", .node = "a");
+    struct object *again = POD(.name = "p", .uid = "p2", .cpu = "800m");
+    fixture_update(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi", .node = "a"), again);
     fixture_settle(&f);
     assert_placed(&f, "p", "a");
     fixture_release(&f);
@@ -413,10 +379,10 @@ static void pods_may_come_before_their_node(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_pod_on("old", "800m", "1Gi", "a"));
+    ADD_POD(&f, .name = "old", .cpu = "800m", .memory = "1Gi", .node = "a");
     assert_int_equal(engine_get_stats(f.engine).nodes, 0);
-    fixture_add(&f, fixture_node("a", "1", "8Gi"));
-    fixture_add(&f, fixture_pod("p", "800m", "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
     fixture_settle(&f);
     assert_waits(&f, "p", "0/1 nodes are available: 1 Insufficient cpu." NOBODY_BELOW);
     fixture_release(&f);
@@ -427,14 +393,14 @@ static void pods_may_outlive_their_node(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "1", "8Gi"));
-    fixture_add(&f, fixture_pod_on("old", "800m", "1Gi", "a"));
-    fixture_delete(&f, fixture_node("a", "1", "8Gi"));
-    fixture_add(&f, fixture_node("b", "1", "8Gi"));
-    fixture_add(&f, fixture_pod("p", "800m", "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "old", .cpu = "800m", .memory = "1Gi", .node = "a");
+    fixture_delete(&f, NODE(.name = "a", .cpu = "1", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "b", .cpu = "1", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
     fixture_settle(&f);
     assert_placed(&f, "p", "b");
-    fixture_delete(&f, fixture_pod_on("old", "800m", "1Gi", "a"));
+    fixture_delete(&f, POD(.name = "old", .cpu = "800m", .memory = "1Gi", .node = "a"));
     assert_int_equal(engine_get_stats(f.engine).pods, 1);
     fixture_release(&f);
 }
@@ -455,10 +421,8 @@ static const char *const node_names[] = {"n0", "n1", "n2", "n3", "n4", "n5", "n6
 
 static struct object *life_pod(const struct life *l, int i, const char *node)
 {
-    char name[16], cpu[16];
-    snprintf(name, sizeof(name), "p%d", i);
-    snprintf(cpu, sizeof(cpu), "%dm", l->cpu[i] * 100);
-    return fixture_pod_on(name, cpu, "64Mi", node ? node : "");
+    return POD(.name = textf("p%d", i), .cpu = textf("%dm", l->cpu[i] * 100), .memory = "64Mi",
+               .node = node);
 }
 
 static bool overcommitted(const struct life *l)
@@ -500,9 +464,9 @@ static void live_one_step(struct life *l)
     switch (rand_below(l->r, 8)) {
     case 0:
         if (!l->nodes[n])
-            fixture_add(&l->f, fixture_node(node_names[n], "4", "8Gi"));
+            ADD_NODE(&l->f, .name = node_names[n], .cpu = "4", .memory = "8Gi");
         else if (rand_below(l->r, 4) == 0)
-            fixture_delete(&l->f, fixture_node(node_names[n], "4", "8Gi"));
+            fixture_delete(&l->f, NODE(.name = node_names[n], .cpu = "4", .memory = "8Gi"));
         else
             break;
         l->nodes[n] = !l->nodes[n];

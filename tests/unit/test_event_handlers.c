@@ -32,24 +32,15 @@ static void a_pod_held_in_permit_counts_once(void **state)
     p->hook = watch_filter;
     most_pods = 0;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("held", 0, ""));
+    ADD_POD(&f, .name = "held");
     fixture_schedule(&f);
     assert_int_equal(engine_get_stats(f.engine).assumed_pods, 1);
-    fixture_update(&f, puppet_pod("held", 0, ""), puppet_pod("held", 0, "n0"));
-    fixture_add(&f, puppet_pod("other", 0, ""));
+    fixture_update(&f, POD(.name = "held"), POD(.name = "held", .nominated = "n0"));
+    ADD_POD(&f, .name = "other");
     fixture_settle(&f);
     assert_int_equal(most_pods, 1);
     assert_on(&f, "other", "n0");
     fixture_release(&f);
-}
-
-static struct object *versioned(const char *name, const char *node)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\","
-                          "\"resourceVersion\":\"7\"},\"spec\":{\"schedulerName\":"
-                          "\"default-scheduler\",\"nodeName\":\"%s\",\"containers\":[]}}",
-                          name, name, node);
 }
 
 /* The same version once more, fetched in another form: it is taken, and nobody is told. */
@@ -61,15 +52,16 @@ static void the_same_pod_in_another_form(void **state)
     struct puppet *p = puppet_add("No", AT(FILTER));
     p->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    fixture_add(&f, versioned("waits", ""));
-    fixture_add(&f, versioned("runs", "n0"));
+    ADD_POD(&f, .name = "waits", .version = "7");
+    ADD_POD(&f, .name = "runs", .version = "7", .node = "n0");
     fixture_schedule(&f);
     assert_int_equal(engine_get_stats(f.engine).unschedulable, 1);
-    struct object *waits = versioned("waits", ""), *runs = versioned("runs", "n0");
+    struct object *waits = POD(.name = "waits", .version = "7"),
+                  *runs = POD(.name = "runs", .version = "7", .node = "n0");
     object_ref(waits);
     object_ref(runs);
-    fixture_update(&f, versioned("waits", ""), waits);
-    fixture_update(&f, versioned("runs", "n0"), runs);
+    fixture_update(&f, POD(.name = "waits", .version = "7"), waits);
+    fixture_update(&f, POD(.name = "runs", .version = "7", .node = "n0"), runs);
     /* The puppet has no word on events, so it would be told of any. */
     assert_int_equal(engine_get_stats(f.engine).unschedulable, 1);
     assert_ptr_equal(queue_get(&f.engine->queue, STR("waits"))->pod->object, waits);

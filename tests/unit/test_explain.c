@@ -155,12 +155,10 @@ static void a_placed_pod_is_explained(void **state)
                  "profiles:\n"
                  "- plugins: {score: {enabled: [{name: B, weight: 3}]}}\n",
                  puppet_registry());
-    for (int i = 0; i < 4; i++) {
-        char name[8];
-        snprintf(name, sizeof(name), "n%d", i);
-        fixture_add(&f, fixture_node(name, "4", "8Gi"));
-    }
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    for (int i = 0; i < 4; i++)
+        ADD_NODE(&f, .name = textf("n%d", i), .cpu = "4", .memory = "8Gi");
+
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     explain(&r, &f, "p");
     assert_int_equal(r.n, 0); /* it is told when it is over */
@@ -199,7 +197,7 @@ static void a_single_node_has_no_scores(void **state)
     puppet_clear();
     puppet_add("A", AT(SCORE))->score = 9;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     explain(&r, &f, "p");
     assert_feasible(&r.records[0], "n0 0");
@@ -215,7 +213,7 @@ static void the_promised_node_alone_was_looked_at(void **state)
     puppet_clear();
     puppet_add("A", AT(FILTER));
     puppet_scene(&f, 3);
-    fixture_add(&f, puppet_pod("p", 0, "n2"));
+    ADD_POD(&f, .name = "p", .nominated = "n2");
     fixture_settle(&f);
     explain(&r, &f, "p");
     assert_nodes(&r.records[0], "n2 Success");
@@ -236,12 +234,12 @@ static void a_rejected_pod_is_explained_attempt_by_attempt(void **state)
     b->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
     b->reason = "never";
     puppet_scene(&f, 3);
-    fixture_add(&f, puppet_pod("p", 0, ""));
-    fixture_add(&f, puppet_pod("other", 0, ""));
+    ADD_POD(&f, .name = "p");
+    ADD_POD(&f, .name = "other");
     fixture_schedule(&f);
     b->code[PUPPET_FILTER] = BERTH_ERROR;
     b->reason = "broken";
-    fixture_add(&f, fixture_node("n9", "4", "8Gi"));
+    ADD_NODE(&f, .name = "n9", .cpu = "4", .memory = "8Gi");
     fixture_pass(&f, 20 * NSEC_PER_SEC);
     fixture_schedule(&f);
     explain(&r, &f, "p");
@@ -281,9 +279,9 @@ static void what_brought_the_pod_back_is_told(void **state)
     a->code[PUPPET_FILTER] = BERTH_PENDING;
     a->reason = "no";
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
-    fixture_add(&f, fixture_node("x", "4", "8Gi"));
+    ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
     fixture_schedule(&f);
     a->code[PUPPET_FILTER] = BERTH_SUCCESS;
     fixture_pass(&f, 400 * NSEC_PER_SEC);
@@ -309,7 +307,7 @@ static void failures_of_the_binding_are_explained_with_the_choice(void **state)
     a->code[PUPPET_RESERVE] = BERTH_UNSCHEDULABLE;
     a->reason = "taken";
     puppet_scene(&f, 3);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     explain(&r, &f, "p");
     assert_text(&r.records[0], "outcome", "unschedulable");
@@ -327,7 +325,7 @@ static void without_nodes_there_is_little_to_say(void **state)
     struct reading r;
     puppet_clear();
     puppet_scene(&f, 0);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     engine_schedule_one(f.engine);
     explain(&r, &f, "p");
     assert_int_equal(r.n, 1);
@@ -350,23 +348,23 @@ static void names_are_those_of_the_time(void **state)
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     a->reason = "no";
     puppet_scene(&f, 3);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     /* The slots of n0 and n2 get other nodes. */
-    fixture_delete(&f, fixture_node("n0", "4", "8Gi"));
-    fixture_delete(&f, fixture_node("n2", "4", "8Gi"));
-    fixture_add(&f, fixture_node("x", "4", "8Gi"));
-    fixture_add(&f, fixture_node("y", "4", "8Gi"));
+    fixture_delete(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
+    fixture_delete(&f, NODE(.name = "n2", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
+    ADD_NODE(&f, .name = "y", .cpu = "4", .memory = "8Gi");
     a->code[PUPPET_FILTER] = BERTH_SUCCESS;
-    fixture_add(&f, puppet_pod("q", 0, ""));
+    ADD_POD(&f, .name = "q");
     engine_schedule_one(f.engine);
     if (!fixture_binding(&f, "q"))
         engine_schedule_one(f.engine);
     /* While q is being bound, its nodes go. */
-    fixture_delete(&f, fixture_node("x", "4", "8Gi"));
-    fixture_delete(&f, fixture_node("n1", "4", "8Gi"));
-    fixture_delete(&f, fixture_node("y", "4", "8Gi"));
-    fixture_add(&f, fixture_node("late", "4", "8Gi"));
+    fixture_delete(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
+    fixture_delete(&f, NODE(.name = "n1", .cpu = "4", .memory = "8Gi"));
+    fixture_delete(&f, NODE(.name = "y", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "late", .cpu = "4", .memory = "8Gi");
     fixture_answer(&f, fixture_binding(&f, "q"), 404, "no such node");
     explain(&r, &f, "p");
     assert_nodes(&r.records[0], "n0 Unschedulable A no; n1 Unschedulable A no; "
@@ -474,12 +472,10 @@ static bool all_is_told(struct rand *rand, size_t size, void *ctx)
                  "kind: KubeSchedulerConfiguration\n"
                  "percentageOfNodesToScore: 100\n",
                  puppet_registry());
-    for (size_t i = 0; i < opinion.n; i++) {
-        char name[24];
-        snprintf(name, sizeof(name), "n%zu", i);
-        fixture_add(&f, fixture_node(name, "4", "8Gi"));
-    }
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    for (size_t i = 0; i < opinion.n; i++)
+        ADD_NODE(&f, .name = textf("n%zu", i), .cpu = "4", .memory = "8Gi");
+
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     explain(&r, &f, "p");
     const struct json_value *nodes = member(&r.records[0], "nodes");
@@ -515,15 +511,13 @@ static void old_records_go(void **state)
     struct explain *x = &f.engine->explain;
     x->max_bytes = 4096;
     for (int i = 0; i < 200; i++) {
-        char name[16];
-        snprintf(name, sizeof(name), "p%d", i);
-        fixture_add(&f, puppet_pod(name, 0, ""));
+        ADD_POD(&f, .name = textf("p%d", i));
         fixture_settle(&f);
         assert_true(x->bytes <= x->max_bytes);
         /* Names of node sets count as well. */
-        snprintf(name, sizeof(name), "x%d", i);
-        fixture_add(&f, fixture_node(name, "4", "8Gi"));
-        fixture_delete(&f, fixture_node(name, "4", "8Gi"));
+        const char *name = textf("x%d", i);
+        ADD_NODE(&f, .name = name, .cpu = "4", .memory = "8Gi");
+        fixture_delete(&f, NODE(.name = name, .cpu = "4", .memory = "8Gi"));
     }
     explain(&r, &f, "");
     assert_true(r.n >= 2 && r.n < 20);
@@ -547,7 +541,7 @@ static void what_is_too_large_is_not_kept(void **state)
     puppet_clear();
     puppet_scene(&f, 50);
     f.engine->explain.max_bytes = 1000;
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_non_null(fixture_node_of(&f, "p"));
     explain(&r, &f, "");
@@ -593,7 +587,7 @@ static void what_pre_filter_said_is_told(void **state)
     c->second_reason = "never";
     puppet_add("D", AT(PRE_FILTER)); /* is not asked any more */
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     explain(&r, &f, "p");
     assert_pre_filter(&r.records[0], "A Skip; B Success; C UnschedulableAndUnresolvable no+never");
@@ -644,7 +638,7 @@ static void a_survey_asks_all_plugins_about_all_nodes(void **state)
     b->second_reason = "y";
     puppet_scene(&f, 2);
     f.engine->surveys = true;
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     explain(&r, &f, "p");
     assert_survey(&r.records[0], "A B: n0 A Unschedulable zero; "
@@ -665,7 +659,7 @@ static void nobody_asked_for_a_survey(void **state)
     puppet_clear();
     puppet_add("A", AT(FILTER));
     puppet_scene(&f, 2);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     explain(&r, &f, "p");
     assert_null(json_get(&r.records[0], STR("filters")));
@@ -718,7 +712,7 @@ static void a_survey_notices_batches_that_say_something_else(void **state)
     a->plugin.score_many = score_by_place;
     puppet_scene(&f, 3);
     f.engine->surveys = true;
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     explain(&r, &f, "p");
     struct buf out = BUF_INIT;

@@ -11,6 +11,7 @@
 #include "cmd/cli/term_text.h"
 #include "cmd/explain/explain_output.h"
 #include "cmd/explain/explain_table.h"
+#include "objects.h"
 
 static const struct explain_table_options narrow = {.width = 80, .max_nodes = 10};
 
@@ -20,7 +21,7 @@ static struct str table_of(struct arena *a, const char *json, struct explain_tab
     struct explanation x;
     struct err err;
     struct buf out = BUF_INIT;
-    if (explanation_decode(str_of(json), a, &x, &err) < 0)
+    if (explanation_decode(json_quotes_str(json), a, &x, &err) < 0)
         fail_msg("%s", err.msg);
     explain_table(&x, &options, &out);
     struct str text = arena_dup(a, buf_str(&out));
@@ -54,22 +55,22 @@ static void expect_contains(struct str text, const char *part)
 }
 
 static const char scheduled[] =
-    "{\"number\":0,\"attempt\":1,\"namespace\":\"default\",\"pod\":\"web\",\"uid\":\"u1\","
-    "\"profile\":\"default-scheduler\",\"outcome\":\"scheduled\",\"node\":\"b\","
-    "\"event\":\"UnschedulablePodAdd\",\"allNodes\":5,"
-    "\"preFilter\":[{\"name\":\"NodePorts\",\"code\":\"Skip\"},"
-    "{\"name\":\"NodeResourcesFit\",\"code\":\"Success\"}],"
-    "\"nodes\":[{\"name\":\"a\",\"code\":\"Success\"},{\"name\":\"b\",\"code\":\"Success\"},"
-    "{\"name\":\"c\",\"code\":\"UnschedulableAndUnresolvable\",\"plugin\":\"TaintToleration\","
-    "\"reasons\":[\"node(s) had untolerated taint(s)\"]},"
-    "{\"name\":\"d\",\"code\":\"Unschedulable\",\"plugin\":\"NodeResourcesFit\","
-    "\"reasons\":[\"Insufficient cpu\",\"Insufficient memory\"]}],"
-    "\"feasible\":[{\"name\":\"a\",\"plugins\":[{\"name\":\"TaintToleration\",\"raw\":0,"
-    "\"normalized\":100,\"weight\":3,\"weighted\":300},{\"name\":\"ImageLocality\",\"raw\":7,"
-    "\"normalized\":7,\"weight\":1,\"weighted\":7}],\"total\":307},"
-    "{\"name\":\"b\",\"plugins\":[{\"name\":\"TaintToleration\",\"raw\":0,\"normalized\":100,"
-    "\"weight\":3,\"weighted\":300},{\"name\":\"ImageLocality\",\"raw\":50,\"normalized\":50,"
-    "\"weight\":1,\"weighted\":50}],\"total\":350}]}\n";
+    "{'number':0,'attempt':1,'namespace':'default','pod':'web','uid':'u1',"
+    "'profile':'default-scheduler','outcome':'scheduled','node':'b',"
+    "'event':'UnschedulablePodAdd','allNodes':5,"
+    "'preFilter':[{'name':'NodePorts','code':'Skip'},"
+    "{'name':'NodeResourcesFit','code':'Success'}],"
+    "'nodes':[{'name':'a','code':'Success'},{'name':'b','code':'Success'},"
+    "{'name':'c','code':'UnschedulableAndUnresolvable','plugin':'TaintToleration',"
+    "'reasons':['node(s) had untolerated taint(s)']},"
+    "{'name':'d','code':'Unschedulable','plugin':'NodeResourcesFit',"
+    "'reasons':['Insufficient cpu','Insufficient memory']}],"
+    "'feasible':[{'name':'a','plugins':[{'name':'TaintToleration','raw':0,"
+    "'normalized':100,'weight':3,'weighted':300},{'name':'ImageLocality','raw':7,"
+    "'normalized':7,'weight':1,'weighted':7}],'total':307},"
+    "{'name':'b','plugins':[{'name':'TaintToleration','raw':0,'normalized':100,"
+    "'weight':3,'weighted':300},{'name':'ImageLocality','raw':50,'normalized':50,"
+    "'weight':1,'weighted':50}],'total':350}]}\n";
 
 static void a_scheduled_pod(void **state)
 {
@@ -132,17 +133,17 @@ static void colours_mark_the_result_and_the_choice(void **state)
 static void a_pod_that_preempts(void **state)
 {
     (void)state;
-    expect("{\"attempt\":2,\"namespace\":\"prod\",\"pod\":\"high\",\"profile\":\"batch\","
-           "\"outcome\":\"unschedulable\",\"nominatedNode\":\"n1\","
-           "\"message\":\"0/2 nodes are available: 2 Insufficient cpu.\","
-           "\"event\":\"AssignedPodDelete\",\"queue\":\"backoff\",\"allNodes\":2,"
-           "\"postFilter\":{\"plugin\":\"DefaultPreemption\",\"code\":\"Success\",\"reasons\":[],"
-           "\"nominatedNode\":\"n1\",\"victims\":[\"prod/low-1\",\"prod/low-2\"],"
-           "\"pdbViolations\":1,\"candidates\":2,\"offset\":0},"
-           "\"nodes\":[{\"name\":\"n1\",\"code\":\"Unschedulable\",\"plugin\":\"NodeResourcesFit\","
-           "\"reasons\":[\"Insufficient cpu\"]},{\"name\":\"n2\",\"code\":\"Unschedulable\","
-           "\"plugin\":\"NodeResourcesFit\",\"reasons\":[\"Insufficient cpu\"]}],"
-           "\"feasible\":[]}",
+    expect("{'attempt':2,'namespace':'prod','pod':'high','profile':'batch',"
+           "'outcome':'unschedulable','nominatedNode':'n1',"
+           "'message':'0/2 nodes are available: 2 Insufficient cpu.',"
+           "'event':'AssignedPodDelete','queue':'backoff','allNodes':2,"
+           "'postFilter':{'plugin':'DefaultPreemption','code':'Success','reasons':[],"
+           "'nominatedNode':'n1','victims':['prod/low-1','prod/low-2'],"
+           "'pdbViolations':1,'candidates':2,'offset':0},"
+           "'nodes':[{'name':'n1','code':'Unschedulable','plugin':'NodeResourcesFit',"
+           "'reasons':['Insufficient cpu']},{'name':'n2','code':'Unschedulable',"
+           "'plugin':'NodeResourcesFit','reasons':['Insufficient cpu']}],"
+           "'feasible':[]}",
            narrow,
            "prod/high: unschedulable (attempt 2, profile batch)\n"
            "  Message:     0/2 nodes are available: 2 Insufficient cpu.\n"
@@ -161,10 +162,10 @@ static void a_pod_that_preempts(void **state)
 static void a_pod_that_pre_filter_refuses(void **state)
 {
     (void)state;
-    expect("{\"attempt\":1,\"namespace\":\"default\",\"pod\":\"p\",\"outcome\":\"unschedulable\","
-           "\"queue\":\"unschedulable\",\"allNodes\":3,\"preFilter\":[{\"name\":\"NodeAffinity\","
-           "\"code\":\"UnschedulableAndUnresolvable\",\"reasons\":[\"conflict\"]}],"
-           "\"nodes\":[],\"feasible\":[]}",
+    expect("{'attempt':1,'namespace':'default','pod':'p','outcome':'unschedulable',"
+           "'queue':'unschedulable','allNodes':3,'preFilter':[{'name':'NodeAffinity',"
+           "'code':'UnschedulableAndUnresolvable','reasons':['conflict']}],"
+           "'nodes':[],'feasible':[]}",
            narrow,
            "default/p: unschedulable (attempt 1)\n"
            "  Queue:       unschedulablePods: tried again when an event may help\n"
@@ -176,9 +177,9 @@ static void a_pod_that_pre_filter_refuses(void **state)
 static void a_cluster_without_nodes(void **state)
 {
     (void)state;
-    expect("{\"attempt\":1,\"namespace\":\"default\",\"pod\":\"p\",\"outcome\":\"unschedulable\","
-           "\"message\":\"no nodes available to schedule pods\",\"allNodes\":0,\"nodes\":[],"
-           "\"feasible\":[]}",
+    expect("{'attempt':1,'namespace':'default','pod':'p','outcome':'unschedulable',"
+           "'message':'no nodes available to schedule pods','allNodes':0,'nodes':[],"
+           "'feasible':[]}",
            narrow,
            "default/p: unschedulable (attempt 1)\n"
            "  Message:     no nodes available to schedule pods\n"
@@ -189,10 +190,10 @@ static void a_cluster_without_nodes(void **state)
 static void an_error_is_told_where_it_happened(void **state)
 {
     (void)state;
-    expect("{\"attempt\":1,\"namespace\":\"default\",\"pod\":\"p\",\"outcome\":\"error\","
-           "\"message\":\"it broke\",\"queue\":\"errorBackoff\",\"allNodes\":1,"
-           "\"nodes\":[{\"name\":\"n\",\"code\":\"Error\",\"plugin\":\"Mine\","
-           "\"reasons\":[\"it broke\"]}],\"feasible\":[]}",
+    expect("{'attempt':1,'namespace':'default','pod':'p','outcome':'error',"
+           "'message':'it broke','queue':'errorBackoff','allNodes':1,"
+           "'nodes':[{'name':'n','code':'Error','plugin':'Mine',"
+           "'reasons':['it broke']}],'feasible':[]}",
            narrow,
            "default/p: error (attempt 1)\n"
            "  Message:     it broke\n"
@@ -206,14 +207,14 @@ static void an_error_is_told_where_it_happened(void **state)
 static void a_survey_has_all_refusals_of_a_node(void **state)
 {
     (void)state;
-    expect("{\"attempt\":1,\"namespace\":\"default\",\"pod\":\"p\",\"outcome\":\"scheduled\","
-           "\"node\":\"b\",\"allNodes\":2,\"filters\":{\"asked\":[\"NodeUnschedulable\","
-           "\"NodeResourcesFit\"],\"nodes\":[{\"name\":\"a\",\"refused\":["
-           "{\"name\":\"NodeUnschedulable\",\"code\":\"UnschedulableAndUnresolvable\","
-           "\"reasons\":[\"node(s) were unschedulable\"]},{\"name\":\"NodeResourcesFit\","
-           "\"code\":\"Unschedulable\",\"reasons\":[\"Insufficient cpu\"]}]},{\"name\":\"b\"}]},"
-           "\"nodes\":[{\"name\":\"b\",\"code\":\"Success\"}],"
-           "\"feasible\":[{\"name\":\"b\",\"plugins\":[],\"total\":0}]}",
+    expect("{'attempt':1,'namespace':'default','pod':'p','outcome':'scheduled',"
+           "'node':'b','allNodes':2,'filters':{'asked':['NodeUnschedulable',"
+           "'NodeResourcesFit'],'nodes':[{'name':'a','refused':["
+           "{'name':'NodeUnschedulable','code':'UnschedulableAndUnresolvable',"
+           "'reasons':['node(s) were unschedulable']},{'name':'NodeResourcesFit',"
+           "'code':'Unschedulable','reasons':['Insufficient cpu']}]},{'name':'b'}]},"
+           "'nodes':[{'name':'b','code':'Success'}],"
+           "'feasible':[{'name':'b','plugins':[],'total':0}]}",
            narrow,
            "default/p: scheduled to b (attempt 1)\n"
            "\n"
@@ -230,8 +231,7 @@ static void a_survey_has_all_refusals_of_a_node(void **state)
 static void missing_and_unknown_fields_do_not_matter(void **state)
 {
     (void)state;
-    expect("{\"pod\":\"p\",\"future\":{\"a\":[1,2]},\"nodes\":[{\"name\":\"n\",\"more\":1}]}",
-           narrow,
+    expect("{'pod':'p','future':{'a':[1,2]},'nodes':[{'name':'n','more':1}]}", narrow,
            "/p: unknown (attempt 0)\n"
            "\n"
            "  Filters: 0 of 1 node passed\n"
@@ -241,7 +241,7 @@ static void missing_and_unknown_fields_do_not_matter(void **state)
     struct arena a;
     struct err err;
     arena_init(&a, 0);
-    assert_int_equal(explanation_decode(STR("{\"pod\":1}"), &a, &x, &err), -EBADMSG);
+    assert_int_equal(explanation_decode(json_quotes_str("{'pod':1}"), &a, &x, &err), -EBADMSG);
     assert_int_equal(explanation_decode(STR("<html>"), &a, &x, &err), -EBADMSG);
     arena_release(&a);
 }
@@ -250,27 +250,26 @@ static void missing_and_unknown_fields_do_not_matter(void **state)
 static void control_characters_are_shown_not_obeyed(void **state)
 {
     (void)state;
-    expect(
-        "{\"attempt\":1,\"namespace\":\"default\",\"pod\":\"p\\u001b[31m\",\"outcome\":\"error\","
-        "\"message\":\"a\\nb\\tc\\u0007 \\u202ed\",\"allNodes\":1,\"nodes\":[{\"name\":"
-        "\"n\\u009b2J\",\"code\":\"Error\",\"plugin\":\"P\\u001b]0;x\\u0007\","
-        "\"reasons\":[\"\\u001b[2J\"]}]}",
-        narrow,
-        "default/p\\x1b[31m: error (attempt 1)\n"
-        "  Message:     a b c\\x07 \\u202ed\n"
-        "\n"
-        "  Filters: 0 of 1 node passed\n"
-        "    NODE     REFUSED BY     REASON\n"
-        "    n\\x9b2J  P\\x1b]0;x\\x07  error: \\x1b[2J\n");
+    expect("{'attempt':1,'namespace':'default','pod':'p\\u001b[31m','outcome':'error',"
+           "'message':'a\\nb\\tc\\u0007 \\u202ed','allNodes':1,'nodes':[{'name':"
+           "'n\\u009b2J','code':'Error','plugin':'P\\u001b]0;x\\u0007',"
+           "'reasons':['\\u001b[2J']}]}",
+           narrow,
+           "default/p\\x1b[31m: error (attempt 1)\n"
+           "  Message:     a b c\\x07 \\u202ed\n"
+           "\n"
+           "  Filters: 0 of 1 node passed\n"
+           "    NODE     REFUSED BY     REASON\n"
+           "    n\\x9b2J  P\\x1b]0;x\\x07  error: \\x1b[2J\n");
 }
 
 static void wide_characters_line_up(void **state)
 {
     (void)state;
-    expect("{\"attempt\":1,\"namespace\":\"default\",\"pod\":\"p\",\"outcome\":\"unschedulable\","
-           "\"allNodes\":2,\"nodes\":[{\"name\":\"节点\",\"code\":\"Unschedulable\",\"plugin\":"
-           "\"Mine\",\"reasons\":[\"zu groß\"]},{\"name\":\"e\\u0301a\",\"code\":"
-           "\"Unschedulable\",\"plugin\":\"Übung\",\"reasons\":[\"x\"]}]}",
+    expect("{'attempt':1,'namespace':'default','pod':'p','outcome':'unschedulable',"
+           "'allNodes':2,'nodes':[{'name':'节点','code':'Unschedulable','plugin':"
+           "'Mine','reasons':['zu groß']},{'name':'e\\u0301a','code':"
+           "'Unschedulable','plugin':'Übung','reasons':['x']}]}",
            narrow,
            "default/p: unschedulable (attempt 1)\n"
            "\n"
@@ -287,22 +286,22 @@ static const char *many(struct arena *a, size_t passed, size_t refused, const ch
 {
     struct buf json = BUF_INIT;
     buf_add_printf(&json,
-                   "{\"attempt\":1,\"namespace\":\"default\",\"pod\":\"p\",\"outcome\":"
-                   "\"scheduled\",\"node\":\"%s%zu\",\"allNodes\":%zu,\"nodes\":[",
+                   "{'attempt':1,'namespace':'default','pod':'p','outcome':"
+                   "'scheduled','node':'%s%zu','allNodes':%zu,'nodes':[",
                    name, passed - 1, passed + refused);
     for (size_t i = 0; i < passed + refused; i++) {
-        buf_add_printf(&json, "%s{\"name\":\"%s%zu\",\"code\":", i ? "," : "", name, i);
+        buf_add_printf(&json, "%s{'name':'%s%zu','code':", i ? "," : "", name, i);
         if (i < passed)
-            buf_add_cstr(&json, "\"Success\"}");
+            buf_add_cstr(&json, "'Success'}");
         else
-            buf_add_printf(&json, "\"Unschedulable\",\"plugin\":\"%s\",\"reasons\":[\"%s\"]}",
+            buf_add_printf(&json, "'Unschedulable','plugin':'%s','reasons':['%s']}",
                            i % 2 ? "NodePorts" : "NodeResourcesFit",
-                           i % 2 ? "node(s) didn't have free ports for the requested pod ports"
+                           i % 2 ? "node(s) didn\\'t have free ports for the requested pod ports"
                                  : "Insufficient cpu");
     }
-    buf_add_cstr(&json, "],\"feasible\":[");
+    buf_add_cstr(&json, "],'feasible':[");
     for (size_t i = 0; i < passed; i++) {
-        buf_add_printf(&json, "%s{\"name\":\"%s%zu\",\"plugins\":[", i ? "," : "", name, i);
+        buf_add_printf(&json, "%s{'name':'%s%zu','plugins':[", i ? "," : "", name, i);
         static const char *const plugins[] = {"TaintToleration",
                                               "NodeAffinity",
                                               "PodTopologySpread",
@@ -312,11 +311,11 @@ static const char *many(struct arena *a, size_t passed, size_t refused, const ch
                                               "https://extender.example:8443/scheduler"};
         for (size_t k = 0; k < ARRAY_LEN(plugins); k++)
             buf_add_printf(&json,
-                           "%s{\"name\":\"%s\",\"raw\":%zu,\"normalized\":%zu,\"weight\":2,"
-                           "\"weighted\":%zu}",
+                           "%s{'name':'%s','raw':%zu,'normalized':%zu,'weight':2,"
+                           "'weighted':%zu}",
                            k ? "," : "", plugins[k], k == 4 ? i : 5, k == 4 ? i : 5,
                            k == 4 ? 2 * i : 10);
-        buf_add_printf(&json, "],\"total\":%zu}", 60 + 2 * i);
+        buf_add_printf(&json, "],'total':%zu}", 60 + 2 * i);
     }
     buf_add_cstr(&json, "]}");
     const char *text = arena_dup(a, buf_str(&json)).p;
@@ -426,13 +425,12 @@ static void a_domain_that_all_names_share_is_left_out(void **state)
     (void)state;
     struct arena a;
     arena_init(&a, 0);
-    const char *json =
-        "{\"attempt\":1,\"namespace\":\"default\",\"pod\":\"p\",\"outcome\":\"unschedulable\","
-        "\"allNodes\":2,\"nodes\":["
-        "{\"name\":\"ip-10-0-12-34.eu-west-1.compute.internal\",\"code\":\"Unschedulable\","
-        "\"plugin\":\"NodeName\",\"reasons\":[\"x\"]},"
-        "{\"name\":\"ip-10-0-12-35.eu-west-1.compute.internal\",\"code\":\"Unschedulable\","
-        "\"plugin\":\"NodeName\",\"reasons\":[\"x\"]}]}";
+    const char *json = "{'attempt':1,'namespace':'default','pod':'p','outcome':'unschedulable',"
+                       "'allNodes':2,'nodes':["
+                       "{'name':'ip-10-0-12-34.eu-west-1.compute.internal','code':'Unschedulable',"
+                       "'plugin':'NodeName','reasons':['x']},"
+                       "{'name':'ip-10-0-12-35.eu-west-1.compute.internal','code':'Unschedulable',"
+                       "'plugin':'NodeName','reasons':['x']}]}";
     expect(json, narrow,
            "default/p: unschedulable (attempt 1)\n"
            "  Nodes:       names are shown without .eu-west-1.compute.internal\n"

@@ -21,11 +21,8 @@
 static void scene(struct fixture *f, size_t nodes, const struct extender *extenders, size_t n)
 {
     fixture_init_extenders(f, puppet_registry(), extenders, n);
-    for (size_t i = 0; i < nodes; i++) {
-        char name[24];
-        snprintf(name, sizeof(name), "n%zu", i);
-        fixture_add(f, fixture_node(name, "4", "8Gi"));
-    }
+    for (size_t i = 0; i < nodes; i++)
+        ADD_NODE(f, .name = textf("n%zu", i), .cpu = "4", .memory = "8Gi");
 }
 
 static void scene_with(struct fixture *f, size_t nodes, struct extender x)
@@ -107,7 +104,7 @@ static void assert_explained(struct fixture *f, const char *pod, const char *par
 {
     struct buf text = BUF_INIT;
     assert_true(engine_explain(f->engine, STR("default"), str_of(pod), &text) > 0);
-    if (!strstr(buf_cstr(&text), part))
+    if (!strstr(buf_cstr(&text), json_quotes(part)))
         fail_msg("no %s in %s", part, buf_cstr(&text));
     buf_release(&text);
 }
@@ -123,20 +120,20 @@ static void interest_is_in_pods_that_want_a_managed_resource(void **state)
         bool interested;
     } cases[] = {
         {"", false},
-        {"\"containers\":[{\"name\":\"c\"}]", false},
-        {"\"containers\":[{\"resources\":{\"requests\":{\"a.b/gpu\":\"1\"}}}]", true},
-        {"\"containers\":[{},{\"resources\":{\"limits\":{\"a.b/fpga\":\"1\"}}}]", true},
-        {"\"containers\":[{\"resources\":{\"requests\":{\"a.b/gpu\":\"0\"}}}]", true},
-        {"\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]", false},
-        {"\"initContainers\":[{\"resources\":{\"limits\":{\"a.b/gpu\":\"1\"}}}]", true},
-        {"\"initContainers\":[{\"resources\":{\"requests\":{\"a.b/fpga\":\"1\"}}}]", true},
-        {"\"overhead\":{\"a.b/gpu\":\"1\"}", false},
+        {"'containers':[{'name':'c'}]", false},
+        {"'containers':[{'resources':{'requests':{'a.b/gpu':'1'}}}]", true},
+        {"'containers':[{},{'resources':{'limits':{'a.b/fpga':'1'}}}]", true},
+        {"'containers':[{'resources':{'requests':{'a.b/gpu':'0'}}}]", true},
+        {"'containers':[{'resources':{'requests':{'cpu':'1'}}}]", false},
+        {"'initContainers':[{'resources':{'limits':{'a.b/gpu':'1'}}}]", true},
+        {"'initContainers':[{'resources':{'requests':{'a.b/fpga':'1'}}}]", true},
+        {"'overhead':{'a.b/gpu':'1'}", false},
     };
     struct extender all = {.name = STR("x")}, some = all;
     some.managed_resources = managed;
     some.n_managed_resources = ARRAY_LEN(managed);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct object *o = fixture_object(KIND_POD, "{\"spec\":{%s}}", cases[i].spec);
+        struct object *o = POD(.spec = cases[i].spec);
         assert_int_equal(extender_is_interested(&some, object_pod(o)), cases[i].interested);
         assert_true(extender_is_interested(&all, object_pod(o)));
         object_unref(o);
@@ -157,7 +154,7 @@ static void who_is_not_interested_is_not_asked(void **state)
     struct fixture f;
     puppet_clear();
     scene_with(&f, 3, x);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_on(&f, "p", "n0");
     assert_int_equal(f.calls.n, 0);
@@ -190,8 +187,8 @@ static void an_attempt_waits_and_no_other_begins(void **state)
     struct fixture f;
     puppet_clear();
     scene_with(&f, 3, A);
-    fixture_add(&f, puppet_pod("p", 0, ""));
-    fixture_add(&f, puppet_pod("q", 0, ""));
+    ADD_POD(&f, .name = "p");
+    ADD_POD(&f, .name = "q");
     assert_true(engine_schedule_one(f.engine));
     assert_asked(&f, "n0 n1 n2");
     assert_false(engine_schedule_one(f.engine));
@@ -215,7 +212,7 @@ static void each_sees_what_the_one_before_left_ignorable_ones_last(void **state)
     xs[2].name = STR("http://c");
     puppet_clear();
     scene(&f, 4, xs, ARRAY_LEN(xs));
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     assert_int_equal(fixture_call(&f)->extender, 1);
     assert_asked(&f, "n0 n1 n2 n3");
@@ -230,12 +227,12 @@ static void each_sees_what_the_one_before_left_ignorable_ones_last(void **state)
     assert_on(&f, "p", "n3");
     assert_int_equal(f.calls.n, 3);
     assert_explained(&f, "p",
-                     "{\"name\":\"n0\",\"code\":\"Unschedulable\",\"plugin\":\"http://b\","
-                     "\"reasons\":[\"no\"]}");
+                     "{'name':'n0','code':'Unschedulable','plugin':'http://b',"
+                     "'reasons':['no']}");
     assert_explained(&f, "p",
-                     "{\"name\":\"n1\",\"code\":\"UnschedulableAndUnresolvable\",\"plugin\":"
-                     "\"http://c\"}");
-    assert_explained(&f, "p", "\"feasible\":[{\"name\":\"n3\"");
+                     "{'name':'n1','code':'UnschedulableAndUnresolvable','plugin':"
+                     "'http://c'}");
+    assert_explained(&f, "p", "'feasible':[{'name':'n3'");
     fixture_release(&f);
 }
 
@@ -248,19 +245,17 @@ static void refusals_are_told_and_no_more_extenders_asked(void **state)
     struct puppet *plugin = puppet_add("P", AT(FILTER) | AT(HINT));
     plugin->reason = "too hot";
     scene(&f, 5, xs, 2);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     /* n3 is in both maps; nobody says why n4 has to go; n9 is none of its business. */
     answer_filter(&f, "", "n0=no-gpu n1=no-gpu n3=maybe n9=what", "n2=never n3=never");
     assert_asked(&f, NULL);
     assert_told(&f, "p", "Unschedulable", "0/5 nodes are available: 2 never, 2 no-gpu.");
     assert_int_equal(engine_get_stats(f.engine).unschedulable, 1);
-    assert_explained(&f, "p", "\"queue\":\"unschedulable\"");
+    assert_explained(&f, "p", "'queue':'unschedulable'");
     /* Any event will do, even one that no plugin asked for. */
-    fixture_update(&f, fixture_pod_on("other", "1", "1Gi", "n0"),
-                   fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"other\",\"uid\":\"other\","
-                                            "\"labels\":{\"a\":\"b\"}},"
-                                            "\"spec\":{\"nodeName\":\"n0\"}}"));
+    fixture_update(&f, POD(.name = "other", .cpu = "1", .memory = "1Gi", .node = "n0"),
+                   POD(.name = "other", .labels = "a=b", .node = "n0"));
     assert_int_equal(engine_get_stats(f.engine).unschedulable, 0);
     fixture_release(&f);
 }
@@ -274,7 +269,7 @@ static void what_plugins_refused_is_not_asked_about(void **state)
     plugin->limit[0] = "n1";
     plugin->limit[1] = "n2";
     scene_with(&f, 4, A);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     assert_asked(&f, "n1 n2");
     answer_filter(&f, "", "n2=no", "");
@@ -300,7 +295,7 @@ static void an_error_fails_the_attempt_unless_it_is_ignorable(void **state)
         puppet_clear();
         puppet_add("P", AT(FILTER))->hook = fail_hook;
         scene_with(&f, 3, x);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         assert_asked(&f, "n1 n2");
         answer_error(&f, "failed filter with extender at URL http://a/filter, code 500");
@@ -313,7 +308,7 @@ static void an_error_fails_the_attempt_unless_it_is_ignorable(void **state)
             assert_told(&f, "p", "SchedulerError",
                         "failed filter with extender at URL http://a/filter, code 500");
             /* The plugin that refused n0 is not to blame: it is tried again after a while. */
-            assert_explained(&f, "p", "\"queue\":\"errorBackoff\"");
+            assert_explained(&f, "p", "'queue':'errorBackoff'");
         }
         fixture_release(&f);
     }
@@ -328,7 +323,7 @@ static void a_node_that_was_not_asked_about_is_an_error(void **state)
         x.ignorable = ignorable;
         puppet_clear();
         scene_with(&f, 2, x);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         answer_filter(&f, "n1 n7", "n0=no", "");
         fixture_settle(&f);
@@ -352,15 +347,15 @@ static void all_nodes_are_found_though_nothing_scores(void **state)
     puppet_clear();
     puppet_add("P", AT(FILTER));
     scene_with(&f, 3, binder);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     fixture_extender_done(&f, fixture_call(&f), &(struct extender_result){0});
-    assert_explained(&f, "p", "\"nodes\":[{\"name\":\"n0\",\"code\":\"Success\"}]");
+    assert_explained(&f, "p", "'nodes':[{'name':'n0','code':'Success'}]");
     fixture_release(&f);
     struct extender *xs[] = {&filter, &prioritizer};
     for (size_t i = 0; i < 2; i++) {
         scene(&f, 3, xs[i], 1);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         assert_asked(&f, "n0 n1 n2");
         fixture_release(&f); /* and nobody ever answers */
@@ -374,7 +369,7 @@ static void long_messages_are_cut(void **state)
     struct buf refusal = BUF_INIT;
     puppet_clear();
     scene_with(&f, 1, A);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     buf_add_cstr(&refusal, "n0=x");
     for (int i = 0; i < 40000; i++)
@@ -419,10 +414,10 @@ static void preemption_sees_the_verdicts_of_extenders(void **state)
     puppet_clear();
     puppet_add("P", AT(POST_FILTER))->hook = look_hook;
     scene_with(&f, 4, A);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
-    fixture_delete(&f, fixture_node("n3", "4", "8Gi"));
-    fixture_add(&f, fixture_node("n4", "4", "8Gi")); /* in n3's slot */
+    fixture_delete(&f, NODE(.name = "n3", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "n4", .cpu = "4", .memory = "8Gi"); /* in n3's slot */
     answer_filter(&f, "n3", "n0=no", "n1=never");
     assert_string_equal(seen, "U UU UU - UU ");
     assert_told(&f, "p", "Unschedulable",
@@ -439,7 +434,7 @@ static void the_promised_node_is_asked_about_alone(void **state)
     struct fixture f;
     puppet_clear();
     scene_with(&f, 3, A);
-    fixture_add(&f, puppet_pod("p", 0, "n2"));
+    ADD_POD(&f, .name = "p", .nominated = "n2");
     fixture_schedule(&f);
     assert_asked(&f, "n2");
     answer_filter(&f, "n2", "", "");
@@ -457,7 +452,7 @@ static void if_it_will_not_do_all_are(void **state)
         puppet_clear();
         puppet_add("P", AT(PRE_FILTER));
         scene_with(&f, 3, A);
-        fixture_add(&f, puppet_pod("p", 0, "n2"));
+        ADD_POD(&f, .name = "p", .nominated = "n2");
         fixture_schedule(&f);
         assert_asked(&f, "n2");
         if (i == 0) {
@@ -465,7 +460,7 @@ static void if_it_will_not_do_all_are(void **state)
         } else if (i == 1) {
             answer_error(&f, "down"); /* not even ignorable: upstream only logs it here */
         } else {
-            fixture_delete(&f, fixture_node("n2", "4", "8Gi"));
+            fixture_delete(&f, NODE(.name = "n2", .cpu = "4", .memory = "8Gi"));
             answer_filter(&f, "n2", "", "");
         }
         assert_asked(&f, i == 2 ? "n0 n1" : "n0 n1 n2");
@@ -503,7 +498,7 @@ static void scores_are_asked_for_at_once_and_added(void **state)
         puppet_clear();
         puppet_add("P", AT(SCORE))->hook = score_hook;
         scene(&f, 3, xs, 3);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         assert_int_equal(f.calls.n, 3);
         for (size_t i = 0; i < 3; i++) {
@@ -522,11 +517,11 @@ static void scores_are_asked_for_at_once_and_added(void **state)
         fixture_settle(&f);
         assert_on(&f, "p", "n2");
         assert_explained(&f, "p",
-                         "{\"name\":\"n2\",\"plugins\":[{\"name\":\"P\",\"raw\":30,"
-                         "\"normalized\":30,\"weight\":1,\"weighted\":30},"
-                         "{\"name\":\"x\",\"raw\":0,\"normalized\":0,\"weight\":1,\"weighted\":0},"
-                         "{\"name\":\"y\",\"raw\":3,\"normalized\":30,\"weight\":2,"
-                         "\"weighted\":60}],\"total\":90}");
+                         "{'name':'n2','plugins':[{'name':'P','raw':30,"
+                         "'normalized':30,'weight':1,'weighted':30},"
+                         "{'name':'x','raw':0,'normalized':0,'weight':1,'weighted':0},"
+                         "{'name':'y','raw':3,'normalized':30,'weight':2,"
+                         "'weighted':60}],'total':90}");
         fixture_release(&f);
     }
 }
@@ -554,13 +549,10 @@ static void nodes_that_come_back_are_scored_without_what_runs_on_them(void **sta
         puppet_clear();
         puppet_add("S", AT(SCORE))->hook = look_at_node;
         scene_with(&f, 3, A);
-        fixture_add(&f,
-                    fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"there\",\"uid\":\"there\"},"
-                                             "\"spec\":{\"nodeName\":\"n0\",\"containers\":[{"
-                                             "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}"));
+        ADD_POD(&f, .name = "there", .node = "n0", .cpu = "1");
         seen_requested = seen_allocatable = 0;
         seen_pods = 0;
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         assert_true(engine_schedule_one(f.engine));
         fixture_extender_done(&f, fixture_call(&f), &r);
         fixture_settle(&f);
@@ -577,7 +569,7 @@ static void scores_may_be_any_number(void **state)
     struct fixture f;
     puppet_clear();
     scene_with(&f, 3, prioritizer("x", INT64_MAX));
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     answer_scores(&f, fixture_call(&f),
                   "n0=9223372036854775807 n1=-9223372036854775808 n1=-1 n2=7 n2=7");
@@ -594,7 +586,7 @@ static void a_single_node_needs_no_score(void **state)
     x.prioritizes = true;
     puppet_clear();
     scene_with(&f, 2, x);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     answer_filter(&f, "n1", "", "");
     fixture_settle(&f);
@@ -616,7 +608,7 @@ static int on_first(const struct extender *x, const char *answer)
         snprintf(name, sizeof(name), "p%d", i);
         /* Every cycle begins to look at n0 again. */
         f.engine->cycles.next_start_node = 0;
-        fixture_add(&f, puppet_pod(name, 0, ""));
+        ADD_POD(&f, .name = name);
         fixture_schedule(&f);
         if (fixture_call(&f) && answer)
             answer_scores(&f, fixture_call(&f), answer);
@@ -655,8 +647,8 @@ static void a_binder_binds_instead_of_the_plugins(void **state)
     puppet_clear();
     puppet_add("P", AT(BIND) | AT(PRE_BIND) | AT(POST_BIND));
     scene(&f, 1, xs, 2);
-    fixture_add(&f, puppet_pod("p", 0, ""));
-    fixture_add(&f, puppet_pod("q", 0, ""));
+    ADD_POD(&f, .name = "p");
+    ADD_POD(&f, .name = "q");
     /* Unlike an attempt, a binding holds nobody up. */
     fixture_schedule(&f);
     assert_int_equal(f.calls.n, 2);
@@ -685,7 +677,7 @@ static void a_binder_that_fails(void **state)
         xs[0].ignorable = xs[1].ignorable = ignorable;
         puppet_clear();
         scene(&f, 1, xs, 2);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         answer_error(&f, "no way");
         if (!ignorable) {
@@ -712,9 +704,9 @@ static void events_of_meanwhile_are_not_lost(void **state)
     struct fixture f;
     puppet_clear();
     scene_with(&f, 1, A);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
-    fixture_add(&f, fixture_node("n1", "4", "8Gi"));
+    ADD_NODE(&f, .name = "n1", .cpu = "4", .memory = "8Gi");
     answer_filter(&f, "", "n0=no", "");
     assert_told(&f, "p", "Unschedulable", "0/1 nodes are available: 1 no.");
     assert_int_equal(engine_get_stats(f.engine).unschedulable, 0);
@@ -733,28 +725,26 @@ static void nodes_come_and_go_while_it_waits_for_filters(void **state)
     puppet_clear();
     puppet_add("P", AT(SCORE))->hook = score_hook;
     scene(&f, 4, xs, 2);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
-    fixture_delete(&f, fixture_node("n0", "4", "8Gi"));
+    fixture_delete(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
     /* Takes n0's slot; then enough to make the columns move. */
-    for (int i = 0; i < 200; i++) {
-        char name[8];
-        snprintf(name, sizeof(name), "m%d", i);
-        fixture_add(&f, fixture_node(name, "4", "8Gi"));
-    }
+    for (int i = 0; i < 200; i++)
+        ADD_NODE(&f, .name = textf("m%d", i), .cpu = "4", .memory = "8Gi");
+
     answer_filter(&f, "n0 n1 n2 n3", "", "");
     assert_asked(&f, "n1 n2 n3");
-    fixture_delete(&f, fixture_node("n1", "4", "8Gi"));
-    fixture_add(&f, fixture_node("n1", "4", "8Gi")); /* the same again, where it was */
-    fixture_delete(&f, fixture_node("n3", "4", "8Gi"));
+    fixture_delete(&f, NODE(.name = "n1", .cpu = "4", .memory = "8Gi"));
+    ADD_NODE(&f, .name = "n1", .cpu = "4", .memory = "8Gi"); /* the same again, where it was */
+    fixture_delete(&f, NODE(.name = "n3", .cpu = "4", .memory = "8Gi"));
     answer_filter(&f, "n1 n3", "n2=no", "");
     fixture_settle(&f);
     assert_on(&f, "p", "n1");
     assert_explained(&f, "p",
-                     "{\"name\":\"n0\",\"code\":\"UnschedulableAndUnresolvable\",\"plugin\":"
-                     "\"Extender\",\"reasons\":[\"node(s) went away while extenders were "
-                     "asked\"]}");
-    assert_explained(&f, "p", "\"allNodes\":4,");
+                     "{'name':'n0','code':'UnschedulableAndUnresolvable','plugin':"
+                     "'Extender','reasons':['node(s) went away while extenders were "
+                     "asked']}");
+    assert_explained(&f, "p", "'allNodes':4,");
     fixture_release(&f);
 }
 
@@ -767,14 +757,14 @@ static void nodes_come_and_go_while_it_waits_for_scores(void **state)
         puppet_clear();
         puppet_add("P", AT(SCORE))->hook = score_hook;
         scene(&f, 3, xs, 2);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         answer_scores(&f, &f.calls.v[0], "n0=10 n1=1 n2=2");
-        fixture_delete(&f, fixture_node("n0", "4", "8Gi"));
-        fixture_add(&f, fixture_node("m", "4", "8Gi"));
+        fixture_delete(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
+        ADD_NODE(&f, .name = "m", .cpu = "4", .memory = "8Gi");
         if (all) {
-            fixture_delete(&f, fixture_node("n1", "4", "8Gi"));
-            fixture_delete(&f, fixture_node("n2", "4", "8Gi"));
+            fixture_delete(&f, NODE(.name = "n1", .cpu = "4", .memory = "8Gi"));
+            fixture_delete(&f, NODE(.name = "n2", .cpu = "4", .memory = "8Gi"));
         }
         answer_scores(&f, &f.calls.v[1], "n0=10 n2=1");
         if (all) {
@@ -785,7 +775,7 @@ static void nodes_come_and_go_while_it_waits_for_scores(void **state)
         } else {
             fixture_settle(&f);
             assert_on(&f, "p", "n2");
-            assert_explained(&f, "p", "\"total\":60}]");
+            assert_explained(&f, "p", "'total':60}]");
         }
         fixture_release(&f);
     }
@@ -801,15 +791,16 @@ static void a_pod_that_goes_is_dropped(void **state)
         x.prioritizes = true;
         puppet_clear();
         scene_with(&f, 2, x);
-        fixture_add(&f, puppet_pod("p", 0, ""));
-        fixture_add(&f, puppet_pod("q", 0, ""));
+        ADD_POD(&f, .name = "p");
+        ADD_POD(&f, .name = "q");
         fixture_schedule(&f);
         if (i / 2 == 0)
-            fixture_delete(&f, puppet_pod("p", 0, ""));
+            fixture_delete(&f, POD(.name = "p"));
         else if (i / 2 == 1)
-            fixture_update(&f, puppet_pod("p", 0, ""), fixture_pod_on("p", "1", "1Gi", "n0"));
+            fixture_update(&f, POD(.name = "p"),
+                           POD(.name = "p", .cpu = "1", .memory = "1Gi", .node = "n0"));
         else
-            fixture_delete(&f, puppet_pod("p", 0, ""));
+            fixture_delete(&f, POD(.name = "p"));
         if (i / 2 == 2) {
             /* Somebody waits already: why wait for an answer that nobody wants? */
             fixture_schedule(&f);
@@ -833,9 +824,9 @@ static void a_pod_that_changes_goes_on(void **state)
     struct fixture f;
     puppet_clear();
     scene_with(&f, 2, A);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
-    fixture_update(&f, puppet_pod("p", 0, ""), puppet_pod("p", 5, ""));
+    fixture_update(&f, POD(.name = "p"), POD(.name = "p", .priority = 5));
     answer_filter(&f, "n1", "", "");
     fixture_settle(&f);
     assert_on(&f, "p", "n1");
@@ -885,22 +876,22 @@ static void live_one_step(struct life *l)
 {
     size_t n = (size_t)rand_below(l->r, ARRAY_LEN(l->nodes));
     size_t p = (size_t)rand_below(l->r, ARRAY_LEN(l->pods));
-    char name[16];
-    snprintf(name, sizeof(name), "n%zu", n);
+    const char *name;
     switch (rand_below(l->r, 8)) {
     case 0:
+        name = textf("n%zu", n);
         if (l->nodes[n])
-            fixture_delete(&l->f, fixture_node(name, "4", "8Gi"));
+            fixture_delete(&l->f, NODE(.name = name, .cpu = "4", .memory = "8Gi"));
         else
-            fixture_add(&l->f, fixture_node(name, "4", "8Gi"));
+            ADD_NODE(&l->f, .name = name, .cpu = "4", .memory = "8Gi");
         l->nodes[n] = !l->nodes[n];
         break;
     case 1:
-        snprintf(name, sizeof(name), "p%zu", p);
+        name = textf("p%zu", p);
         if (l->pods[p])
-            fixture_delete(&l->f, fixture_pod(name, "100m", "1Mi"));
+            fixture_delete(&l->f, POD(.name = name, .cpu = "100m", .memory = "1Mi"));
         else
-            fixture_add(&l->f, fixture_pod(name, "100m", "1Mi"));
+            ADD_POD(&l->f, .name = name, .cpu = "100m", .memory = "1Mi");
         l->pods[p] = !l->pods[p];
         break;
     case 2:

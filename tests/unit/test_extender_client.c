@@ -10,6 +10,7 @@
 
 #include "fake_kube.h"
 #include "live/extender.h"
+#include "objects.h"
 
 static struct loop *loop;
 static struct fake_api *api;
@@ -18,15 +19,6 @@ static struct object *pod, *nodes[2];
 static const struct str names[] = {STR_INIT("a"), STR_INIT("b")};
 static VEC(struct extender_answer *) answers;
 
-static struct object *object(enum kind_id kind, const char *json)
-{
-    struct wire wire = {.kind = kind_get(kind), .flags = OBJECT_KEEP_JSON};
-    struct object *o;
-    if (object_decode(&wire, str_of(json), &o, NULL) < 0)
-        abort();
-    return o;
-}
-
 static int set_up(void **state)
 {
     (void)state;
@@ -34,9 +26,9 @@ static int set_up(void **state)
     if (loop_new(&loop) < 0)
         return -1;
     api = fake_api_new(loop, NULL);
-    pod = object(KIND_POD, "{\"metadata\":{\"name\":\"p\"},\"spec\":{}}");
-    nodes[0] = object(KIND_NODE, "{\"metadata\":{\"name\":\"a\"}}");
-    nodes[1] = object(KIND_NODE, "{\"metadata\":{\"name\":\"b\"}}");
+    pod = object_kept(KIND_POD, OBJECT_KEEP_JSON, "{'metadata':{'name':'p'},'spec':{}}");
+    nodes[0] = object_kept(KIND_NODE, OBJECT_KEEP_JSON, "{'metadata':{'name':'a'}}");
+    nodes[1] = object_kept(KIND_NODE, OBJECT_KEEP_JSON, "{'metadata':{'name':'b'}}");
     return 0;
 }
 
@@ -179,16 +171,16 @@ static void every_verb_has_its_path_and_body(void **state)
         enum extender_verb verb;
         const char *path, *body, *answer;
     } cases[] = {
-        {EXTENDER_FILTER, "/v1/filter", "{\"Pod\":{\"metadata\":{\"name\":\"p\"}",
-         "{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"b\"}}]}}"},
-        {EXTENDER_PRIORITIZE, "/v1/prioritize", "{\"Pod\":", "[{\"Host\":\"a\",\"Score\":2}]"},
-        {EXTENDER_BIND, "/v1/bind", "{\"PodName\":\"p\"", "{}"},
-        {EXTENDER_PREEMPT, "/v1/preempt", "{\"Pod\":", "{}"},
+        {EXTENDER_FILTER, "/v1/filter", "{'Pod':{'metadata':{'name':'p'}",
+         "{'Nodes':{'items':[{'metadata':{'name':'b'}}]}}"},
+        {EXTENDER_PRIORITIZE, "/v1/prioritize", "{'Pod':", "[{'Host':'a','Score':2}]"},
+        {EXTENDER_BIND, "/v1/bind", "{'PodName':'p'", "{}"},
+        {EXTENDER_PREEMPT, "/v1/preempt", "{'Pod':", "{}"},
     };
     struct extender_config config = config_at("/v1//");
     begin(&config, 0);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        fake_api_json(api, "POST", cases[i].path, NULL, 200, cases[i].answer);
+        fake_api_json(api, "POST", cases[i].path, NULL, 200, json_quotes(cases[i].answer));
         ask(cases[i].verb, 7 + i);
         wait_answers(1);
         assert_int_equal(answers.v[0]->id, 7 + i);
@@ -197,7 +189,7 @@ static void every_verb_has_its_path_and_body(void **state)
         const struct fake_request *request = fake_api_request(api, i);
         assert_string_equal(request->path, cases[i].path);
         assert_string_equal(request->content_type, "application/json");
-        assert_int_equal(strncmp(request->body, cases[i].body, strlen(cases[i].body)), 0);
+        assert_true(str_starts(str_of(request->body), json_quotes_str(cases[i].body)));
         if (cases[i].verb == EXTENDER_FILTER)
             assert_true(str_is(answers.v[0]->result.kept[0], "b"));
         if (cases[i].verb == EXTENDER_PRIORITIZE)
@@ -242,7 +234,7 @@ static void connections_are_kept_and_the_same_bytes_sent_again(void **state)
     assert_int_equal(stats.accepted, 1);
     /* Another node in the same place is another question. */
     object_unref(nodes[1]);
-    nodes[1] = object(KIND_NODE, "{\"metadata\":{\"name\":\"b\"},\"changed\":true}");
+    nodes[1] = object_kept(KIND_NODE, OBJECT_KEEP_JSON, "{'metadata':{'name':'b'},'changed':true}");
     fake_api_json(api, "POST", "/filter", NULL, 200, "{}");
     ask(EXTENDER_FILTER, 99);
     wait_answers(11);
@@ -381,9 +373,9 @@ static void a_large_request_ends_in_the_middle(void **state)
 {
     (void)state;
     struct buf json = BUF_INIT;
-    buf_add_printf(&json, "{\"x\":\"%*s\"}", 6 << 20, "");
+    buf_add_jsonf(&json, "{'x':'%*s'}", 6 << 20, "");
     object_unref(nodes[0]);
-    nodes[0] = object(KIND_NODE, buf_cstr(&json));
+    nodes[0] = object_kept(KIND_NODE, OBJECT_KEEP_JSON, buf_cstr(&json));
     buf_release(&json);
     for (int tls = 0; tls < 2; tls++) {
         if (tls)
@@ -409,9 +401,10 @@ static void too_many_bytes_are_not_read(void **state)
     (void)state;
     struct extender_config config = config_at("");
     begin(&config, 100);
-    fake_api_json(api, "POST", "/filter", NULL, 200,
-                  "{\"Error\":\"0123456789012345678901234567890123456789012345678901234567890123456"
-                  "789012345678901234567890123456789\"}");
+    fake_api_json(
+        api, "POST", "/filter", NULL, 200,
+        json_quotes("{'Error':'0123456789012345678901234567890123456789012345678901234567890123456"
+                    "789012345678901234567890123456789'}"));
     ask(EXTENDER_FILTER, 1);
     assert_error("100 bytes");
 }

@@ -12,21 +12,13 @@
 #include "engine/config/extender_config.h"
 #include "live/extender_body.h"
 #include "live/extender_json.h"
+#include "objects.h"
 #include "prop.h"
 
-static struct object *object(enum kind_id kind, unsigned flags, const char *json)
-{
-    struct wire wire = {.kind = kind_get(kind), .encoding = ENCODING_JSON, .flags = flags};
-    struct object *o;
-    struct err err;
-    if (object_decode(&wire, str_of(json), &o, &err) < 0)
-        fail_msg("%s", err.msg);
-    return o;
-}
-
+/* want: with single quotes. */
 static void assert_str(struct str got, const char *want)
 {
-    if (!str_is(got, want))
+    if (!str_is(got, json_quotes(want)))
         fail_msg("got  %.*s\nwant %s", STR_ARG(got), want);
 }
 
@@ -40,7 +32,7 @@ static void assert_sent(const struct extender_call *call, bool names_only, const
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-#define POD_TEXT "{\"metadata\":{\"name\":\"p\",\"x\":[1, 2]},\"spec\":{\"odd\": null}}"
+#define POD_TEXT "{'metadata':{'name':'p','x':[1, 2]},'spec':{'odd': null}}"
 
 struct scene {
     struct object *pod, *nodes[2];
@@ -50,12 +42,12 @@ static const struct str names[] = {STR_INIT("a"), STR_INIT("b\"<")};
 
 static void scene_init(struct scene *s, enum extender_verb verb)
 {
-    s->pod = object(KIND_POD, OBJECT_KEEP_JSON | OBJECT_DROP_MANAGED_FIELDS,
-                    "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\","
-                    "\"managedFields\":[{\"a\":{}}],\"x\":[1, 2]},\"spec\":{\"odd\": null}}");
-    s->nodes[0] = object(KIND_NODE, OBJECT_KEEP_JSON,
-                         "{\"metadata\":{\"managedFields\":[],\"name\":\"a\"},\"new\":1}");
-    s->nodes[1] = object(KIND_NODE, 0, "{\"metadata\":{\"name\":\"b\\\"<\"},\"new\":1}");
+    s->pod = object_kept(KIND_POD, OBJECT_KEEP_JSON | OBJECT_DROP_MANAGED_FIELDS,
+                         "{'kind':'Pod','apiVersion':'v1','metadata':{'name':'p',"
+                         "'managedFields':[{'a':{}}],'x':[1, 2]},'spec':{'odd': null}}");
+    s->nodes[0] = object_kept(KIND_NODE, OBJECT_KEEP_JSON,
+                              "{'metadata':{'managedFields':[],'name':'a'},'new':1}");
+    s->nodes[1] = object_kept(KIND_NODE, 0, "{'metadata':{'name':'b`<'},'new':1}");
     s->call = (struct extender_call){
         .verb = verb, .pod = s->pod, .node_names = names, .nodes = s->nodes, .n_nodes = 2};
 }
@@ -74,12 +66,11 @@ static void objects_are_sent_as_they_came(void **state)
     scene_init(&s, EXTENDER_FILTER);
     /* A node of which no text is kept: what is known of it. */
     assert_sent(&s.call, false,
-                "{\"Pod\":" POD_TEXT ",\"Nodes\":{\"metadata\":{},\"items\":["
-                "{\"metadata\":{\"managedFields\":[],\"name\":\"a\"},\"new\":1},"
-                "{\"metadata\":{\"name\":\"b\\\"\\u003c\"}}]},\"NodeNames\":null}");
+                "{'Pod':" POD_TEXT ",'Nodes':{'metadata':{},'items':["
+                "{'metadata':{'managedFields':[],'name':'a'},'new':1},"
+                "{'metadata':{'name':'b`\\u003c'}}]},'NodeNames':null}");
     s.call.verb = EXTENDER_PRIORITIZE;
-    assert_sent(&s.call, true,
-                "{\"Pod\":" POD_TEXT ",\"Nodes\":null,\"NodeNames\":[\"a\",\"b\\\"\\u003c\"]}");
+    assert_sent(&s.call, true, "{'Pod':" POD_TEXT ",'Nodes':null,'NodeNames':['a','b`\\u003c']}");
     scene_release(&s);
 }
 
@@ -87,12 +78,10 @@ static void a_binding_is_sent_by_names(void **state)
 {
     (void)state;
     struct object *pod =
-        object(KIND_POD, 0,
-               "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u\"},\"spec\":{}}");
+        object_kept(KIND_POD, 0, "{'metadata':{'name':'p','namespace':'ns','uid':'u'},'spec':{}}");
     struct extender_call call = {
         .verb = EXTENDER_BIND, .pod = pod, .node_names = names, .n_nodes = 1};
-    assert_sent(&call, false,
-                "{\"PodName\":\"p\",\"PodNamespace\":\"ns\",\"PodUID\":\"u\",\"Node\":\"a\"}");
+    assert_sent(&call, false, "{'PodName':'p','PodNamespace':'ns','PodUID':'u','Node':'a'}");
     object_unref(pod);
 }
 
@@ -101,7 +90,7 @@ static void victims_are_sent_whole_or_by_uid(void **state)
     (void)state;
     struct scene s;
     struct object *victim =
-        object(KIND_POD, OBJECT_KEEP_JSON, "{\"metadata\":{\"uid\":\"u1\"},\"z\":0}");
+        object_kept(KIND_POD, OBJECT_KEEP_JSON, "{'metadata':{'uid':'u1'},'z':0}");
     struct object *const both[] = {victim, victim};
     struct extender_victims victims[] = {
         {.node_name = STR("a"), .pods = both, .n_pods = 2, .pdb_violations = 1},
@@ -111,14 +100,14 @@ static void victims_are_sent_whole_or_by_uid(void **state)
     s.call.victims = victims;
     s.call.n_victims = 2;
     assert_sent(&s.call, false,
-                "{\"Pod\":" POD_TEXT ",\"NodeNameToVictims\":{\"a\":{\"Pods\":["
-                "{\"metadata\":{\"uid\":\"u1\"},\"z\":0},{\"metadata\":{\"uid\":\"u1\"},\"z\":0}],"
-                "\"NumPDBViolations\":1},\"b\":{\"Pods\":[],\"NumPDBViolations\":0}},"
-                "\"NodeNameToMetaVictims\":null}");
+                "{'Pod':" POD_TEXT ",'NodeNameToVictims':{'a':{'Pods':["
+                "{'metadata':{'uid':'u1'},'z':0},{'metadata':{'uid':'u1'},'z':0}],"
+                "'NumPDBViolations':1},'b':{'Pods':[],'NumPDBViolations':0}},"
+                "'NodeNameToMetaVictims':null}");
     assert_sent(&s.call, true,
-                "{\"Pod\":" POD_TEXT ",\"NodeNameToVictims\":null,\"NodeNameToMetaVictims\":{"
-                "\"a\":{\"Pods\":[{\"UID\":\"u1\"},{\"UID\":\"u1\"}],\"NumPDBViolations\":1},"
-                "\"b\":{\"Pods\":[],\"NumPDBViolations\":0}}}");
+                "{'Pod':" POD_TEXT ",'NodeNameToVictims':null,'NodeNameToMetaVictims':{"
+                "'a':{'Pods':[{'UID':'u1'},{'UID':'u1'}],'NumPDBViolations':1},"
+                "'b':{'Pods':[],'NumPDBViolations':0}}}");
     object_unref(victim);
     scene_release(&s);
 }
@@ -163,7 +152,7 @@ static void check_answer(const struct answer_case *c)
     struct err err = {0};
     struct buf told = BUF_INIT;
     arena_init(&arena, 0);
-    int code = extender_decode(c->verb, c->names_only, str_of(c->text), &arena, &r, &err);
+    int code = extender_decode(c->verb, c->names_only, json_quotes_str(c->text), &arena, &r, &err);
     if (c->want) {
         if (code < 0)
             fail_msg("%s: %s", c->text, err.msg);
@@ -179,23 +168,23 @@ static void answers_are_read_as_go_reads_them(void **state)
 {
     (void)state;
     static const struct answer_case cases[] = {
-        {EXTENDER_FILTER, true, "{\"NodeNames\":[\"a\",\"b\"]}", "a b "},
-        {EXTENDER_FILTER, true, " {\"nodenames\" : [\"a\"], \"ERROR\": \"\"} \n", "a "},
-        {EXTENDER_FILTER, false, "{\"NodeNames\":[\"a\"]}", ""},
+        {EXTENDER_FILTER, true, "{'NodeNames':['a','b']}", "a b "},
+        {EXTENDER_FILTER, true, " {'nodenames' : ['a'], 'ERROR': ''} \n", "a "},
+        {EXTENDER_FILTER, false, "{'NodeNames':['a']}", ""},
         {EXTENDER_FILTER, false,
-         "{\"nodes\":{\"ITEMS\":[{\"spec\":{\"a\":[{}]},\"Metadata\":{\"x\":{},\"name\":\"a\"}},"
-         "{\"metadata\":{\"name\":\"b\"}}]}}",
+         "{'nodes':{'ITEMS':[{'spec':{'a':[{}]},'Metadata':{'x':{},'name':'a'}},"
+         "{'metadata':{'name':'b'}}]}}",
          "+a +b "},
         /* Names count where there are some, and else nodes. */
-        {EXTENDER_FILTER, true,
-         "{\"NodeNames\":[\"b\"],\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}}]}}", "b "},
-        {EXTENDER_FILTER, true,
-         "{\"NodeNames\":null,\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}}]}}", "+a "},
+        {EXTENDER_FILTER, true, "{'NodeNames':['b'],'Nodes':{'items':[{'metadata':{'name':'a'}}]}}",
+         "b "},
+        {EXTENDER_FILTER, true, "{'NodeNames':null,'Nodes':{'items':[{'metadata':{'name':'a'}}]}}",
+         "+a "},
         {EXTENDER_FILTER, false,
-         "{\"Nodes\":null,\"FailedNodes\":{\"b\":\"no\",\"a\":\"<\"},"
-         "\"FailedAndUnresolvableNodes\":{\"c\":\"never\"},\"Error\":\"\"}",
+         "{'Nodes':null,'FailedNodes':{'b':'no','a':'<'},"
+         "'FailedAndUnresolvableNodes':{'c':'never'},'Error':''}",
          "-a=< -b=no !c=never "},
-        {EXTENDER_FILTER, false, "{\"Error\":\"tired\"}", "error tired "},
+        {EXTENDER_FILTER, false, "{'Error':'tired'}", "error tired "},
         {EXTENDER_FILTER, false, "null", ""},
         {EXTENDER_FILTER, false, "{}trailing", ""},
         {EXTENDER_FILTER, false, "{} {}", ""},
@@ -203,28 +192,28 @@ static void answers_are_read_as_go_reads_them(void **state)
         {EXTENDER_FILTER, false, " \n", NULL},
         {EXTENDER_FILTER, false, "[]", NULL},
         {EXTENDER_FILTER, false, "no", NULL},
-        {EXTENDER_FILTER, false, "{\"Nodes\":3}", NULL},
-        {EXTENDER_FILTER, true, "{\"NodeNames\":[1]}", NULL},
-        {EXTENDER_FILTER, true, "{\"NodeNames\":[", NULL},
-        {EXTENDER_PRIORITIZE, true, "[{\"Host\":\"a\",\"Score\":3},{\"host\":\"b\",\"score\":-1}]",
+        {EXTENDER_FILTER, false, "{'Nodes':3}", NULL},
+        {EXTENDER_FILTER, true, "{'NodeNames':[1]}", NULL},
+        {EXTENDER_FILTER, true, "{'NodeNames':[", NULL},
+        {EXTENDER_PRIORITIZE, true, "[{'Host':'a','Score':3},{'host':'b','score':-1}]",
          "a:3 b:-1 "},
-        {EXTENDER_PRIORITIZE, true, "[{\"Host\":\"a\",\"Score\":9223372036854775807}]",
+        {EXTENDER_PRIORITIZE, true, "[{'Host':'a','Score':9223372036854775807}]",
          "a:9223372036854775807 "},
         {EXTENDER_PRIORITIZE, true, "[]", ""},
         {EXTENDER_PRIORITIZE, true, "null", ""},
         {EXTENDER_PRIORITIZE, true, "[] and more", ""},
-        {EXTENDER_PRIORITIZE, true, "[{\"Host\":\"a\",\"Score\":1.5}]", NULL},
-        {EXTENDER_PRIORITIZE, true, "[],\"items\":[]", ""},
+        {EXTENDER_PRIORITIZE, true, "[{'Host':'a','Score':1.5}]", NULL},
+        {EXTENDER_PRIORITIZE, true, "[],'items':[]", ""},
         {EXTENDER_PRIORITIZE, true, "{}", NULL},
-        {EXTENDER_BIND, true, "{\"error\":\"full\"}", "error full "},
+        {EXTENDER_BIND, true, "{'error':'full'}", "error full "},
         {EXTENDER_BIND, true, "{}", ""},
         {EXTENDER_BIND, true, "3", NULL},
         {EXTENDER_PREEMPT, true,
-         "{\"NodeNameToMetaVictims\":{\"b\":{\"Pods\":[{\"UID\":\"u2\"},{\"uid\":\"u1\"}],"
-         "\"NumPDBViolations\":2},\"a\":{\"pods\":null}}}",
+         "{'NodeNameToMetaVictims':{'b':{'Pods':[{'UID':'u2'},{'uid':'u1'}],"
+         "'NumPDBViolations':2},'a':{'pods':null}}}",
          "a()0 b(u2 u1 )2 "},
         {EXTENDER_PREEMPT, true, "{}", ""},
-        {EXTENDER_PREEMPT, true, "{\"NodeNameToMetaVictims\":[]}", NULL},
+        {EXTENDER_PREEMPT, true, "{'NodeNameToMetaVictims':[]}", NULL},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         check_answer(&cases[i]);
@@ -290,17 +279,16 @@ static bool comes_back(struct rand *r, size_t size, void *ctx)
     (void)ctx;
     struct arena arena;
     struct buf sent = BUF_INIT, answer = BUF_INIT;
-    struct object *pod = object(KIND_POD, OBJECT_KEEP_JSON, "{\"spec\":{}}");
+    struct object *pod = object_kept(KIND_POD, OBJECT_KEEP_JSON, "{'spec':{}}");
     arena_init(&arena, 0);
     struct str *all = arena_array(&arena, struct str, size);
     struct object **nodes = arena_array(&arena, struct object *, size);
     for (size_t i = 0; i < size; i++) {
         all[i] = arena_printf(&arena, "n%zu-%llx", i, (unsigned long long)rand_u64(r));
-        nodes[i] = object(KIND_NODE, rand_below(r, 2) ? OBJECT_KEEP_JSON : 0,
-                          arena_printf(&arena,
-                                       "{\"spec\":{\"x\":\"}]\"},\"metadata\":{\"name\":\"%.*s\"}}",
-                                       STR_ARG(all[i]))
-                              .p);
+        nodes[i] = object_kept(
+            KIND_NODE, rand_below(r, 2) ? OBJECT_KEEP_JSON : 0,
+            arena_jsonf(&arena, "{'spec':{'x':'}]'},'metadata':{'name':'%.*s'}}", STR_ARG(all[i]))
+                .p);
     }
     struct extender_call call = {
         .verb = EXTENDER_FILTER, .pod = pod, .node_names = all, .nodes = nodes, .n_nodes = size};
@@ -343,10 +331,9 @@ static bool bodies_are_right(struct rand *r, size_t size, void *ctx)
     bool ok = true;
     for (size_t i = 0; i < POOL; i++) {
         buf_clear(&json);
-        buf_add_printf(&json, "{\"metadata\":{\"name\":\"%zu\"},\"x\":\"%*s\"}", i,
-                       (int)(i * i * 800), "");
-        pods[i] = object(KIND_POD, OBJECT_KEEP_JSON, buf_cstr(&json));
-        pool[i] = object(KIND_NODE, OBJECT_KEEP_JSON, buf_cstr(&json));
+        buf_add_printf(&json, "{'metadata':{'name':'%zu'},'x':'%*s'}", i, (int)(i * i * 800), "");
+        pods[i] = object_kept(KIND_POD, OBJECT_KEEP_JSON, buf_cstr(&json));
+        pool[i] = object_kept(KIND_NODE, OBJECT_KEEP_JSON, buf_cstr(&json));
         pool_names[i] = object_meta(pool[i])->name;
     }
     for (size_t step = 0; ok && step < size; step++) {
@@ -408,19 +395,19 @@ static void ignored_resources_replace_those_of_the_plugin(void **state)
         const char *plugin, *args, *want;
         size_t n;
     } cases[] = {
-        {"NodeResourcesFit", "", "{\"ignoredResources\":[\"a/gpu\",\"a/fpga\"]}", 3},
-        {"NodeResourcesFit", "{\"ignoredResources\":[\"b/c\"],\"kind\":\"X\"}",
-         "{\"kind\":\"X\",\"ignoredResources\":[\"a/gpu\"]}", 1},
+        {"NodeResourcesFit", "", "{'ignoredResources':['a/gpu','a/fpga']}", 3},
+        {"NodeResourcesFit", "{'ignoredResources':['b/c'],'kind':'X'}",
+         "{'kind':'X','ignoredResources':['a/gpu']}", 1},
         {"NodeResourcesFit", "[]", "[]", 3},
         {"NodeResourcesFit", "{", "{", 3},
-        {"NodeResourcesFit", "{\"a\":1}", "{\"a\":1}", 0},
+        {"NodeResourcesFit", "{'a':1}", "{'a':1}", 0},
         {"NodeAffinity", "{}", "{}", 3},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct arena arena;
         arena_init(&arena, 0);
         assert_str(extender_adjust_args(x, cases[i].n, str_of(cases[i].plugin),
-                                        str_of(cases[i].args), &arena),
+                                        json_quotes_str(cases[i].args), &arena),
                    cases[i].want);
         arena_release(&arena);
     }

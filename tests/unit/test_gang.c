@@ -21,7 +21,7 @@ static void add_nodes(struct fixture *f, int n)
 {
     static const char *const nodes[] = {"n0", "n1", "n2", "n3"};
     for (int i = 0; i < n; i++)
-        fixture_add(f, fixture_node(nodes[i], "4", "8Gi"));
+        ADD_NODE(f, .name = nodes[i], .cpu = "4", .memory = "8Gi");
 }
 
 static void a_minute_later(struct fixture *f)
@@ -30,31 +30,11 @@ static void a_minute_later(struct fixture *f)
     fixture_settle(f);
 }
 
-static struct object *member(const char *name, int cpu)
-{
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"},\"spec\":{"
-        "\"schedulerName\":\"default-scheduler\",\"priority\":10,"
-        "\"schedulingGroup\":{\"podGroupName\":\"g\"},"
-        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%d\"}}}]}}",
-        name, name, cpu);
-}
-
-static struct object *group(int min)
-{
-    return fixture_object(KIND_POD_GROUP,
-                          "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\","
-                          "\"uid\":\"u\"},\"spec\":{\"schedulingPolicy\":{\"gang\":{"
-                          "\"minCount\":%d}}}}",
-                          min);
-}
-
 static void add_gang(struct fixture *f, int n, int min, int cpu)
 {
-    fixture_add(f, group(min));
+    fixture_add(f, POD_GROUP(.name = "g", .uid = "u", .min_count = min));
     for (int i = 0; i < n; i++)
-        fixture_add(f, member(names[i], cpu));
+        ADD_POD(f, .name = names[i], .priority = 10, .group = "g", .cpu = textf("%d", cpu));
 }
 
 static int bound(struct fixture *f, int n)
@@ -88,8 +68,8 @@ static void nobody_is_evicted_for_a_gang_that_never_fits(void **state)
         struct fixture f;
         fixture_init_features(&f, NULL, gate ? "BerthGangPreemption=true" : NULL);
         add_nodes(&f, 2);
-        fixture_add(&f, fixture_pod_on("v0", "4", "1Gi", "n0"));
-        fixture_add(&f, fixture_pod_on("v1", "4", "1Gi", "n1"));
+        ADD_POD(&f, .name = "v0", .cpu = "4", .memory = "1Gi", .node = "n0");
+        ADD_POD(&f, .name = "v1", .cpu = "4", .memory = "1Gi", .node = "n1");
         add_gang(&f, 3, 3, 4);
         fixture_schedule(&f);
         assert_string_equal(condition(&f), "pod group is unschedulable");
@@ -109,8 +89,8 @@ static void victims_go_when_all_of_the_gang_will_fit(void **state)
         struct fixture f;
         fixture_init_features(&f, NULL, gates[i]);
         add_nodes(&f, 3);
-        fixture_add(&f, fixture_pod_on("v0", "4", "1Gi", "n0"));
-        fixture_add(&f, fixture_pod_on("v1", "4", "1Gi", "n1"));
+        ADD_POD(&f, .name = "v0", .cpu = "4", .memory = "1Gi", .node = "n0");
+        ADD_POD(&f, .name = "v1", .cpu = "4", .memory = "1Gi", .node = "n1");
         add_gang(&f, 3, 3, 4);
         fixture_schedule(&f);
         assert_string_equal(
@@ -131,8 +111,8 @@ static void nobody_is_evicted_twice(void **state)
     struct fixture f;
     fixture_init_features(&f, NULL, "BerthGangPreemption=true");
     add_nodes(&f, 1);
-    fixture_add(&f, fixture_pod_on("v0", "2", "1Gi", "n0"));
-    fixture_add(&f, fixture_pod_on("v1", "2", "1Gi", "n0"));
+    ADD_POD(&f, .name = "v0", .cpu = "2", .memory = "1Gi", .node = "n0");
+    ADD_POD(&f, .name = "v1", .cpu = "2", .memory = "1Gi", .node = "n0");
     add_gang(&f, 2, 2, 2);
     fixture_schedule(&f);
     assert_int_equal(strlen(fixture_evict(&f)), 5);
@@ -153,30 +133,20 @@ static void who_waits_for_nothing_else_comes_back_after_an_eviction(void **state
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     add_nodes(&f, 2);
-    fixture_add(&f, fixture_pod_on("v0", "4", "1Gi", "n0"));
-    fixture_add(&f, fixture_pod_on("v1", "4", "1Gi", "n1"));
+    ADD_POD(&f, .name = "v0", .cpu = "4", .memory = "1Gi", .node = "n0");
+    ADD_POD(&f, .name = "v1", .cpu = "4", .memory = "1Gi", .node = "n1");
     add_gang(&f, 2, 3, 4);
-    fixture_add(&f, member("g-2", 100));
+    ADD_POD(&f, .name = "g-2", .priority = 10, .group = "g", .cpu = "100");
     fixture_schedule(&f);
     assert_string_equal(condition(&f), "pod group is unschedulable");
-    struct object *by_hand = member("g-2", 100);
+    struct object *by_hand = POD(.name = "g-2", .priority = 10, .group = "g", .cpu = "100");
     ((struct pod *)object_body_mut(by_hand))->spec.node_name =
         arena_dup(object_arena(by_hand), STR("elsewhere"));
-    fixture_update(&f, member("g-2", 100), by_hand);
+    fixture_update(&f, POD(.name = "g-2", .priority = 10, .group = "g", .cpu = "100"), by_hand);
     assert_int_equal(strlen(fixture_evict(&f)), 5);
     a_minute_later(&f);
     assert_int_equal(bound(&f, 2), 2);
     fixture_release(&f);
-}
-
-static struct object *ranked(const char *name, int priority, const char *promised)
-{
-    struct object *o = member(name, 4);
-    struct pod *pod = object_body_mut(o);
-    pod->spec.priority = arena_new(object_arena(o), int32_t);
-    *pod->spec.priority = priority;
-    pod->status.nominated_node_name = arena_dup(object_arena(o), str_of(promised));
-    return o;
 }
 
 /* The lower of two has been promised the node that the higher one preempts on. */
@@ -186,10 +156,10 @@ static void members_do_not_take_promises_from_each_other(void **state)
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     add_nodes(&f, 1);
-    fixture_add(&f, fixture_pod_on("v", "4", "1Gi", "n0"));
-    fixture_add(&f, group(1));
-    fixture_add(&f, ranked("g-0", 20, ""));
-    fixture_add(&f, ranked("g-1", 10, "n0"));
+    ADD_POD(&f, .name = "v", .cpu = "4", .memory = "1Gi", .node = "n0");
+    fixture_add(&f, POD_GROUP(.name = "g", .uid = "u", .min_count = 1));
+    ADD_POD(&f, .name = "g-0", .priority = 20, .group = "g", .cpu = "4");
+    ADD_POD(&f, .name = "g-1", .priority = 10, .group = "g", .cpu = "4", .nominated = "n0");
     fixture_schedule(&f);
     assert_non_null(fixture_eviction(&f, "v"));
     for (size_t i = 0; i < f.writes.n; i++)
@@ -263,8 +233,8 @@ static void a_gang_whose_member_is_turned_down_lets_go(void **state)
         assert_int_equal(engine_get_stats(f.engine).held, gate ? 0 : 2);
         assert_int_equal(engine_get_stats(f.engine).assumed_pods, gate ? 0 : 2);
         /* Others may have the room. */
-        fixture_add(&f, fixture_pod("alone", "4", "1Gi"));
-        fixture_add(&f, fixture_pod("other", "4", "1Gi"));
+        ADD_POD(&f, .name = "alone", .cpu = "4", .memory = "1Gi");
+        ADD_POD(&f, .name = "other", .cpu = "4", .memory = "1Gi");
         fixture_settle(&f);
         assert_non_null(fixture_node_of(&f, "alone"));
         assert_int_equal(fixture_node_of(&f, "other") != NULL, gate);
@@ -315,12 +285,12 @@ static void a_gang_whose_member_is_deleted_lets_go(void **state)
         add_gang(&f, 3, 3, 4);
         fixture_settle(&f);
         assert_int_equal(engine_get_stats(f.engine).held, 3);
-        fixture_delete(&f, member("g-1", 4));
+        fixture_delete(&f, POD(.name = "g-1", .priority = 10, .group = "g", .cpu = "4"));
         assert_int_equal(engine_get_stats(f.engine).held, gate ? 0 : 2);
         assert_int_equal(engine_get_stats(f.engine).assumed_pods, gate ? 0 : 2);
         /* Another one in its place, and the gang runs. */
         holds_all = false;
-        fixture_add(&f, member("g-3", 4));
+        ADD_POD(&f, .name = "g-3", .priority = 10, .group = "g", .cpu = "4");
         a_minute_later(&f);
         if (gate)
             assert_int_equal(bound(&f, 4), 3);
@@ -350,7 +320,7 @@ static void nobody_is_let_go_while_the_gang_is_merely_tried(void **state)
     add_gang(&f, 3, 3, 4);
     fixture_settle(&f);
     assert_int_equal(engine_get_stats(f.engine).held, 2);
-    fixture_add(&f, fixture_pod_on("v", "4", "1Gi", free_node(&f)));
+    ADD_POD(&f, .name = "v", .cpu = "4", .memory = "1Gi", .node = free_node(&f));
     refused = NULL;
     fixture_pass(&f, 60 * SECOND);
     fixture_schedule(&f);
@@ -373,10 +343,10 @@ static void a_gang_without_its_group_lets_go(void **state)
         holds_all = true;
         add_gang(&f, 3, 3, 4);
         fixture_settle(&f);
-        fixture_delete(&f, group(3));
+        fixture_delete(&f, POD_GROUP(.name = "g", .uid = "u", .min_count = 3));
         assert_int_equal(engine_get_stats(f.engine).held, gate ? 0 : 3);
         holds_all = false;
-        fixture_add(&f, group(3));
+        fixture_add(&f, POD_GROUP(.name = "g", .uid = "u", .min_count = 3));
         a_minute_later(&f);
         assert_int_equal(bound(&f, 3), gate ? 3 : 0);
         end(&f);
@@ -401,17 +371,17 @@ static void a_gang_that_is_short_gives_its_promises_back(void **state)
         struct fixture f;
         fixture_init_features(&f, NULL, gate ? "BerthGangsHoldNothing=true" : NULL);
         add_nodes(&f, 2);
-        fixture_add(&f, fixture_pod_on("v0", "4", "1Gi", "n0"));
-        fixture_add(&f, fixture_pod_on("v1", "4", "1Gi", "n1"));
+        ADD_POD(&f, .name = "v0", .cpu = "4", .memory = "1Gi", .node = "n0");
+        ADD_POD(&f, .name = "v1", .cpu = "4", .memory = "1Gi", .node = "n1");
         add_gang(&f, 2, 2, 4);
         fixture_schedule(&f);
         assert_int_equal(promises(&f, 2), 2);
-        fixture_delete(&f, member("g-1", 4));
+        fixture_delete(&f, POD(.name = "g-1", .priority = 10, .group = "g", .cpu = "4"));
         assert_int_equal(promises(&f, 1), gate ? 0 : 1);
         assert_int_equal(strlen(last_nomination(&f, "g-0")), gate ? 0 : 2);
         assert_int_equal(strlen(fixture_evict(&f)), 5);
-        fixture_add(&f, fixture_pod("alone", "4", "1Gi"));
-        fixture_add(&f, fixture_pod("other", "4", "1Gi"));
+        ADD_POD(&f, .name = "alone", .cpu = "4", .memory = "1Gi");
+        ADD_POD(&f, .name = "other", .cpu = "4", .memory = "1Gi");
         a_minute_later(&f);
         assert_non_null(fixture_node_of(&f, "alone"));
         assert_int_equal(fixture_node_of(&f, "other") != NULL, gate);

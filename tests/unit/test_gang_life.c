@@ -114,22 +114,11 @@ static void tell(struct world *w)
 static struct object *pod_object(const struct world *w, size_t i)
 {
     const struct api_pod *p = &w->pods[i];
-    char group[64] = "";
-    if (p->group >= 0)
-        snprintf(group, sizeof(group), "\"schedulingGroup\":{\"podGroupName\":\"g%d\"},", p->group);
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"p%zu\",\"namespace\":\"default\",\"uid\":\"p%zu\","
-        "\"resourceVersion\":\"%d\"%s},\"spec\":{\"schedulerName\":\"default-scheduler\","
-        "\"nodeName\":\"%s\",\"priority\":%d,%s%s"
-        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%d\"}}}]},"
-        "\"status\":{\"nominatedNodeName\":\"%s\"%s}}",
-        i, i, p->version, p->deleting ? ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"" : "",
-        p->node, p->priority, group, p->never ? "\"preemptionPolicy\":\"Never\"," : "", p->cpu,
-        p->promised,
-        p->preempted ? ",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","
-                       "\"reason\":\"PreemptionByScheduler\"}]"
-                     : "");
+    return POD(.name = textf("p%zu", i), .version = textf("%d", p->version), .node = p->node,
+               .priority = p->priority, .cpu = textf("%d", p->cpu), .nominated = p->promised,
+               .group = p->group >= 0 ? textf("g%d", p->group) : NULL,
+               .preemption_policy = p->never ? "Never" : NULL, .deleting = p->deleting,
+               .preempted = p->preempted);
 }
 
 static void pod_changed(struct world *w, size_t i)
@@ -148,7 +137,7 @@ static void change_node(struct world *w, size_t i)
     n->cpu = n->cpu && once_in(w, 4) ? 0 : 1 + (int)rand_below(w->r, 8);
     snprintf(name, sizeof(name), "n%zu", i);
     snprintf(cpu, sizeof(cpu), "%d", n->cpu);
-    publish(w, &n->object, n->cpu ? fixture_node(name, cpu, "8Gi") : NULL);
+    publish(w, &n->object, n->cpu ? NODE(.name = name, .cpu = cpu, .memory = "8Gi") : NULL);
 }
 
 static void change_group(struct world *w, size_t i)
@@ -162,12 +151,9 @@ static void change_group(struct world *w, size_t i)
     g->min = 1 + (int)rand_below(w->r, 5);
     g->whole = once_in(w, 2);
     publish(w, &g->object,
-            fixture_object(KIND_POD_GROUP,
-                           "{\"metadata\":{\"name\":\"g%zu\",\"namespace\":\"default\","
-                           "\"uid\":\"g%zu-%d\"},\"spec\":{\"schedulingPolicy\":{\"gang\":{"
-                           "\"minCount\":%d}},\"priority\":%d%s}}",
-                           i, i, g->generation++, g->min, g->priority,
-                           g->whole ? ",\"disruptionMode\":\"PodGroup\"" : ""));
+            POD_GROUP(.name = textf("g%zu", i), .uid = textf("g%zu-%d", i, g->generation++),
+                      .min_count = g->min, .priority = g->priority,
+                      .spec = g->whole ? "'disruptionMode':'PodGroup'" : NULL));
 }
 
 static void add_pod(struct world *w)

@@ -64,20 +64,18 @@ static void place_tied(const char *gates, size_t ret_counts[TIED + 1])
 {
     struct fixture f;
     fixture_init_features(&f, NULL, gates);
-    for (int i = 0; i <= TIED; i++) {
-        char name[16];
-        snprintf(name, sizeof(name), "n%d", i);
-        fixture_add(&f, fixture_node(name, "4", "8Gi"));
-    }
-    fixture_add(&f, fixture_pod_on("fills", "3", "6Gi", "n2"));
+    for (int i = 0; i <= TIED; i++)
+        ADD_NODE(&f, .name = textf("n%d", i), .cpu = "4", .memory = "8Gi");
+
+    ADD_POD(&f, .name = "fills", .cpu = "3", .memory = "6Gi", .node = "n2");
     for (int i = 0; i < DRAWS; i++) {
-        fixture_add(&f, fixture_pod("p", "1", "1Gi"));
+        ADD_POD(&f, .name = "p", .cpu = "1", .memory = "1Gi");
         fixture_schedule(&f);
         struct fixture_write *w = fixture_binding(&f, "p");
         assert_non_null(w);
         ret_counts[w->node[1] - '0']++;
         fixture_answer(&f, w, 409, "try again"); /* its room is free again */
-        fixture_delete(&f, fixture_pod("p", "1", "1Gi"));
+        fixture_delete(&f, POD(.name = "p", .cpu = "1", .memory = "1Gi"));
     }
     fixture_release(&f);
 }
@@ -106,9 +104,9 @@ static void without_the_gate_nothing_is_drawn(void **state)
     assert_int_equal(counts[2], 0);
     fixture_init(&f, NULL, NULL);
     uint64_t before = f.engine->framework.rand.s[0];
-    fixture_add(&f, fixture_node("a", "4", "8Gi"));
-    fixture_add(&f, fixture_node("b", "4", "8Gi"));
-    fixture_add(&f, fixture_pod("p", "1", "1Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "4", .memory = "8Gi");
+    ADD_NODE(&f, .name = "b", .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "1", .memory = "1Gi");
     fixture_settle(&f);
     assert_true(f.engine->framework.rand.s[0] == before);
     fixture_release(&f);

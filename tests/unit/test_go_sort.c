@@ -120,17 +120,28 @@ static void the_order_is_gos(void **state)
     }
 }
 
-static void nothing_is_sorted_too(void **state)
+static bool never_called(const void *a, const void *b)
+{
+    (void)a, (void)b;
+    fail_msg("nothing is there to compare");
+    return false;
+}
+
+static void fewer_than_two_elements_are_not_compared(void **state)
 {
     (void)state;
-    go_sort(NULL, 0, less);
+    go_sort(NULL, 0, never_called);
+    struct element one = {0};
+    void *v[] = {&one};
+    go_sort(v, 1, never_called);
+    assert_ptr_equal(v[0], &one);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_order_is_gos),
-        cmocka_unit_test(nothing_is_sorted_too),
+        cmocka_unit_test(fewer_than_two_elements_are_not_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

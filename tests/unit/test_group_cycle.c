@@ -19,36 +19,11 @@ static const char waits[] = "pod group is unschedulable, waiting for minCount po
                             "be scheduled, one or more plugins asked to wait and no plugin "
                             "rejected pod";
 
-static struct object *member(const char *name, const char *group, const char *cpu)
-{
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"},"
-        "\"spec\":{\"schedulerName\":\"default-scheduler\","
-        "\"schedulingGroup\":{\"podGroupName\":\"%s\"},"
-        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]}}",
-        name, name, group, cpu);
-}
-
-static struct object *group(const char *name, const char *policy)
-{
-    return fixture_object(KIND_POD_GROUP,
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
-                          "\"uid\":\"g-%s\",\"generation\":1},"
-                          "\"spec\":{\"schedulingPolicy\":{%s}}}",
-                          name, name, policy);
-}
-
 static void add_gang(struct fixture *f, const char *name, int n, int min, const char *cpu)
 {
-    char policy[64];
-    snprintf(policy, sizeof(policy), "\"gang\":{\"minCount\":%d}", min);
-    fixture_add(f, group(name, policy));
-    for (int i = 0; i < n; i++) {
-        char pod[32];
-        snprintf(pod, sizeof(pod), "%s-%d", name, i);
-        fixture_add(f, member(pod, name, cpu));
-    }
+    fixture_add(f, POD_GROUP(.name = name, .generation = 1, .min_count = min));
+    for (int i = 0; i < n; i++)
+        ADD_POD(f, .name = textf("%s-%d", name, i), .group = name, .cpu = cpu);
 }
 
 /* How many of the gang have been bound, or are being bound. */
@@ -73,8 +48,8 @@ static void all_that_fit_together_are_bound(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "2", "8Gi"));
-    fixture_add(&f, fixture_node("b", "2", "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "2", .memory = "8Gi");
+    ADD_NODE(&f, .name = "b", .cpu = "2", .memory = "8Gi");
     add_gang(&f, "g", 4, 4, "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 4), 4);
@@ -89,7 +64,7 @@ static void none_is_bound_where_not_enough_fit(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "2", "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "2", .memory = "8Gi");
     add_gang(&f, "g", 3, 3, "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 0);
@@ -105,7 +80,7 @@ static void none_is_bound_where_not_enough_fit(void **state)
     assert_string_equal(condition(&f, "g")->message, "pod group is unschedulable");
     assert_false(condition(&f, "g")->scheduled);
     /* Time brings them back, and room lets them go. */
-    fixture_add(&f, fixture_node("b", "2", "8Gi"));
+    ADD_NODE(&f, .name = "b", .cpu = "2", .memory = "8Gi");
     fixture_pass(&f, 30 * SECOND);
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 3);
@@ -118,10 +93,10 @@ static void a_gang_that_waits_holds_nothing(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "2", "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "2", .memory = "8Gi");
     add_gang(&f, "g", 3, 3, "1");
     fixture_settle(&f);
-    fixture_add(&f, fixture_pod("alone", "2", "1Gi"));
+    ADD_POD(&f, .name = "alone", .cpu = "2", .memory = "1Gi");
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "alone"), "a");
     fixture_release(&f);
@@ -132,17 +107,17 @@ static void nobody_enters_before_the_quorum_is_there(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "8", "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "8", .memory = "8Gi");
     add_gang(&f, "g", 2, 3, "1");
-    fixture_add(&f, member("h-0", "h", "1")); /* its group does not exist */
+    ADD_POD(&f, .name = "h-0", .group = "h", .cpu = "1"); /* its group does not exist */
     fixture_settle(&f);
     assert_int_equal(engine_get_stats(f.engine).gated, 3);
     assert_int_equal(f.decisions.n, 0);
-    fixture_add(&f, member("g-2", "g", "1"));
+    ADD_POD(&f, .name = "g-2", .group = "g", .cpu = "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 3);
     assert_int_equal(engine_get_stats(f.engine).gated, 1);
-    fixture_add(&f, group("h", "\"basic\":{}"));
+    fixture_add(&f, POD_GROUP(.name = "h", .generation = 1));
     fixture_settle(&f);
     assert_int_equal(bound(&f, "h", 1), 1);
     fixture_release(&f);
@@ -154,7 +129,7 @@ static void the_quorum_is_enough(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "3", "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "3", .memory = "8Gi");
     add_gang(&f, "g", 5, 2, "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 5), 3);
@@ -167,12 +142,12 @@ static void without_a_gang_each_goes_where_it_can(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "2", "8Gi"));
-    fixture_add(&f, group("g", "\"basic\":{}"));
+    ADD_NODE(&f, .name = "a", .cpu = "2", .memory = "8Gi");
+    fixture_add(&f, POD_GROUP(.name = "g", .generation = 1));
     for (int i = 0; i < 3; i++) {
         char pod[16];
         snprintf(pod, sizeof(pod), "g-%d", i);
-        fixture_add(&f, member(pod, "g", "1"));
+        ADD_POD(&f, .name = pod, .group = "g", .cpu = "1");
     }
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 2);
@@ -185,17 +160,15 @@ static void the_condition_is_told_once(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "1", "8Gi"));
-    struct object *told = fixture_object(
-        KIND_POD_GROUP,
-        "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\",\"uid\":\"g\",\"generation\":1},"
-        "\"spec\":{\"schedulingPolicy\":{\"gang\":{\"minCount\":2}}},"
-        "\"status\":{\"conditions\":[{\"type\":\"PodGroupScheduled\",\"status\":\"True\","
-        "\"reason\":\"Scheduled\",\"message\":\"\",\"observedGeneration\":1,"
-        "\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}");
+    ADD_NODE(&f, .name = "a", .cpu = "1", .memory = "8Gi");
+    struct object *told = POD_GROUP(
+            .name = "g", .generation = 1, .min_count = 2,
+            .status =
+                "'conditions':[{'type':'PodGroupScheduled','status':'True','reason':'Scheduled','"
+                "message':'','observedGeneration':1,'lastTransitionTime':'2026-01-01T00:00:00Z'}]");
     fixture_add(&f, told);
-    fixture_add(&f, member("g-0", "g", "1"));
-    fixture_add(&f, member("g-1", "g", "1"));
+    ADD_POD(&f, .name = "g-0", .group = "g", .cpu = "1");
+    ADD_POD(&f, .name = "g-1", .group = "g", .cpu = "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 2), 0);
     assert_null(condition(&f, "g"));
@@ -207,7 +180,7 @@ static void gates_switch_it_off(void **state)
     (void)state;
     struct fixture f;
     fixture_init_features(&f, NULL, "GenericWorkload=false");
-    fixture_add(&f, fixture_node("a", "2", "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "2", .memory = "8Gi");
     add_gang(&f, "g", 3, 3, "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 2);
@@ -231,7 +204,7 @@ static void groups_are_counted_and_logged(void **state)
     struct fixture f;
     fixture_init_features(&f, NULL, "GenericWorkload=true,GangScheduling=true");
     engine_set_verbosity(f.engine, 5);
-    fixture_add(&f, fixture_node("a", "3", "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "3", .memory = "8Gi");
     add_gang(&f, "g", 4, 2, "1");
     fixture_settle(&f);
     add_gang(&f, "big", 2, 2, "1");
@@ -242,11 +215,11 @@ static void groups_are_counted_and_logged(void **state)
     assert_true(was_logged(&f, "2 Unable to schedule a pod group podGroup=default/big "
                                "unschedulablePods=2"));
     assert_true(fixture_metric(&f, "scheduler_podgroup_schedule_attempts_total{"
-                                   "profile=\"default-scheduler\",result=\"scheduled\"}") == 1);
+                                   "profile='default-scheduler',result='scheduled'}") == 1);
     assert_true(fixture_metric(&f, "scheduler_podgroup_schedule_attempts_total{"
-                                   "profile=\"default-scheduler\",result=\"unschedulable\"}") == 1);
+                                   "profile='default-scheduler',result='unschedulable'}") == 1);
     assert_true(fixture_metric(&f, "scheduler_podgroup_scheduling_attempt_duration_seconds_count{"
-                                   "profile=\"default-scheduler\",result=\"scheduled\"}") == 1);
+                                   "profile='default-scheduler',result='scheduled'}") == 1);
     assert_true(
         fixture_metric(&f, "scheduler_podgroup_scheduling_algorithm_duration_seconds_count") == 2);
     fixture_release(&f);
@@ -258,7 +231,7 @@ static void without_the_gate_nothing_is_counted(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "3", "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "3", .memory = "8Gi");
     add_gang(&f, "g", 2, 2, "1");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 2), 2);
@@ -268,15 +241,6 @@ static void without_the_gate_nothing_is_counted(void **state)
 }
 
 /* --- placements ------------------------------------------------------------------------------- */
-
-static struct object *node_in(const char *name, const char *rack, const char *cpu)
-{
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"labels\":{\"rack\":"
-                          "\"%s\"}},\"status\":{\"allocatable\":{\"cpu\":\"%s\",\"memory\":"
-                          "\"8Gi\",\"pods\":\"110\"}}}",
-                          name, name, rack, cpu);
-}
 
 static void a_topology_key_keeps_the_group_in_one_domain(void **state)
 {
@@ -290,17 +254,17 @@ static void a_topology_key_keeps_the_group_in_one_domain(void **state)
         snprintf(name, sizeof(name), "n%d", i);
         snprintf(rack, sizeof(rack), "r%d", i / 2);
         /* Only the racks r1 and r2 have room for all, and r2 has more of it. */
-        fixture_add(&f, node_in(name, rack, i < 2 ? "1" : i < 4 ? "2" : "4"));
+        ADD_NODE(&f, .name = name, .labels = textf("rack=%s", rack),
+                 .cpu = i < 2   ? "1"
+                        : i < 4 ? "2"
+                                : "4",
+                 .memory = "8Gi");
     }
-    fixture_add(&f, fixture_object(KIND_POD_GROUP,
-                                   "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\","
-                                   "\"uid\":\"g\"},\"spec\":{\"schedulingPolicy\":{\"gang\":{"
-                                   "\"minCount\":3}},\"schedulingConstraints\":{\"topology\":[{"
-                                   "\"key\":\"rack\"}]}}}"));
+    fixture_add(&f, POD_GROUP(.name = "g", .min_count = 3, .topology = "rack"));
     for (int i = 0; i < 3; i++) {
         char pod[16];
         snprintf(pod, sizeof(pod), "g-%d", i);
-        fixture_add(&f, member(pod, "g", "1"));
+        ADD_POD(&f, .name = pod, .group = "g", .cpu = "1");
     }
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 3);
@@ -312,11 +276,11 @@ static void a_topology_key_keeps_the_group_in_one_domain(void **state)
         assert_true(strcmp(node, "n2") == 0 || strcmp(node, "n3") == 0);
     }
     /* A fourth one goes where the others are, while there is room; then nowhere. */
-    fixture_add(&f, member("g-3", "g", "1"));
+    ADD_POD(&f, .name = "g-3", .group = "g", .cpu = "1");
     fixture_settle(&f);
     const char *node = fixture_node_of(&f, "g-3");
     assert_true(node && (strcmp(node, "n2") == 0 || strcmp(node, "n3") == 0));
-    fixture_add(&f, member("g-4", "g", "1"));
+    ADD_POD(&f, .name = "g-4", .group = "g", .cpu = "1");
     fixture_settle(&f);
     assert_null(fixture_node_of(&f, "g-4"));
     fixture_release(&f);
@@ -324,22 +288,9 @@ static void a_topology_key_keeps_the_group_in_one_domain(void **state)
 
 #define BY_TOPOLOGY "GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true"
 
-static struct object *nominated_member(const char *name, const char *cpu, const char *node)
-{
-    struct object *o = member(name, "g", cpu);
-    ((struct pod *)object_body_mut(o))->status.nominated_node_name =
-        arena_dup(object_arena(o), str_of(node));
-    return o;
-}
-
 static void add_group_in_a_rack(struct fixture *f, int min)
 {
-    fixture_add(f, fixture_object(KIND_POD_GROUP,
-                                  "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\","
-                                  "\"uid\":\"g\"},\"spec\":{\"schedulingPolicy\":{\"gang\":{"
-                                  "\"minCount\":%d}},\"schedulingConstraints\":{\"topology\":[{"
-                                  "\"key\":\"rack\"}]}}}",
-                                  min));
+    fixture_add(f, POD_GROUP(.name = "g", .min_count = min, .topology = "rack"));
 }
 
 /* The second has been promised a node in another rack than the one with room for both. */
@@ -348,11 +299,11 @@ static void a_promise_does_not_lead_out_of_the_placement(void **state)
     (void)state;
     struct fixture f;
     fixture_init_features(&f, NULL, BY_TOPOLOGY);
-    fixture_add(&f, node_in("a", "r0", "1"));
-    fixture_add(&f, node_in("b", "r1", "2"));
+    ADD_NODE(&f, .name = "a", .labels = "rack=r0", .cpu = "1", .memory = "8Gi");
+    ADD_NODE(&f, .name = "b", .labels = "rack=r1", .cpu = "2", .memory = "8Gi");
     add_group_in_a_rack(&f, 2);
-    fixture_add(&f, member("g-0", "g", "1"));
-    fixture_add(&f, nominated_member("g-1", "1", "a"));
+    ADD_POD(&f, .name = "g-0", .group = "g", .cpu = "1");
+    ADD_POD(&f, .name = "g-1", .group = "g", .cpu = "1", .nominated = "a");
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "g-0"), "b");
     assert_string_equal(fixture_node_of(&f, "g-1"), "b");
@@ -365,11 +316,11 @@ static void turns_are_taken_within_the_placement(void **state)
     (void)state;
     struct fixture f;
     fixture_init_features(&f, NULL, BY_TOPOLOGY);
-    fixture_add(&f, node_in("a", "r0", "2"));
-    fixture_add(&f, node_in("b", "r0", "2"));
-    fixture_add(&f, fixture_node("c", "2", "8Gi"));
+    ADD_NODE(&f, .name = "a", .labels = "rack=r0", .cpu = "2", .memory = "8Gi");
+    ADD_NODE(&f, .name = "b", .labels = "rack=r0", .cpu = "2", .memory = "8Gi");
+    ADD_NODE(&f, .name = "c", .cpu = "2", .memory = "8Gi");
     add_group_in_a_rack(&f, 1);
-    fixture_add(&f, member("g-0", "g", "1"));
+    ADD_POD(&f, .name = "g-0", .group = "g", .cpu = "1");
     fixture_settle(&f);
     assert_non_null(fixture_node_of(&f, "g-0"));
     assert_int_equal(f.engine->cycles.next_start_node, 0);
@@ -381,9 +332,9 @@ static void no_placement_is_told(void **state)
     (void)state;
     struct fixture f;
     fixture_init_features(&f, NULL, BY_TOPOLOGY);
-    fixture_add(&f, fixture_node("a", "4", "8Gi"));
+    ADD_NODE(&f, .name = "a", .cpu = "4", .memory = "8Gi");
     add_group_in_a_rack(&f, 1);
-    fixture_add(&f, member("g-0", "g", "1"));
+    ADD_POD(&f, .name = "g-0", .group = "g", .cpu = "1");
     fixture_settle(&f);
     assert_string_equal(condition(&f, "g")->message, "no feasible placements found");
     assert_string_equal(fixture_last(&f, WRITE_EVENT, "g-0")->message,
@@ -397,11 +348,11 @@ static void members_do_not_keep_nodes_from_each_other(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("a", "2", "8Gi"));
-    fixture_add(&f, group("g", "\"gang\":{\"minCount\":2}"));
-    fixture_add(&f, member("g-0", "g", "1"));
-    fixture_add(&f, member("g-1", "g", "1"));
-    fixture_add(&f, nominated_member("g-2", "3", "a"));
+    ADD_NODE(&f, .name = "a", .cpu = "2", .memory = "8Gi");
+    fixture_add(&f, POD_GROUP(.name = "g", .generation = 1, .min_count = 2));
+    ADD_POD(&f, .name = "g-0", .group = "g", .cpu = "1");
+    ADD_POD(&f, .name = "g-1", .group = "g", .cpu = "1");
+    ADD_POD(&f, .name = "g-2", .group = "g", .cpu = "3", .nominated = "a");
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 2);
     fixture_release(&f);
@@ -424,30 +375,25 @@ static bool no_gang_is_ever_bound_in_part(struct rand *r, size_t size_hint, void
         add_gang(&f, name, size[i], min[i], rand_below(r, 2) ? "1" : "2");
     }
     for (int step = 0; step < 8; step++) {
-        char name[16];
-        snprintf(name, sizeof(name), "n%d", step);
         if (rand_below(r, 2))
-            fixture_add(&f, fixture_node(name, rand_below(r, 2) ? "3" : "5", "8Gi"));
+            ADD_NODE(&f, .name = textf("n%d", step), .cpu = rand_below(r, 2) ? "3" : "5",
+                     .memory = "8Gi");
         fixture_pass(&f, (int64_t)rand_below(r, 20) * SECOND);
         fixture_settle(&f);
         assert_int_equal(engine_get_stats(f.engine).assumed_pods, 0);
         for (int i = 0; i < gangs; i++) {
-            snprintf(name, sizeof(name), "g%d", i);
-            int n = bound(&f, name, size[i]);
+            int n = bound(&f, textf("g%d", i), size[i]);
             assert_true(n == 0 || n >= min[i]);
         }
     }
     /* With room for all, all come to run. */
-    fixture_add(&f, fixture_node("big", "100", "80Gi"));
+    ADD_NODE(&f, .name = "big", .cpu = "100", .memory = "80Gi");
     for (int i = 0; i < 8; i++) {
         fixture_pass(&f, 60 * SECOND);
         fixture_settle(&f);
     }
-    for (int i = 0; i < gangs; i++) {
-        char name[16];
-        snprintf(name, sizeof(name), "g%d", i);
-        assert_int_equal(bound(&f, name, size[i]), size[i]);
-    }
+    for (int i = 0; i < gangs; i++)
+        assert_int_equal(bound(&f, textf("g%d", i), size[i]), size[i]);
     fixture_release(&f);
     return true;
 }
@@ -476,14 +422,14 @@ static void a_placement_may_lose_all_its_nodes(void **state)
     struct fixture_call *call;
     fixture_init_parts(
         &f, &(struct fixture_parts){.extenders = slow, .n_extenders = 1, .gates = BY_TOPOLOGY});
-    fixture_add(&f, node_in("a", "r0", "2"));
-    fixture_add(&f, node_in("b", "r1", "2"));
+    ADD_NODE(&f, .name = "a", .labels = "rack=r0", .cpu = "2", .memory = "8Gi");
+    ADD_NODE(&f, .name = "b", .labels = "rack=r1", .cpu = "2", .memory = "8Gi");
     add_group_in_a_rack(&f, 2);
-    fixture_add(&f, member("g-0", "g", "1"));
-    fixture_add(&f, member("g-1", "g", "1"));
+    ADD_POD(&f, .name = "g-0", .group = "g", .cpu = "1");
+    ADD_POD(&f, .name = "g-1", .group = "g", .cpu = "1");
     fixture_schedule(&f);
     assert_string_equal(fixture_call(&f)->nodes, "a");
-    fixture_delete(&f, node_in("a", "r0", "2"));
+    fixture_delete(&f, NODE(.name = "a", .labels = "rack=r0", .cpu = "2", .memory = "8Gi"));
     while ((call = fixture_call(&f))) {
         struct str kept = str_of(call->nodes);
         fixture_extender_done(&f, call, &(struct extender_result){.kept = &kept, .n_kept = 1});
@@ -504,20 +450,16 @@ struct storm {
 
 static struct object *storm_pod(size_t i)
 {
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"p%zu\",\"namespace\":\"default\",\"uid\":\"p%zu\"},"
-        "\"spec\":{\"schedulerName\":\"default-scheduler\",\"priority\":%zu,"
-        "\"schedulingGroup\":{\"podGroupName\":\"g%zu\"},"
-        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
-        i, i, i / 4 * 10, i / 4);
+    return POD(.name = textf("p%zu", i), .priority = (int)(i / 4 * 10),
+               .group = textf("g%zu", i / 4), .cpu = "1");
 }
 
 static struct object *storm_node(size_t i)
 {
     char name[16];
     snprintf(name, sizeof(name), "n%zu", i);
-    return node_in(name, i % 2 ? "r1" : "r0", "2");
+    return NODE(.name = name, .labels = textf("rack=%s", i % 2 ? "r1" : "r0"), .cpu = "2",
+                .memory = "8Gi");
 }
 
 /* Says yes to all it was asked about, or to none, or fails. */
@@ -633,8 +575,8 @@ static bool whatever_happens_meanwhile(struct rand *r, size_t size_hint, void *c
     for (size_t i = 0; i < MANY; i++) {
         char name[16];
         snprintf(name, sizeof(name), "g%zu", i);
-        fixture_add(&s.f,
-                    group(name, rand_below(r, 2) ? "\"gang\":{\"minCount\":3}" : "\"basic\":{}"));
+        fixture_add(
+            &s.f, POD_GROUP(.name = name, .generation = 1, .min_count = rand_below(r, 2) ? 3 : 0));
         fixture_add(&s.f, storm_node(i));
         s.nodes[i] = true;
     }

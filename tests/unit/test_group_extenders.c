@@ -20,36 +20,16 @@ static const struct extender extenders[] = {
     {.name = STR_INIT("http://x"), .filters = true, .prioritizes = true, .weight = 1000},
 };
 
-static struct object *member(const char *name)
-{
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"},\"spec\":{"
-        "\"schedulerName\":\"default-scheduler\",\"priority\":10,"
-        "\"schedulingGroup\":{\"podGroupName\":\"g\"},"
-        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
-        name, name);
-}
-
-static struct object *node(const char *name)
-{
-    return fixture_node(name, "1", "8Gi");
-}
-
 static void begin(struct fixture *f, int nodes, int n, int min, const char *gates)
 {
     static const char *const all[] = {"n0", "n1", "n2", "n3"};
     fixture_init_parts(
         f, &(struct fixture_parts){.extenders = extenders, .n_extenders = 1, .gates = gates});
     for (int i = 0; i < nodes; i++)
-        fixture_add(f, node(all[i]));
-    fixture_add(f, fixture_object(KIND_POD_GROUP,
-                                  "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\","
-                                  "\"uid\":\"u\"},\"spec\":{\"schedulingPolicy\":{\"gang\":{"
-                                  "\"minCount\":%d}},\"priority\":10}}",
-                                  min));
+        ADD_NODE(f, .name = all[i], .cpu = "1", .memory = "8Gi");
+    fixture_add(f, POD_GROUP(.name = "g", .uid = "u", .min_count = min, .priority = 10));
     for (int i = 0; i < n; i++)
-        fixture_add(f, member(names[i]));
+        ADD_POD(f, .name = names[i], .priority = 10, .group = "g", .cpu = "1");
 }
 
 static bool is_asked_about(const struct fixture_call *call, const char *pod)
@@ -135,7 +115,7 @@ static void the_queue_waits(void **state)
     begin(&f, 4, 3, 3, NULL);
     fixture_schedule(&f);
     assert_true(is_asked_about(fixture_call(&f), "g-0"));
-    fixture_add(&f, fixture_pod("alone", "1", "1Gi"));
+    ADD_POD(&f, .name = "alone", .cpu = "1", .memory = "1Gi");
     fixture_schedule(&f);
     answer(&f, "");
     while (!is_asked_about(fixture_call(&f), "g-1"))
@@ -157,7 +137,7 @@ static void a_member_is_deleted_while_it_is_asked_about(void **state)
         while (!is_asked_about(fixture_call(&f), "g-1"))
             answer(&f, "");
         struct fixture_call *late = fixture_call(&f);
-        fixture_delete(&f, member("g-1"));
+        fixture_delete(&f, POD(.name = "g-1", .priority = 10, .group = "g", .cpu = "1"));
         fixture_schedule(&f); /* on to the next one */
         size_t i = 0;
         while (i < f.calls.n && !is_asked_about(&f.calls.v[i], "g-2"))
@@ -183,11 +163,11 @@ static void a_member_is_deleted_after_it_was_tried(void **state)
     fixture_schedule(&f);
     while (!is_asked_about(fixture_call(&f), "g-2"))
         answer(&f, "");
-    fixture_delete(&f, member("g-0"));
+    fixture_delete(&f, POD(.name = "g-0", .priority = 10, .group = "g", .cpu = "1"));
     settle(&f, "");
     assert_int_equal(bound(&f), 0);
     assert_int_equal(engine_get_stats(f.engine).assumed_pods, 0);
-    fixture_add(&f, member("g-0"));
+    ADD_POD(&f, .name = "g-0", .priority = 10, .group = "g", .cpu = "1");
     fixture_pass(&f, 60 * SECOND);
     settle(&f, "");
     assert_int_equal(bound(&f), 3);
@@ -201,7 +181,7 @@ static void a_node_goes_that_is_asked_about(void **state)
     begin(&f, 4, 3, 3, NULL);
     fixture_schedule(&f);
     assert_string_equal(fixture_call(&f)->nodes, "n0 n1 n2 n3");
-    fixture_delete(&f, node("n3"));
+    fixture_delete(&f, NODE(.name = "n3", .cpu = "1", .memory = "8Gi"));
     settle(&f, "");
     assert_int_equal(bound(&f), 3);
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
@@ -219,7 +199,7 @@ static void a_node_goes_that_was_chosen(void **state)
         fixture_schedule(&f);
         while (!is_asked_about(fixture_call(&f), "g-1"))
             answer(&f, "");
-        fixture_delete(&f, node("n3")); /* g-0's */
+        fixture_delete(&f, NODE(.name = "n3", .cpu = "1", .memory = "8Gi")); /* g-0's */
         while (is_asked_about(fixture_call(&f), "g-1") || is_asked_about(fixture_call(&f), "g-2")) {
             answer(&f, "");
             if (!fixture_call(&f))
@@ -243,7 +223,7 @@ static void dry_tries_do_not_ask(void **state)
     (void)state;
     struct fixture f;
     begin(&f, 2, 2, 2, "GenericWorkload=true,GangScheduling=true,WorkloadAwarePreemption=true");
-    fixture_add(&f, fixture_pod_on("v", "1", "1Gi", "n0"));
+    ADD_POD(&f, .name = "v", .cpu = "1", .memory = "1Gi", .node = "n0");
     settle(&f, "");
     assert_int_equal(f.calls.n, 1); /* of the member that found n1 free: its filter */
     fixture_answer(&f, fixture_eviction(&f, "v"), 200, "");

@@ -18,67 +18,23 @@
 
 /* --- scenery ---------------------------------------------------------------------------------- */
 
-struct pod_options {
-    const char *name, *node; /* node NULL: it waits */
-    int priority, cpu;
-    const char *group;   /* NULL: none */
-    const char *started; /* NULL: not yet */
-    const char *app;     /* label; NULL: none */
-    bool never;          /* preemptionPolicy */
-};
-
-static struct object *make_pod(const struct pod_options *o)
-{
-    char group[64] = "", app[64] = "", started[64] = "";
-    if (o->group)
-        snprintf(group, sizeof(group), "\"schedulingGroup\":{\"podGroupName\":\"%s\"},", o->group);
-    if (o->app)
-        snprintf(app, sizeof(app), "\"labels\":{\"app\":\"%s\"},", o->app);
-    if (o->started)
-        snprintf(started, sizeof(started), "\"startTime\":\"2026-01-01T%s:00Z\"", o->started);
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{%s\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"},"
-        "\"spec\":{%s\"nodeName\":\"%s\",\"schedulerName\":\"default-scheduler\",\"priority\":%d,"
-        "\"preemptionPolicy\":\"%s\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":"
-        "{\"cpu\":\"%d\"}}}]},\"status\":{%s}}",
-        app, o->name, o->name, group, o->node ? o->node : "", o->priority,
-        o->never ? "Never" : "PreemptLowerPriority", o->cpu, started);
-}
-
-#define ADD(f, ...) fixture_add((f), make_pod(&(struct pod_options){__VA_ARGS__}))
-
-static void add_group(struct fixture *f, const char *name, int min, int priority, const char *more)
-{
-    fixture_add(f, fixture_object(KIND_POD_GROUP,
-                                  "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
-                                  "\"uid\":\"uid-of-%s\",\"generation\":1},\"spec\":{"
-                                  "\"schedulingPolicy\":{\"gang\":{\"minCount\":%d}},"
-                                  "\"priority\":%d%s}}",
-                                  name, name, min, priority, more));
-}
-
-#define AS_ONE ",\"disruptionMode\":\"PodGroup\""
+#define AS_ONE "'disruptionMode':'PodGroup'"
 
 /* The group "gang" that wants room: its members gang-0, gang-1, … */
 static void add_gang(struct fixture *f, int n, int min, int priority, int cpu)
 {
-    add_group(f, "gang", min, priority, "");
-    for (int i = 0; i < n; i++) {
-        char name[32];
-        snprintf(name, sizeof(name), "gang-%d", i);
-        ADD(f, .name = name, .group = "gang", .cpu = cpu, .priority = priority);
-    }
+    fixture_add(f, POD_GROUP(.name = "gang", .uid = "uid-of-gang", .generation = 1,
+                             .min_count = min, .priority = priority));
+    for (int i = 0; i < n; i++)
+        ADD_POD(f, .name = textf("gang-%d", i), .group = "gang", .cpu = textf("%d", cpu),
+                .priority = priority);
 }
 
 static void begin_with(struct fixture *f, size_t nodes, const char *gates)
 {
     fixture_init_features(f, NULL, gates);
-    for (size_t i = 0; i < nodes; i++) {
-        char name[32];
-        snprintf(name, sizeof(name), "n%zu", i);
-        fixture_add(f, fixture_node(name, "4", "8Gi"));
-    }
+    for (size_t i = 0; i < nodes; i++)
+        ADD_NODE(f, .name = textf("n%zu", i), .cpu = "4", .memory = "8Gi");
 }
 
 static void begin(struct fixture *f, size_t nodes)
@@ -115,75 +71,78 @@ struct victims_case {
 
 static void scene_mixed(struct fixture *f)
 {
-    ADD(f, .name = "low", .node = "n0", .priority = 1, .cpu = 4);
-    ADD(f, .name = "mid", .node = "n1", .priority = 5, .cpu = 4);
-    ADD(f, .name = "high", .node = "n2", .priority = 10, .cpu = 4);
+    ADD_POD(f, .name = "low", .node = "n0", .priority = 1, .cpu = "4");
+    ADD_POD(f, .name = "mid", .node = "n1", .priority = 5, .cpu = "4");
+    ADD_POD(f, .name = "high", .node = "n2", .priority = 10, .cpu = "4");
 }
 
 static void scene_ages(struct fixture *f)
 {
-    ADD(f, .name = "young", .node = "n0", .cpu = 2, .started = "10:00");
-    ADD(f, .name = "old", .node = "n0", .cpu = 2, .started = "09:00");
-    ADD(f, .name = "none", .node = "n1", .cpu = 2);
-    ADD(f, .name = "oldest", .node = "n1", .cpu = 2, .started = "08:00");
+    ADD_POD(f, .name = "young", .node = "n0", .cpu = "2", .started = "2026-01-01T10:00:00Z");
+    ADD_POD(f, .name = "old", .node = "n0", .cpu = "2", .started = "2026-01-01T09:00:00Z");
+    ADD_POD(f, .name = "none", .node = "n1", .cpu = "2");
+    ADD_POD(f, .name = "oldest", .node = "n1", .cpu = "2", .started = "2026-01-01T08:00:00Z");
 }
 
 /* A group that goes as one: two nodes get free, although one would do. */
 static void scene_whole_group(struct fixture *f)
 {
-    add_group(f, "v", 1, 0, AS_ONE);
-    ADD(f, .name = "v0", .node = "n0", .group = "v", .cpu = 4, .priority = 3);
-    ADD(f, .name = "v1", .node = "n1", .group = "v", .cpu = 4, .priority = 3);
+    fixture_add(f, POD_GROUP(.name = "v", .min_count = 1, .spec = AS_ONE));
+    ADD_POD(f, .name = "v0", .node = "n0", .group = "v", .cpu = "4", .priority = 3);
+    ADD_POD(f, .name = "v1", .node = "n1", .group = "v", .cpu = "4", .priority = 3);
 }
 
 /* The same, but its pods go one by one, each with a priority of its own. */
 static void scene_loose_group(struct fixture *f)
 {
-    add_group(f, "v", 1, 0, "");
-    ADD(f, .name = "v0", .node = "n0", .group = "v", .cpu = 4, .priority = 3);
-    ADD(f, .name = "v1", .node = "n1", .group = "v", .cpu = 4, .priority = 2);
+    fixture_add(f, POD_GROUP(.name = "v", .min_count = 1));
+    ADD_POD(f, .name = "v0", .node = "n0", .group = "v", .cpu = "4", .priority = 3);
+    ADD_POD(f, .name = "v1", .node = "n1", .group = "v", .cpu = "4", .priority = 2);
 }
 
 /* The group's priority counts, not its pods'. */
 static void scene_group_above(struct fixture *f)
 {
-    add_group(f, "v", 1, 20, AS_ONE);
-    ADD(f, .name = "v0", .node = "n0", .group = "v", .cpu = 4, .priority = 1);
-    ADD(f, .name = "p", .node = "n1", .cpu = 4, .priority = 2);
+    fixture_add(f, POD_GROUP(.name = "v", .min_count = 1, .priority = 20, .spec = AS_ONE));
+    ADD_POD(f, .name = "v0", .node = "n0", .group = "v", .cpu = "4", .priority = 1);
+    ADD_POD(f, .name = "p", .node = "n1", .cpu = "4", .priority = 2);
 }
 
 /* At the same priority groups are spared first, and the larger one before the smaller. */
 static void scene_sizes(struct fixture *f)
 {
-    add_group(f, "small", 1, 0, AS_ONE);
-    add_group(f, "large", 1, 0, AS_ONE);
-    ADD(f, .name = "s0", .node = "n0", .group = "small", .cpu = 4, .started = "08:00");
-    ADD(f, .name = "l0", .node = "n1", .group = "large", .cpu = 2, .started = "09:00");
-    ADD(f, .name = "l1", .node = "n1", .group = "large", .cpu = 2, .started = "09:00");
-    ADD(f, .name = "p", .node = "n2", .cpu = 4, .started = "07:00");
+    fixture_add(f, POD_GROUP(.name = "small", .min_count = 1, .spec = AS_ONE));
+    fixture_add(f, POD_GROUP(.name = "large", .min_count = 1, .spec = AS_ONE));
+    ADD_POD(f, .name = "s0", .node = "n0", .group = "small", .cpu = "4",
+            .started = "2026-01-01T08:00:00Z");
+    ADD_POD(f, .name = "l0", .node = "n1", .group = "large", .cpu = "2",
+            .started = "2026-01-01T09:00:00Z");
+    ADD_POD(f, .name = "l1", .node = "n1", .group = "large", .cpu = "2",
+            .started = "2026-01-01T09:00:00Z");
+    ADD_POD(f, .name = "p", .node = "n2", .cpu = "4", .started = "2026-01-01T07:00:00Z");
 }
 
 /* Budgets come before importance: who violates one is spared first. */
 static void scene_budget(struct fixture *f)
 {
     fixture_add_budget(f, "guarded", 0);
-    ADD(f, .name = "guarded", .node = "n0", .cpu = 4, .priority = 1, .app = "guarded");
-    ADD(f, .name = "free", .node = "n1", .cpu = 4, .priority = 5);
+    ADD_POD(f, .name = "guarded", .node = "n0", .cpu = "4", .priority = 1, .labels = "app=guarded");
+    ADD_POD(f, .name = "free", .node = "n1", .cpu = "4", .priority = 5);
 }
 
 static void scene_group_budget(struct fixture *f)
 {
     fixture_add_budget(f, "guarded", 1);
-    add_group(f, "v", 1, 1, AS_ONE);
-    ADD(f, .name = "v0", .node = "n0", .group = "v", .cpu = 2, .app = "guarded");
-    ADD(f, .name = "v1", .node = "n0", .group = "v", .cpu = 2, .app = "guarded");
-    ADD(f, .name = "p", .node = "n1", .cpu = 4, .priority = 5);
+    fixture_add(f, POD_GROUP(.name = "v", .min_count = 1, .priority = 1, .spec = AS_ONE));
+    ADD_POD(f, .name = "v0", .node = "n0", .group = "v", .cpu = "2", .labels = "app=guarded");
+    ADD_POD(f, .name = "v1", .node = "n0", .group = "v", .cpu = "2", .labels = "app=guarded");
+    ADD_POD(f, .name = "p", .node = "n1", .cpu = "4", .priority = 5);
 }
 
 /* The gang's own members of lower priority are not spared for being its own. */
 static void scene_own(struct fixture *f)
 {
-    ADD(f, .name = "mine", .node = "n0", .group = "gang", .cpu = 4, .priority = 1);
+    ADD_POD(f, .name = "mine", .node = "n0", .group = "gang", .cpu = "4", .priority = 1);
 }
 
 static void the_right_ones_have_to_go(void **state)
@@ -226,8 +185,8 @@ static void victims_are_told_and_the_gang_waits_for_them(void **state)
     (void)state;
     struct fixture f;
     begin(&f, 3);
-    ADD(&f, .name = "a", .node = "n0", .priority = 1, .cpu = 4);
-    ADD(&f, .name = "b", .node = "n1", .priority = 1, .cpu = 4);
+    ADD_POD(&f, .name = "a", .node = "n0", .priority = 1, .cpu = "4");
+    ADD_POD(&f, .name = "b", .node = "n1", .priority = 1, .cpu = "4");
     add_gang(&f, 3, 3, 10, 4);
     fixture_settle(&f);
     assert_int_equal(bound(&f, 3), 0);
@@ -273,19 +232,19 @@ static void refusals_are_told(void **state)
         {"No preemption victims found for incoming preemptor", "", 10, false, 2},
         {"pod group is unschedulable", "", 1, false, 3},
         {"workload aware preemption is not supported for pod groups with scheduling constraints",
-         ",\"schedulingConstraints\":{\"topology\":[{\"key\":\"rack\"}]}", 1, false, 2},
+         "'schedulingConstraints':{'topology':[{'key':'rack'}]}", 1, false, 2},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fixture f;
         char want[256];
         begin(&f, 2);
-        ADD(&f, .name = "v", .node = "n0", .priority = cases[i].victim, .cpu = 4);
-        add_group(&f, "gang", cases[i].members, 10, cases[i].more);
-        for (int k = 0; k < cases[i].members; k++) {
-            char name[32];
-            snprintf(name, sizeof(name), "gang-%d", k);
-            ADD(&f, .name = name, .group = "gang", .cpu = 4, .never = cases[i].never && k == 0);
-        }
+        ADD_POD(&f, .name = "v", .node = "n0", .priority = cases[i].victim, .cpu = "4");
+        fixture_add(&f, POD_GROUP(.name = "gang", .min_count = cases[i].members, .priority = 10,
+                                  .spec = cases[i].more));
+        for (int k = 0; k < cases[i].members; k++)
+            ADD_POD(&f, .name = textf("gang-%d", k), .group = "gang", .cpu = "4",
+                    .preemption_policy = cases[i].never && k == 0 ? "Never" : NULL);
+
         fixture_settle(&f);
         snprintf(want, sizeof(want), "pod group is unschedulable, %s", cases[i].says);
         assert_string_equal(condition(&f), want);
@@ -304,8 +263,8 @@ static void without_the_plugin_nobody_preempts(void **state)
                           "profiles:\n"
                           "- plugins: {multiPoint: {disabled: [{name: DefaultPreemption}]}}\n",
                           GATES);
-    fixture_add(&f, fixture_node("n0", "4", "8Gi"));
-    ADD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = 4);
+    ADD_NODE(&f, .name = "n0", .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = "4");
     add_gang(&f, 1, 1, 10, 4);
     fixture_settle(&f);
     assert_string_equal(condition(&f), "pod group is unschedulable, default preemption plugin is "
@@ -319,8 +278,8 @@ static void pods_alone_preempt_alone(void **state)
     (void)state;
     struct fixture f;
     begin(&f, 1);
-    ADD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = 4);
-    ADD(&f, .name = "p", .priority = 5, .cpu = 4);
+    ADD_POD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = "4");
+    ADD_POD(&f, .name = "p", .priority = 5, .cpu = "4");
     fixture_settle(&f);
     assert_string_equal(fixture_evict(&f), "v");
     assert_string_equal(fixture_last(&f, WRITE_EVENT, "v")->message,
@@ -336,11 +295,11 @@ static void an_eviction_that_is_waited_for(void **state)
     for (int refused = 0; refused < 2; refused++) {
         struct fixture f;
         begin_with(&f, 2, GATES ",SchedulerAsyncPreemption=false");
-        ADD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = 4);
+        ADD_POD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = "4");
         add_gang(&f, 2, 2, 10, 4);
         fixture_schedule(&f);
         assert_null(condition(&f)); /* it is not over */
-        ADD(&f, .name = "other", .cpu = 1);
+        ADD_POD(&f, .name = "other", .cpu = "1");
         fixture_schedule(&f);
         assert_null(fixture_last(&f, WRITE_EVENT, "other"));
         fixture_answer(&f, fixture_eviction(&f, "v"), refused ? 500 : 200, "it broke");
@@ -356,7 +315,7 @@ static void the_end_comes_while_it_is_waited_for(void **state)
     (void)state;
     struct fixture f;
     begin_with(&f, 1, GATES ",SchedulerAsyncPreemption=false");
-    ADD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = 4);
+    ADD_POD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = "4");
     add_gang(&f, 1, 1, 10, 4);
     fixture_schedule(&f);
     assert_non_null(fixture_eviction(&f, "v"));
@@ -369,7 +328,7 @@ static void a_refused_eviction_is_tried_again(void **state)
     (void)state;
     struct fixture f;
     begin(&f, 2);
-    ADD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = 4);
+    ADD_POD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = "4");
     add_gang(&f, 2, 2, 10, 4);
     fixture_settle(&f);
     fixture_answer(&f, fixture_eviction(&f, "v"), 500, "it broke");
@@ -421,26 +380,21 @@ static void play(struct fixture *f, const struct scene *s, bool never)
 {
     begin(f, (size_t)s->nodes);
     for (int i = 0; i < 3; i++) {
-        char name[32];
-        snprintf(name, sizeof(name), "v%d", i);
-        add_group(f, name, 1, s->group_priority[i], i ? AS_ONE : "");
+        fixture_add(f, POD_GROUP(.name = textf("v%d", i), .min_count = 1,
+                                 .priority = s->group_priority[i], .spec = i ? AS_ONE : NULL));
     }
     for (int i = 0; i < s->n; i++) {
-        char name[32], node[16], group[16];
         if (s->away[i])
             continue;
-        snprintf(name, sizeof(name), "p%d", i);
-        snprintf(node, sizeof(node), "n%d", s->pods[i].node);
-        snprintf(group, sizeof(group), "v%d", s->pods[i].group);
-        ADD(f, .name = name, .node = node, .cpu = s->pods[i].cpu, .priority = s->pods[i].priority,
-            .group = s->pods[i].group < 0 ? NULL : group);
+        int group = s->pods[i].group;
+        ADD_POD(f, .name = textf("p%d", i), .node = textf("n%d", s->pods[i].node),
+                .cpu = textf("%d", s->pods[i].cpu), .priority = s->pods[i].priority,
+                .group = group < 0 ? NULL : textf("v%d", group));
     }
-    add_group(f, "gang", s->members, 6, "");
-    for (int i = 0; i < s->members; i++) {
-        char name[32];
-        snprintf(name, sizeof(name), "gang-%d", i);
-        ADD(f, .name = name, .group = "gang", .cpu = s->cpu, .priority = 6, .never = never);
-    }
+    fixture_add(f, POD_GROUP(.name = "gang", .min_count = s->members, .priority = 6));
+    for (int i = 0; i < s->members; i++)
+        ADD_POD(f, .name = textf("gang-%d", i), .group = "gang", .cpu = textf("%d", s->cpu),
+                .priority = 6, .preemption_policy = never ? "Never" : NULL);
 }
 
 /* Everything a dry run could have left in disorder: sums, and the pods of every node in order. */
@@ -542,18 +496,16 @@ static void members_that_come_during_an_eviction_are_tried(void **state)
     (void)state;
     struct fixture f;
     begin(&f, 1);
-    ADD(&f, .name = "v", .node = "n0", .cpu = 4);
+    ADD_POD(&f, .name = "v", .node = "n0", .cpu = "4");
     add_gang(&f, 2, 2, 10, 2);
     fixture_schedule(&f);
     assert_non_null(fixture_eviction(&f, "v"));
     for (int i = 0; i < 2; i++) {
-        char name[32];
-        snprintf(name, sizeof(name), "gang-%d", i);
-        fixture_delete(&f, make_pod(&(struct pod_options){
-                               .name = name, .group = "gang", .cpu = 2, .priority = 10}));
+        fixture_delete(
+            &f, POD(.name = textf("gang-%d", i), .group = "gang", .cpu = "2", .priority = 10));
     }
-    ADD(&f, .name = "gang-2", .group = "gang", .cpu = 2, .priority = 10);
-    ADD(&f, .name = "gang-3", .group = "gang", .cpu = 2, .priority = 10);
+    ADD_POD(&f, .name = "gang-2", .group = "gang", .cpu = "2", .priority = 10);
+    ADD_POD(&f, .name = "gang-3", .group = "gang", .cpu = "2", .priority = 10);
     fixture_schedule(&f);
     fixture_evict(&f);
     fixture_pass(&f, 60 * SECOND);
@@ -569,20 +521,18 @@ static void a_group_that_finds_no_place_keeps_no_promise(void **state)
     for (int gate = 0; gate < 2; gate++) {
         struct fixture f;
         begin_with(&f, 3, gate ? GATES ",BerthGangsHoldNothing=true" : GATES);
-        ADD(&f, .name = "v", .node = "n2", .cpu = 4);
+        ADD_POD(&f, .name = "v", .node = "n2", .cpu = "4");
         add_gang(&f, 3, 3, 10, 4);
         fixture_schedule(&f);
         assert_int_equal(f.engine->queue.nominator.pods.n, 2);
-        struct object *before = make_pod(
-            &(struct pod_options){.name = "gang-0", .group = "gang", .cpu = 4, .priority = 10});
-        struct object *after = make_pod(
-            &(struct pod_options){.name = "gang-0", .group = "gang", .cpu = 4, .priority = 10});
+        struct object *before = POD(.name = "gang-0", .group = "gang", .cpu = "4", .priority = 10);
+        struct object *after = POD(.name = "gang-0", .group = "gang", .cpu = "4", .priority = 10);
         ((struct pod *)object_body_mut(after))->status.nominated_node_name =
             arena_dup(object_arena(after), STR("n0"));
         fixture_update(&f, before, after);
         fixture_evict(&f);
-        fixture_delete(&f, fixture_node("n2", "4", "8Gi"));
-        ADD(&f, .name = "high", .node = "n0", .cpu = 4, .priority = 20);
+        fixture_delete(&f, NODE(.name = "n2", .cpu = "4", .memory = "8Gi"));
+        ADD_POD(&f, .name = "high", .node = "n0", .cpu = "4", .priority = 20);
         fixture_pass(&f, 60 * SECOND);
         fixture_settle(&f);
         assert_int_equal(bound(&f, 3), 0);

@@ -17,19 +17,11 @@
 
 static void add_node(struct fixture *f, const char *name, const char *image, long long size)
 {
-    fixture_add(f, fixture_object(KIND_NODE,
-                                  "{\"metadata\":{\"name\":\"%s\"},\"status\":{\"images\":[{"
-                                  "\"names\":[\"%s\"],\"sizeBytes\":%lld}]}}",
-                                  name, image, size));
+    ADD_NODE(f, .name = name,
+             .status = textf("'images':[{'names':['%s'],'sizeBytes':%lld}]", image, size));
 }
 
-static struct object *pod(const char *spec)
-{
-    return fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{%s}}",
-                          spec);
-}
-
-#define ONE(image) "\"containers\":[{\"name\":\"c\",\"image\":\"" image "\"}]"
+#define ONE(image) "'containers':[{'name':'c','image':'" image "'}]"
 
 static void larger_images_on_more_nodes_are_worth_more(void **state)
 {
@@ -42,14 +34,14 @@ static void larger_images_on_more_nodes_are_worth_more(void **state)
     add_node(&f, "n3", "other:1", 20 * MB);
     /* 500 MB, on half of the nodes: (250 - 23) / (1000 - 23); the first to report tells the size.
      */
-    assert_int_equal(trial_score_of(&f, PLUGIN, pod(ONE("web")), "n0"), 23);
-    assert_int_equal(trial_score_of(&f, PLUGIN, pod(ONE("web:latest")), "n1"), 23);
-    assert_int_equal(trial_score_of(&f, PLUGIN, pod(ONE("web:2")), "n0"), 0);
-    assert_int_equal(trial_score_of(&f, PLUGIN, pod(ONE("web")), "n2"), 0);
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.spec = ONE("web")), "n0"), 23);
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.spec = ONE("web:latest")), "n1"), 23);
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.spec = ONE("web:2")), "n0"), 0);
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.spec = ONE("web")), "n2"), 0);
     /* A port is no tag. 4000 MB on a quarter is all that counts. */
-    assert_int_equal(trial_score_of(&f, PLUGIN, pod(ONE("reg:5000/db")), "n2"), 100);
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.spec = ONE("reg:5000/db")), "n2"), 100);
     /* Too small to matter. */
-    assert_int_equal(trial_score_of(&f, PLUGIN, pod(ONE("other:1")), "n3"), 0);
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.spec = ONE("other:1")), "n3"), 0);
     fixture_release(&f);
 }
 
@@ -63,22 +55,22 @@ static void all_containers_and_volumes_count(void **state)
         const char *spec;
         int64_t score;
     } cases[] = {
-        {"\"containers\":[{\"image\":\"web\"},{\"image\":\"web\"}]", 49},
-        {"\"containers\":[{\"image\":\"web\"}],\"initContainers\":[{\"image\":\"x\"}]", 24},
-        {"\"containers\":[{\"image\":\"x\"}],\"initContainers\":[{\"image\":\"web\"}]", 24},
+        {"'containers':[{'image':'web'},{'image':'web'}]", 49},
+        {"'containers':[{'image':'web'}],'initContainers':[{'image':'x'}]", 24},
+        {"'containers':[{'image':'x'}],'initContainers':[{'image':'web'}]", 24},
         /* Volumes have images and are no containers. */
-        {"\"containers\":[{\"image\":\"web\"}],\"volumes\":[{\"name\":\"v\",\"image\":{"
-         "\"reference\":\"web\"}}]",
+        {"'containers':[{'image':'web'}],'volumes':[{'name':'v','image':{"
+         "'reference':'web'}}]",
          100},
-        {"\"containers\":[{\"image\":\"x\"}],\"volumes\":[{\"name\":\"v\",\"image\":{"
-         "\"reference\":\"web\"}},{\"name\":\"w\",\"emptyDir\":{}}]",
+        {"'containers':[{'image':'x'}],'volumes':[{'name':'v','image':{"
+         "'reference':'web'}},{'name':'w','emptyDir':{}}]",
          48},
-        {"\"volumes\":[{\"name\":\"v\",\"image\":{\"reference\":\"web\"}}]", 100},
-        {"\"volumes\":[]", 0},
+        {"'volumes':[{'name':'v','image':{'reference':'web'}}]", 100},
+        {"'volumes':[]", 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
-        trial_begin(&t, &f, PLUGIN, pod(cases[i].spec));
+        trial_begin(&t, &f, PLUGIN, POD(.spec = cases[i].spec));
         assert_int_equal(trial_score(&t, "n"), cases[i].score);
         assert_true(trial_batches_agree(&t));
         trial_end(&t);
@@ -96,7 +88,7 @@ static void images_come_back(void **state)
         add_node(&f, "n0", "web:latest", 500 * MB);
         add_node(&f, "n1", "web:latest", 500 * MB);
         struct trial t;
-        trial_begin(&t, &f, PLUGIN, pod(ONE("web")));
+        trial_begin(&t, &f, PLUGIN, POD(.spec = ONE("web")));
         assert_int_equal(trial_score(&t, "n0"), 48);
         assert_true(trial_batches_agree(&t));
         add_node(&f, round % 2 ? "n0" : "n1", "other:1", 1);

@@ -19,52 +19,17 @@
 #define FAR_RULES      "node(s) didn't match pod anti-affinity rules"
 #define EXISTING_RULES "node(s) didn't satisfy existing pods anti-affinity rules"
 
-static struct object *node_in(const char *name, const char *labels)
-{
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"%s\",\"labels\":%s},\"status\":{"
-                          "\"allocatable\":{\"cpu\":\"99\",\"memory\":\"99Gi\",\"pods\":\"99\"}}}",
-                          name, labels);
-}
-
-static struct object *pod_with(const char *name, const char *namespace, const char *labels,
-                               const char *affinity, const char *node)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"%s\","
-                          "\"labels\":%s},\"spec\":{\"nodeName\":\"%s\",\"affinity\":%s}}",
-                          name, namespace, name, labels, node, affinity);
-}
-
-static struct object *namespace_with(const char *name, const char *labels)
-{
-    return fixture_object(KIND_NAMESPACE, "{\"metadata\":{\"name\":\"%s\",\"labels\":%s}}", name,
-                          labels);
-}
-
-#define WEB             "{\"app\":\"web\"}"
-#define TERM(key, rest) "{\"topologyKey\":\"" key "\"" rest "}"
-#define MEANS_WEB       ",\"labelSelector\":{\"matchLabels\":" WEB "}"
-#define NEAR(terms) \
-    "{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[" terms "]}}"
-#define FAR(terms) \
-    "{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[" terms "]}}"
-#define LIKES(weight, term)                                                    \
-    "{\"podAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{" \
-    "\"weight\":" weight ",\"podAffinityTerm\":" term "}]}}"
-#define DISLIKES(weight, term)                                                     \
-    "{\"podAntiAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{" \
-    "\"weight\":" weight ",\"podAffinityTerm\":" term "}]}}"
+#define WEB_IN(key) TERMS({key, "app=web"})
 
 /* Zones a and b with a web pod in a; nowhere has no labels. */
 static void begin(struct fixture *f)
 {
     fixture_init(f, NULL, NULL);
-    fixture_add(f, node_in("a1", "{\"zone\":\"a\",\"host\":\"a1\"}"));
-    fixture_add(f, node_in("a2", "{\"zone\":\"a\",\"host\":\"a2\"}"));
-    fixture_add(f, node_in("b1", "{\"zone\":\"b\",\"host\":\"b1\"}"));
-    fixture_add(f, node_in("nowhere", "{}"));
-    fixture_add(f, pod_with("web", "default", WEB, "{}", "a1"));
+    ADD_NODE(f, .name = "a1", .labels = "zone=a,host=a1");
+    ADD_NODE(f, .name = "a2", .labels = "zone=a,host=a2");
+    ADD_NODE(f, .name = "b1", .labels = "zone=b,host=b1");
+    ADD_NODE(f, .name = "nowhere");
+    ADD_POD(f, .name = "web", .labels = "app=web", .node = "a1");
 }
 
 /* Who skips is not asked. */
@@ -107,47 +72,49 @@ static void check_verdicts(struct fixture *f, struct object *pod, const char *wa
 static void rules_by_table(void **state)
 {
     (void)state;
-    static const struct {
-        const char *affinity, *labels, *want;
+    const struct {
+        struct pod_args pod;
+        const char *want;
     } cases[] = {
-        {NEAR(TERM("zone", MEANS_WEB)), "{}", "..nn"},
-        {NEAR(TERM("host", MEANS_WEB)), "{}", ".nnn"},
-        {FAR(TERM("zone", MEANS_WEB)), "{}", "ff.."},
-        {FAR(TERM("host", MEANS_WEB)), "{}", "f..."},
+        {{.affinity = WEB_IN("zone")}, "..nn"},
+        {{.affinity = WEB_IN("host")}, ".nnn"},
+        {{.anti_affinity = WEB_IN("zone")}, "ff.."},
+        {{.anti_affinity = WEB_IN("host")}, "f..."},
         /* One pod must satisfy all terms. */
-        {NEAR(TERM("zone", MEANS_WEB) "," TERM("host", MEANS_WEB)), "{}", ".nnn"},
-        {NEAR(TERM("zone", MEANS_WEB) "," TERM(
-             "host", ",\"labelSelector\":{\"matchLabels\":{\"app\":\"db\"}}")),
-         "{}", "nnnn"},
-        /* A pod that nobody is like, not even itself, goes nowhere; one like itself may begin. */
-        {NEAR(TERM("zone", ",\"labelSelector\":{\"matchLabels\":{\"app\":\"db\"}}")), "{}", "nnnn"},
-        {NEAR(TERM("zone", ",\"labelSelector\":{\"matchLabels\":{\"app\":\"db\"}}")),
-         "{\"app\":\"db\"}", "...n"},
-        /* No selector means nobody, an empty one everybody. */
-        {NEAR(TERM("zone", "")), WEB, "nnnn"},
-        {NEAR(TERM("zone", ",\"labelSelector\":{}")), "{}", "..nn"},
+        {{.affinity = TERMS({"zone", "app=web"}, {"host", "app=web"})}, ".nnn"},
+        {{.affinity = TERMS({"zone", "app=web"}, {"host", "app=db"})}, "nnnn"},
+        /* A pod that no pod matches, not even itself, fits no node; one that matches itself may
+         * begin. */
+        {{.affinity = TERMS({"zone", "app=db"})}, "nnnn"},
+        {{.affinity = TERMS({"zone", "app=db"}), .labels = "app=db"}, "...n"},
+        /* No selector matches no pod, an empty one all. */
+        {{.affinity = TERMS({"zone"}), .labels = "app=web"}, "nnnn"},
+        {{.affinity = TERMS({"zone", ""})}, "..nn"},
         /* A key that no node has. */
-        {NEAR(TERM("rack", MEANS_WEB)), WEB, "nnnn"},
-        {FAR(TERM("rack", MEANS_WEB)), WEB, "...."},
+        {{.affinity = WEB_IN("rack"), .labels = "app=web"}, "nnnn"},
+        {{.anti_affinity = WEB_IN("rack"), .labels = "app=web"}, "...."},
         /* Other namespaces, by name and by label. */
-        {NEAR(TERM("zone", MEANS_WEB ",\"namespaces\":[\"other\"]")), "{}", "nnnn"},
-        {NEAR(TERM("zone", MEANS_WEB ",\"namespaces\":[\"other\",\"default\"]")), "{}", "..nn"},
-        {NEAR(TERM("zone", MEANS_WEB ",\"namespaceSelector\":{}")), "{}", "..nn"},
-        {NEAR(TERM("zone", MEANS_WEB ",\"namespaceSelector\":{\"matchLabels\":{\"team\":\"x\"}}")),
-         "{}", "..nn"},
-        {NEAR(TERM("zone", MEANS_WEB ",\"namespaceSelector\":{\"matchLabels\":{\"team\":\"y\"}}")),
-         "{}", "nnnn"},
+        {{.affinity = TERMS({"zone", "app=web", .more = "'namespaces':['other']"})}, "nnnn"},
+        {{.affinity = TERMS({"zone", "app=web", .more = "'namespaces':['other','default']"})},
+         "..nn"},
+        {{.affinity = TERMS({"zone", "app=web", .more = "'namespaceSelector':{}"})}, "..nn"},
+        {{.affinity = TERMS(
+              {"zone", "app=web", .more = "'namespaceSelector':{'matchLabels':{'team':'x'}}"})},
+         "..nn"},
+        {{.affinity = TERMS(
+              {"zone", "app=web", .more = "'namespaceSelector':{'matchLabels':{'team':'y'}}"})},
+         "nnnn"},
         /* Upstream's quirk: a selector that only excludes takes in every namespace. */
-        {NEAR(TERM("zone", MEANS_WEB ",\"namespaceSelector\":{\"matchExpressions\":[{"
-                                     "\"key\":\"team\",\"operator\":\"DoesNotExist\"}]}")),
-         "{}", "..nn"},
+        {{.affinity = TERMS({"zone", "app=web",
+                             .more = "'namespaceSelector':{'matchExpressions':[{'key':'team',"
+                                     "'operator':'DoesNotExist'}]}"})},
+         "..nn"},
     };
     struct fixture f;
     begin(&f);
-    fixture_add(&f, namespace_with("default", "{\"team\":\"x\"}"));
+    fixture_add(&f, NAMESPACE(.name = "default", .labels = "team=x"));
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-        check_verdicts(&f, pod_with("p", "default", cases[i].labels, cases[i].affinity, ""),
-                       cases[i].want);
+        check_verdicts(&f, object_from_pod_args(&cases[i].pod), cases[i].want);
     fixture_release(&f);
 }
 
@@ -156,11 +123,12 @@ static void pods_that_run_keep_others_away(void **state)
     (void)state;
     struct fixture f;
     begin(&f);
-    fixture_add(&f, pod_with("loner", "default", "{}", FAR(TERM("zone", MEANS_WEB)), "b1"));
-    check_verdicts(&f, pod_with("p", "default", WEB, "{}", ""), "..e.");
+    ADD_POD(&f, .name = "loner", .anti_affinity = WEB_IN("zone"), .node = "b1");
+    check_verdicts(&f, POD(.name = "p", .labels = "app=web"), "..e.");
     /* Its own wishes come first. */
-    check_verdicts(&f, pod_with("p", "default", WEB, FAR(TERM("host", MEANS_WEB)), ""), "f.e.");
-    check_verdicts(&f, pod_with("p", "default", WEB, NEAR(TERM("zone", MEANS_WEB)), ""), "..nn");
+    check_verdicts(&f, POD(.name = "p", .labels = "app=web", .anti_affinity = WEB_IN("host")),
+                   "f.e.");
+    check_verdicts(&f, POD(.name = "p", .labels = "app=web", .affinity = WEB_IN("zone")), "..nn");
     fixture_release(&f);
 }
 
@@ -185,53 +153,50 @@ static void who_has_nothing_to_say_skips(void **state)
     (void)state;
     struct fixture f;
     begin(&f);
-    assert_int_equal(pre_filter_of(&f, pod_with("p", "default", WEB, "{}", "")), BERTH_SKIP);
-    assert_int_equal(pre_score_of(&f, pod_with("p", "default", WEB, "{}", "")), BERTH_SKIP);
-    fixture_add(&f, pod_with("q", "default", "{}", FAR(TERM("rack", MEANS_WEB)), "a1"));
-    fixture_add(&f, pod_with("r", "other", "{}", FAR(TERM("zone", MEANS_WEB)), "a1"));
-    fixture_add(&f, pod_with("s", "default", "{}", FAR(TERM("zone", MEANS_WEB)), "gone"));
-    assert_int_equal(pre_filter_of(&f, pod_with("p", "default", WEB, "{}", "")), BERTH_SKIP);
-    assert_int_equal(pre_filter_of(&f, pod_with("p", "other", WEB, "{}", "")), BERTH_SUCCESS);
+    assert_int_equal(pre_filter_of(&f, POD(.name = "p", .labels = "app=web")), BERTH_SKIP);
+    assert_int_equal(pre_score_of(&f, POD(.name = "p", .labels = "app=web")), BERTH_SKIP);
+    ADD_POD(&f, .name = "q", .anti_affinity = WEB_IN("rack"), .node = "a1");
+    ADD_POD(&f, .name = "r", .namespace = "other", .anti_affinity = WEB_IN("zone"), .node = "a1");
+    ADD_POD(&f, .name = "s", .anti_affinity = WEB_IN("zone"), .node = "gone");
+    assert_int_equal(pre_filter_of(&f, POD(.name = "p", .labels = "app=web")), BERTH_SKIP);
+    assert_int_equal(pre_filter_of(&f, POD(.name = "p", .namespace = "other", .labels = "app=web")),
+                     BERTH_SUCCESS);
     /* A weight of 0 is a score, even if it changes nothing. */
-    fixture_add(&f, pod_with("t", "default", "{}", LIKES("0", TERM("zone", MEANS_WEB)), "a1"));
-    assert_int_equal(pre_score_of(&f, pod_with("p", "default", WEB, "{}", "")), BERTH_SUCCESS);
-    assert_int_equal(pre_score_of(&f, pod_with("p", "other", WEB, "{}", "")), BERTH_SKIP);
+    ADD_POD(&f, .name = "t", .preferred_affinity = TERMS({"zone", "app=web", .weight = 0}),
+            .node = "a1");
+    assert_int_equal(pre_score_of(&f, POD(.name = "p", .labels = "app=web")), BERTH_SUCCESS);
+    assert_int_equal(pre_score_of(&f, POD(.name = "p", .namespace = "other", .labels = "app=web")),
+                     BERTH_SKIP);
     fixture_release(&f);
 }
 
 static void wrong_selectors_are_told(void **state)
 {
     (void)state;
-    static const struct {
-        const char *affinity, *text;
+    const struct {
+        struct pod_args pod;
+        const char *text;
     } cases[] = {
-        {NEAR(TERM("zone", ",\"labelSelector\":{\"matchExpressions\":[{\"key\":\"a\","
-                           "\"operator\":\"In\"}]}")),
+        {{.affinity = TERMS({"zone", .more = "'labelSelector':{'matchExpressions':[{'key':'a',"
+                                             "'operator':'In'}]}"})},
          "parsing pod: requiredAffinityTerms: values: Invalid value: null: for 'in', 'notin' "
          "operators, values set can't be empty"},
-        {FAR(TERM("zone", ",\"namespaceSelector\":{\"matchExpressions\":[{\"key\":\"a\","
-                          "\"operator\":\"Gt\",\"values\":[\"1\"]}]}")),
+        {{.anti_affinity = TERMS({"zone", .more = "'namespaceSelector':{'matchExpressions':[{"
+                                                  "'key':'a','operator':'Gt','values':['1']}]}"})},
          "parsing pod: requiredAntiAffinityTerms: \"Gt\" is not a valid label selector operator"},
-        {"{\"podAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":1,"
-         "\"podAffinityTerm\":" TERM(
-             "zone",
-             ",\"labelSelector\":{\"matchExpressions\":[{\"key\":"
-             "\"a\",\"operator\":\"is\"}]}") "}]},"
-                                             "\"podAntiAffinity\":{"
-                                             "\"preferredDuringSchedulingIgnoredDuringExecution\":["
-                                             "{\"weight\":1,"
-                                             "\"podAffinityTerm\":" TERM(
-                                                 "zone",
-                                                 ",\"labelSelector\":{\"matchExpressions\":[{"
-                                                 "\"key\":"
-                                                 "\"/a\",\"operator\":\"Exists\"}]}") "}]}}",
+        {{.preferred_affinity = TERMS({"zone", .weight = 1,
+                                       .more = "'labelSelector':{'matchExpressions':[{'key':'a',"
+                                               "'operator':'is'}]}"}),
+          .preferred_anti_affinity = TERMS({"zone", .weight = 1,
+                                            .more = "'labelSelector':{'matchExpressions':[{'key':"
+                                                    "'/a','operator':'Exists'}]}"})},
          "parsing pod: [preferredAffinityTerms: \"is\" is not a valid label selector operator, "
          "preferredAntiAffinityTerms: key: Invalid value: \"/a\": prefix part must be non-empty]"},
     };
     struct fixture f;
     begin(&f);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct object *o = pod_with("p", "default", "{}", cases[i].affinity, "");
+        struct object *o = object_from_pod_args(&cases[i].pod);
         struct berth_pod *pod = pod_info_new(o, &f.engine->names);
         struct berth_handle *h = trial_instance(&f, IPA);
         struct buf text = BUF_INIT;
@@ -252,26 +217,32 @@ static void wrong_selectors_are_told(void **state)
 static void scores_by_table(void **state)
 {
     (void)state;
-    static const struct {
-        const char *affinity;
+    const struct {
+        struct pod_args pod;
         int64_t a1, a2, b1, nowhere;
     } cases[] = {
         /* hater gives -7 to zone b, lover 1 for its requirement to a1. */
-        {"{}", 1, 0, -7, 0},
-        {LIKES("10", TERM("zone", MEANS_WEB)), 11, 10, -7, 0},
-        {DISLIKES("10", TERM("zone", MEANS_WEB)), -9, -10, -7, 0},
-        {LIKES("10", TERM("host", MEANS_WEB)), 11, 0, -7, 0},
+        {{0}, 1, 0, -7, 0},
+        {{.preferred_affinity = TERMS({"zone", "app=web", .weight = 10})}, 11, 10, -7, 0},
+        {{.preferred_anti_affinity = TERMS({"zone", "app=web", .weight = 10})}, -9, -10, -7, 0},
+        {{.preferred_affinity = TERMS({"host", "app=web", .weight = 10})}, 11, 0, -7, 0},
         /* The lowest of all weights is its own negative, in 32 bits. */
-        {DISLIKES("-2147483648", TERM("host", MEANS_WEB)), -2147483647, 0, -7, 0},
+        {{.preferred_anti_affinity = TERMS({"host", "app=web", .weight = INT32_MIN})},
+         -2147483647,
+         0,
+         -7,
+         0},
     };
     struct fixture f;
     begin(&f);
-    fixture_add(&f,
-                pod_with("hater", "default", "{}", DISLIKES("7", TERM("zone", MEANS_WEB)), "b1"));
-    fixture_add(&f, pod_with("lover", "default", "{}", NEAR(TERM("host", MEANS_WEB)), "a1"));
+    ADD_POD(&f, .name = "hater", .preferred_anti_affinity = TERMS({"zone", "app=web", .weight = 7}),
+            .node = "b1");
+    ADD_POD(&f, .name = "lover", .affinity = WEB_IN("host"), .node = "a1");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
-        trial_begin(&t, &f, IPA, pod_with("p", "default", WEB, cases[i].affinity, ""));
+        struct pod_args pod = cases[i].pod;
+        pod.labels = "app=web";
+        trial_begin(&t, &f, IPA, object_from_pod_args(&pod));
         assert_int_equal(t.pre_score, BERTH_SUCCESS);
         assert_int_equal(trial_score(&t, "a1"), cases[i].a1);
         assert_int_equal(trial_score(&t, "a2"), cases[i].a2);
@@ -299,7 +270,8 @@ static void scores_become_percent(void **state)
     struct trial t;
     begin(&f);
     trial_begin(&t, &f, IPA,
-                pod_with("p", "default", WEB, LIKES("10", TERM("zone", MEANS_WEB)), ""));
+                POD(.name = "p", .labels = "app=web",
+                    .preferred_affinity = TERMS({"zone", "app=web", .weight = 10})));
     check_normalized(&t, (int64_t[]){-5, 0, 10, 1}, (int64_t[]){0, 33, 100, 40}, 4);
     check_normalized(&t, (int64_t[]){7, 7, 7}, (int64_t[]){0, 0, 0}, 3);
     check_normalized(&t, (int64_t[]){-100000, 0, 200000}, (int64_t[]){0, 33, 100}, 3);
@@ -317,96 +289,103 @@ static void bad_arguments_are_refused(void **state)
     struct fixture f;
     struct berth_error error;
     begin(&f);
-    assert_string_equal(trial_args_error(&f, IPA, "{\"hardPodAffinityWeight\":101}", &error),
+    assert_string_equal(trial_args_error(&f, IPA, "{'hardPodAffinityWeight':101}", &error),
                         "hardPodAffinityWeight: Invalid value: 101: not in valid range [0, 100]");
-    assert_string_equal(trial_args_error(&f, IPA, "{\"hardPodAffinityWeight\":-1}", &error),
+    assert_string_equal(trial_args_error(&f, IPA, "{'hardPodAffinityWeight':-1}", &error),
                         "hardPodAffinityWeight: Invalid value: -1: not in valid range [0, 100]");
-    assert_string_equal(trial_args_error(&f, IPA, "{\"hardPodAffinityWeight\":0}", &error), "");
-    assert_string_not_equal(trial_args_error(&f, IPA, "{\"weight\":1}", &error), "");
+    assert_string_equal(trial_args_error(&f, IPA, "{'hardPodAffinityWeight':0}", &error), "");
+    assert_string_not_equal(trial_args_error(&f, IPA, "{'weight':1}", &error), "");
     fixture_release(&f);
 }
 
 /* --- hints ------------------------------------------------------------------------------------ */
 
-static enum berth_hint pod_hint(struct fixture *f, const char *waits_for, struct object *before,
+#define NEAR_WEB POD(.labels = "app=web", .affinity = WEB_IN("zone"))
+#define FAR_WEB  POD(.labels = "app=web", .anti_affinity = WEB_IN("zone"))
+#define ANYWHERE POD(.labels = "app=web")
+
+static enum berth_hint pod_hint(struct fixture *f, struct object *waiting, struct object *before,
                                 struct object *after)
 {
     unsigned action = !before  ? BERTH_ACTION_ADD
                       : !after ? BERTH_ACTION_DELETE
                                : BERTH_ACTION_UPDATE_POD_LABEL;
-    return trial_hint(f, IPA, pod_with("p", "default", WEB, waits_for, ""),
+    return trial_hint(f, IPA, waiting,
                       (struct trial_change){BERTH_RESOURCE_POD, action, before, after});
 }
 
 static struct object *web_on(const char *node)
 {
-    return pod_with("q", "default", WEB, "{}", node);
+    return POD(.name = "q", .labels = "app=web", .node = node);
 }
 static struct object *other_on(const char *node)
 {
-    return pod_with("q", "default", "{}", "{}", node);
+    return POD(.name = "q", .node = node);
 }
 
 static void pods_that_help(void **state)
 {
     (void)state;
-    const char *near = NEAR(TERM("zone", MEANS_WEB)), *far = FAR(TERM("zone", MEANS_WEB));
-    const char *wrong = NEAR(TERM("zone", ",\"labelSelector\":{\"matchExpressions\":[{\"key\":"
-                                          "\"a\",\"operator\":\"is\"}]}"));
+    struct object *wrong =
+        POD(.affinity = TERMS({"zone", .more = "'labelSelector':{'matchExpressions':[{'key':'a',"
+                                               "'operator':'is'}]}"}));
     struct fixture f;
     begin(&f);
-    assert_int_equal(pod_hint(&f, near, NULL, web_on("a1")), BERTH_QUEUE);
-    assert_int_equal(pod_hint(&f, near, NULL, other_on("a1")), BERTH_QUEUE_SKIP);
-    assert_int_equal(pod_hint(&f, near, NULL, web_on("")), BERTH_QUEUE_SKIP);
-    assert_int_equal(pod_hint(&f, far, NULL, web_on("a1")), BERTH_QUEUE_SKIP);
-    assert_int_equal(pod_hint(&f, far, web_on("a1"), NULL), BERTH_QUEUE);
-    assert_int_equal(pod_hint(&f, far, other_on("a1"), NULL), BERTH_QUEUE_SKIP);
-    assert_int_equal(pod_hint(&f, near, other_on("a1"), web_on("a1")), BERTH_QUEUE);
-    assert_int_equal(pod_hint(&f, near, web_on("a1"), other_on("a1")), BERTH_QUEUE_SKIP);
-    assert_int_equal(pod_hint(&f, far, web_on("a1"), other_on("a1")), BERTH_QUEUE);
+    assert_int_equal(pod_hint(&f, NEAR_WEB, NULL, web_on("a1")), BERTH_QUEUE);
+    assert_int_equal(pod_hint(&f, NEAR_WEB, NULL, other_on("a1")), BERTH_QUEUE_SKIP);
+    assert_int_equal(pod_hint(&f, NEAR_WEB, NULL, web_on("")), BERTH_QUEUE_SKIP);
+    assert_int_equal(pod_hint(&f, FAR_WEB, NULL, web_on("a1")), BERTH_QUEUE_SKIP);
+    assert_int_equal(pod_hint(&f, FAR_WEB, web_on("a1"), NULL), BERTH_QUEUE);
+    assert_int_equal(pod_hint(&f, FAR_WEB, other_on("a1"), NULL), BERTH_QUEUE_SKIP);
+    assert_int_equal(pod_hint(&f, NEAR_WEB, other_on("a1"), web_on("a1")), BERTH_QUEUE);
+    assert_int_equal(pod_hint(&f, NEAR_WEB, web_on("a1"), other_on("a1")), BERTH_QUEUE_SKIP);
+    assert_int_equal(pod_hint(&f, FAR_WEB, web_on("a1"), other_on("a1")), BERTH_QUEUE);
     assert_int_equal(pod_hint(&f, wrong, NULL, other_on("a1")), BERTH_QUEUE);
     /* One that kept it away is gone. */
-    assert_int_equal(pod_hint(&f, "{}", pod_with("q", "default", "{}", far, "a1"), NULL),
+    assert_int_equal(pod_hint(&f, ANYWHERE,
+                              POD(.name = "q", .anti_affinity = WEB_IN("zone"), .node = "a1"),
+                              NULL),
                      BERTH_QUEUE);
-    assert_int_equal(pod_hint(&f, "{}", pod_with("q", "other", "{}", far, "a1"), NULL),
+    assert_int_equal(pod_hint(&f, ANYWHERE,
+                              POD(.name = "q", .namespace = "other",
+                                  .anti_affinity = WEB_IN("zone"), .node = "a1"),
+                              NULL),
                      BERTH_QUEUE_SKIP);
     /* Its own labels are others now. */
-    assert_int_equal(pod_hint(&f, near, pod_with("p", "default", "{}", "{}", ""),
-                              pod_with("p", "default", WEB, "{}", "")),
-                     BERTH_QUEUE);
+    assert_int_equal(
+        pod_hint(&f, NEAR_WEB, POD(.name = "p"), POD(.name = "p", .labels = "app=web")),
+        BERTH_QUEUE);
     fixture_release(&f);
 }
 
-static enum berth_hint node_hint(struct fixture *f, const char *waits_for, const char *before,
+static enum berth_hint node_hint(struct fixture *f, struct object *waiting, const char *before,
                                  const char *after)
 {
-    return trial_hint(f, IPA, pod_with("p", "default", WEB, waits_for, ""),
+    return trial_hint(f, IPA, waiting,
                       (struct trial_change){
                           BERTH_RESOURCE_NODE,
                           before ? BERTH_ACTION_UPDATE_NODE_LABEL : BERTH_ACTION_ADD,
-                          before ? node_in("n", before) : NULL,
-                          node_in("n", after),
+                          before ? NODE(.labels = before) : NULL,
+                          NODE(.labels = after),
                       });
 }
 
 static void nodes_that_help(void **state)
 {
     (void)state;
-    const char *near = NEAR(TERM("zone", MEANS_WEB)), *far = FAR(TERM("zone", MEANS_WEB));
     struct fixture f;
     begin(&f);
-    assert_int_equal(node_hint(&f, near, NULL, "{\"zone\":\"a\"}"), BERTH_QUEUE);
-    assert_int_equal(node_hint(&f, near, NULL, "{}"), BERTH_QUEUE_SKIP);
-    assert_int_equal(node_hint(&f, near, "{}", "{\"zone\":\"a\"}"), BERTH_QUEUE);
-    assert_int_equal(node_hint(&f, near, "{\"zone\":\"b\"}", "{\"zone\":\"a\"}"), BERTH_QUEUE);
-    assert_int_equal(node_hint(&f, near, "{\"zone\":\"a\"}", "{}"), BERTH_QUEUE_SKIP);
-    assert_int_equal(node_hint(&f, near, "{\"zone\":\"a\"}", "{\"zone\":\"a\",\"x\":\"y\"}"),
-                     BERTH_QUEUE_SKIP);
-    assert_int_equal(node_hint(&f, far, NULL, "{}"), BERTH_QUEUE);
-    assert_int_equal(node_hint(&f, far, "{\"zone\":\"a\"}", "{}"), BERTH_QUEUE);
-    assert_int_equal(node_hint(&f, far, "{}", "{\"zone\":\"a\"}"), BERTH_QUEUE_SKIP);
-    assert_int_equal(node_hint(&f, far, "{\"zone\":\"b\"}", "{\"zone\":\"a\"}"), BERTH_QUEUE);
-    assert_int_equal(node_hint(&f, "{}", NULL, "{}"), BERTH_QUEUE_SKIP);
+    assert_int_equal(node_hint(&f, NEAR_WEB, NULL, "zone=a"), BERTH_QUEUE);
+    assert_int_equal(node_hint(&f, NEAR_WEB, NULL, ""), BERTH_QUEUE_SKIP);
+    assert_int_equal(node_hint(&f, NEAR_WEB, "", "zone=a"), BERTH_QUEUE);
+    assert_int_equal(node_hint(&f, NEAR_WEB, "zone=b", "zone=a"), BERTH_QUEUE);
+    assert_int_equal(node_hint(&f, NEAR_WEB, "zone=a", ""), BERTH_QUEUE_SKIP);
+    assert_int_equal(node_hint(&f, NEAR_WEB, "zone=a", "zone=a,x=y"), BERTH_QUEUE_SKIP);
+    assert_int_equal(node_hint(&f, FAR_WEB, NULL, ""), BERTH_QUEUE);
+    assert_int_equal(node_hint(&f, FAR_WEB, "zone=a", ""), BERTH_QUEUE);
+    assert_int_equal(node_hint(&f, FAR_WEB, "", "zone=a"), BERTH_QUEUE_SKIP);
+    assert_int_equal(node_hint(&f, FAR_WEB, "zone=b", "zone=a"), BERTH_QUEUE);
+    assert_int_equal(node_hint(&f, ANYWHERE, NULL, ""), BERTH_QUEUE_SKIP);
     fixture_release(&f);
 }
 
@@ -432,53 +411,49 @@ static const char *one_of(struct rand *r, const char *const *v, size_t n)
     one_of((r), (const char *const[]){__VA_ARGS__}, \
            sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
-static void add_labels(struct buf *out, struct rand *r, const char *const *keys, size_t n)
+static const char *random_labels(struct rand *r, const char *const *keys, size_t n)
 {
-    bool first = true;
-    buf_add_char(out, '{');
-    for (size_t i = 0; i < n; i++) {
-        if (rand_below(r, 3) == 0)
-            continue;
-        buf_add_printf(out, "%s\"%s\":\"%s\"", first ? "" : ",", keys[i],
-                       ONE_OF(r, "", "a", "b", "c"));
-        first = false;
-    }
-    buf_add_char(out, '}');
+    const char *labels = "";
+    for (size_t i = 0; i < n; i++)
+        if (rand_below(r, 3))
+            labels = textf("%s%s%s=%s", labels, *labels ? "," : "", keys[i],
+                           ONE_OF(r, "", "a", "b", "c"));
+    return labels;
 }
 
 static void add_selector(struct buf *out, struct rand *r)
 {
     static const char *const plain[] = {
         "{}",
-        "{\"matchLabels\":{\"app\":\"a\"}}",
-        "{\"matchLabels\":{\"app\":\"b\",\"tier\":\"a\"}}",
-        "{\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"In\",\"values\":[\"a\",\"c\",\"a\"]"
+        "{'matchLabels':{'app':'a'}}",
+        "{'matchLabels':{'app':'b','tier':'a'}}",
+        "{'matchExpressions':[{'key':'app','operator':'In','values':['a','c','a']"
         "}]}",
-        "{\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"NotIn\",\"values\":[\"a\"]}]}",
-        "{\"matchExpressions\":[{\"key\":\"tier\",\"operator\":\"Exists\"}]}",
-        "{\"matchExpressions\":[{\"key\":\"tier\",\"operator\":\"DoesNotExist\"}]}",
-        "{\"matchLabels\":{\"app\":\"\"}}",
-        "{\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"In\",\"values\":[\"a\",\"b\",\"d\","
-        "\"e\",\"f\",\"g\",\"h\",\"i\",\"j\",\"k\",\"l\",\"m\",\"n\",\"o\",\"p\",\"q\",\"r\"]}]}",
+        "{'matchExpressions':[{'key':'app','operator':'NotIn','values':['a']}]}",
+        "{'matchExpressions':[{'key':'tier','operator':'Exists'}]}",
+        "{'matchExpressions':[{'key':'tier','operator':'DoesNotExist'}]}",
+        "{'matchLabels':{'app':''}}",
+        "{'matchExpressions':[{'key':'app','operator':'In','values':['a','b','d',"
+        "'e','f','g','h','i','j','k','l','m','n','o','p','q','r']}]}",
     };
     if (rand_below(r, 60) == 0)
-        buf_add_cstr(out, "{\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"Wild\"}]}");
+        buf_add_cstr(out, "{'matchExpressions':[{'key':'app','operator':'Wild'}]}");
     else
         buf_add_cstr(out, one_of(r, plain, ARRAY_LEN(plain)));
 }
 
 static void add_term(struct buf *out, struct rand *r)
 {
-    buf_add_printf(out, "{\"topologyKey\":\"%s\"", ONE_OF(r, "zone", "zone", "host", "rack", ""));
+    buf_add_printf(out, "{'topologyKey':'%s'", ONE_OF(r, "zone", "zone", "host", "rack", ""));
     if (rand_below(r, 12)) {
-        buf_add_cstr(out, ",\"labelSelector\":");
+        buf_add_cstr(out, ",'labelSelector':");
         add_selector(out, r);
     }
     if (rand_below(r, 3) == 0)
-        buf_add_printf(out, ",\"namespaces\":[\"%s\",\"%s\"]", ONE_OF(r, "n0", "n1", "n2", "n3"),
+        buf_add_printf(out, ",'namespaces':['%s','%s']", ONE_OF(r, "n0", "n1", "n2", "n3"),
                        ONE_OF(r, "n0", "n1", "nope"));
     if (rand_below(r, 3) == 0) {
-        buf_add_cstr(out, ",\"namespaceSelector\":");
+        buf_add_cstr(out, ",'namespaceSelector':");
         add_selector(out, r);
     }
     buf_add_char(out, '}');
@@ -492,7 +467,7 @@ static void add_terms(struct buf *out, struct rand *r, bool weighted)
         if (i)
             buf_add_char(out, ',');
         if (weighted)
-            buf_add_printf(out, "{\"weight\":%s,\"podAffinityTerm\":",
+            buf_add_printf(out, "{'weight':%s,'podAffinityTerm':",
                            ONE_OF(r, "1", "10", "100", "0", "-2147483648", "2147483647"));
         add_term(out, r);
         if (weighted)
@@ -506,13 +481,14 @@ static void add_affinity(struct buf *out, struct rand *r)
     static const char *const sides[] = {"podAffinity", "podAntiAffinity"};
     buf_add_char(out, '{');
     for (size_t i = 0; i < ARRAY_LEN(sides); i++) {
-        buf_add_printf(out, "%s\"%s\":{\"requiredDuringSchedulingIgnoredDuringExecution\":",
-                       i ? "," : "", sides[i]);
+        buf_add_printf(out,
+                       "%s'%s':{'requiredDuringSchedulingIgnoredDuringExecution':", i ? "," : "",
+                       sides[i]);
         if (rand_below(r, 2))
             add_terms(out, r, false);
         else
             buf_add_cstr(out, "[]");
-        buf_add_cstr(out, ",\"preferredDuringSchedulingIgnoredDuringExecution\":");
+        buf_add_cstr(out, ",'preferredDuringSchedulingIgnoredDuringExecution':");
         if (rand_below(r, 2))
             add_terms(out, r, true);
         else
@@ -525,17 +501,15 @@ static void add_affinity(struct buf *out, struct rand *r)
 static struct object *random_pod(struct stream *s, size_t i, const char *node)
 {
     static const char *const keys[] = {"app", "tier"};
-    struct buf labels = BUF_INIT, affinity = BUF_INIT;
-    char name[24];
-    snprintf(name, sizeof(name), "p%zu", i);
-    add_labels(&labels, s->r, keys, ARRAY_LEN(keys));
+    struct buf affinity = BUF_INIT;
+    const char *labels = random_labels(s->r, keys, ARRAY_LEN(keys));
+    const char *namespace = ONE_OF(s->r, "n0", "n1", "n2", "n3");
     if (rand_below(s->r, 2))
         add_affinity(&affinity, s->r);
     else
         buf_add_cstr(&affinity, "{}");
-    struct object *o = pod_with(name, ONE_OF(s->r, "n0", "n1", "n2", "n3"), buf_cstr(&labels),
-                                buf_cstr(&affinity), node);
-    buf_release(&labels);
+    struct object *o = POD(.name = textf("p%zu", i), .namespace = namespace, .labels = labels,
+                           .node = node, .spec = textf("'affinity':%s", buf_cstr(&affinity)));
     buf_release(&affinity);
     return o;
 }
@@ -543,30 +517,21 @@ static struct object *random_pod(struct stream *s, size_t i, const char *node)
 static struct object *random_node(struct stream *s, size_t i)
 {
     static const char *const keys[] = {"zone", "host", ""};
-    struct buf labels = BUF_INIT;
-    char name[24];
-    snprintf(name, sizeof(name), "n%zu", i);
+    const char *labels;
     if (s->real_hosts && rand_below(s->r, 6) == 0)
-        buf_add_cstr(&labels, "{\"zone\":\"a\"}");
+        labels = "zone=a";
     else if (s->real_hosts || rand_below(s->r, 2))
-        buf_add_printf(&labels, "{\"host\":\"h%zu\",\"zone\":\"%s\"}", i, ONE_OF(s->r, "a", "b"));
+        labels = textf("host=h%zu,zone=%s", i, ONE_OF(s->r, "a", "b"));
     else
-        add_labels(&labels, s->r, keys, ARRAY_LEN(keys));
-    struct object *o = node_in(name, buf_cstr(&labels));
-    buf_release(&labels);
-    return o;
+        labels = random_labels(s->r, keys, ARRAY_LEN(keys));
+    return NODE(.name = textf("n%zu", i), .labels = labels);
 }
 
 static struct object *random_namespace(struct stream *s, size_t i)
 {
     static const char *const keys[] = {"app", "tier"};
-    struct buf labels = BUF_INIT;
-    char name[24];
-    snprintf(name, sizeof(name), "n%zu", i);
-    add_labels(&labels, s->r, keys, ARRAY_LEN(keys));
-    struct object *o = namespace_with(name, buf_cstr(&labels));
-    buf_release(&labels);
-    return o;
+    return NAMESPACE(.name = textf("n%zu", i),
+                     .labels = random_labels(s->r, keys, ARRAY_LEN(keys)));
 }
 
 /* The object in *at comes, changes into another or goes. */
@@ -693,12 +658,10 @@ static void make_anew(struct stream *s)
 {
     struct berth_handle *h = trial_instance(&s->f, IPA);
     struct berth_error error;
-    char args[128];
-    snprintf(args, sizeof(args),
-             "{\"hardPodAffinityWeight\":%d,\"ignorePreferredTermsOfExistingPods\":%s}",
-             (int)s->options.hard_weight, s->options.ignore_preferred ? "true" : "false");
-    s->f.engine->framework.features.on[FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS] =
-        s->options.exact_namespaces;
+    const char *args =
+        jsonf("{'hardPodAffinityWeight':%d,'ignorePreferredTermsOfExistingPods':%s}",
+              (int)s->options.hard_weight, s->options.ignore_preferred ? "true" : "false");
+    s->f.engine->framework.features.on[FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS] = s->options.exact_namespaces;
     h->plugin->destroy(h->self);
     assert_int_equal(h->plugin->create(&engine_host, h, abi_str(str_of(args)), &h->self, &error),
                      0);

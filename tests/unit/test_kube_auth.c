@@ -15,6 +15,7 @@
 #include "fake_api.h"
 #include "kube/auth/auth.h"
 #include "kube/auth/exec.h"
+#include "objects.h"
 
 #define V1      "client.authentication.k8s.io/v1"
 #define V1BETA1 "client.authentication.k8s.io/v1beta1"
@@ -74,7 +75,7 @@ static struct str script(const char *body)
 
 static int parse(const char *text, struct exec_credential *c, struct err *err)
 {
-    return exec_credential_parse(str_of(text), STR(V1), &arena, c, err);
+    return exec_credential_parse(json_quotes_str(text), STR(V1), &arena, c, err);
 }
 
 static void test_credential_is_read(void **state)
@@ -83,17 +84,15 @@ static void test_credential_is_read(void **state)
     struct err err;
 
     (void)state;
-    assert_int_equal(parse(HEAD "\"status\":{\"token\":\"t\",\"expirationTimestamp\":"
-                                "\"2030-01-02T03:04:05Z\"},\"spec\":{}}",
+    assert_int_equal(parse(HEAD "'status':{'token':'t','expirationTimestamp':"
+                                "'2030-01-02T03:04:05Z'},'spec':{}}",
                            &c, &err),
                      0);
     assert_true(str_is(c.token, "t"));
     assert_true(c.expiration.set);
     assert_int_equal(c.expiration.sec, 1893553445);
-    assert_int_equal(parse(HEAD
-                           "\"status\":{\"clientCertificateData\":\"c\",\"clientKeyData\":\"k\"}}",
-                           &c, &err),
-                     0);
+    assert_int_equal(
+        parse(HEAD "'status':{'clientCertificateData':'c','clientKeyData':'k'}}", &c, &err), 0);
     assert_true(str_is(c.cert_pem, "c") && str_is(c.key_pem, "k"));
     assert_false(c.expiration.set);
 }
@@ -103,14 +102,13 @@ static void test_bad_credentials_are_refused(void **state)
     static const char *const bad[][2] = {
         {"", "not an ExecCredential"},
         {"[]", "not an ExecCredential"},
-        {"{\"kind\":\"Pod\",\"apiVersion\":\"" V1 "\"}", "kind"},
-        {"{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1BETA1 "\"}", "apiVersion"},
-        {HEAD "\"spec\":{}}", "status: missing"},
-        {HEAD "\"status\":{}}", "must have a token"},
-        {HEAD "\"status\":{\"clientKeyData\":\"k\"}}", "must be set together"},
-        {HEAD "\"status\":{\"token\":\"t\",\"expirationTimestamp\":\"soon\"}}",
-         "expirationTimestamp"},
-        {HEAD "\"status\":{\"token\":7}}", "status.token"},
+        {"{'kind':'Pod','apiVersion':'" V1 "'}", "kind"},
+        {"{'kind':'ExecCredential','apiVersion':'" V1BETA1 "'}", "apiVersion"},
+        {HEAD "'spec':{}}", "status: missing"},
+        {HEAD "'status':{}}", "must have a token"},
+        {HEAD "'status':{'clientKeyData':'k'}}", "must be set together"},
+        {HEAD "'status':{'token':'t','expirationTimestamp':'soon'}}", "expirationTimestamp"},
+        {HEAD "'status':{'token':7}}", "status.token"},
     };
 
     (void)state;
@@ -197,10 +195,10 @@ static void test_plugin_gets_arguments_and_environment(void **state)
     assert_non_null(f);
     assert_non_null(fgets(info, sizeof(info), f));
     fclose(f);
-    assert_string_equal(info, "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1
-                              "\",\"spec\":{\"cluster\":{\"server\":\"https://h:1\","
-                              "\"certificate-authority-data\":\"Q0E=\",\"config\":{\"a\":1}},"
-                              "\"interactive\":false}}");
+    assert_string_equal(info, json_quotes("{'kind':'ExecCredential','apiVersion':'" V1
+                                          "','spec':{'cluster':{'server':'https://h:1',"
+                                          "'certificate-authority-data':'Q0E=','config':{'a':1}},"
+                                          "'interactive':false}}"));
 }
 
 /* berth raises its limit of descriptors; plugins get the one that berth was started with. */
@@ -534,7 +532,7 @@ static void assert_counted(struct metrics *metrics, const char *part)
     struct buf text = BUF_INIT;
 
     metrics_write(metrics, &text);
-    if (!strstr(buf_cstr(&text), part))
+    if (!strstr(buf_cstr(&text), json_quotes(part)))
         fail_msg("%s is not in\n%s", part, buf_cstr(&text));
     buf_release(&text);
 }
@@ -573,7 +571,7 @@ static void test_plugin_brings_a_certificate(void **state)
     assert_false(auth_ready(auth, &w.wait, on_told));
     assert_true(fake_run_until(loop, is_told, &w));
     assert_int_equal(seen.n, 1);
-    assert_counted(options.metrics, "call_total{call_status=\"no_error\",code=\"0\"} 2\n");
+    assert_counted(options.metrics, "call_total{call_status='no_error',code='0'} 2\n");
     /* Another one is an hour old when it comes: see tls_make_certificate. */
     make_certificate("by-plugin-again");
     assert_true(auth_reject(auth, auth_generation(auth)));
@@ -581,8 +579,8 @@ static void test_plugin_brings_a_certificate(void **state)
     assert_false(auth_ready(auth, &w.wait, on_told));
     assert_true(fake_run_until(loop, is_told, &w));
     assert_int_equal(seen.n, 2);
-    assert_counted(options.metrics, "rotation_age_bucket{le=\"1800\"} 0\n");
-    assert_counted(options.metrics, "rotation_age_bucket{le=\"14400\"} 1\n");
+    assert_counted(options.metrics, "rotation_age_bucket{le='1800'} 0\n");
+    assert_counted(options.metrics, "rotation_age_bucket{le='14400'} 1\n");
     auth_free(auth);
     assert_counted(options.metrics, "_ttl_seconds +Inf\n");
     metrics_free(options.metrics);

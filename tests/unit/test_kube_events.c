@@ -9,6 +9,7 @@
 
 #include "fake_kube.h"
 #include "live/events.h"
+#include "objects.h"
 
 #define EVENTS "/apis/events.k8s.io/v1/namespaces/ns/events"
 
@@ -183,9 +184,9 @@ static void test_a_repetition_becomes_a_series(void **state)
     wait_written(3);
     r = fake_api_request(k.api, 1);
     assert_string_equal(r->content_type, "application/strategic-merge-patch+json");
-    assert_memory_equal(r->body, "{\"series\":{\"count\":2,\"lastObservedTime\":\"", 41);
+    assert_memory_equal(r->body, json_quotes("{'series':{'count':2,'lastObservedTime':'"), 41);
     r = fake_api_request(k.api, 2);
-    assert_memory_equal(r->body, "{\"series\":{\"count\":4,", 20);
+    assert_memory_equal(r->body, json_quotes("{'series':{'count':4,"), 20);
     /* After its end it is a new event. */
     emit("p", "five");
     wait_written(4);
@@ -252,7 +253,8 @@ static void test_lost_connections_are_retried_and_refusals_are_not(void **state)
     assert_int_equal(stats.rejected, 1);
     assert_int_equal(fake_api_count(k.api), 4);
     assert_non_null(strstr(fake_log_text(), "namespace is being terminated"));
-    assert_non_null(strstr(fake_log_text(), "\"Server rejected event (will not retry!)\""));
+    assert_non_null(
+        strstr(fake_log_text(), json_quotes("'Server rejected event (will not retry!)'")));
 }
 
 static void test_giving_up(void **state)
@@ -265,7 +267,8 @@ static void test_giving_up(void **state)
     wanted = 1;
     assert_true(fake_run_until(k.loop, is_idle, NULL));
     assert_int_equal(stats.rejected, 1);
-    assert_non_null(strstr(fake_log_text(), "\"Unable to write event (retry limit exceeded!)\""));
+    assert_non_null(
+        strstr(fake_log_text(), json_quotes("'Unable to write event (retry limit exceeded!)'")));
     assert_int_equal(fake_api_count(k.api), 3);
 }
 

@@ -10,6 +10,7 @@
 #include "fake_kube.h"
 #include "kube/lease/lease.h"
 #include "live/pod_writes.h"
+#include "objects.h"
 
 #define LEASES "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 #define LEASE  LEASES "/kube-scheduler"
@@ -149,13 +150,13 @@ static void start(void)
 
 static struct str lease(const char *holder, int seconds, int transitions, int version)
 {
-    return arena_printf(
+    return arena_jsonf(
         &k.arena,
-        "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{\"name\":"
-        "\"kube-scheduler\",\"namespace\":\"kube-system\",\"uid\":\"u\",\"resourceVersion\":\"%d\","
-        "\"labels\":{\"kept\":\"yes\"}},\"spec\":{\"holderIdentity\":\"%s\","
-        "\"leaseDurationSeconds\":%d,\"acquireTime\":\"2020-01-01T00:00:00.000000Z\","
-        "\"renewTime\":\"2020-01-01T00:00:00.000000Z\",\"leaseTransitions\":%d}}",
+        "{'kind':'Lease','apiVersion':'coordination.k8s.io/v1','metadata':{'name':"
+        "'kube-scheduler','namespace':'kube-system','uid':'u','resourceVersion':'%d',"
+        "'labels':{'kept':'yes'}},'spec':{'holderIdentity':'%s',"
+        "'leaseDurationSeconds':%d,'acquireTime':'2020-01-01T00:00:00.000000Z',"
+        "'renewTime':'2020-01-01T00:00:00.000000Z','leaseTransitions':%d}}",
         version, holder, seconds, transitions);
 }
 
@@ -171,7 +172,7 @@ static void not_found(void)
 
 static void assert_holds(const char *text, const char *part)
 {
-    if (!strstr(text, part))
+    if (!strstr(text, json_quotes(part)))
         fail_msg("\"%s\" is not in \"%s\"", part, text);
 }
 
@@ -222,15 +223,15 @@ static void test_the_first_creates_the_lease_and_renews_it(void **state)
     assert_true(lease_elector_is_leader(elector));
     wait_requests(6);
     assert_string_equal(fake_api_request(k.api, 1)->method, "POST");
-    assert_holds(body_json(1), "\"holderIdentity\":\"me\"");
-    assert_holds(body_json(1), "\"leaseDurationSeconds\":20");
-    assert_holds(body_json(1), "\"leaseTransitions\":0");
+    assert_holds(body_json(1), "'holderIdentity':'me'");
+    assert_holds(body_json(1), "'leaseDurationSeconds':20");
+    assert_holds(body_json(1), "'leaseTransitions':0");
     /* Renewed without asking first, on top of the last version, with all that stood there. */
     size_t second = find_request("PUT", LEASE, 2);
-    assert_holds(body_json(second), "\"resourceVersion\":\"2\"");
-    assert_holds(body_json(second), "\"kept\":\"yes\"");
-    assert_holds(body_json(second), "\"acquireTime\":\"2020-01-01T00:00:00.000000Z\"");
-    assert_null(strstr(body_json(second), "\"renewTime\":\"2020"));
+    assert_holds(body_json(second), "'resourceVersion':'2'");
+    assert_holds(body_json(second), "'kept':'yes'");
+    assert_holds(body_json(second), "'acquireTime':'2020-01-01T00:00:00.000000Z'");
+    assert_null(strstr(body_json(second), json_quotes("'renewTime':'2020")));
     assert_true(lease_elector_is_healthy(elector, 0));
 }
 
@@ -259,9 +260,9 @@ static void test_an_expired_or_released_lease_is_taken(void **state)
     fake_api_answer(k.api, &(struct fake_answer){.path = LEASE, .manner = FAKE_HANG});
     start();
     expect("leader=me start ");
-    assert_holds(body_json(1), "\"leaseTransitions\":5");
-    assert_holds(body_json(1), "\"resourceVersion\":\"7\"");
-    assert_null(strstr(body_json(1), "\"acquireTime\":\"2020"));
+    assert_holds(body_json(1), "'leaseTransitions':5");
+    assert_holds(body_json(1), "'resourceVersion':'7'");
+    assert_null(strstr(body_json(1), json_quotes("'acquireTime':'2020")));
 }
 
 static void test_a_count_of_transitions_that_is_full_stays_so(void **state)
@@ -272,7 +273,7 @@ static void test_a_count_of_transitions_that_is_full_stays_so(void **state)
     fake_api_answer(k.api, &(struct fake_answer){.path = LEASE, .manner = FAKE_HANG});
     start();
     expect("leader=me start ");
-    assert_holds(body_json(1), "\"leaseTransitions\":2147483647");
+    assert_holds(body_json(1), "'leaseTransitions':2147483647");
 }
 
 static void test_losing_the_race_is_no_harm(void **state)
@@ -295,14 +296,14 @@ static void assert_counted(const char *line, bool there)
     struct buf page = BUF_INIT;
 
     metrics_write(metrics, &page);
-    if (!!strstr(buf_cstr(&page), line) != there)
+    if (!!strstr(buf_cstr(&page), json_quotes(line)) != there)
         fail_msg("%s %s\n%s", line, there ? "is not in" : "is in", buf_cstr(&page));
     buf_release(&page);
 }
 
-#define LEADS    "leader_election_master_status{name=\"kube-scheduler\"} 1\n"
-#define STANDS   "leader_election_master_status{name=\"kube-scheduler\"} 0\n"
-#define SLOWLY   "leader_election_slowpath_total{name=\"kube-scheduler\"} 1\n"
+#define LEADS    "leader_election_master_status{name='kube-scheduler'} 1\n"
+#define STANDS   "leader_election_master_status{name='kube-scheduler'} 0\n"
+#define SLOWLY   "leader_election_slowpath_total{name='kube-scheduler'} 1\n"
 #define SLOWPATH "leader_election_slowpath_total"
 
 /* --- losing and giving back ------------------------------------------------------------------- */
@@ -328,7 +329,7 @@ static void test_a_failed_renewal_falls_back_to_asking(void **state)
     answer("PUT", LEASE, 200, lease("me", 15, 0, 10));
     fake_api_answer(k.api, &(struct fake_answer){.path = LEASE, .manner = FAKE_HANG});
     wait_requests(7);
-    assert_holds(body_json(find_request("PUT", LEASE, 2)), "\"resourceVersion\":\"9\"");
+    assert_holds(body_json(find_request("PUT", LEASE, 2)), "'resourceVersion':'9'");
     assert_int_equal(seen.n, 0);
     assert_true(lease_elector_is_leader(elector));
     assert_counted(LEADS, true);
@@ -393,10 +394,10 @@ static void test_stop_gives_the_lease_back(void **state)
     lease_elector_stop(elector);
     expect("stop ");
     assert_counted(STANDS, true);
-    assert_holds(last_put(), "\"holderIdentity\":\"\"");
-    assert_holds(last_put(), "\"leaseDurationSeconds\":1");
-    assert_holds(last_put(), "\"leaseTransitions\":3");
-    assert_holds(last_put(), "\"resourceVersion\":\"77\"");
+    assert_holds(last_put(), "'holderIdentity':''");
+    assert_holds(last_put(), "'leaseDurationSeconds':1");
+    assert_holds(last_put(), "'leaseTransitions':3");
+    assert_holds(last_put(), "'resourceVersion':'77'");
 }
 
 static void test_stop_leaves_the_lease_of_another_alone(void **state)
@@ -408,7 +409,7 @@ static void test_stop_leaves_the_lease_of_another_alone(void **state)
     answer("GET", LEASE, 200, lease("other", 15, 1, 3));
     lease_elector_stop(elector);
     expect("stop ");
-    assert_null(strstr(last_put(), "\"holderIdentity\":\"\""));
+    assert_null(strstr(last_put(), json_quotes("'holderIdentity':''")));
 }
 
 /* --- who may write ---------------------------------------------------------------------------- */
@@ -468,8 +469,8 @@ static void test_another_holder_ends_it_at_once(void **state)
     start();
     expect("leader=me start leader=other losing lost ");
     assert_false(lease_elector_may_write(elector));
-    assert_holds(fake_log_text(), "Failed to renew lease\" lock=\"kube-system/kube-scheduler\" "
-                                  "err=\"lease is held by other\"");
+    assert_holds(fake_log_text(), "Failed to renew lease' lock='kube-system/kube-scheduler' "
+                                  "err='lease is held by other'");
 }
 
 static void test_nothing_may_be_written_once_the_lease_has_run_out(void **state)
@@ -678,7 +679,7 @@ static void test_a_released_lease_is_taken_at_once(void **state)
     take_over(lease("", 1, 4, 8));
     fake_api_push(k.api, LEASES, fake_frame(&k, "MODIFIED", lease("", 1, 4, 8)));
     expect("leader= leader=me start ");
-    assert_holds(last_put(), "\"resourceVersion\":\"8\"");
+    assert_holds(last_put(), "'resourceVersion':'8'");
     assert_int_equal(fake_api_unexpected(k.api), 0);
 }
 
@@ -691,7 +692,7 @@ static void test_a_lease_that_is_deleted_is_made_anew_at_once(void **state)
     fake_api_answer(k.api, &(struct fake_answer){.path = LEASE, .manner = FAKE_HANG});
     fake_api_push(k.api, LEASES, fake_frame(&k, "DELETED", lease("other", 7200, 4, 8)));
     expect("leader=me start ");
-    assert_holds(last_sent("POST"), "\"leaseTransitions\":0");
+    assert_holds(last_sent("POST"), "'leaseTransitions':0");
 }
 
 /* What the watch told of is not new when it is read: it ends when it would. */
@@ -796,13 +797,12 @@ static void test_an_event_that_hangs_holds_nobody_up(void **state)
 
 static struct str granted(const char *holder, const char *preferred)
 {
-    return arena_printf(
-        &k.arena,
-        "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{\"name\":"
-        "\"kube-scheduler\",\"namespace\":\"kube-system\",\"resourceVersion\":\"5\"},\"spec\":{"
-        "\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":15,\"strategy\":"
-        "\"OldestEmulationVersion\"%s%s}}",
-        holder, *preferred ? ",\"preferredHolder\":" : "", preferred);
+    return arena_jsonf(&k.arena,
+                       "{'kind':'Lease','apiVersion':'coordination.k8s.io/v1','metadata':{'name':"
+                       "'kube-scheduler','namespace':'kube-system','resourceVersion':'5'},'spec':{"
+                       "'holderIdentity':'%s','leaseDurationSeconds':15,'strategy':"
+                       "'OldestEmulationVersion'%s%s}}",
+                       holder, *preferred ? ",'preferredHolder':" : "", preferred);
 }
 
 static void test_a_coordinated_lease_is_waited_for(void **state)
@@ -815,7 +815,7 @@ static void test_a_coordinated_lease_is_waited_for(void **state)
     answer_always("PUT", LEASE, granted("me", ""));
     start();
     expect("leader=other leader=me start ");
-    assert_holds(last_put(), "\"strategy\":\"OldestEmulationVersion\"");
+    assert_holds(last_put(), "'strategy':'OldestEmulationVersion'");
     /* It is never made by a candidate, and looked at before each renewal. */
     wait_requests(8);
     for (size_t i = 0, about = 0; i < 8; i++) {
@@ -834,7 +834,7 @@ static void test_a_coordinated_lease_ends_with_its_term(void **state)
     coordinated = true;
     answer("GET", LEASE, 200, granted("me", ""));
     answer("PUT", LEASE, 200, granted("me", ""));
-    answer_always("GET", LEASE, granted("me", "\"better\""));
+    answer_always("GET", LEASE, granted("me", "'better'"));
     start();
     expect("leader=me start ");
     expect("losing lost ");

@@ -10,6 +10,7 @@
 
 #include "fake_kube.h"
 #include "kube/lease/lease_candidate.h"
+#include "objects.h"
 
 #define CANDIDATES "/apis/coordination.k8s.io/v1beta1/namespaces/kube-system/leasecandidates"
 #define MINE       CANDIDATES "/me"
@@ -34,23 +35,23 @@ static int tear_down(void **state)
 
 static struct str candidate(const char *pinged, const char *renewed, int version)
 {
-    return arena_printf(
+    return arena_jsonf(
         &k.arena,
-        "{\"kind\":\"LeaseCandidate\",\"apiVersion\":\"coordination.k8s.io/v1beta1\",\"metadata\":{"
-        "\"name\":\"me\",\"namespace\":\"kube-system\",\"resourceVersion\":\"%d\"},\"spec\":{"
-        "\"leaseName\":\"kube-scheduler\",\"pingTime\":\"%s\",\"renewTime\":\"%s\","
-        "\"binaryVersion\":\"1.2.3\",\"strategy\":\"OldestEmulationVersion\"}}",
+        "{'kind':'LeaseCandidate','apiVersion':'coordination.k8s.io/v1beta1','metadata':{"
+        "'name':'me','namespace':'kube-system','resourceVersion':'%d'},'spec':{"
+        "'leaseName':'kube-scheduler','pingTime':'%s','renewTime':'%s',"
+        "'binaryVersion':'1.2.3','strategy':'OldestEmulationVersion'}}",
         version, pinged, renewed);
 }
 
 /* All there is at first, and then the watch stays open. */
 static void begin(const char *items)
 {
-    struct str list = arena_printf(&k.arena,
-                                   "{\"kind\":\"LeaseCandidateList\",\"apiVersion\":"
-                                   "\"coordination.k8s.io/v1beta1\",\"metadata\":{"
-                                   "\"resourceVersion\":\"1\"},\"items\":[%s]}",
-                                   items);
+    struct str list = arena_jsonf(&k.arena,
+                                  "{'kind':'LeaseCandidateList','apiVersion':"
+                                  "'coordination.k8s.io/v1beta1','metadata':{"
+                                  "'resourceVersion':'1'},'items':[%s]}",
+                                  items);
     /* No streaming list: the server does not know it. */
     fake_api_answer(k.api, &(struct fake_answer){.method = "GET",
                                                  .path = CANDIDATES,

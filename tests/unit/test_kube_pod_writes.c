@@ -9,6 +9,7 @@
 
 #include "fake_kube.h"
 #include "live/pod_writes.h"
+#include "objects.h"
 
 static struct pod_condition conditions[2];
 static struct pod pod;
@@ -53,11 +54,11 @@ static void test_a_new_condition_is_written_whole(void **state)
     c.observed_generation = 3;
     assert_string_equal(
         patch(&c, NULL),
-        "{\"status\":{\"$setElementOrder/conditions\":[{\"type\":\"PodScheduled\"}],"
-        "\"conditions\":[{\"lastProbeTime\":null,"
-        "\"lastTransitionTime\":\"2023-11-14T22:13:20Z\",\"message\":\"no room\","
-        "\"observedGeneration\":3,\"reason\":\"Unschedulable\",\"status\":\"False\","
-        "\"type\":\"PodScheduled\"}]}}");
+        json_quotes("{'status':{'$setElementOrder/conditions':[{'type':'PodScheduled'}],"
+                    "'conditions':[{'lastProbeTime':null,"
+                    "'lastTransitionTime':'2023-11-14T22:13:20Z','message':'no room',"
+                    "'observedGeneration':3,'reason':'Unschedulable','status':'False',"
+                    "'type':'PodScheduled'}]}}"));
 }
 
 static void test_only_what_differs_is_written(void **state)
@@ -68,19 +69,19 @@ static void test_only_what_differs_is_written(void **state)
     pod.status.conditions.v = conditions;
     pod.status.conditions.n = 2;
     assert_null(patch(&c, NULL));
-    c.message = STR("still no \"room\"");
+    c.message = json_quotes_str("still no 'room'");
     assert_string_equal(patch(&c, NULL),
-                        "{\"status\":{\"$setElementOrder/conditions\":[{\"type\":\"Ready\"},"
-                        "{\"type\":\"PodScheduled\"}],\"conditions\":[{\"message\":"
-                        "\"still no \\\"room\\\"\",\"type\":\"PodScheduled\"}]}}");
+                        json_quotes("{'status':{'$setElementOrder/conditions':[{'type':'Ready'},"
+                                    "{'type':'PodScheduled'}],'conditions':[{'message':"
+                                    "'still no `room`','type':'PodScheduled'}]}}"));
     c.status = STR("True");
     c.message = c.reason = STR("");
     assert_string_equal(
         patch(&c, NULL),
-        "{\"status\":{\"$setElementOrder/conditions\":[{\"type\":\"Ready\"},"
-        "{\"type\":\"PodScheduled\"}],\"conditions\":["
-        "{\"lastTransitionTime\":\"2023-11-14T22:13:20Z\",\"message\":null,\"reason\":null,"
-        "\"status\":\"True\",\"type\":\"PodScheduled\"}]}}");
+        json_quotes("{'status':{'$setElementOrder/conditions':[{'type':'Ready'},"
+                    "{'type':'PodScheduled'}],'conditions':["
+                    "{'lastTransitionTime':'2023-11-14T22:13:20Z','message':null,'reason':null,"
+                    "'status':'True','type':'PodScheduled'}]}}"));
 }
 
 static void test_nominated_node_name(void **state)
@@ -88,10 +89,10 @@ static void test_nominated_node_name(void **state)
     (void)state;
     assert_null(patch(NULL, NULL));
     assert_null(patch(NULL, ""));
-    assert_string_equal(patch(NULL, "n1"), "{\"status\":{\"nominatedNodeName\":\"n1\"}}");
+    assert_string_equal(patch(NULL, "n1"), json_quotes("{'status':{'nominatedNodeName':'n1'}}"));
     pod.status.nominated_node_name = STR("n1");
     assert_null(patch(NULL, "n1"));
-    assert_string_equal(patch(NULL, ""), "{\"status\":{\"nominatedNodeName\":null}}");
+    assert_string_equal(patch(NULL, ""), json_quotes("{'status':{'nominatedNodeName':null}}"));
 }
 
 /* --- writing it ------------------------------------------------------------------------------- */
@@ -145,7 +146,7 @@ static void test_writes_are_retried_four_times_in_all(void **state)
     assert_int_equal(o.code, 0);
     assert_int_equal(fake_api_count(k.api), 3);
     assert_string_equal(fake_api_request(k.api, 2)->body,
-                        "{\"status\":{\"nominatedNodeName\":\"n1\"}}");
+                        json_quotes("{'status':{'nominatedNodeName':'n1'}}"));
     /* Refused for good: once. */
     fake_api_json(k.api, "PATCH", STATUS, NULL, 404, fake_status(&k, 404, "NotFound", "x").p);
     o = write_status(&k, "n1");

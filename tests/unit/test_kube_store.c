@@ -9,23 +9,12 @@
 
 #include "base/rand.h"
 #include "kube/watch/store.h"
+#include "objects.h"
 #include "prop.h"
-
-static struct object *make(const char *namespace, const char *name, const char *version)
-{
-    struct object *o = object_new(KIND_POD);
-    struct object_meta *meta = object_body_mut(o);
-
-    meta->namespace = arena_dup(object_arena(o), str_of(namespace));
-    meta->name = arena_dup(object_arena(o), str_of(name));
-    meta->uid = meta->name;
-    meta->resource_version = arena_dup(object_arena(o), str_of(version));
-    return o;
-}
 
 static void put(struct store *s, const char *namespace, const char *name, const char *version)
 {
-    struct object *o = make(namespace, name, version);
+    struct object *o = POD(.namespace = namespace, .name = name, .version = version);
 
     object_unref(store_put(s, o));
     object_unref(o);
@@ -33,7 +22,7 @@ static void put(struct store *s, const char *namespace, const char *name, const 
 
 static bool keep(struct store *s, const char *namespace, const char *name, const char *version)
 {
-    struct object *o = make(namespace, name, version);
+    struct object *o = POD(.namespace = namespace, .name = name, .version = version);
     bool kept = store_keep(s, object_meta(o));
 
     object_unref(o);
@@ -48,7 +37,8 @@ static void append(void *ctx, struct object *o)
 static void test_put_replaces_and_take_removes(void **state)
 {
     struct store s;
-    struct object *first = make("ns", "a", "1"), *second = make("ns", "a", "2");
+    struct object *first = POD(.namespace = "ns", .name = "a", .version = "1"),
+                  *second = POD(.namespace = "ns", .name = "a", .version = "2");
     struct object *old;
 
     (void)state;

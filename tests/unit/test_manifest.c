@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "codec/manifest.h"
+#include "objects.h"
 
 /* A text that comes in pieces of `step` bytes. */
 struct pieces {
@@ -57,31 +58,31 @@ static const struct {
 } cases[] = {
     {"", ""},
     {"---\n# nothing\n---\n", ""},
-    {"a: 1\n", "d1:{\"a\":1}\n"},
-    {"{\"a\": 1}", "d1:{\"a\":1}\n"},
-    {"\xef\xbb\xbf{\"a\": 1}\n", "d1:{\"a\":1}\n"},
-    {"{\"a\": 1}{\"b\": 2}\n\n{\"c\":{}}", "d1:{\"a\":1}\nd1:{\"b\":2}\nd3:{\"c\":{}}\n"},
-    {"---\n{\"a\": 1}\n--- # x\n{\"b\": 2}\n---\nc: 3\n---\n{\"d\": 4}\n",
-     "d2:{\"a\":1}\nd4:{\"b\":2}\nd6:{\"c\":3}\nd8:{\"d\":4}\n"},
-    {"--- {\"a\": 1}\n", "d1:{\"a\":1}\n"},
+    {"a: 1\n", "d1:{'a':1}\n"},
+    {"{'a': 1}", "d1:{'a':1}\n"},
+    {"\xef\xbb\xbf{'a': 1}\n", "d1:{'a':1}\n"},
+    {"{'a': 1}{'b': 2}\n\n{'c':{}}", "d1:{'a':1}\nd1:{'b':2}\nd3:{'c':{}}\n"},
+    {"---\n{'a': 1}\n--- # x\n{'b': 2}\n---\nc: 3\n---\n{'d': 4}\n",
+     "d2:{'a':1}\nd4:{'b':2}\nd6:{'c':3}\nd8:{'d':4}\n"},
+    {"--- {'a': 1}\n", "d1:{'a':1}\n"},
     /* Flow style is not JSON, wherever that shows. */
-    {"{a: 1}\n", "d1:{\"a\":1}\n"},
-    {"{\"a\": x}\n", "d1:{\"a\":\"x\"}\n"},
-    {"{\"a\": {b: 1}}\n", "d1:{\"a\":{\"b\":1}}\n"},
-    {"{\"a\": 1,}\n", "d1:{\"a\":1}\n"},
-    {"{\"items\": [{a: 1}, {\"b\": 2}]}\n", "i1[0]:{\"a\":1}\ni1[1]:{\"b\":2}\nl1:{}\n"},
+    {"{a: 1}\n", "d1:{'a':1}\n"},
+    {"{'a': x}\n", "d1:{'a':'x'}\n"},
+    {"{'a': {b: 1}}\n", "d1:{'a':{'b':1}}\n"},
+    {"{'a': 1,}\n", "d1:{'a':1}\n"},
+    {"{'items': [{a: 1}, {'b': 2}]}\n", "i1[0]:{'a':1}\ni1[1]:{'b':2}\nl1:{}\n"},
     /* Lists, item by item; kind may stand before or after them. */
-    {"{\"kind\": \"List\",\n\"items\": [\n{\"a\":\n1},\n{\"b\": [2]}\n],\n\"x\": 0}",
-     "i3[0]List:{\"a\":1}\ni5[1]List:{\"b\":[2]}\nl1:{\"kind\":\"List\",\"x\":0}\n"},
-    {"{\"items\": [], \"kind\": \"List\"}", "l1:{\"kind\":\"List\"}\n"},
-    {"{\"items\": null, \"kind\": \"List\"}", "d1:{\"items\":null,\"kind\":\"List\"}\n"},
+    {"{'kind': 'List',\n'items': [\n{'a':\n1},\n{'b': [2]}\n],\n'x': 0}",
+     "i3[0]List:{'a':1}\ni5[1]List:{'b':[2]}\nl1:{'kind':'List','x':0}\n"},
+    {"{'items': [], 'kind': 'List'}", "l1:{'kind':'List'}\n"},
+    {"{'items': null, 'kind': 'List'}", "d1:{'items':null,'kind':'List'}\n"},
     {"kind: PodList\nitems:\n- a: 1\n- b:\n  - 2\nx: 0\n---\nc: 3\n",
-     "i3[0]PodList:{\"a\":1}\ni4[1]PodList:{\"b\":[2]}\nl1:{\"kind\":\"PodList\",\"x\":0}\n"
-     "d8:{\"c\":3}\n"},
+     "i3[0]PodList:{'a':1}\ni4[1]PodList:{'b':[2]}\nl1:{'kind':'PodList','x':0}\n"
+     "d8:{'c':3}\n"},
     {"items:\n- a: &x 1\n- b: *x\nkind: List\n",
-     "i2[0]:{\"a\":1}\ni3[1]:{\"b\":1}\nl1:{\"kind\":\"List\"}\n"},
-    {"items: &x\n- 1\n", "d1:{\"items\":[1]}\n"},
-    {"spec:\n  items:\n  - 1\n", "d1:{\"spec\":{\"items\":[1]}}\n"},
+     "i2[0]:{'a':1}\ni3[1]:{'b':1}\nl1:{'kind':'List'}\n"},
+    {"items: &x\n- 1\n", "d1:{'items':[1]}\n"},
+    {"spec:\n  items:\n  - 1\n", "d1:{'spec':{'items':[1]}}\n"},
 };
 
 static void texts_are_read_however_they_come(void **state)
@@ -92,10 +93,10 @@ static void texts_are_read_however_they_come(void **state)
         for (size_t k = 0; k < ARRAY_LEN(steps); k++) {
             struct buf parts = BUF_INIT;
             struct err err = {0};
-            int r = read_text(str_of(cases[i].text), steps[k], &parts, &err);
+            int r = read_text(json_quotes_str(cases[i].text), steps[k], &parts, &err);
             if (r < 0)
                 fail_msg("%s: %s", cases[i].text, err.msg);
-            assert_string_equal(buf_cstr(&parts), cases[i].parts);
+            assert_string_equal(buf_cstr(&parts), json_quotes(cases[i].parts));
             buf_release(&parts);
         }
 }
@@ -107,16 +108,16 @@ static void mistakes_are_told_with_their_line(void **state)
         const char *text, *message;
     } bad[] = {
         {"a: [\n", "line 2"},
-        {"{\"a\": 1}\n{\"b\": \n", "line 3"},
-        {"{\"items\": [\n{\"a\": 1},\n}]}", "line 3: expected a value"},
-        {"{\"items\": [\n{\"a\": 1}\n{\"b\": 2}]}", "line 3: expected ',' or ']'"},
-        {"{\"items\": [\n{\"a\": 1}", "line 2: unexpected end of input"},
+        {"{'a': 1}\n{'b': \n", "line 3"},
+        {"{'items': [\n{'a': 1},\n}]}", "line 3: expected a value"},
+        {"{'items': [\n{'a': 1}\n{'b': 2}]}", "line 3: expected ',' or ']'"},
+        {"{'items': [\n{'a': 1}", "line 2: unexpected end of input"},
         {"items:\n- a: 1\n- b: *x\n", "line 3, column 6: unknown anchor"},
     };
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct buf parts = BUF_INIT;
         struct err err = {0};
-        if (read_text(str_of(bad[i].text), 5, &parts, &err) >= 0)
+        if (read_text(json_quotes_str(bad[i].text), 5, &parts, &err) >= 0)
             fail_msg("accepted: %s", bad[i].text);
         if (!strstr(err.msg, bad[i].message))
             fail_msg("%s: said %s", bad[i].text, err.msg);

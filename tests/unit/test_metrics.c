@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "base/metrics.h"
+#include "objects.h"
 
 static const double bounds[] = {0.001, 0.01, 0.1, 1};
 
@@ -66,7 +67,8 @@ static void exposition(void **state)
     metric_set(metric_with(gauge, NULL), -2.5);
     metric_add(metric_with(counter, (struct str[]){STR("scheduled"), STR("b")}), 1);
     metric_add(metric_with(counter, (struct str[]){STR("error"), STR("b")}), 1048576);
-    metric_add(metric_with(counter, (struct str[]){STR("scheduled"), STR("a\"\\\n")}), 0.5);
+    metric_add(metric_with(counter, (struct str[]){STR("scheduled"), json_quotes_str("a'\\\n")}),
+               0.5);
     metric_observe(one(histogram, "x"), 0.001);
     metric_observe(one(histogram, "x"), 0.0011);
     metric_observe(one(histogram, "x"), 5);
@@ -139,11 +141,11 @@ static void buckets(void **state)
     struct buf out = BUF_INIT;
     metrics_write(m, &out);
     /* 0 and -Inf; 0 … 0.1; 0 … 1; all of them. */
-    assert_non_null(strstr(buf_cstr(&out), "le=\"0.001\"} 2\n"));
-    assert_non_null(strstr(buf_cstr(&out), "le=\"0.1\"} 12\n"));
-    assert_non_null(strstr(buf_cstr(&out), "le=\"1\"} 102\n"));
-    assert_non_null(strstr(buf_cstr(&out), "le=\"+Inf\"} 1002\n"));
-    assert_non_null(strstr(buf_cstr(&out), "_sum{result=\"x\"} NaN\n"));
+    assert_non_null(strstr(buf_cstr(&out), json_quotes("le='0.001'} 2\n")));
+    assert_non_null(strstr(buf_cstr(&out), json_quotes("le='0.1'} 12\n")));
+    assert_non_null(strstr(buf_cstr(&out), json_quotes("le='1'} 102\n")));
+    assert_non_null(strstr(buf_cstr(&out), json_quotes("le='+Inf'} 1002\n")));
+    assert_non_null(strstr(buf_cstr(&out), json_quotes("_sum{result='x'} NaN\n")));
     buf_release(&out);
     metrics_free(m);
 }
@@ -237,9 +239,9 @@ static void a_reset_series_is_gone_until_updated(void **state)
     assert_true(metric_value(s) == 3);
     struct buf out = BUF_INIT;
     metrics_write(m, &out);
-    assert_non_null(strstr(buf_cstr(&out), "le=\"0.01\"} 0\n"));
-    assert_non_null(strstr(buf_cstr(&out), "le=\"0.1\"} 2\n"));
-    assert_non_null(strstr(buf_cstr(&out), "_sum{result=\"x\"} 3.5\n"));
+    assert_non_null(strstr(buf_cstr(&out), json_quotes("le='0.01'} 0\n")));
+    assert_non_null(strstr(buf_cstr(&out), json_quotes("le='0.1'} 2\n")));
+    assert_non_null(strstr(buf_cstr(&out), json_quotes("_sum{result='x'} 3.5\n")));
     buf_release(&out);
     metrics_free(m);
 }
@@ -261,8 +263,8 @@ static void observations_may_be_gathered(void **state)
     metric_observe_all(one(f, "b"), counts, sum);
     struct buf out = BUF_INIT;
     metrics_write(m, &out);
-    char *a = strstr(buf_cstr(&out), "_bucket{result=\"a\""),
-         *b = strstr(a, "_bucket{result=\"b\"");
+    char *a = strstr(buf_cstr(&out), json_quotes("_bucket{result='a'")),
+         *b = strstr(a, json_quotes("_bucket{result='b'"));
     for (; b; a++, b++) {
         while (*b && *a == *b)
             a++, b++;
@@ -280,7 +282,7 @@ static void assert_line(struct metrics *m, const char *line, bool there)
 {
     struct buf out = BUF_INIT;
     metrics_write(m, &out);
-    if (!!strstr(buf_cstr(&out), line) != there)
+    if (!!strstr(buf_cstr(&out), json_quotes(line)) != there)
         fail_msg("%s%s:\n%s", line, there ? " is not in" : " is in", buf_cstr(&out));
     buf_release(&out);
 }
@@ -303,9 +305,9 @@ static void disabled_families_are_not_shown(void **state)
     assert_line(m, "# HELP raw \n# TYPE raw gauge\nraw 0\n", true);
     assert_line(m, "\ndisabled_metrics_total 3\n", true);
     assert_line(m, "\nhidden_metrics_total 1\n", true);
-    assert_line(m, "{deprecated_version=\"\",stability_level=\"ALPHA\"} 2\n", true);
-    assert_line(m, "{deprecated_version=\"\",stability_level=\"BETA\"} 3\n", true);
-    assert_line(m, "stability_level=\"STABLE\"", false);
+    assert_line(m, "{deprecated_version='',stability_level='ALPHA'} 2\n", true);
+    assert_line(m, "{deprecated_version='',stability_level='BETA'} 3\n", true);
+    assert_line(m, "stability_level='STABLE'", false);
     metrics_free(m);
 }
 
@@ -332,7 +334,7 @@ static void old_families_are_hidden(void **state)
         assert_line(m, "\nstable_33 0", show);
         assert_line(m, "\nstable_34 0", true);
         assert_line(m, show ? "\nhidden_metrics_total 0\n" : "\nhidden_metrics_total 3\n", true);
-        assert_line(m, "{deprecated_version=\"1.34.0\",stability_level=\"STABLE\"} 1\n", true);
+        assert_line(m, "{deprecated_version='1.34.0',stability_level='STABLE'} 1\n", true);
         metrics_free(m);
     }
 }
@@ -352,10 +354,10 @@ static void values_not_on_the_list_are_unexpected(void **state)
     metric_add(metric_with(f, (struct str[]){STR("ok,error"), STR("p")}), 1);
     metric_add(metric_with(f, (struct str[]){STR(""), STR("p")}), 1);
     metric_observe(one(metrics_add(m, &duration), "any"), 1);
-    assert_line(m, "{profile=\"p\",result=\"ok\"} 1\n", true);
-    assert_line(m, "{profile=\"p\",result=\"error\"} 1\n", true);
-    assert_line(m, "{profile=\"p\",result=\"unexpected\"} 2\n", true);
-    assert_line(m, "result=\"any\"", true);
+    assert_line(m, "{profile='p',result='ok'} 1\n", true);
+    assert_line(m, "{profile='p',result='error'} 1\n", true);
+    assert_line(m, "{profile='p',result='unexpected'} 2\n", true);
+    assert_line(m, "result='any'", true);
     assert_line(m, "\ncardinality_enforcement_unexpected_categorizations_total 2\n", true);
     metrics_free(m);
 }

@@ -15,29 +15,15 @@
 #define PLUGIN "NodeAffinity"
 
 #define REQUIRED(terms) \
-    "\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[" terms "]}"
-#define PREFERRED(terms) "\"preferredDuringSchedulingIgnoredDuringExecution\":[" terms "]"
-#define AFFINITY(what)   "\"affinity\":{\"nodeAffinity\":{" what "}}"
-#define LABEL(key, op, values)                                                                     \
-    "{\"matchExpressions\":[{\"key\":\"" key "\",\"operator\":\"" op "\",\"values\":[" values "]}" \
+    "'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[" terms "]}"
+#define PREFERRED(terms) "'preferredDuringSchedulingIgnoredDuringExecution':[" terms "]"
+#define AFFINITY(what)   "'affinity':{'nodeAffinity':{" what "}}"
+#define LABEL(key, op, values)                                                         \
+    "{'matchExpressions':[{'key':'" key "','operator':'" op "','values':[" values "]}" \
     "]}"
-#define NAME(op, value)                                                                            \
-    "{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"" op "\",\"values\":[" value "]}" \
+#define NAME(op, value)                                                                \
+    "{'matchFields':[{'key':'metadata.name','operator':'" op "','values':[" value "]}" \
     "]}"
-
-static struct object *node(const char *name, const char *labels)
-{
-    return fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"%s\",\"labels\":{%s}}}", name,
-                          labels);
-}
-
-static struct object *pod(const char *spec)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{"
-                          "\"schedulerName\":\"default-scheduler\"%s%s}}",
-                          *spec ? "," : "", spec);
-}
 
 /* A configuration whose profile adds this affinity. */
 static void begin(struct fixture *f, const char *added)
@@ -49,7 +35,7 @@ static void begin(struct fixture *f, const char *added)
              "profiles:\n"
              "- pluginConfig:\n"
              "  - name: NodeAffinity\n"
-             "    args: {\"addedAffinity\":{%s}}\n",
+             "    args: {'addedAffinity':{%s}}\n",
              added);
     fixture_init(f, config, NULL);
 }
@@ -64,32 +50,32 @@ static void demands(void **state)
         const char *spec, *passing; /* passing NULL: Filter has nothing to do */
     } cases[] = {
         {"", NULL},
-        {AFFINITY(PREFERRED("{\"weight\":1,\"preference\":" LABEL("x", "Exists", "") "}")), NULL},
-        {"\"nodeSelector\":{\"x\":\"1\"}", "n0"},
-        {"\"nodeSelector\":{\"x\":\"1\",\"y\":\"1\"}", ""},
-        {AFFINITY(REQUIRED(LABEL("x", "In", "\"1\",\"2\""))), "n0 n1"},
-        {AFFINITY(REQUIRED(LABEL("x", "NotIn", "\"1\""))), "n1 n2"},
+        {AFFINITY(PREFERRED("{'weight':1,'preference':" LABEL("x", "Exists", "") "}")), NULL},
+        {"'nodeSelector':{'x':'1'}", "n0"},
+        {"'nodeSelector':{'x':'1','y':'1'}", ""},
+        {AFFINITY(REQUIRED(LABEL("x", "In", "'1','2'"))), "n0 n1"},
+        {AFFINITY(REQUIRED(LABEL("x", "NotIn", "'1'"))), "n1 n2"},
         {AFFINITY(REQUIRED(LABEL("x", "Exists", ""))), "n0 n1"},
         {AFFINITY(REQUIRED(LABEL("x", "DoesNotExist", ""))), "n2"},
-        {AFFINITY(REQUIRED(LABEL("x", "Gt", "\"1\""))), "n1"},
-        {AFFINITY(REQUIRED(LABEL("x", "Lt", "\"2\""))), "n0"},
-        {AFFINITY(REQUIRED(LABEL("x", "In", "\"1\"") "," LABEL("x", "DoesNotExist", ""))), "n0 n2"},
-        {"\"nodeSelector\":{\"x\":\"2\"}," AFFINITY(REQUIRED(LABEL("x", "Exists", ""))), "n1"},
+        {AFFINITY(REQUIRED(LABEL("x", "Gt", "'1'"))), "n1"},
+        {AFFINITY(REQUIRED(LABEL("x", "Lt", "'2'"))), "n0"},
+        {AFFINITY(REQUIRED(LABEL("x", "In", "'1'") "," LABEL("x", "DoesNotExist", ""))), "n0 n2"},
+        {"'nodeSelector':{'x':'2'}," AFFINITY(REQUIRED(LABEL("x", "Exists", ""))), "n1"},
         /* Neither a list without terms nor a term without requirements matches anything. */
         {AFFINITY(REQUIRED("")), ""},
         {AFFINITY(REQUIRED("{}")), ""},
         /* A term that makes no sense does not spoil the others. */
-        {AFFINITY(REQUIRED(LABEL("x", "Gt", "\"one\"") "," LABEL("x", "In", "\"2\""))), "n1"},
-        {AFFINITY(REQUIRED(NAME("NotIn", "\"n0\""))), "n1 n2"},
+        {AFFINITY(REQUIRED(LABEL("x", "Gt", "'one'") "," LABEL("x", "In", "'2'"))), "n1"},
+        {AFFINITY(REQUIRED(NAME("NotIn", "'n0'"))), "n1 n2"},
     };
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, node("n0", "\"x\":\"1\""));
-    fixture_add(&f, node("n1", "\"x\":\"2\""));
-    fixture_add(&f, node("n2", ""));
+    ADD_NODE(&f, .name = "n0", .labels = "x=1");
+    ADD_NODE(&f, .name = "n1", .labels = "x=2");
+    ADD_NODE(&f, .name = "n2");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
-        trial_begin(&t, &f, PLUGIN, pod(cases[i].spec));
+        trial_begin(&t, &f, PLUGIN, POD(.spec = cases[i].spec));
         assert_int_equal(t.pre_filter, cases[i].passing ? BERTH_SUCCESS : BERTH_SKIP);
         assert_false(t.cycle->proposal.set);
         for (int n = 0; cases[i].passing && n < 3; n++) {
@@ -126,30 +112,30 @@ static void nodes_by_name(void **state)
         enum berth_code code;
         const char *nodes;
     } cases[] = {
-        {AFFINITY(REQUIRED(NAME("In", "\"n1\""))), BERTH_SUCCESS, "n1"},
-        {AFFINITY(REQUIRED(NAME("In", "\"n1\"") "," NAME("In", "\"n2\""))), BERTH_SUCCESS, "n1 n2"},
-        {AFFINITY(REQUIRED(NAME("In", "\"n1\"") "," NAME("In", "\"gone\""))), BERTH_SUCCESS, "n1"},
+        {AFFINITY(REQUIRED(NAME("In", "'n1'"))), BERTH_SUCCESS, "n1"},
+        {AFFINITY(REQUIRED(NAME("In", "'n1'") "," NAME("In", "'n2'"))), BERTH_SUCCESS, "n1 n2"},
+        {AFFINITY(REQUIRED(NAME("In", "'n1'") "," NAME("In", "'gone'"))), BERTH_SUCCESS, "n1"},
         /* One term that goes by something else, and all are candidates. */
-        {AFFINITY(REQUIRED(NAME("In", "\"n1\"") "," LABEL("x", "Exists", ""))), BERTH_SUCCESS, ""},
-        {AFFINITY(REQUIRED(NAME("NotIn", "\"n1\""))), BERTH_SUCCESS, ""},
-        {AFFINITY(REQUIRED("{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\","
-                           "\"values\":[\"n0\",\"n1\"]},{\"key\":\"metadata.name\",\"operator\":"
-                           "\"In\",\"values\":[\"n1\",\"n2\"]}]}")),
+        {AFFINITY(REQUIRED(NAME("In", "'n1'") "," LABEL("x", "Exists", ""))), BERTH_SUCCESS, ""},
+        {AFFINITY(REQUIRED(NAME("NotIn", "'n1'"))), BERTH_SUCCESS, ""},
+        {AFFINITY(REQUIRED("{'matchFields':[{'key':'metadata.name','operator':'In',"
+                           "'values':['n0','n1']},{'key':'metadata.name','operator':"
+                           "'In','values':['n1','n2']}]}")),
          BERTH_SUCCESS, "n1"},
-        {AFFINITY(REQUIRED("{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\","
-                           "\"values\":[\"n0\"]},{\"key\":\"metadata.name\",\"operator\":\"In\","
-                           "\"values\":[\"n1\"]}]}")),
+        {AFFINITY(REQUIRED("{'matchFields':[{'key':'metadata.name','operator':'In',"
+                           "'values':['n0']},{'key':'metadata.name','operator':'In',"
+                           "'values':['n1']}]}")),
          BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, ""},
     };
     struct buf nodes = BUF_INIT;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, node("n0", ""));
-    fixture_add(&f, node("n1", ""));
-    fixture_add(&f, node("n2", ""));
+    ADD_NODE(&f, .name = "n0");
+    ADD_NODE(&f, .name = "n1");
+    ADD_NODE(&f, .name = "n2");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
-        struct object *p = pod(cases[i].spec);
+        struct object *p = POD(.spec = cases[i].spec);
         trial_begin(&t, &f, PLUGIN, object_ref(p));
         assert_int_equal(t.pre_filter, cases[i].code);
         /* Outside of an attempt limits are not taken: once more, as if in one. */
@@ -160,7 +146,7 @@ static void nodes_by_name(void **state)
         object_unref(p);
     }
     buf_release(&nodes);
-    fixture_add(&f, pod(cases[6].spec));
+    ADD_POD(&f, .spec = cases[6].spec);
     fixture_schedule(&f);
     assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "p")->message,
                         "0/3 nodes are available: pod affinity terms conflict. preemption: 0/3 "
@@ -170,7 +156,7 @@ static void nodes_by_name(void **state)
 
 /* --- preferences ------------------------------------------------------------------------------ */
 
-#define PREFER(weight, term) "{\"weight\":" #weight ",\"preference\":" term "}"
+#define PREFER(weight, term) "{'weight':" #weight ",'preference':" term "}"
 
 static void preferences_add_up(void **state)
 {
@@ -181,7 +167,7 @@ static void preferences_add_up(void **state)
     } cases[] = {
         {AFFINITY(PREFERRED(PREFER(3, LABEL("x", "Exists", "")))), {3, 0}},
         {AFFINITY(PREFERRED(PREFER(3, LABEL("x", "Exists", "")) "," PREFER(
-             5, LABEL("x", "In", "\"1\"")) "," PREFER(7, NAME("In", "\"n1\"")))),
+             5, LABEL("x", "In", "'1'")) "," PREFER(7, NAME("In", "'n1'")))),
          {8, 7}},
         {AFFINITY(PREFERRED(PREFER(3, "{}"))), {0, 0}},
         /* What has no weight is not even read. */
@@ -189,11 +175,11 @@ static void preferences_add_up(void **state)
     };
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, node("n0", "\"x\":\"1\""));
-    fixture_add(&f, node("n1", ""));
+    ADD_NODE(&f, .name = "n0", .labels = "x=1");
+    ADD_NODE(&f, .name = "n1");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
-        trial_begin(&t, &f, PLUGIN, pod(cases[i].spec));
+        trial_begin(&t, &f, PLUGIN, POD(.spec = cases[i].spec));
         assert_int_equal(t.pre_score, BERTH_SUCCESS);
         assert_int_equal(trial_score(&t, "n0"), cases[i].score[0]);
         assert_int_equal(trial_score(&t, "n1"), cases[i].score[1]);
@@ -201,7 +187,7 @@ static void preferences_add_up(void **state)
         trial_end(&t);
     }
     struct trial t;
-    trial_begin(&t, &f, PLUGIN, pod("\"nodeSelector\":{\"x\":\"1\"}"));
+    trial_begin(&t, &f, PLUGIN, POD(.node_selector = "x=1"));
     assert_int_equal(t.pre_score, BERTH_SKIP);
     trial_end(&t);
     fixture_release(&f);
@@ -213,26 +199,26 @@ static void preferences_that_make_no_sense_are_an_error(void **state)
     static const struct {
         const char *preferred, *message;
     } cases[] = {
-        {PREFER(1, LABEL("x", "Gt", "\"one\"")),
+        {PREFER(1, LABEL("x", "Gt", "'one'")),
          "[0].matchExpressions[0].values[0]: Invalid value: \"one\": for 'Gt', 'Lt' operators, the "
          "value must be an integer"},
-        {PREFER(1, "{\"matchExpressions\":[{\"key\":\"x\",\"operator\":\"NotIn\"}]}"),
+        {PREFER(1, "{'matchExpressions':[{'key':'x','operator':'NotIn'}]}"),
          "[0].matchExpressions[0].values: Invalid value: null: for 'in', 'notin' operators, values "
          "set can't be empty"},
         {PREFER(1, LABEL("x", "In", "")),
          "[0].matchExpressions[0].values: Invalid value: []: for 'in', 'notin' operators, values "
          "set can't be empty"},
-        {PREFER(1, LABEL("x", "Exists", "\"a\",\"b\"")),
+        {PREFER(1, LABEL("x", "Exists", "'a','b'")),
          "[0].matchExpressions[0].values: Invalid value: [\"a\",\"b\"]: values set must be empty "
          "for exists and does not exist"},
-        {PREFER(1, "{}") "," PREFER(2, LABEL("x", "Is", "\"a\"")),
+        {PREFER(1, "{}") "," PREFER(2, LABEL("x", "Is", "'a'")),
          "[1].matchExpressions[0].operator: Unsupported value: \"Is\": supported values: \"In\", "
          "\"NotIn\", \"Exists\", \"DoesNotExist\", \"Gt\", \"Lt\""},
-        {PREFER(1, NAME("Gt", "\"n\"")) "," PREFER(1, NAME("In", "\"n\",\"m\"")),
+        {PREFER(1, NAME("Gt", "'n'")) "," PREFER(1, NAME("In", "'n','m'")),
          "[[0].matchFields[0].operator: Unsupported value: \"Gt\": supported values: \"In\", "
          "\"NotIn\", [1].matchFields[0].values: Invalid value: [\"n\",\"m\"]: must have one "
          "element]"},
-        {PREFER(1, LABEL("x", "In", "\"a b\"")),
+        {PREFER(1, LABEL("x", "In", "'a b'")),
          "[0].matchExpressions[0].values[0][x]: Invalid value: \"a b\": a valid label must be an "
          "empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
          "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex "
@@ -240,15 +226,14 @@ static void preferences_that_make_no_sense_are_an_error(void **state)
     };
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("n0", "1", "1Gi"));
-    fixture_add(&f, fixture_node("n1", "1", "1Gi"));
+    ADD_NODE(&f, .name = "n0", .cpu = "1", .memory = "1Gi");
+    ADD_NODE(&f, .name = "n1", .cpu = "1", .memory = "1Gi");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct object *p = fixture_object(
-            KIND_POD,
-            "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"schedulerName\":"
-            "\"default-scheduler\",\"affinity\":{"
-            "\"nodeAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[%s]}}}}",
-            cases[i].preferred);
+        struct object *p =
+            POD(.name = "p",
+                .spec = textf("'affinity':{'nodeAffinity':{'"
+                              "preferredDuringSchedulingIgnoredDuringExecution':[%s]}}",
+                              cases[i].preferred));
         char *want = xasprintf("running PreScore plugin \"NodeAffinity\": %s", cases[i].message);
         fixture_add(&f, object_ref(p));
         fixture_schedule(&f);
@@ -266,11 +251,11 @@ static void the_profile_demands_too(void **state)
     (void)state;
     struct fixture f;
     struct trial t;
-    begin(&f, REQUIRED(LABEL("zone", "In", "\"a\"")));
-    fixture_add(&f, node("n0", "\"zone\":\"a\",\"x\":\"1\""));
-    fixture_add(&f, node("n1", "\"zone\":\"a\""));
-    fixture_add(&f, node("n2", "\"x\":\"1\""));
-    trial_begin(&t, &f, PLUGIN, pod("\"nodeSelector\":{\"x\":\"1\"}"));
+    begin(&f, REQUIRED(LABEL("zone", "In", "'a'")));
+    ADD_NODE(&f, .name = "n0", .labels = "zone=a,x=1");
+    ADD_NODE(&f, .name = "n1", .labels = "zone=a");
+    ADD_NODE(&f, .name = "n2", .labels = "x=1");
+    trial_begin(&t, &f, PLUGIN, POD(.node_selector = "x=1"));
     assert_int_equal(trial_filter(&t, "n0"), BERTH_SUCCESS);
     assert_int_equal(trial_filter(&t, "n1"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
     assert_string_equal(t.text, "node(s) didn't match Pod's node affinity/selector");
@@ -279,7 +264,7 @@ static void the_profile_demands_too(void **state)
     assert_true(trial_batches_agree(&t));
     trial_end(&t);
     /* Also of pods that demand nothing. */
-    trial_begin(&t, &f, PLUGIN, pod(""));
+    trial_begin(&t, &f, PLUGIN, POD(.name = "p"));
     assert_int_equal(t.pre_filter, BERTH_SUCCESS);
     assert_int_equal(trial_filter(&t, "n1"), BERTH_SUCCESS);
     assert_int_equal(trial_filter(&t, "n2"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
@@ -293,13 +278,13 @@ static void the_profile_prefers_too(void **state)
     (void)state;
     struct fixture f;
     begin(&f, PREFERRED(PREFER(10, LABEL("zone", "Exists", ""))));
-    fixture_add(&f, node("n0", "\"zone\":\"a\",\"x\":\"1\""));
-    fixture_add(&f, node("n1", "\"x\":\"1\""));
-    assert_int_equal(trial_score_of(&f, PLUGIN, pod(""), "n0"), 10);
-    assert_int_equal(trial_score_of(&f, PLUGIN, pod(""), "n1"), 0);
+    ADD_NODE(&f, .name = "n0", .labels = "zone=a,x=1");
+    ADD_NODE(&f, .name = "n1", .labels = "x=1");
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.name = "p"), "n0"), 10);
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.name = "p"), "n1"), 0);
     static const char both[] = AFFINITY(PREFERRED(PREFER(3, LABEL("x", "Exists", ""))));
-    assert_int_equal(trial_score_of(&f, PLUGIN, pod(both), "n0"), 13);
-    assert_int_equal(trial_score_of(&f, PLUGIN, pod(both), "n1"), 3);
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.spec = both), "n0"), 13);
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.spec = both), "n1"), 3);
     fixture_release(&f);
 }
 
@@ -311,13 +296,12 @@ static void arguments_are_checked(void **state)
     } cases[] = {
         {"", ""},
         {"{}", ""},
-        {"{\"addedAffinity\":{" REQUIRED(LABEL("a", "In", "\"b\"")) "}}", ""},
-        {"{\"addedAffinity\":{" REQUIRED(
-             LABEL("a", "In", "\"b\"") "," LABEL("a", "Gt", "\"b\"")) "}}",
+        {"{'addedAffinity':{" REQUIRED(LABEL("a", "In", "'b'")) "}}", ""},
+        {"{'addedAffinity':{" REQUIRED(LABEL("a", "In", "'b'") "," LABEL("a", "Gt", "'b'")) "}}",
          "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1]."
          "matchExpressions[0].values[0]: Invalid value: \"b\": for 'Gt', 'Lt' operators, the value "
          "must be an integer"},
-        {"{\"addedAffinity\":{" PREFERRED(PREFER(1, LABEL("a", "Lt", "\"1\",\"2\""))) "}}",
+        {"{'addedAffinity':{" PREFERRED(PREFER(1, LABEL("a", "Lt", "'1','2'"))) "}}",
          "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].matchExpressions[0]."
          "values: Invalid value: [\"1\",\"2\"]: for 'Gt', 'Lt' operators, exactly one value is "
          "required"},
@@ -327,7 +311,7 @@ static void arguments_are_checked(void **state)
     fixture_init(&f, NULL, NULL);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         assert_string_equal(trial_args_error(&f, PLUGIN, cases[i].args, &error), cases[i].message);
-    assert_non_null(strstr(trial_args_error(&f, PLUGIN, "{\"added\":{}}", &error), "added"));
+    assert_non_null(strstr(trial_args_error(&f, PLUGIN, "{'added':{}}", &error), "added"));
     fixture_release(&f);
 }
 
@@ -336,32 +320,32 @@ static void arguments_are_checked(void **state)
 static void hints(void **state)
 {
     (void)state;
-    static const char wants[] = "\"nodeSelector\":{\"x\":\"1\"}";
-    static const char broken[] = AFFINITY(REQUIRED(LABEL("x", "Gt", "\"one\"")));
+    static const char wants[] = "'nodeSelector':{'x':'1'}";
+    static const char broken[] = AFFINITY(REQUIRED(LABEL("x", "Gt", "'one'")));
     static const struct {
         const char *spec, *before, *after; /* labels; NULL: there is no such node */
         enum berth_hint hint;
     } cases[] = {
-        {wants, NULL, "\"zone\":\"a\",\"x\":\"1\"", BERTH_QUEUE},
-        {wants, NULL, "\"zone\":\"a\"", BERTH_QUEUE_SKIP},
-        {wants, NULL, "\"x\":\"1\"", BERTH_QUEUE_SKIP}, /* the profile does not want it */
-        {wants, "\"zone\":\"a\"", "\"zone\":\"a\",\"x\":\"1\"", BERTH_QUEUE},
-        {wants, "\"zone\":\"a\",\"x\":\"1\"", "\"zone\":\"a\",\"x\":\"1\",\"y\":\"1\"",
-         BERTH_QUEUE_SKIP},
-        {wants, "\"zone\":\"a\",\"x\":\"1\"", "\"zone\":\"a\"", BERTH_QUEUE_SKIP},
+        {wants, NULL, "zone=a,x=1", BERTH_QUEUE},
+        {wants, NULL, "zone=a", BERTH_QUEUE_SKIP},
+        {wants, NULL, "x=1", BERTH_QUEUE_SKIP}, /* the profile does not want it */
+        {wants, "zone=a", "zone=a,x=1", BERTH_QUEUE},
+        {wants, "zone=a,x=1", "zone=a,x=1,y=1", BERTH_QUEUE_SKIP},
+        {wants, "zone=a,x=1", "zone=a", BERTH_QUEUE_SKIP},
         /* Upstream gives an error, which queues. */
-        {broken, NULL, "\"zone\":\"a\"", BERTH_QUEUE},
-        {broken, "\"zone\":\"a\"", "\"zone\":\"a\",\"x\":\"1\"", BERTH_QUEUE},
+        {broken, NULL, "zone=a", BERTH_QUEUE},
+        {broken, "zone=a", "zone=a,x=1", BERTH_QUEUE},
         {broken, NULL, "", BERTH_QUEUE_SKIP},
     };
     struct fixture f;
     begin(&f, REQUIRED(LABEL("zone", "Exists", "")));
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct trial_change change = {
-            BERTH_RESOURCE_NODE,
-            cases[i].before ? BERTH_ACTION_UPDATE_NODE_LABEL : BERTH_ACTION_ADD,
-            cases[i].before ? node("n", cases[i].before) : NULL, node("n", cases[i].after)};
-        assert_int_equal(trial_hint(&f, PLUGIN, pod(cases[i].spec), change), cases[i].hint);
+        struct trial_change change = {BERTH_RESOURCE_NODE,
+                                      cases[i].before ? BERTH_ACTION_UPDATE_NODE_LABEL
+                                                      : BERTH_ACTION_ADD,
+                                      cases[i].before ? NODE(.labels = cases[i].before) : NULL,
+                                      NODE(.labels = cases[i].after)};
+        assert_int_equal(trial_hint(&f, PLUGIN, POD(.spec = cases[i].spec), change), cases[i].hint);
     }
     assert_false(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_NODE, BERTH_ACTION_UPDATE_NODE_TAINT));
     fixture_release(&f);
@@ -392,7 +376,7 @@ static void so_it_does_with_an_affinity_of_the_profile(void **state)
                 "        preferredDuringSchedulingIgnoredDuringExecution:\n"
                 "        - weight: 7\n"
                 "          preference:\n"
-                "            matchExpressions: [{key: m, operator: Gt, values: [\"1\"]}]\n"};
+                "            matchExpressions: [{key: m, operator: Gt, values: ['1']}]\n"};
     assert_true(prop_run("added affinity", 200, node_random_agree, &plugin));
 }
 

@@ -19,19 +19,6 @@
     "\"restartPolicyRules\":[{\"action\":\"Restart\"},{\"action\":\"RestartAllContainers\"}]"
 #define MISMATCH "node(s) didn't match Pod's required features"
 
-static struct object *node(const char *features)
-{
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"n\"},\"status\":{\"declaredFeatures\":[%s]}}",
-                          features);
-}
-
-static struct object *pod(const char *spec)
-{
-    return fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{%s}}",
-                          spec);
-}
-
 static void nodes_must_declare_what_pods_need(void **state)
 {
     (void)state;
@@ -40,30 +27,30 @@ static void nodes_must_declare_what_pods_need(void **state)
         enum berth_code pre_filter, filter;
     } cases[] = {
         {"", "", BERTH_SKIP, BERTH_SUCCESS},
-        {"\"hostNetwork\":true", "", BERTH_SKIP, BERTH_SUCCESS},
-        {"\"hostUsers\":false", "", BERTH_SKIP, BERTH_SUCCESS},
-        {"\"hostNetwork\":true,\"hostUsers\":true", "", BERTH_SKIP, BERTH_SUCCESS},
-        {"\"hostNetwork\":true,\"hostUsers\":false", "", BERTH_SUCCESS,
+        {"'hostNetwork':true", "", BERTH_SKIP, BERTH_SUCCESS},
+        {"'hostUsers':false", "", BERTH_SKIP, BERTH_SUCCESS},
+        {"'hostNetwork':true,'hostUsers':true", "", BERTH_SKIP, BERTH_SUCCESS},
+        {"'hostNetwork':true,'hostUsers':false", "", BERTH_SUCCESS,
          BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE},
-        {"\"hostNetwork\":true,\"hostUsers\":false", USERS, BERTH_SUCCESS, BERTH_SUCCESS},
-        {"\"containers\":[{\"name\":\"c\"," RULE "}]", USERS, BERTH_SUCCESS,
+        {"'hostNetwork':true,'hostUsers':false", USERS, BERTH_SUCCESS, BERTH_SUCCESS},
+        {"'containers':[{'name':'c'," RULE "}]", USERS, BERTH_SUCCESS,
          BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE},
-        {"\"initContainers\":[{\"name\":\"c\"," RULE "}]", "\"A\"," RESTART ",\"Z\"", BERTH_SUCCESS,
+        {"'initContainers':[{'name':'c'," RULE "}]", "\"A\"," RESTART ",\"Z\"", BERTH_SUCCESS,
          BERTH_SUCCESS},
-        {"\"hostNetwork\":true,\"hostUsers\":false,\"containers\":[{\"name\":\"c\"," RULE "}]",
-         RESTART, BERTH_SUCCESS, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE},
-        {"\"hostNetwork\":true,\"hostUsers\":false,\"containers\":[{\"name\":\"c\"," RULE "}]",
+        {"'hostNetwork':true,'hostUsers':false,'containers':[{'name':'c'," RULE "}]", RESTART,
+         BERTH_SUCCESS, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE},
+        {"'hostNetwork':true,'hostUsers':false,'containers':[{'name':'c'," RULE "}]",
          RESTART "," USERS, BERTH_SUCCESS, BERTH_SUCCESS},
         /* Lists that are not sorted are read past. */
-        {"\"containers\":[{\"name\":\"c\"," RULE "}]", USERS "," RESTART, BERTH_SUCCESS,
+        {"'containers':[{'name':'c'," RULE "}]", USERS "," RESTART, BERTH_SUCCESS,
          BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fixture f;
         struct trial t;
         fixture_init(&f, NULL, NULL);
-        fixture_add(&f, node(cases[i].features));
-        trial_begin(&t, &f, PLUGIN, pod(cases[i].spec));
+        ADD_NODE(&f, .status = textf("'declaredFeatures':[%s]", cases[i].features));
+        trial_begin(&t, &f, PLUGIN, POD(.spec = cases[i].spec));
         assert_int_equal(t.pre_filter, cases[i].pre_filter);
         if (t.pre_filter == BERTH_SUCCESS) {
             assert_int_equal(trial_filter(&t, "n"), cases[i].filter);
@@ -81,13 +68,13 @@ static void with_the_gate_off_it_does_nothing(void **state)
     struct fixture f;
     struct trial t;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, node(""));
+    ADD_NODE(&f, .status = "'declaredFeatures':[]");
     f.engine->framework.features.on[FEATURE_NODE_DECLARED_FEATURES] = false;
     struct berth_handle *h = trial_instance(&f, PLUGIN);
     struct berth_error error;
     h->plugin->destroy(h->self);
     assert_int_equal(h->plugin->create(&engine_host, h, BERTH_STR(""), &h->self, &error), 0);
-    trial_begin(&t, &f, PLUGIN, pod("\"hostNetwork\":true,\"hostUsers\":false"));
+    trial_begin(&t, &f, PLUGIN, POD(.spec = "'hostNetwork':true,'hostUsers':false"));
     assert_int_equal(t.pre_filter, BERTH_SKIP);
     assert_int_equal(trial_filter(&t, "n"), BERTH_SUCCESS);
     assert_true(trial_batches_agree(&t));
@@ -116,19 +103,22 @@ static void hints(void **state)
         struct trial_change change = {
             BERTH_RESOURCE_NODE,
             nodes[i].before ? BERTH_ACTION_UPDATE_NODE_DECLARED_FEATURE : BERTH_ACTION_ADD,
-            nodes[i].before ? node(nodes[i].before) : NULL, node(nodes[i].after)};
-        assert_int_equal(trial_hint(&f, PLUGIN, pod(""), change), nodes[i].hint);
+            nodes[i].before ? NODE(.status = textf("'declaredFeatures':[%s]", nodes[i].before))
+                            : NULL,
+            NODE(.status = textf("'declaredFeatures':[%s]", nodes[i].after))};
+        assert_int_equal(trial_hint(&f, PLUGIN, POD(.name = "p"), change), nodes[i].hint);
     }
-    struct trial_change same = {BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_POD_LABEL, pod(""),
-                                pod("")};
-    assert_int_equal(trial_hint(&f, PLUGIN, pod(""), same), BERTH_QUEUE_SKIP);
+    struct trial_change same = {BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_POD_LABEL, POD(.name = "p"),
+                                POD(.name = "p")};
+    assert_int_equal(trial_hint(&f, PLUGIN, POD(.name = "p"), same), BERTH_QUEUE_SKIP);
     struct trial_change less = {BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_OTHER,
-                                pod("\"hostNetwork\":true,\"hostUsers\":false"), pod("")};
-    assert_int_equal(trial_hint(&f, PLUGIN, pod(""), less), BERTH_QUEUE);
+                                POD(.spec = "'hostNetwork':true,'hostUsers':false"),
+                                POD(.name = "p")};
+    assert_int_equal(trial_hint(&f, PLUGIN, POD(.name = "p"), less), BERTH_QUEUE);
     struct trial_change other = {BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_OTHER,
-                                 pod("\"hostNetwork\":true,\"hostUsers\":false"),
-                                 fixture_pod("q", "1", "1")};
-    assert_int_equal(trial_hint(&f, PLUGIN, pod(""), other), BERTH_QUEUE_SKIP);
+                                 POD(.spec = "'hostNetwork':true,'hostUsers':false"),
+                                 POD(.name = "q", .cpu = "1", .memory = "1")};
+    assert_int_equal(trial_hint(&f, PLUGIN, POD(.name = "p"), other), BERTH_QUEUE_SKIP);
     fixture_release(&f);
 }
 

@@ -25,22 +25,16 @@
     "  - name: NodeLabel\n"                        \
     "    args: " args "\n"
 
-static struct object *node(const char *name, const char *labels)
-{
-    return fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"%s\",\"labels\":{%s}}}", name,
-                          labels);
-}
-
 static void nodes_have_and_lack_labels(void **state)
 {
     (void)state;
     struct fixture f;
     struct trial t;
     fixture_init(&f, CONFIG("{presentLabels: [a, b], absentLabels: [c]}"), NULL);
-    fixture_add(&f, node("good", "\"a\":\"1\",\"b\":\"\""));
-    fixture_add(&f, node("lacks", "\"a\":\"1\""));
-    fixture_add(&f, node("has", "\"a\":\"1\",\"b\":\"\",\"c\":\"1\""));
-    trial_begin(&t, &f, PLUGIN, fixture_pod("p", "1", "1"));
+    ADD_NODE(&f, .name = "good", .labels = "a=1,b=");
+    ADD_NODE(&f, .name = "lacks", .labels = "a=1");
+    ADD_NODE(&f, .name = "has", .labels = "a=1,b=,c=1");
+    trial_begin(&t, &f, PLUGIN, POD(.name = "p", .cpu = "1", .memory = "1"));
     assert_int_equal(trial_filter(&t, "good"), BERTH_SUCCESS);
     assert_int_equal(trial_filter(&t, "lacks"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
     assert_string_equal(t.text, "node(s) didn't have the requested labels");
@@ -59,11 +53,11 @@ static void preferences_are_averaged(void **state)
     struct trial t;
     fixture_init(&f, CONFIG("{presentLabelsPreference: [a, b], absentLabelsPreference: [c]}"),
                  NULL);
-    fixture_add(&f, node("all", "\"a\":\"1\",\"b\":\"\""));
-    fixture_add(&f, node("two", "\"a\":\"1\""));
-    fixture_add(&f, node("one", "\"b\":\"1\",\"c\":\"1\""));
-    fixture_add(&f, node("none", "\"c\":\"1\""));
-    trial_begin(&t, &f, PLUGIN, fixture_pod("p", "1", "1"));
+    ADD_NODE(&f, .name = "all", .labels = "a=1,b=");
+    ADD_NODE(&f, .name = "two", .labels = "a=1");
+    ADD_NODE(&f, .name = "one", .labels = "b=1,c=1");
+    ADD_NODE(&f, .name = "none", .labels = "c=1");
+    trial_begin(&t, &f, PLUGIN, POD(.name = "p", .cpu = "1", .memory = "1"));
     assert_int_equal(trial_filter(&t, "none"), BERTH_SUCCESS);
     assert_int_equal(trial_score(&t, "all"), 100);
     assert_int_equal(trial_score(&t, "two"), 66);
@@ -80,22 +74,22 @@ static void arguments_are_checked(void **state)
     struct fixture f;
     struct berth_error error;
     fixture_init(&f, CONFIG("{}"), NULL);
-    assert_string_equal(
-        trial_args_error(
-            &f, PLUGIN, "{\"presentLabels\":[\"a\",\"b\"],\"absentLabels\":[\"c\",\"b\"]}", &error),
-        "presentLabels[1]: Invalid value: \"b\": conflict with absentLabels[1]");
+    assert_string_equal(trial_args_error(&f, PLUGIN,
+                                         "{'presentLabels':['a','b'],'absentLabels':['c','b']}",
+                                         &error),
+                        "presentLabels[1]: Invalid value: \"b\": conflict with absentLabels[1]");
     assert_string_equal(
         trial_args_error(&f, PLUGIN,
-                         "{\"presentLabels\":[\"a\"],\"absentLabels\":[\"a\"],"
-                         "\"presentLabelsPreference\":[\"b\"],\"absentLabelsPreference\":[\"b\"]}",
+                         "{'presentLabels':['a'],'absentLabels':['a'],"
+                         "'presentLabelsPreference':['b'],'absentLabelsPreference':['b']}",
                          &error),
         "[presentLabels[0]: Invalid value: \"a\": conflict with absentLabels[0], "
         "presentLabelsPreference[0]: Invalid value: \"b\": conflict with "
         "absentLabelsPreference[0]]");
-    assert_string_equal(
-        trial_args_error(&f, PLUGIN,
-                         "{\"presentLabels\":[\"a\"],\"absentLabelsPreference\":[\"a\"]}", &error),
-        "");
+    assert_string_equal(trial_args_error(&f, PLUGIN,
+                                         "{'presentLabels':['a'],'absentLabelsPreference':['a']}",
+                                         &error),
+                        "");
     assert_true(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_NODE, BERTH_ACTION_UPDATE_NODE_LABEL));
     fixture_release(&f);
 }
@@ -105,7 +99,7 @@ static void the_batch_says_what_the_single_form_says(void **state)
     (void)state;
     struct node_random_plugin plugin = {
         PLUGIN, CONFIG("{presentLabels: [k], absentLabels: [l], presentLabelsPreference: [m], "
-                       "absentLabelsPreference: [\"n\"]}")};
+                       "absentLabelsPreference: ['n']}")};
     assert_true(prop_run(PLUGIN ": batch and single form", 200, node_random_agree, &plugin));
 }
 

@@ -34,15 +34,9 @@ static int64_t divides(const void *ask, const struct berth_node *node)
     return node->pods.n && node->pods.n % (size_t)*(const int64_t *)ask == 0;
 }
 
-static struct object *node(size_t i, size_t x)
-{
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"n%zu\",\"labels\":{\"x\":\"%zu\"}}}", i, x);
-}
-
 static void set_node(struct cache *c, size_t i, size_t x)
 {
-    struct object *o = node(i, x);
+    struct object *o = NODE(.name = textf("n%zu", i), .labels = textf("x=%zu", x));
     cache_set_node(c, o);
     object_unref(o);
 }
@@ -59,7 +53,7 @@ static void set_pod(struct cache *c, size_t i, size_t on)
     char name[16], at[16];
     snprintf(name, sizeof(name), "p%zu", i);
     snprintf(at, sizeof(at), "n%zu", on);
-    struct object *o = fixture_pod_on(name, "1", "1", at);
+    struct object *o = POD(.name = name, .cpu = "1", .memory = "1", .node = at);
     struct berth_pod *pod = pod_info_new(o, c->names);
     cache_set_pod(c, pod);
     pod_info_unref(pod);

@@ -14,51 +14,33 @@
 
 #define PLUGIN "NodePorts"
 
-/* A pod with one port; sidecar: an init container that goes on running has it. */
-static struct object *pod(const char *name, const char *node, const char *port)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"},\"spec\":{\"nodeName\":"
-                          "\"%s\",\"schedulerName\":\"default-scheduler\",\"containers\":[{"
-                          "\"name\":\"c\",\"ports\":[%s]}]}}",
-                          name, name, node, port);
-}
-
-static struct object *init_pod(const char *name, const char *node, const char *policy)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"},\"spec\":{\"nodeName\":"
-                          "\"%s\",\"initContainers\":[{\"name\":\"c\",\"restartPolicy\":\"%s\","
-                          "\"ports\":[{\"hostPort\":80}]}]}}",
-                          name, name, node, policy);
-}
+#define INIT_CONTAINER(policy) \
+    "'initContainers':[{'name':'c','restartPolicy':'" policy "','ports':[{'hostPort':80}]}]"
 
 static void ports_collide(void **state)
 {
     (void)state;
-    static const struct {
-        const char *used, *wanted;
+    const struct {
+        const struct port_args *used, *wanted;
         bool collide;
     } cases[] = {
-        {"{\"hostPort\":80}", "{\"hostPort\":80}", true},
-        {"{\"hostPort\":80}", "{\"hostPort\":81}", false},
-        {"{\"hostPort\":80}", "{\"hostPort\":80,\"protocol\":\"UDP\"}", false},
-        {"{\"hostPort\":80,\"hostIP\":\"10.0.0.1\"}", "{\"hostPort\":80}", true},
-        {"{\"hostPort\":80}", "{\"hostPort\":80,\"hostIP\":\"10.0.0.1\"}", true},
-        {"{\"hostPort\":80,\"hostIP\":\"10.0.0.2\"}", "{\"hostPort\":80,\"hostIP\":\"10.0.0.1\"}",
-         false},
-        {"{\"hostPort\":80,\"hostIP\":\"10.0.0.1\"}",
-         "{\"hostPort\":80,\"hostIP\":\"10.0.0.1\",\"protocol\":\"TCP\"}", true},
-        {"{\"hostPort\":80}", "{\"hostPort\":81},{\"hostPort\":80}", true},
-        {"{\"containerPort\":80}", "{\"hostPort\":80}", false},
+        {PORTS({80}), PORTS({80}), true},
+        {PORTS({80}), PORTS({81}), false},
+        {PORTS({80}), PORTS({80, "UDP"}), false},
+        {PORTS({80, .ip = "10.0.0.1"}), PORTS({80}), true},
+        {PORTS({80}), PORTS({80, .ip = "10.0.0.1"}), true},
+        {PORTS({80, .ip = "10.0.0.2"}), PORTS({80, .ip = "10.0.0.1"}), false},
+        {PORTS({80, .ip = "10.0.0.1"}), PORTS({80, "TCP", .ip = "10.0.0.1"}), true},
+        {PORTS({80}), PORTS({81}, {80}), true},
+        {NULL, PORTS({80}), false},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fixture f;
         struct trial t;
         fixture_init(&f, NULL, NULL);
-        fixture_add(&f, fixture_node("n", "1", "1Gi"));
-        fixture_add(&f, pod("old", "n", cases[i].used));
-        trial_begin(&t, &f, PLUGIN, pod("p", "", cases[i].wanted));
+        ADD_NODE(&f, .name = "n", .cpu = "1", .memory = "1Gi");
+        ADD_POD(&f, .name = "old", .node = "n", .ports = cases[i].used);
+        trial_begin(&t, &f, PLUGIN, POD(.ports = cases[i].wanted));
         assert_int_equal(t.pre_filter, BERTH_SUCCESS);
         assert_int_equal(trial_filter(&t, "n"),
                          cases[i].collide ? BERTH_UNSCHEDULABLE : BERTH_SUCCESS);
@@ -77,15 +59,15 @@ static void who_wants_no_port_is_not_asked(void **state)
     struct fixture f;
     struct trial t;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("n", "1", "1Gi"));
-    trial_begin(&t, &f, PLUGIN, pod("p", "", "{\"containerPort\":80}"));
+    ADD_NODE(&f, .name = "n", .cpu = "1", .memory = "1Gi");
+    trial_begin(&t, &f, PLUGIN, POD(.containers = "{'name':'c','ports':[{'containerPort':80}]}"));
     assert_int_equal(t.pre_filter, BERTH_SKIP);
     trial_end(&t);
     /* Of the init containers only sidecars hold their ports. */
-    trial_begin(&t, &f, PLUGIN, init_pod("p", "", ""));
+    trial_begin(&t, &f, PLUGIN, POD(.spec = INIT_CONTAINER("")));
     assert_int_equal(t.pre_filter, BERTH_SKIP);
     trial_end(&t);
-    trial_begin(&t, &f, PLUGIN, init_pod("p", "", "Always"));
+    trial_begin(&t, &f, PLUGIN, POD(.spec = INIT_CONTAINER("Always")));
     assert_int_equal(t.pre_filter, BERTH_SUCCESS);
     trial_end(&t);
     fixture_release(&f);
@@ -104,8 +86,8 @@ static void filter_without_prefilter_is_an_error(void **state)
                  "      disabled:\n"
                  "      - name: NodePorts\n",
                  NULL);
-    fixture_add(&f, fixture_node("n", "1", "1Gi"));
-    fixture_add(&f, pod("p", "", "{\"hostPort\":80}"));
+    ADD_NODE(&f, .name = "n", .cpu = "1", .memory = "1Gi");
+    ADD_POD(&f, .ports = PORTS({80}));
     fixture_schedule(&f);
     assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "p")->message,
                         "running \"NodePorts\" filter plugin: reading \"PreFilterNodePorts\" from "
@@ -116,38 +98,38 @@ static void filter_without_prefilter_is_an_error(void **state)
 static void hints(void **state)
 {
     (void)state;
-    static const char *const wants = "{\"hostPort\":80,\"hostIP\":\"10.0.0.1\"}";
-    static const struct {
-        const char *node, *port;
+    const struct port_args *wants = PORTS({80, .ip = "10.0.0.1"});
+    const struct {
+        const char *node;
+        const struct port_args *ports;
         enum berth_hint hint;
     } cases[] = {
-        {"n", "{\"hostPort\":80}", BERTH_QUEUE},
-        {"", "{\"hostPort\":80}", BERTH_QUEUE_SKIP},
-        {"n", "", BERTH_QUEUE_SKIP},
-        {"n", "{\"hostPort\":81}", BERTH_QUEUE_SKIP},
-        {"n", "{\"hostPort\":80,\"hostIP\":\"10.0.0.1\"}", BERTH_QUEUE},
-        {"n", "{\"hostPort\":80,\"hostIP\":\"10.0.0.2\"}", BERTH_QUEUE_SKIP},
-        {"n", "{\"hostPort\":80,\"hostIP\":\"10.0.0.1\",\"protocol\":\"SCTP\"}", BERTH_QUEUE_SKIP},
+        {"n", PORTS({80}), BERTH_QUEUE},
+        {"", PORTS({80}), BERTH_QUEUE_SKIP},
+        {"n", NULL, BERTH_QUEUE_SKIP},
+        {"n", PORTS({81}), BERTH_QUEUE_SKIP},
+        {"n", PORTS({80, .ip = "10.0.0.1"}), BERTH_QUEUE},
+        {"n", PORTS({80, .ip = "10.0.0.2"}), BERTH_QUEUE_SKIP},
+        {"n", PORTS({80, "SCTP", .ip = "10.0.0.1"}), BERTH_QUEUE_SKIP},
     };
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct trial_change change = {BERTH_RESOURCE_POD, BERTH_ACTION_DELETE,
-                                      pod("q", cases[i].node, cases[i].port), NULL};
-        assert_int_equal(trial_hint(&f, PLUGIN, pod("p", "", wants), change), cases[i].hint);
+        struct trial_change change = {
+            BERTH_RESOURCE_POD, BERTH_ACTION_DELETE,
+            POD(.name = "q", .node = cases[i].node, .ports = cases[i].ports), NULL};
+        assert_int_equal(trial_hint(&f, PLUGIN, POD(.ports = wants), change), cases[i].hint);
     }
     struct trial_change sidecar = {BERTH_RESOURCE_POD, BERTH_ACTION_DELETE,
-                                   init_pod("q", "n", "Always"), NULL};
-    assert_int_equal(trial_hint(&f, PLUGIN, pod("p", "", wants), sidecar), BERTH_QUEUE);
-    struct trial_change init = {BERTH_RESOURCE_POD, BERTH_ACTION_DELETE, init_pod("q", "n", ""),
-                                NULL};
-    assert_int_equal(trial_hint(&f, PLUGIN, pod("p", "", wants), init), BERTH_QUEUE_SKIP);
-    struct object *nominated = fixture_object(
-        KIND_POD, "{\"metadata\":{\"name\":\"q\",\"uid\":\"q\"},\"spec\":{\"containers\":[{"
-                  "\"name\":\"c\",\"ports\":[{\"hostPort\":80}]}]},\"status\":{"
-                  "\"nominatedNodeName\":\"n\"}}");
+                                   POD(.name = "q", .node = "n", .spec = INIT_CONTAINER("Always")),
+                                   NULL};
+    assert_int_equal(trial_hint(&f, PLUGIN, POD(.ports = wants), sidecar), BERTH_QUEUE);
+    struct trial_change init = {BERTH_RESOURCE_POD, BERTH_ACTION_DELETE,
+                                POD(.name = "q", .node = "n", .spec = INIT_CONTAINER("")), NULL};
+    assert_int_equal(trial_hint(&f, PLUGIN, POD(.ports = wants), init), BERTH_QUEUE_SKIP);
+    struct object *nominated = POD(.name = "q", .ports = PORTS({80}), .nominated = "n");
     struct trial_change promised = {BERTH_RESOURCE_POD, BERTH_ACTION_DELETE, nominated, NULL};
-    assert_int_equal(trial_hint(&f, PLUGIN, pod("p", "", wants), promised), BERTH_QUEUE);
+    assert_int_equal(trial_hint(&f, PLUGIN, POD(.ports = wants), promised), BERTH_QUEUE);
     assert_true(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_NODE, BERTH_ACTION_ADD));
     assert_false(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_NODE, BERTH_ACTION_UPDATE));
     fixture_release(&f);

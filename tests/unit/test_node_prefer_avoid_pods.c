@@ -23,17 +23,9 @@
     "      - name: NodePreferAvoidPods\n"          \
     "        weight: 10000\n"
 
-static struct object *pod(const char *kind, const char *uid, const char *controller)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\",\"ownerReferences\":[{"
-                          "\"kind\":\"%s\",\"uid\":\"%s\",\"controller\":%s}]}}",
-                          kind, uid, controller);
-}
-
-#define AVOID(kind, uid)                                                                          \
-    "{\\\"preferAvoidPods\\\":[{\\\"reason\\\":\\\"x\\\",\\\"podSignature\\\":{\\\"podController" \
-    "\\\":{\\\"kind\\\":\\\"" kind "\\\",\\\"uid\\\":\\\"" uid "\\\"}}}]}"
+#define AVOID(kind, uid)                                               \
+    "{`preferAvoidPods`:[{`reason`:`x`,`podSignature`:{`podController" \
+    "`:{`kind`:`" kind "`,`uid`:`" uid "`}}}]}"
 
 static void only_who_is_named_is_avoided(void **state)
 {
@@ -52,22 +44,24 @@ static void only_who_is_named_is_avoided(void **state)
         /* What cannot be read names nobody. */
         {"{", "ReplicaSet", "u", "true", 100},
         {"", "ReplicaSet", "u", "true", 100},
-        {"{\\\"preferAvoidPods\\\":[{}]}", "ReplicaSet", "u", "true", 100},
-        {"{\\\"PreferAvoidPods\\\":[{\\\"podsignature\\\":{\\\"podController\\\":{\\\"kind\\\":"
-         "\\\"ReplicaSet\\\",\\\"UID\\\":\\\"u\\\"}}}]}",
+        {"{`preferAvoidPods`:[{}]}", "ReplicaSet", "u", "true", 100},
+        {"{`PreferAvoidPods`:[{`podsignature`:{`podController`:{`kind`:"
+         "`ReplicaSet`,`UID`:`u`}}}]}",
          "ReplicaSet", "u", "true", 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fixture f;
         struct trial t;
         fixture_init(&f, CONFIG, NULL);
-        fixture_add(&f,
-                    fixture_object(KIND_NODE,
-                                   "{\"metadata\":{\"name\":\"n\",\"annotations\":{"
-                                   "\"scheduler.alpha.kubernetes.io/preferAvoidPods\":\"%s\"}}}",
-                                   cases[i].annotation));
-        fixture_add(&f, fixture_node("m", "1", "1"));
-        trial_begin(&t, &f, PLUGIN, pod(cases[i].kind, cases[i].uid, cases[i].controller));
+        ADD_NODE(&f, .name = "n",
+                 .meta =
+                     textf("'annotations':{'scheduler.alpha.kubernetes.io/preferAvoidPods':'%s'}",
+                           cases[i].annotation));
+        ADD_NODE(&f, .name = "m", .cpu = "1", .memory = "1");
+        trial_begin(
+            &t, &f, PLUGIN,
+            POD(.meta = textf("'ownerReferences':[{'kind':'%s','uid':'%s','controller':%s}]",
+                              cases[i].kind, cases[i].uid, cases[i].controller)));
         assert_int_equal(trial_score(&t, "n"), cases[i].score);
         assert_int_equal(trial_score(&t, "m"), 100);
         assert_true(trial_batches_agree(&t));

@@ -35,10 +35,10 @@ static void the_fullest_node_wins(void **state)
     (void)state;
     struct fixture f;
     begin(&f, MOST, "{}");
-    fixture_add(&f, fixture_node("empty", "4", "8Gi"));
-    fixture_add(&f, fixture_node("used", "4", "8Gi"));
-    fixture_add(&f, fixture_pod_on("q", "2", "2Gi", "used"));
-    fixture_add(&f, fixture_pod("p", "1", "1Gi"));
+    ADD_NODE(&f, .name = "empty", .cpu = "4", .memory = "8Gi");
+    ADD_NODE(&f, .name = "used", .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "q", .cpu = "2", .memory = "2Gi", .node = "used");
+    ADD_POD(&f, .name = "p", .cpu = "1", .memory = "1Gi");
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "p"), "used");
     fixture_release(&f);
@@ -76,8 +76,9 @@ static void scores_by_table(void **state)
         struct fixture f;
         struct trial t;
         begin(&f, cases[i].plugin, cases[i].args);
-        fixture_add(&f, fixture_node("n", "4", "10000"));
-        trial_begin(&t, &f, cases[i].plugin, fixture_pod("p", cases[i].cpu, cases[i].memory));
+        ADD_NODE(&f, .name = "n", .cpu = "4", .memory = "10000");
+        trial_begin(&t, &f, cases[i].plugin,
+                    POD(.name = "p", .cpu = cases[i].cpu, .memory = cases[i].memory));
         assert_int_equal(trial_score(&t, "n"), cases[i].score);
         assert_true(trial_batches_agree(&t));
         trial_end(&t);
@@ -92,22 +93,22 @@ static void arguments_are_checked(void **state)
         const char *plugin, *args, *message;
     } cases[] = {
         {LEAST,
-         "{\"kind\":\"NodeResourcesLeastAllocatedArgs\",\"apiVersion\":"
-         "\"kubescheduler.config.k8s.io/v1beta1\"}",
+         "{'kind':'NodeResourcesLeastAllocatedArgs','apiVersion':"
+         "'kubescheduler.config.k8s.io/v1beta1'}",
          ""},
-        {LEAST, "{\"resources\":[{\"name\":\"cpu\"}]}",
+        {LEAST, "{'resources':[{'name':'cpu'}]}",
          "resources[0].weight: Invalid value: 0: resource weight of cpu not in valid range (0, "
          "100]"},
-        {MOST, "{\"resources\":[{\"name\":\"cpu\",\"weight\":101}]}",
+        {MOST, "{'resources':[{'name':'cpu','weight':101}]}",
          "resources[0].weight: Invalid value: 101: resource weight of cpu not in valid range (0, "
          "100]"},
         {RATIO, "", "shape: Required value: at least one point must be specified"},
-        {RATIO, "{\"shape\":[{\"utilization\":0,\"score\":1}],\"resources\":[{\"name\":\"cpu\"}]}",
+        {RATIO, "{'shape':[{'utilization':0,'score':1}],'resources':[{'name':'cpu'}]}",
          "resources[0].weight: Invalid value: 0: resource weight of cpu not in valid range [1, "
          "inf)"},
         {RATIO,
-         "{\"shape\":[{\"utilization\":0,\"score\":1}],\"resources\":[{\"name\":\"cpu\","
-         "\"weight\":1000}]}",
+         "{'shape':[{'utilization':0,'score':1}],'resources':[{'name':'cpu',"
+         "'weight':1000}]}",
          ""},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

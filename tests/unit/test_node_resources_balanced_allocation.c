@@ -32,22 +32,16 @@ static void begin(struct fixture *f, const char *args, const char *gates)
 
 static struct object *node_of(const int64_t v[4])
 {
-    return fixture_object(
-        KIND_NODE,
-        "{\"metadata\":{\"name\":\"n\"},\"status\":{\"allocatable\":{\"cpu\":"
-        "\"%lldm\",\"memory\":\"%lld\",\"x.io/a\":\"%lld\",\"x.io/b\":\"%lld\"}}}",
-        (long long)v[0], (long long)v[1], (long long)v[2], (long long)v[3]);
+    return NODE(.name = "n", .cpu = textf("%lldm", (long long)v[0]),
+                .memory = textf("%lld", (long long)v[1]),
+                .allocatable = textf("x.io/a=%lld,x.io/b=%lld", (long long)v[2], (long long)v[3]));
 }
 
 static struct object *pod_of(const char *name, const char *node, const int64_t v[4])
 {
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"},\"spec\":{\"nodeName\":"
-                          "\"%s\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
-                          "\"cpu\":\"%lldm\",\"memory\":\"%lld\",\"x.io/a\":\"%lld\",\"x.io/b\":"
-                          "\"%lld\"}}}]}}",
-                          name, name, node, (long long)v[0], (long long)v[1], (long long)v[2],
-                          (long long)v[3]);
+    return POD(.name = name, .node = node, .cpu = textf("%lldm", (long long)v[0]),
+               .memory = textf("%lld", (long long)v[1]),
+               .requests = textf("x.io/a=%lld,x.io/b=%lld", (long long)v[2], (long long)v[3]));
 }
 
 /* Of cpu, memory, x.io/a and x.io/b; scores as Go computes them. */
@@ -107,28 +101,22 @@ static void a_pod_that_asks_for_nothing_is_left_out(void **state)
     struct fixture f;
     struct trial t;
     begin(&f, "{resources: [{name: cpu}, {name: memory}, {name: nonsense}]}", NULL);
-    fixture_add(&f, fixture_node("n", "4", "8Gi"));
+    ADD_NODE(&f, .name = "n", .cpu = "4", .memory = "8Gi");
     /* No defaults here, unlike in NodeResourcesFit. */
-    trial_begin(&t, &f, BALANCED,
-                fixture_object(KIND_POD, "{\"metadata\":{\"uid\":\"x\"},\"spec\":{\"containers\":[{"
-                                         "\"name\":\"c\"}]}}"));
+    trial_begin(&t, &f, BALANCED, POD(.uid = "x", .containers = "{'name':'c'}"));
     assert_int_equal(t.pre_score, BERTH_SKIP);
     assert_int_equal(trial_score(&t, "n"), 0);
     assert_true(trial_batches_agree(&t));
     trial_end(&t);
     /* What no node has counts as a request all the same. */
-    trial_begin(&t, &f, BALANCED,
-                fixture_object(KIND_POD, "{\"metadata\":{\"uid\":\"x\"},\"spec\":{\"containers\":[{"
-                                         "\"name\":\"c\",\"resources\":{\"requests\":{\"nonsense\":"
-                                         "\"1\"}}}]}}"));
+    trial_begin(&t, &f, BALANCED, POD(.uid = "x", .requests = "nonsense=1"));
     assert_int_equal(t.pre_score, BERTH_SUCCESS);
     assert_int_equal(trial_score(&t, "n"), 75);
     trial_end(&t);
     /* A pod's own requests count. */
     trial_begin(&t, &f, BALANCED,
-                fixture_object(
-                    KIND_POD, "{\"metadata\":{\"uid\":\"x\"},\"spec\":{\"resources\":{\"requests\":"
-                              "{\"cpu\":\"4\"}},\"containers\":[{\"name\":\"c\"}]}}"));
+                POD(.uid = "x", .containers = "{'name':'c'}",
+                    .spec = "'resources':{'requests':{'cpu':'4'}}"));
     assert_int_equal(t.pre_score, BERTH_SUCCESS);
     assert_int_equal(trial_score(&t, "n"), 50);
     trial_end(&t);
@@ -142,10 +130,10 @@ static void arguments_are_checked(void **state)
         const char *args, *message;
     } rows[] = {
         {"", ""},
-        {"{\"resources\":[{\"name\":\"cpu\",\"weight\":1},{\"name\":\"x.io/a\"}]}", ""},
-        {"{\"resources\":[{\"name\":\"cpu\",\"weight\":2}]}",
+        {"{'resources':[{'name':'cpu','weight':1},{'name':'x.io/a'}]}", ""},
+        {"{'resources':[{'name':'cpu','weight':2}]}",
          "resources[0].weight: Invalid value: 2: must be 1"},
-        {"{\"resources\":[{\"name\":\"cpu\"},{\"name\":\"cpu\",\"weight\":-1}]}",
+        {"{'resources':[{'name':'cpu'},{'name':'cpu','weight':-1}]}",
          "[resources[1].name: Duplicate value: \"cpu\", resources[1].weight: Invalid value: -1: "
          "must be 1]"},
     };

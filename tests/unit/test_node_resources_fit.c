@@ -32,22 +32,6 @@ static void begin(struct fixture *f, const char *args)
     fixture_init(f, config, NULL);
 }
 
-static struct object *node_with(const char *name, const char *allocatable)
-{
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"%s\"},\"status\":{\"allocatable\":{%s}}}",
-                          name, allocatable);
-}
-
-/* One container with these requests. */
-static struct object *pod_with(const char *requests)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"containers\":[{"
-                          "\"name\":\"c\",\"resources\":{\"requests\":{%s}}}]}}",
-                          requests);
-}
-
 /* --- filter ----------------------------------------------------------------------------------- */
 
 static void reasons_come_in_order_and_all_of_them(void **state)
@@ -58,37 +42,31 @@ static void reasons_come_in_order_and_all_of_them(void **state)
         enum berth_code code;
         const char *text;
     } cases[] = {
-        {"\"cpu\":\"1\",\"memory\":\"1Gi\"", BERTH_SUCCESS, ""},
-        {"\"cpu\":\"1001m\"", BERTH_UNSCHEDULABLE, "Insufficient cpu"},
-        {"\"cpu\":\"4\"", BERTH_UNSCHEDULABLE, "Insufficient cpu"},
-        {"\"cpu\":\"4001m\"", BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, "Insufficient cpu"},
-        {"\"cpu\":\"2\",\"memory\":\"2Gi\",\"ephemeral-storage\":\"11\",\"b.io/x\":\"3\","
-         "\"a.io/x\":\"3\",\"hugepages-2Mi\":\"2Mi\"",
+        {"cpu=1,memory=1Gi", BERTH_SUCCESS, ""},
+        {"cpu=1001m", BERTH_UNSCHEDULABLE, "Insufficient cpu"},
+        {"cpu=4", BERTH_UNSCHEDULABLE, "Insufficient cpu"},
+        {"cpu=4001m", BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, "Insufficient cpu"},
+        {"cpu=2,memory=2Gi,ephemeral-storage=11,b.io/x=3,a.io/x=3,hugepages-2Mi=2Mi",
          BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE,
          "Insufficient cpu, Insufficient memory, Insufficient ephemeral-storage, Insufficient "
          "a.io/x, Insufficient b.io/x, Insufficient hugepages-2Mi"},
-        {"\"a.io/x\":\"2\"", BERTH_UNSCHEDULABLE, "Insufficient a.io/x"},
-        {"\"a.io/x\":\"3\"", BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, "Insufficient a.io/x"},
-        {"\"a.io/x\":\"1\"", BERTH_SUCCESS, ""},
+        {"a.io/x=2", BERTH_UNSCHEDULABLE, "Insufficient a.io/x"},
+        {"a.io/x=3", BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, "Insufficient a.io/x"},
+        {"a.io/x=1", BERTH_SUCCESS, ""},
         /* Nobody has it. */
-        {"\"z.io/x\":\"1\"", BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, "Insufficient z.io/x"},
+        {"z.io/x=1", BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, "Insufficient z.io/x"},
         /* Nothing is asked for. */
-        {"\"cpu\":\"0\",\"z.io/x\":\"0\"", BERTH_SUCCESS, ""},
-        {"\"cpu\":\"-1\",\"memory\":\"-5\",\"z.io/x\":\"-1\"", BERTH_SUCCESS, ""},
+        {"cpu=0,z.io/x=0", BERTH_SUCCESS, ""},
+        {"cpu=-1,memory=-5,z.io/x=-1", BERTH_SUCCESS, ""},
     };
     struct fixture f;
     begin(&f, "{}");
-    fixture_add(&f, node_with("n", "\"cpu\":\"4\",\"memory\":\"2Gi\",\"pods\":\"10\","
-                                   "\"ephemeral-storage\":\"10\",\"a.io/x\":\"2\",\"b.io/x\":"
-                                   "\"2\""));
-    fixture_add(
-        &f, fixture_object(KIND_POD,
-                           "{\"metadata\":{\"name\":\"q\",\"uid\":\"q\"},\"spec\":{\"nodeName\":"
-                           "\"n\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
-                           "\"cpu\":\"3\",\"memory\":\"1Gi\",\"a.io/x\":\"1\"}}}]}}"));
+    ADD_NODE(&f, .cpu = "4", .memory = "2Gi", .pods = "10",
+             .allocatable = "ephemeral-storage=10,a.io/x=2,b.io/x=2");
+    ADD_POD(&f, .name = "q", .node = "n", .cpu = "3", .memory = "1Gi", .requests = "a.io/x=1");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
-        trial_begin(&t, &f, FIT, pod_with(cases[i].requests));
+        trial_begin(&t, &f, FIT, POD(.requests = cases[i].requests));
         assert_int_equal(trial_filter(&t, "n"), cases[i].code);
         assert_string_equal(t.text, cases[i].text);
         assert_true(trial_batches_agree(&t));
@@ -103,12 +81,12 @@ static void pods_are_counted_first(void **state)
     struct fixture f;
     struct trial t;
     begin(&f, "{}");
-    fixture_add(&f, node_with("n", "\"cpu\":\"4\",\"memory\":\"2Gi\",\"pods\":\"0\""));
-    trial_begin(&t, &f, FIT, pod_with("\"cpu\":\"1\""));
+    ADD_NODE(&f, .cpu = "4", .memory = "2Gi", .pods = "0");
+    trial_begin(&t, &f, FIT, POD(.cpu = "1"));
     assert_int_equal(trial_filter(&t, "n"), BERTH_UNSCHEDULABLE);
     assert_string_equal(t.text, "Too many pods");
     trial_end(&t);
-    trial_begin(&t, &f, FIT, pod_with("\"cpu\":\"5\""));
+    trial_begin(&t, &f, FIT, POD(.cpu = "5"));
     assert_int_equal(trial_filter(&t, "n"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
     assert_string_equal(t.text, "Too many pods, Insufficient cpu");
     trial_end(&t);
@@ -121,20 +99,20 @@ static void ignored_resources_are_not_looked_at(void **state)
     static const struct {
         const char *requests, *text;
     } cases[] = {
-        {"\"a.com/x\":\"1\",\"b.com/y\":\"1\"", ""},
-        {"\"a.com/y\":\"1\"", "Insufficient a.com/y"},
-        {"\"a.b.com/y\":\"1\"", "Insufficient a.b.com/y"},
+        {"a.com/x=1,b.com/y=1", ""},
+        {"a.com/y=1", "Insufficient a.com/y"},
+        {"a.b.com/y=1", "Insufficient a.b.com/y"},
         /* Not extended: cannot be ignored. */
-        {"\"hugepages-2Mi\":\"2Mi\"", "Insufficient hugepages-2Mi"},
-        {"\"x.kubernetes.io/y\":\"1\"", "Insufficient x.kubernetes.io/y"},
+        {"hugepages-2Mi=2Mi", "Insufficient hugepages-2Mi"},
+        {"x.kubernetes.io/y=1", "Insufficient x.kubernetes.io/y"},
     };
     struct fixture f;
     begin(&f, "{ignoredResources: [a.com/x, hugepages-2Mi], ignoredResourceGroups: [b.com, "
               "x.kubernetes.io]}");
-    fixture_add(&f, fixture_node("n", "4", "8Gi"));
+    ADD_NODE(&f, .cpu = "4", .memory = "8Gi");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
-        trial_begin(&t, &f, FIT, pod_with(cases[i].requests));
+        trial_begin(&t, &f, FIT, POD(.requests = cases[i].requests));
         trial_filter(&t, "n");
         assert_string_equal(t.text, cases[i].text);
         trial_end(&t);
@@ -153,24 +131,13 @@ static void without_pre_filter_it_is_an_error(void **state)
                  "profiles:\n"
                  "- plugins: {preFilter: {disabled: [{name: NodeResourcesFit}]}}\n",
                  NULL);
-    fixture_add(&f, fixture_node("n", "4", "8Gi"));
-    fixture_add(&f, fixture_pod("p", "1", "1Gi"));
+    ADD_NODE(&f, .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .cpu = "1", .memory = "1Gi");
     fixture_settle(&f);
     assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "p")->message,
                         "running \"NodeResourcesFit\" filter plugin: error reading "
                         "\"PreFilterNodeResourcesFit\" from cycleState: not found");
     fixture_release(&f);
-}
-
-/* A pod that says it runs with more than it asks for is still placed by what it asks for. */
-static struct object *resized_pod(const char *spec_cpu, const char *status_cpu)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"containers\":[{"
-                          "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]},"
-                          "\"status\":{\"containerStatuses\":[{\"name\":\"c\",\"resources\":{"
-                          "\"requests\":{\"cpu\":\"%s\",\"z.io/x\":\"1\"}}}]}}",
-                          spec_cpu, status_cpu);
 }
 
 static void a_resize_does_not_count_for_a_pod_without_a_node(void **state)
@@ -179,8 +146,10 @@ static void a_resize_does_not_count_for_a_pod_without_a_node(void **state)
     struct fixture f;
     struct trial t;
     begin(&f, "{}");
-    fixture_add(&f, node_with("n", "\"cpu\":\"4\",\"memory\":\"2Gi\",\"pods\":\"9\""));
-    trial_begin(&t, &f, FIT, resized_pod("1", "8"));
+    ADD_NODE(&f, .cpu = "4", .memory = "2Gi", .pods = "9");
+    trial_begin(&t, &f, FIT,
+                POD(.cpu = "1", .status = "'containerStatuses':[{'name':'c','resources':{'requests'"
+                                          ":{'cpu':'8','z.io/x':'1'}}}]"));
     assert_int_equal(t.pod->requests.milli_cpu, 8000);
     assert_int_equal(trial_filter(&t, "n"), BERTH_SUCCESS);
     /* (75 + 90) / 2: 1 of 4, and 200Mi of 2Gi. */
@@ -196,14 +165,14 @@ static void least_allocated_prefers_what_is_free(void **state)
     (void)state;
     struct fixture f;
     begin(&f, "{}");
-    fixture_add(&f, fixture_node("n", "4", "10000"));
+    ADD_NODE(&f, .cpu = "4", .memory = "10000");
     /* (75 + 50) / 2 */
-    assert_int_equal(trial_score_of(&f, FIT, fixture_pod("p", "1", "5000"), "n"), 62);
+    assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .memory = "5000"), "n"), 62);
     /* No request counts as 100m and 200Mi; more memory than there is scores 0: (97 + 0) / 2. */
-    assert_int_equal(trial_score_of(&f, FIT, pod_with(""), "n"), 48);
-    fixture_add(&f, fixture_pod_on("q", "2", "2500", "n"));
+    assert_int_equal(trial_score_of(&f, FIT, POD(.requests = ""), "n"), 48);
+    ADD_POD(&f, .name = "q", .cpu = "2", .memory = "2500", .node = "n");
     /* (25 + 25) / 2 */
-    assert_int_equal(trial_score_of(&f, FIT, fixture_pod("p", "1", "5000"), "n"), 25);
+    assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .memory = "5000"), "n"), 25);
     fixture_release(&f);
 }
 
@@ -213,12 +182,12 @@ static void weights_and_other_resources_count(void **state)
     struct fixture f;
     begin(&f, "{scoringStrategy: {type: LeastAllocated, resources: [{name: cpu, weight: 3}, "
               "{name: example.com/gpu}, {name: pods}, {name: nonsense}]}}");
-    fixture_add(&f, node_with("n", "\"cpu\":\"4\",\"example.com/gpu\":\"4\",\"pods\":\"10\""));
+    ADD_NODE(&f, .cpu = "4", .pods = "10", .allocatable = "example.com/gpu=4");
     /* gpu is not asked for: cpu alone. */
-    assert_int_equal(trial_score_of(&f, FIT, fixture_pod("p", "1", "1"), "n"), 75);
+    assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .memory = "1"), "n"), 75);
     /* (3 * 75 + 25) / 4 */
-    assert_int_equal(
-        trial_score_of(&f, FIT, pod_with("\"cpu\":\"1\",\"example.com/gpu\":\"3\""), "n"), 62);
+    assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .requests = "example.com/gpu=3"), "n"),
+                     62);
     fixture_release(&f);
 }
 
@@ -227,11 +196,11 @@ static void most_allocated_prefers_what_is_taken(void **state)
     (void)state;
     struct fixture f;
     begin(&f, "{scoringStrategy: {type: MostAllocated}}");
-    fixture_add(&f, fixture_node("n", "4", "10000"));
+    ADD_NODE(&f, .cpu = "4", .memory = "10000");
     /* (25 + 50) / 2 */
-    assert_int_equal(trial_score_of(&f, FIT, fixture_pod("p", "1", "5000"), "n"), 37);
+    assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .memory = "5000"), "n"), 37);
     /* 200Mi are more than there is: as much as there is. (2 + 100) / 2. */
-    assert_int_equal(trial_score_of(&f, FIT, pod_with(""), "n"), 51);
+    assert_int_equal(trial_score_of(&f, FIT, POD(.requests = ""), "n"), 51);
     fixture_release(&f);
 }
 
@@ -254,10 +223,10 @@ static void ratio_follows_its_shape(void **state)
     begin(&f, "{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: "
               "{shape: [{utilization: 10, score: 2}, {utilization: 40, score: 8}, "
               "{utilization: 70, score: 4}]}}}");
-    fixture_add(&f, fixture_node("n", "1", "1000"));
+    ADD_NODE(&f, .cpu = "1", .memory = "1000");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         assert_int_equal(
-            trial_score_of(&f, FIT, fixture_pod("p", cases[i].cpu, cases[i].memory), "n"),
+            trial_score_of(&f, FIT, POD(.cpu = cases[i].cpu, .memory = cases[i].memory), "n"),
             cases[i].score);
     }
     fixture_release(&f);
@@ -270,9 +239,9 @@ static void ratio_leaves_out_zeros(void **state)
     struct fixture f;
     begin(&f, "{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: "
               "{shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}}}");
-    fixture_add(&f, fixture_node("n", "1", "1000"));
-    assert_int_equal(trial_score_of(&f, FIT, fixture_pod("p", "500m", "0"), "n"), 50);
-    assert_int_equal(trial_score_of(&f, FIT, fixture_pod("p", "0", "0"), "n"), 0);
+    ADD_NODE(&f, .cpu = "1", .memory = "1000");
+    assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "500m", .memory = "0"), "n"), 50);
+    assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "0", .memory = "0"), "n"), 0);
     fixture_release(&f);
 }
 
@@ -283,12 +252,9 @@ static void own_requests_of_a_pod_are_not_scored(void **state)
     struct fixture f;
     struct trial t;
     begin(&f, "{}");
-    fixture_add(&f, fixture_node("n", "4", "2000Mi"));
-    trial_begin(
-        &t, &f, FIT,
-        fixture_object(KIND_POD,
-                       "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"resources\":"
-                       "{\"requests\":{\"cpu\":\"5\"}},\"containers\":[{\"name\":\"c\"}]}}"));
+    ADD_NODE(&f, .cpu = "4", .memory = "2000Mi");
+    trial_begin(&t, &f, FIT,
+                POD(.containers = "{'name':'c'}", .spec = "'resources':{'requests':{'cpu':'5'}}"));
     assert_int_equal(trial_filter(&t, "n"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
     /* (97 + 90) / 2 */
     assert_int_equal(trial_score(&t, "n"), 93);
@@ -328,11 +294,11 @@ static int64_t memory_score(const char *strategy, size_t i, const char *gates)
              "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: %s}]}]\n",
              args);
     fixture_init_features(&f, config, gates);
-    snprintf(memory, sizeof(memory), "\"memory\":\"%lld\"", (long long)go_scores[i].capacity);
-    fixture_add(&f, node_with("n", memory));
-    snprintf(memory, sizeof(memory), "\"memory\":\"%lld\"", (long long)go_scores[i].requested);
+    snprintf(memory, sizeof(memory), "memory=%lld", (long long)go_scores[i].capacity);
+    ADD_NODE(&f, .allocatable = memory);
+    snprintf(memory, sizeof(memory), "memory=%lld", (long long)go_scores[i].requested);
     struct trial t;
-    trial_begin(&t, &f, FIT, pod_with(memory));
+    trial_begin(&t, &f, FIT, POD(.requests = memory));
     int64_t score = trial_score(&t, "n");
     assert_true(trial_batches_agree(&t));
     trial_end(&t);
@@ -468,52 +434,51 @@ static void arguments_are_checked(void **state)
     } cases[] = {
         {"", ""},
         {"{}", ""},
-        {"{\"apiVersion\":\"kubescheduler.config.k8s.io/v1\",\"kind\":\"NodeResourcesFitArgs\"}",
-         ""},
-        {"{\"kind\":\"NodeAffinityArgs\"}", "args for plugin NodeResourcesFit were not of type "
-                                            "NodeResourcesFitArgs.kubescheduler.config.k8s.io, got "
-                                            "NodeAffinityArgs.kubescheduler.config.k8s.io"},
-        {"{\"scoringStrategy\":{\"type\":\"Wild\"}}",
+        {"{'apiVersion':'kubescheduler.config.k8s.io/v1','kind':'NodeResourcesFitArgs'}", ""},
+        {"{'kind':'NodeAffinityArgs'}", "args for plugin NodeResourcesFit were not of type "
+                                        "NodeResourcesFitArgs.kubescheduler.config.k8s.io, got "
+                                        "NodeAffinityArgs.kubescheduler.config.k8s.io"},
+        {"{'scoringStrategy':{'type':'Wild'}}",
          "scoringStrategy.type: Unsupported value: \"Wild\": supported values: "
          "\"LeastAllocated\", \"MostAllocated\", \"RequestedToCapacityRatio\""},
-        {"{\"scoringStrategy\":{\"resources\":[{\"name\":\"cpu\"}]}}",
+        {"{'scoringStrategy':{'resources':[{'name':'cpu'}]}}",
          "scoringStrategy.type: Unsupported value: \"\": supported values: \"LeastAllocated\", "
          "\"MostAllocated\", \"RequestedToCapacityRatio\""},
-        {"{\"scoringStrategy\":{\"type\":\"MostAllocated\",\"resources\":[{\"name\":\"cpu\","
-         "\"weight\":101}]}}",
+        {"{'scoringStrategy':{'type':'MostAllocated','resources':[{'name':'cpu',"
+         "'weight':101}]}}",
          "scoringStrategy.resources[0].weight: Invalid value: 101: resource weight of cpu not in "
          "valid range (0, 100]"},
-        {"{\"scoringStrategy\":{\"type\":\"MostAllocated\",\"resources\":[{\"name\":\"cpu\","
-         "\"weight\":0}]}}",
+        {"{'scoringStrategy':{'type':'MostAllocated','resources':[{'name':'cpu',"
+         "'weight':0}]}}",
          ""},
-        {"{\"ignoredResourceGroups\":[\"example.com/x\"]}",
+        {"{'ignoredResourceGroups':['example.com/x']}",
          "ignoredResourceGroups[0]: Invalid value: \"example.com/x\": resource group name can't "
          "contain '/'"},
-        {"{\"ignoredResources\":[\"a b\"]}",
+        {"{'ignoredResources':['a b']}",
          /* As much of it as a plugin can say; whoever checks the file says all of it. */
          "ignoredResources[0]: Invalid value: \"a b\": name part must consist of alphanume"
          "ric characters, '-', '_' or '.', and must start and end with an alphanumeric cha"
          "racter (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation i"
          "s '([A-Za-z0-9][-"},
-        {"{\"scoringStrategy\":{\"type\":\"RequestedToCapacityRatio\"}}",
+        {"{'scoringStrategy':{'type':'RequestedToCapacityRatio'}}",
          "scoringStrategy.requestedToCapacityRatio: Required value: must be specified when type "
          "is RequestedToCapacityRatio"},
-        {"{\"scoringStrategy\":{\"type\":\"LeastAllocated\",\"requestedToCapacityRatio\":{}}}",
+        {"{'scoringStrategy':{'type':'LeastAllocated','requestedToCapacityRatio':{}}}",
          "scoringStrategy.requestedToCapacityRatio: Forbidden: must be nil when type is not "
          "RequestedToCapacityRatio"},
-        {"{\"scoringStrategy\":{\"type\":\"RequestedToCapacityRatio\","
-         "\"requestedToCapacityRatio\":{}}}",
+        {"{'scoringStrategy':{'type':'RequestedToCapacityRatio',"
+         "'requestedToCapacityRatio':{}}}",
          "scoringStrategy.requestedToCapacityRatio.shape: Required value: at least one point must "
          "be specified"},
-        {"{\"scoringStrategy\":{\"type\":\"RequestedToCapacityRatio\","
-         "\"requestedToCapacityRatio\":{\"shape\":[{\"utilization\":5,\"score\":1},{"
-         "\"utilization\":5,\"score\":11}]}}}",
+        {"{'scoringStrategy':{'type':'RequestedToCapacityRatio',"
+         "'requestedToCapacityRatio':{'shape':[{'utilization':5,'score':1},{"
+         "'utilization':5,'score':11}]}}}",
          "[scoringStrategy.requestedToCapacityRatio.shape[1].utilization: Invalid value: 5: "
          "values must be sorted in increasing order, "
          "scoringStrategy.requestedToCapacityRatio.shape[1].score: Invalid value: 11: not in "
          "valid range [0, 10]]"},
-        {"{\"scoringStrategy\":{\"type\":\"RequestedToCapacityRatio\","
-         "\"requestedToCapacityRatio\":{\"shape\":[{\"utilization\":101,\"score\":0}]}}}",
+        {"{'scoringStrategy':{'type':'RequestedToCapacityRatio',"
+         "'requestedToCapacityRatio':{'shape':[{'utilization':101,'score':0}]}}}",
          "scoringStrategy.requestedToCapacityRatio.shape[0].utilization: Invalid value: 101: not "
          "in valid range [0, 100]"},
     };
@@ -522,7 +487,7 @@ static void arguments_are_checked(void **state)
     begin(&f, "{}");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         assert_string_equal(trial_args_error(&f, FIT, cases[i].args, &error), cases[i].message);
-    assert_non_null(strstr(trial_args_error(&f, FIT, "{\"ignored\":[]}", &error), "ignored"));
+    assert_non_null(strstr(trial_args_error(&f, FIT, "{'ignored':[]}", &error), "ignored"));
     fixture_release(&f);
 }
 
@@ -569,16 +534,6 @@ static enum berth_hint hint_for(struct fixture *f, struct object *waiting, struc
     return answer;
 }
 
-static struct object *other_pod(const char *name, const char *node, const char *nominated,
-                                const char *requests)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"},\"spec\":{\"nodeName\":"
-                          "\"%s\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{%s}}"
-                          "}]},\"status\":{\"nominatedNodeName\":\"%s\"}}",
-                          name, name, node, requests, nominated);
-}
-
 static void hints_after_pods(void **state)
 {
     (void)state;
@@ -586,37 +541,37 @@ static void hints_after_pods(void **state)
     const enum berth_resource assigned = BERTH_RESOURCE_ASSIGNED_POD;
     const enum berth_resource unscheduled = BERTH_RESOURCE_UNSCHEDULED_POD;
     const unsigned gone = BERTH_ACTION_DELETE, down = BERTH_ACTION_UPDATE_POD_SCALE_DOWN;
-    const char *wants = "\"cpu\":\"1\",\"x.io/a\":\"1\",\"memory\":\"0\"";
+    const char *wants = "cpu=1,x.io/a=1,memory=0";
     begin(&f, "{}");
     const struct {
         struct change change;
         enum berth_hint hint;
     } cases[] = {
-        {{assigned, gone, other_pod("q", "n", "", ""), NULL}, BERTH_QUEUE},
-        {{unscheduled, gone, other_pod("q", "", "", ""), NULL}, BERTH_QUEUE_SKIP},
-        {{unscheduled, gone, other_pod("q", "", "n", ""), NULL}, BERTH_QUEUE},
+        {{assigned, gone, POD(.name = "q", .node = "n"), NULL}, BERTH_QUEUE},
+        {{unscheduled, gone, POD(.name = "q"), NULL}, BERTH_QUEUE_SKIP},
+        {{unscheduled, gone, POD(.name = "q", .nominated = "n"), NULL}, BERTH_QUEUE},
         /* The pod itself. */
-        {{unscheduled, down, other_pod("p", "", "", "\"cpu\":\"2\""), other_pod("p", "", "", "")},
+        {{unscheduled, down, POD(.cpu = "2"), POD()}, BERTH_QUEUE},
+        {{unscheduled, down, POD(.name = "q", .cpu = "2"), POD(.name = "q")}, BERTH_QUEUE_SKIP},
+        {{assigned, down, POD(.name = "q", .node = "n", .cpu = "2"),
+          POD(.name = "q", .node = "n", .cpu = "1")},
          BERTH_QUEUE},
-        {{unscheduled, down, other_pod("q", "", "", "\"cpu\":\"2\""), other_pod("q", "", "", "")},
-         BERTH_QUEUE_SKIP},
-        {{assigned, down, other_pod("q", "n", "", "\"cpu\":\"2\""),
-          other_pod("q", "n", "", "\"cpu\":\"1\"")},
-         BERTH_QUEUE},
-        {{assigned, down, other_pod("q", "n", "", "\"cpu\":\"1\""),
-          other_pod("q", "n", "", "\"cpu\":\"2\"")},
+        {{assigned, down, POD(.name = "q", .node = "n", .cpu = "1"),
+          POD(.name = "q", .node = "n", .cpu = "2")},
          BERTH_QUEUE_SKIP},
         /* Less of what nobody waits for. */
-        {{assigned, down, other_pod("q", "n", "", "\"memory\":\"2\""),
-          other_pod("q", "n", "", "\"memory\":\"1\"")},
+        {{assigned, down, POD(.name = "q", .node = "n", .memory = "2"),
+          POD(.name = "q", .node = "n", .memory = "1")},
          BERTH_QUEUE_SKIP},
-        {{assigned, down, other_pod("q", "n", "", "\"x.io/a\":\"2\""), other_pod("q", "n", "", "")},
+        {{assigned, down, POD(.name = "q", .node = "n", .requests = "x.io/a=2"),
+          POD(.name = "q", .node = "n")},
          BERTH_QUEUE},
-        {{assigned, down, other_pod("q", "n", "", "\"x.io/b\":\"2\""), other_pod("q", "n", "", "")},
+        {{assigned, down, POD(.name = "q", .node = "n", .requests = "x.io/b=2"),
+          POD(.name = "q", .node = "n")},
          BERTH_QUEUE_SKIP},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-        assert_int_equal(hint_for(&f, pod_with(wants), cases[i].change), cases[i].hint);
+        assert_int_equal(hint_for(&f, POD(.requests = wants), cases[i].change), cases[i].hint);
     fixture_release(&f);
 }
 
@@ -627,40 +582,34 @@ static void hints_after_nodes(void **state)
         const char *before, *after; /* NULL: a new node */
         enum berth_hint hint;
     } cases[] = {
-        {NULL, "\"cpu\":\"1\",\"pods\":\"1\",\"x.io/a\":\"1\"", BERTH_QUEUE},
-        {NULL, "\"cpu\":\"1\",\"pods\":\"0\",\"x.io/a\":\"1\"", BERTH_QUEUE_SKIP},
-        {NULL, "\"cpu\":\"999m\",\"pods\":\"1\",\"x.io/a\":\"1\"", BERTH_QUEUE_SKIP},
-        {NULL, "\"cpu\":\"1\",\"pods\":\"1\"", BERTH_QUEUE_SKIP},
+        {NULL, "cpu=1,pods=1,x.io/a=1", BERTH_QUEUE},
+        {NULL, "cpu=1,pods=0,x.io/a=1", BERTH_QUEUE_SKIP},
+        {NULL, "cpu=999m,pods=1,x.io/a=1", BERTH_QUEUE_SKIP},
+        {NULL, "cpu=1,pods=1", BERTH_QUEUE_SKIP},
         /* It fits, but not better than before. */
-        {"\"cpu\":\"2\",\"pods\":\"1\",\"x.io/a\":\"1\"",
-         "\"cpu\":\"1\",\"pods\":\"1\",\"x.io/a\":\"1\",\"memory\":\"9\"", BERTH_QUEUE_SKIP},
-        {"\"cpu\":\"1\",\"pods\":\"1\",\"x.io/a\":\"1\"",
-         "\"cpu\":\"2\",\"pods\":\"1\",\"x.io/a\":\"1\"", BERTH_QUEUE},
-        {"\"cpu\":\"2\",\"pods\":\"1\",\"x.io/a\":\"1\"",
-         "\"cpu\":\"1\",\"pods\":\"2\",\"x.io/a\":\"1\"", BERTH_QUEUE},
-        {"\"cpu\":\"1\",\"pods\":\"1\"", "\"cpu\":\"1\",\"pods\":\"1\",\"x.io/a\":\"1\"",
-         BERTH_QUEUE},
+        {"cpu=2,pods=1,x.io/a=1", "cpu=1,pods=1,x.io/a=1,memory=9", BERTH_QUEUE_SKIP},
+        {"cpu=1,pods=1,x.io/a=1", "cpu=2,pods=1,x.io/a=1", BERTH_QUEUE},
+        {"cpu=2,pods=1,x.io/a=1", "cpu=1,pods=2,x.io/a=1", BERTH_QUEUE},
+        {"cpu=1,pods=1", "cpu=1,pods=1,x.io/a=1", BERTH_QUEUE},
     };
     struct fixture f;
     /* That a resource is ignored is no matter to the hint. */
     begin(&f, "{ignoredResources: [x.io/a]}");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         bool added = !cases[i].before;
-        struct change c = {
-            BERTH_RESOURCE_NODE, added ? BERTH_ACTION_ADD : BERTH_ACTION_UPDATE_NODE_ALLOCATABLE,
-            added ? NULL : node_with("n", cases[i].before), node_with("n", cases[i].after)};
-        assert_int_equal(hint_for(&f, pod_with("\"cpu\":\"1\",\"x.io/a\":\"1\""), c),
-                         cases[i].hint);
+        struct change c = {BERTH_RESOURCE_NODE,
+                           added ? BERTH_ACTION_ADD : BERTH_ACTION_UPDATE_NODE_ALLOCATABLE,
+                           added ? NULL : NODE(.allocatable = cases[i].before),
+                           NODE(.allocatable = cases[i].after)};
+        assert_int_equal(hint_for(&f, POD(.cpu = "1", .requests = "x.io/a=1"), c), cases[i].hint);
     }
     fixture_release(&f);
 }
 
 static struct object *device_class(const char *name, const char *resource)
 {
-    return fixture_object(KIND_DEVICE_CLASS,
-                          "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"extendedResourceName\":"
-                          "\"%s\"}}",
-                          name, resource);
+    return OBJECT(KIND_DEVICE_CLASS, .name = name,
+                  .spec = textf("'extendedResourceName':'%s'", resource));
 }
 
 static void hints_after_device_classes(void **state)
@@ -684,7 +633,7 @@ static void hints_after_device_classes(void **state)
                            added ? NULL : device_class(cases[i].name, cases[i].before),
                            device_class(cases[i].name, cases[i].after)};
         struct object *waiting =
-            pod_with("\"x.io/a\":\"1\",\"deviceclass.resource.kubernetes.io/mine\":\"1\"");
+            POD(.requests = "x.io/a=1,deviceclass.resource.kubernetes.io/mine=1");
         assert_int_equal(hint_for(&f, waiting, c), cases[i].hint);
     }
     fixture_release(&f);
@@ -707,7 +656,7 @@ static struct buf signature(const struct fixture *f, struct object *o)
 
 static bool same_signature(const struct fixture *f, const char *a, const char *b)
 {
-    struct buf one = signature(f, pod_with(a)), other = signature(f, pod_with(b));
+    struct buf one = signature(f, POD(.requests = a)), other = signature(f, POD(.requests = b));
     bool same = str_eq(buf_str(&one), buf_str(&other));
     buf_release(&one);
     buf_release(&other);
@@ -719,13 +668,12 @@ static void what_is_asked_for_is_signed(void **state)
     (void)state;
     struct fixture f;
     begin(&f, "{}");
-    assert_true(
-        same_signature(&f, "\"cpu\":\"1\",\"x.io/a\":\"1\"", "\"x.io/a\":\"1\",\"cpu\":\"1000m\""));
-    assert_false(same_signature(&f, "\"cpu\":\"1\"", "\"cpu\":\"2\""));
-    assert_false(same_signature(&f, "\"x.io/a\":\"1\"", "\"x.io/b\":\"1\""));
-    assert_false(same_signature(&f, "\"x.io/a\":\"1\"", "\"x.io/a\":\"2\""));
+    assert_true(same_signature(&f, "cpu=1,x.io/a=1", "x.io/a=1,cpu=1000m"));
+    assert_false(same_signature(&f, "cpu=1", "cpu=2"));
+    assert_false(same_signature(&f, "x.io/a=1", "x.io/b=1"));
+    assert_false(same_signature(&f, "x.io/a=1", "x.io/a=2"));
     /* They ask for the same, but one counts with a default when nodes are scored. */
-    assert_false(same_signature(&f, "\"cpu\":\"0\"", ""));
+    assert_false(same_signature(&f, "cpu=0", ""));
     fixture_release(&f);
 }
 
@@ -735,10 +683,10 @@ static void placements_are_scored_as_one_node(void **state)
     struct fixture f;
     int64_t score = -1;
     begin(&f, "{}");
-    fixture_add(&f, fixture_node("a", "4", "4000"));
-    fixture_add(&f, fixture_node("b", "12", "4000"));
-    fixture_add(&f, fixture_pod_on("q", "4", "1000", "a"));
-    fixture_add(&f, fixture_pod_on("r", "2", "1000", "b"));
+    ADD_NODE(&f, .name = "a", .cpu = "4", .memory = "4000");
+    ADD_NODE(&f, .name = "b", .cpu = "12", .memory = "4000");
+    ADD_POD(&f, .name = "q", .cpu = "4", .memory = "1000", .node = "a");
+    ADD_POD(&f, .name = "r", .cpu = "2", .memory = "1000", .node = "b");
     struct berth_handle *h = trial_instance(&f, FIT);
     struct berth_node *nodes[] = {cache_node(&f.engine->cache, STR("a")),
                                   cache_node(&f.engine->cache, STR("b"))};

@@ -12,43 +12,30 @@
 #include "plugin_trial.h"
 #include "prop.h"
 
-static struct object *node(const char *name, const char *unschedulable)
-{
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"unschedulable\":%s}}", name,
-                          unschedulable);
-}
-
-static struct object *pod(const char *spec)
-{
-    return fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{%s}}",
-                          spec);
-}
-
-#define TOLERATES(what) "\"tolerations\":[{\"key\":\"node.kubernetes.io/unschedulable\"," what "}]"
+#define KEY "node.kubernetes.io/unschedulable"
 
 static void cordoned_nodes_take_who_tolerates_it(void **state)
 {
     (void)state;
-    static const struct {
-        const char *spec;
+    const struct {
+        const struct toleration_args *tolerations;
         bool passes;
     } cases[] = {
-        {"", false},
-        {TOLERATES("\"operator\":\"Exists\""), true},
-        {TOLERATES("\"effect\":\"NoSchedule\""), true},
-        {TOLERATES("\"effect\":\"NoExecute\""), false},
-        {TOLERATES("\"value\":\"x\""), false},
-        {TOLERATES("\"operator\":\"Lt\",\"value\":\"1\""), false},
-        {"\"tolerations\":[{\"operator\":\"Exists\"}]", true},
+        {NULL, false},
+        {TOLERATIONS({KEY, .op = "Exists"}), true},
+        {TOLERATIONS({KEY, .effect = "NoSchedule"}), true},
+        {TOLERATIONS({KEY, .effect = "NoExecute"}), false},
+        {TOLERATIONS({KEY, "x"}), false},
+        {TOLERATIONS({KEY, "1", .op = "Lt"}), false},
+        {TOLERATIONS({.op = "Exists"}), true},
     };
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, node("open", "false"));
-    fixture_add(&f, node("closed", "true"));
+    ADD_NODE(&f, .name = "open");
+    ADD_NODE(&f, .name = "closed", .unschedulable = true);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t;
-        trial_begin(&t, &f, "NodeUnschedulable", pod(cases[i].spec));
+        trial_begin(&t, &f, "NodeUnschedulable", POD(.tolerations = cases[i].tolerations));
         assert_int_equal(trial_filter(&t, "open"), BERTH_SUCCESS);
         assert_int_equal(trial_filter(&t, "closed"),
                          cases[i].passes ? BERTH_SUCCESS : BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
@@ -63,28 +50,30 @@ static void hints(void **state)
 {
     (void)state;
     static const struct {
-        const char *before, *after;
+        int before; /* -1: there is no such node */
+        bool after;
         enum berth_hint hint;
     } cases[] = {
-        {NULL, "false", BERTH_QUEUE},        {NULL, "true", BERTH_QUEUE_SKIP},
-        {"true", "false", BERTH_QUEUE},      {"true", "true", BERTH_QUEUE_SKIP},
-        {"false", "true", BERTH_QUEUE_SKIP}, {"false", "false", BERTH_QUEUE_SKIP},
+        {-1, false, BERTH_QUEUE},        {-1, true, BERTH_QUEUE_SKIP},
+        {true, false, BERTH_QUEUE},      {true, true, BERTH_QUEUE_SKIP},
+        {false, true, BERTH_QUEUE_SKIP}, {false, false, BERTH_QUEUE_SKIP},
     };
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial_change change = {
             BERTH_RESOURCE_NODE,
-            cases[i].before ? BERTH_ACTION_UPDATE_NODE_TAINT : BERTH_ACTION_ADD,
-            cases[i].before ? node("n", cases[i].before) : NULL, node("n", cases[i].after)};
-        assert_int_equal(trial_hint(&f, "NodeUnschedulable", pod(""), change), cases[i].hint);
+            cases[i].before >= 0 ? BERTH_ACTION_UPDATE_NODE_TAINT : BERTH_ACTION_ADD,
+            cases[i].before >= 0 ? NODE(.unschedulable = cases[i].before) : NULL,
+            NODE(.unschedulable = cases[i].after)};
+        assert_int_equal(trial_hint(&f, "NodeUnschedulable", POD(), change), cases[i].hint);
     }
-    struct trial_change tolerates = {BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_POD_TOLERATION,
-                                     pod(""), pod(TOLERATES("\"operator\":\"Exists\""))};
-    assert_int_equal(trial_hint(&f, "NodeUnschedulable", pod(""), tolerates), BERTH_QUEUE);
-    struct trial_change another = {BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_POD_TOLERATION, pod(""),
-                                   pod("\"tolerations\":[{\"key\":\"x\"}]")};
-    assert_int_equal(trial_hint(&f, "NodeUnschedulable", pod(""), another), BERTH_QUEUE_SKIP);
+    struct trial_change tolerates = {BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_POD_TOLERATION, POD(),
+                                     POD(.tolerations = TOLERATIONS({KEY, .op = "Exists"}))};
+    assert_int_equal(trial_hint(&f, "NodeUnschedulable", POD(), tolerates), BERTH_QUEUE);
+    struct trial_change another = {BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_POD_TOLERATION, POD(),
+                                   POD(.tolerations = TOLERATIONS({"x"}))};
+    assert_int_equal(trial_hint(&f, "NodeUnschedulable", POD(), another), BERTH_QUEUE_SKIP);
     assert_true(trial_is_told(&f, "NodeName", BERTH_RESOURCE_NODE, BERTH_ACTION_ADD));
     assert_false(trial_is_told(&f, "NodeName", BERTH_RESOURCE_NODE, BERTH_ACTION_UPDATE));
     fixture_release(&f);
@@ -96,19 +85,19 @@ static void a_pod_that_names_its_node_goes_there(void **state)
     struct fixture f;
     struct trial t;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, node("a", "false"));
-    fixture_add(&f, node("b", "false"));
-    trial_begin(&t, &f, "NodeName", pod(""));
+    ADD_NODE(&f, .name = "a");
+    ADD_NODE(&f, .name = "b");
+    trial_begin(&t, &f, "NodeName", POD());
     assert_int_equal(trial_filter(&t, "a"), BERTH_SUCCESS);
     assert_true(trial_batches_agree(&t));
     trial_end(&t);
-    trial_begin(&t, &f, "NodeName", pod("\"nodeName\":\"b\""));
+    trial_begin(&t, &f, "NodeName", POD(.node = "b"));
     assert_int_equal(trial_filter(&t, "b"), BERTH_SUCCESS);
     assert_int_equal(trial_filter(&t, "a"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
     assert_string_equal(t.text, "node(s) didn't match the requested node name");
     assert_true(trial_batches_agree(&t));
     trial_end(&t);
-    trial_begin(&t, &f, "NodeName", pod("\"nodeName\":\"c\""));
+    trial_begin(&t, &f, "NodeName", POD(.node = "c"));
     assert_int_equal(trial_filter(&t, "b"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
     assert_true(trial_batches_agree(&t));
     trial_end(&t);

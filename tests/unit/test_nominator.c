@@ -24,10 +24,7 @@ static int make_objects(void **state)
     (void)state;
     for (int i = 0; i < PODS; i++)
         for (int n = 0; n < NODES; n++)
-            objects[i][n] = fixture_object(KIND_POD,
-                                           "{\"metadata\":{\"name\":\"p%02d\",\"uid\":\"p%02d\"},"
-                                           "\"status\":{\"nominatedNodeName\":\"%s\"}}",
-                                           i, i, node_names[n]);
+            objects[i][n] = POD(.name = textf("p%02d", i), .nominated = node_names[n]);
     return 0;
 }
 

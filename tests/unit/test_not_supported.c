@@ -10,48 +10,32 @@
 
 #include "engine_fixture.h"
 
-#define CLAIM     "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"data\"}}"
-#define EPHEMERAL "{\"name\":\"scratch\",\"ephemeral\":{\"volumeClaimTemplate\":{}}}"
+#define CLAIM     "{'name':'v','persistentVolumeClaim':{'claimName':'data'}}"
+#define EPHEMERAL "{'name':'scratch','ephemeral':{'volumeClaimTemplate':{}}}"
 #define DISABLE(p)                                                                              \
     "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: " \
     "[{plugins: {multiPoint: {disabled: [{name: " p "}]}}}]}"
 
-static struct object *pod(const char *spec)
-{
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"schedulerName\":"
-        "\"default-scheduler\"%s%s}}",
-        *spec ? "," : "", spec);
-}
-
-static struct object *node(void)
-{
-    return fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"n\"},\"status\":{\"allocatable\":"
-                                     "{\"cpu\":\"4\",\"memory\":\"4Gi\",\"pods\":\"10\"}}}");
-}
-
 static const struct {
     const char *plugin, *spec, *message; /* NULL: the pod is placed */
 } cases[] = {
-    {"VolumeBinding", "\"volumes\":[{\"name\":\"e\",\"emptyDir\":{}}," CLAIM "]",
+    {"VolumeBinding", "'volumes':[{'name':'e','emptyDir':{}}," CLAIM "]",
      "0/1 nodes are available: berth does not support persistent volume claims yet: pod uses claim "
      "\"data\". preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."},
-    {"VolumeBinding", "\"volumes\":[" EPHEMERAL "]",
+    {"VolumeBinding", "'volumes':[" EPHEMERAL "]",
      "0/1 nodes are available: berth does not support ephemeral volumes yet: pod has ephemeral "
      "volume \"scratch\". preemption: 0/1 nodes are available: 1 Preemption is not helpful for "
      "scheduling."},
     {"VolumeBinding",
-     "\"volumes\":[{\"name\":\"e\",\"emptyDir\":{}},{\"name\":\"c\",\"configMap\":{\"name\":"
-     "\"x\"}}]",
+     "'volumes':[{'name':'e','emptyDir':{}},{'name':'c','configMap':{'name':"
+     "'x'}}]",
      NULL},
-    {"DynamicResources",
-     "\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimTemplateName\":\"t\"}]",
+    {"DynamicResources", "'resourceClaims':[{'name':'gpu','resourceClaimTemplateName':'t'}]",
      "0/1 nodes are available: berth does not support resource claims yet: pod has resource claim "
      "\"gpu\". preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."},
     {"DynamicResources",
-     "\"initContainers\":[{\"name\":\"i\"}],\"containers\":[{\"name\":\"c\",\"resources\":"
-     "{\"requests\":{\"deviceclass.resource.kubernetes.io/gpu\":\"1\"}}}]",
+     "'initContainers':[{'name':'i'}],'containers':[{'name':'c','resources':"
+     "{'requests':{'deviceclass.resource.kubernetes.io/gpu':'1'}}}]",
      "0/1 nodes are available: berth does not support resource claims yet: pod requests "
      "\"deviceclass.resource.kubernetes.io/gpu\". preemption: 0/1 nodes are available: 1 "
      "Preemption is not helpful for scheduling."},
@@ -60,8 +44,8 @@ static const struct {
 static void play(struct fixture *f, const char *config, const char *spec)
 {
     fixture_init(f, config, NULL);
-    fixture_add(f, node());
-    fixture_add(f, pod(spec));
+    ADD_NODE(f, .cpu = "4", .memory = "4Gi", .pods = "10");
+    ADD_POD(f, .spec = spec);
     fixture_settle(f);
 }
 
@@ -104,8 +88,8 @@ static void configurations_name_them_at_all_their_points(void **state)
                  "profiles: [{plugins: {reserve: {enabled: [{name: VolumeBinding}]}, score: "
                  "{enabled: [{name: DynamicResources, weight: 3}]}}}]}",
                  NULL);
-    fixture_add(&f, node());
-    fixture_add(&f, pod(""));
+    ADD_NODE(&f, .cpu = "4", .memory = "4Gi", .pods = "10");
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "p"), "n");
     fixture_release(&f);

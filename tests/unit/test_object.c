@@ -20,18 +20,19 @@
 #include "api/watch.h"
 #include "codec/json.h"
 #include "codec/proto.h"
+#include "objects.h"
 
 static const char pod_json[] =
-    "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"web-0\",\"namespace\":"
-    "\"shop\",\"uid\":\"u1\",\"resourceVersion\":\"7\",\"labels\":{\"b\":\"2\",\"a\":\"1\"},"
-    "\"creationTimestamp\":\"2026-03-01T10:00:00Z\",\"managedFields\":[{\"manager\":\"x\"}],"
-    "\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"n\",\"uid\":\"9\"},"
-    "{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"web\",\"uid\":\"8\","
-    "\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i:1\","
-    "\"env\":[{\"name\":\"X\"}],\"resources\":{\"requests\":{\"cpu\":\"250m\"}}}],"
-    "\"volumes\":[{\"name\":\"d\",\"persistentVolumeClaim\":{\"claimName\":\"pvc\"}},"
-    "{\"name\":\"e\",\"emptyDir\":{}}],\"priority\":5,\"hostUsers\":false},"
-    "\"status\":{\"phase\":\"Pending\"}}";
+    "{'kind':'Pod','apiVersion':'v1','metadata':{'name':'web-0','namespace':"
+    "'shop','uid':'u1','resourceVersion':'7','labels':{'b':'2','a':'1'},"
+    "'creationTimestamp':'2026-03-01T10:00:00Z','managedFields':[{'manager':'x'}],"
+    "'ownerReferences':[{'apiVersion':'v1','kind':'Node','name':'n','uid':'9'},"
+    "{'apiVersion':'apps/v1','kind':'ReplicaSet','name':'web','uid':'8',"
+    "'controller':true}]},'spec':{'containers':[{'name':'c','image':'i:1',"
+    "'env':[{'name':'X'}],'resources':{'requests':{'cpu':'250m'}}}],"
+    "'volumes':[{'name':'d','persistentVolumeClaim':{'claimName':'pvc'}},"
+    "{'name':'e','emptyDir':{}}],'priority':5,'hostUsers':false},"
+    "'status':{'phase':'Pending'}}";
 
 static struct wire wire_of(enum kind_id kind, enum encoding encoding)
 {
@@ -71,9 +72,10 @@ static struct str encode(const struct object *o, enum encoding encoding, struct 
     return buf_str(out);
 }
 
+/* expected: with single quotes. */
 static void assert_str(struct str s, const char *expected)
 {
-    if (!str_is(s, expected))
+    if (!str_eq(s, json_quotes_str(expected)))
         fail_msg("expected: %s\n     got: %.*s", expected, STR_ARG(s));
 }
 
@@ -101,7 +103,7 @@ static void check_pod(const struct object *o)
 static void test_pod_by_json_and_proto(void **state UNUSED)
 {
     struct buf out = BUF_INIT;
-    struct object *o = decode(KIND_POD, ENCODING_JSON, 0, STR(pod_json));
+    struct object *o = decode(KIND_POD, ENCODING_JSON, 0, json_quotes_str(pod_json));
     check_pod(o);
     /* In its envelope, and bare. */
     struct object *p = decode(KIND_POD, ENCODING_PROTO, 0, encode(o, ENCODING_PROTO, &out));
@@ -118,7 +120,7 @@ static void test_pod_by_json_and_proto(void **state UNUSED)
 
 static void test_object_outlives_its_bytes(void **state UNUSED)
 {
-    char *bytes = xstrdup(pod_json);
+    char *bytes = xstrdup(json_quotes(pod_json));
     struct object *o = decode(KIND_POD, ENCODING_JSON, OBJECT_KEEP_WIRE, str_of(bytes));
     memset(bytes, 'x', strlen(bytes));
     free(bytes);
@@ -129,7 +131,7 @@ static void test_object_outlives_its_bytes(void **state UNUSED)
     assert_true(object_size(o) > sizeof(pod_json) + sizeof(struct pod));
     object_unref(o);
 
-    o = decode(KIND_POD, ENCODING_JSON, 0, STR(pod_json));
+    o = decode(KIND_POD, ENCODING_JSON, 0, json_quotes_str(pod_json));
     assert_null(object_wire(o, &encoding).p);
     object_unref(o);
 }
@@ -137,7 +139,7 @@ static void test_object_outlives_its_bytes(void **state UNUSED)
 static void assert_kept(unsigned flags, const char *json, const char *want)
 {
     enum encoding encoding;
-    struct object *o = decode(KIND_POD, ENCODING_JSON, flags, str_of(json));
+    struct object *o = decode(KIND_POD, ENCODING_JSON, flags, json_quotes_str(json));
     assert_str(object_wire(o, &encoding), want);
     object_unref(o);
 }
@@ -145,27 +147,27 @@ static void assert_kept(unsigned flags, const char *json, const char *want)
 static void test_json_is_kept_as_go_sends_it(void **state UNUSED)
 {
     unsigned keep = OBJECT_KEEP_JSON, drop = OBJECT_KEEP_JSON | OBJECT_DROP_MANAGED_FIELDS;
-    const char *whole = "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"managedFields\":"
-                        "[{\"a\":\"}\"}],\"name\":\"p\"},\"spec\":{\"kind\": [1 ,2]} }";
+    const char *whole = "{'kind':'Pod','apiVersion':'v1','metadata':{'managedFields':"
+                        "[{'a':'}'}],'name':'p'},'spec':{'kind': [1 ,2]} }";
     assert_kept(keep, whole,
-                "{\"metadata\":{\"managedFields\":[{\"a\":\"}\"}],\"name\":\"p\"},"
-                "\"spec\":{\"kind\": [1 ,2]}}");
-    assert_kept(drop, whole, "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"kind\": [1 ,2]}}");
+                "{'metadata':{'managedFields':[{'a':'}'}],'name':'p'},"
+                "'spec':{'kind': [1 ,2]}}");
+    assert_kept(drop, whole, "{'metadata':{'name':'p'},'spec':{'kind': [1 ,2]}}");
     /* Wherever they stand. */
-    assert_kept(drop, "{\"metadata\":{\"name\":\"p\",\"managedFields\":null},\"kind\":\"Pod\"}",
-                "{\"metadata\":{\"name\":\"p\"}}");
-    assert_kept(drop, "{ \"metadata\" : { \"managedFields\" : [] } , \"apiVersion\" : \"v1\" }",
-                "{\"metadata\" : {}}");
-    assert_kept(drop, "{\"metadata\":null}", "{\"metadata\":null}");
+    assert_kept(drop, "{'metadata':{'name':'p','managedFields':null},'kind':'Pod'}",
+                "{'metadata':{'name':'p'}}");
+    assert_kept(drop, "{ 'metadata' : { 'managedFields' : [] } , 'apiVersion' : 'v1' }",
+                "{'metadata' : {}}");
+    assert_kept(drop, "{'metadata':null}", "{'metadata':null}");
     assert_kept(drop, "{}", "{}");
-    assert_kept(drop, "{\"managedFields\":1,\"metadata\":{\"kind\":\"x\"}}",
-                "{\"managedFields\":1,\"metadata\":{\"kind\":\"x\"}}");
+    assert_kept(drop, "{'managedFields':1,'metadata':{'kind':'x'}}",
+                "{'managedFields':1,'metadata':{'kind':'x'}}");
 }
 
 static void test_kept_proto_has_no_envelope(void **state UNUSED)
 {
     struct buf out = BUF_INIT;
-    struct object *o = decode(KIND_POD, ENCODING_JSON, 0, STR(pod_json));
+    struct object *o = decode(KIND_POD, ENCODING_JSON, 0, json_quotes_str(pod_json));
     struct object *p =
         decode(KIND_POD, ENCODING_PROTO, OBJECT_KEEP_WIRE, encode(o, ENCODING_PROTO, &out));
     enum encoding encoding;
@@ -183,14 +185,14 @@ static void test_kept_proto_has_no_envelope(void **state UNUSED)
 static void test_another_kind_is_refused(void **state UNUSED)
 {
     struct buf out = BUF_INIT;
-    struct err err = refuse(KIND_NODE, ENCODING_JSON, STR(pod_json));
+    struct err err = refuse(KIND_NODE, ENCODING_JSON, json_quotes_str(pod_json));
     assert_string_equal(err.msg, "expected v1 Node, got v1 Pod");
-    struct object *o = decode(KIND_POD, ENCODING_JSON, 0, STR(pod_json));
+    struct object *o = decode(KIND_POD, ENCODING_JSON, 0, json_quotes_str(pod_json));
     err = refuse(KIND_REPLICA_SET, ENCODING_PROTO, encode(o, ENCODING_PROTO, &out));
     assert_string_equal(err.msg, "expected apps/v1 ReplicaSet, got v1 Pod");
     /* Without a kind it may be any. */
     object_unref(o);
-    o = decode(KIND_NODE, ENCODING_JSON, 0, STR("{\"metadata\":{\"name\":\"n\"}}"));
+    o = decode(KIND_NODE, ENCODING_JSON, 0, json_quotes_str("{'metadata':{'name':'n'}}"));
     assert_str(object_node(o)->metadata.name, "n");
     object_unref(o);
     buf_release(&out);
@@ -202,12 +204,12 @@ static void test_garbage_is_refused(void **state UNUSED)
                                         "null1",
                                         "[]",
                                         "{",
-                                        "{\"spec\":[]}",
+                                        "{'spec':[]}",
                                         "{}x",
-                                        "{\"metadata\":{\"creationTimestamp\":\"now\"}}",
-                                        "{\"spec\":{\"priority\":3000000000}}"};
+                                        "{'metadata':{'creationTimestamp':'now'}}",
+                                        "{'spec':{'priority':3000000000}}"};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        struct err err = refuse(KIND_POD, ENCODING_JSON, str_of(texts[i]));
+        struct err err = refuse(KIND_POD, ENCODING_JSON, json_quotes_str(texts[i]));
         assert_int_equal(err.code, -EBADMSG);
         assert_true(err.msg[0]);
     }
@@ -237,7 +239,7 @@ static void *ref_and_unref(void *object)
 static void test_references_from_threads(void **state UNUSED)
 {
     pthread_t threads[4];
-    struct object *o = decode(KIND_POD, ENCODING_JSON, 0, STR(pod_json));
+    struct object *o = decode(KIND_POD, ENCODING_JSON, 0, json_quotes_str(pod_json));
     for (size_t i = 0; i < ARRAY_LEN(threads); i++)
         assert_int_equal(pthread_create(&threads[i], NULL, ref_and_unref, object_ref(o)), 0);
     check_pod(o);
@@ -265,14 +267,13 @@ static void test_event_as_the_server_takes_it(void **state UNUSED)
     event->regarding = (struct object_reference){.kind = STR("Pod"), .name = STR("web-0")};
     event->note = STR("Successfully assigned shop/web-0 to n1");
     event->type = STR("Normal");
-    assert_str(
-        encode(o, ENCODING_JSON, &out),
-        "{\"kind\":\"Event\",\"apiVersion\":\"events.k8s.io/v1\",\"metadata\":{\"name\":"
-        "\"web-0.abcd\",\"namespace\":\"shop\"},\"eventTime\":\"2026-03-01T10:00:00.001234Z\""
-        ",\"reportingController\":\"default-scheduler\",\"reportingInstance\":"
-        "\"default-scheduler-host\",\"action\":\"Binding\",\"reason\":\"Scheduled\","
-        "\"regarding\":{\"kind\":\"Pod\",\"name\":\"web-0\"},\"note\":\"Successfully assigned "
-        "shop/web-0 to n1\",\"type\":\"Normal\"}");
+    assert_str(encode(o, ENCODING_JSON, &out),
+               "{'kind':'Event','apiVersion':'events.k8s.io/v1','metadata':{'name':"
+               "'web-0.abcd','namespace':'shop'},'eventTime':'2026-03-01T10:00:00.001234Z'"
+               ",'reportingController':'default-scheduler','reportingInstance':"
+               "'default-scheduler-host','action':'Binding','reason':'Scheduled',"
+               "'regarding':{'kind':'Pod','name':'web-0'},'note':'Successfully assigned "
+               "shop/web-0 to n1','type':'Normal'}");
     struct object *p = decode(KIND_EVENT, ENCODING_PROTO, 0, encode(o, ENCODING_PROTO, &out));
     assert_int_equal(object_event(p)->event_time.nsec, 1234000);
     object_unref(p);
@@ -288,8 +289,8 @@ static void test_binding_and_lease(void **state UNUSED)
     binding->metadata = (struct object_meta){.name = STR("web-0"), .uid = STR("u1")};
     binding->target = (struct object_reference){.kind = STR("Node"), .name = STR("n1")};
     assert_str(encode(o, ENCODING_JSON, &out),
-               "{\"kind\":\"Binding\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"web-0\","
-               "\"uid\":\"u1\"},\"target\":{\"kind\":\"Node\",\"name\":\"n1\"}}");
+               "{'kind':'Binding','apiVersion':'v1','metadata':{'name':'web-0',"
+               "'uid':'u1'},'target':{'kind':'Node','name':'n1'}}");
     object_unref(o);
 
     o = object_new(KIND_LEASE);
@@ -300,14 +301,13 @@ static void test_binding_and_lease(void **state UNUSED)
     lease->spec.lease_duration_seconds = &seconds;
     lease->spec.renew_time = (struct timestamp){.sec = 1772359200, .set = true};
     assert_str(encode(o, ENCODING_JSON, &out),
-               "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"spec\":{"
-               "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1,\"renewTime\":"
-               "\"2026-03-01T10:00:00.000000Z\"}}");
+               "{'kind':'Lease','apiVersion':'coordination.k8s.io/v1','spec':{"
+               "'holderIdentity':'','leaseDurationSeconds':1,'renewTime':"
+               "'2026-03-01T10:00:00.000000Z'}}");
     object_unref(o);
 
     o = object_new(KIND_DELETE_OPTIONS);
-    assert_str(encode(o, ENCODING_JSON, &out),
-               "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\"}");
+    assert_str(encode(o, ENCODING_JSON, &out), "{'kind':'DeleteOptions','apiVersion':'v1'}");
     object_unref(o);
     buf_release(&out);
 }
@@ -318,11 +318,11 @@ static void test_status_with_details(void **state UNUSED)
 {
     struct object *o = decode(
         KIND_STATUS, ENCODING_JSON, 0,
-        STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
-            "\"message\":\"slow down\",\"reason\":\"TooManyRequests\",\"details\":{\"name\":\"p\","
-            "\"causes\":[{\"reason\":\"FieldValueInvalid\",\"message\":\"no\",\"field\":\"spec.x\"}"
-            "],"
-            "\"retryAfterSeconds\":3},\"code\":429}"));
+        json_quotes_str("{'kind':'Status','apiVersion':'v1','metadata':{},'status':'Failure',"
+                        "'message':'slow down','reason':'TooManyRequests','details':{'name':'p',"
+                        "'causes':[{'reason':'FieldValueInvalid','message':'no','field':'spec.x'}"
+                        "],"
+                        "'retryAfterSeconds':3},'code':429}"));
     const struct status *status = object_status(o);
     assert_str(status->status, STATUS_FAILURE);
     assert_str(status->reason, "TooManyRequests");
@@ -337,10 +337,10 @@ static void test_scalars(void **state UNUSED)
 {
     struct object *o = decode(
         KIND_POD_DISRUPTION_BUDGET, ENCODING_JSON, 0,
-        STR("{\"metadata\":{\"creationTimestamp\":null,\"deletionTimestamp\":"
-            "\"2026-03-01T12:00:00.75+02:00\"},\"spec\":{\"minAvailable\":3,\"maxUnavailable\":"
-            "\"25%\"},\"status\":{\"disruptionsAllowed\":2,\"disruptedPods\":{\"b\":"
-            "\"2026-03-01T10:00:01Z\",\"a\":\"0001-01-01T00:00:00Z\"}}}"));
+        json_quotes_str("{'metadata':{'creationTimestamp':null,'deletionTimestamp':"
+                        "'2026-03-01T12:00:00.75+02:00'},'spec':{'minAvailable':3,'maxUnavailable':"
+                        "'25%'},'status':{'disruptionsAllowed':2,'disruptedPods':{'b':"
+                        "'2026-03-01T10:00:01Z','a':'0001-01-01T00:00:00Z'}}}"));
     const struct pod_disruption_budget *pdb = object_pod_disruption_budget(o);
     assert_false(pdb->metadata.creation_timestamp.set);
     assert_int_equal(pdb->metadata.deletion_timestamp.sec, 1772359200);
@@ -351,8 +351,9 @@ static void test_scalars(void **state UNUSED)
     assert_false(pdb->status.disrupted_pods.v[0].value.set); /* Go's zero time */
     assert_int_equal(pdb->status.disrupted_pods.v[1].value.sec, 1772359201);
     object_unref(o);
-    refuse(KIND_POD_DISRUPTION_BUDGET, ENCODING_JSON, STR("{\"spec\":{\"minAvailable\":1.5}}"));
-    refuse(KIND_LEASE, ENCODING_JSON, STR("{\"spec\":{\"renewTime\":17}}"));
+    refuse(KIND_POD_DISRUPTION_BUDGET, ENCODING_JSON,
+           json_quotes_str("{'spec':{'minAvailable':1.5}}"));
+    refuse(KIND_LEASE, ENCODING_JSON, json_quotes_str("{'spec':{'renewTime':17}}"));
 }
 
 /* A time that no text can hold is moved, not refused: it must not cost us the whole list. */
@@ -365,8 +366,8 @@ static void test_absurd_times_are_moved(void **state UNUSED)
     proto_write_bytes(&out, 2, buf_str(&spec));
     struct object *o = decode(KIND_LEASE, ENCODING_PROTO, 0, buf_str(&out));
     assert_str(encode(o, ENCODING_JSON, &out),
-               "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"spec\":{"
-               "\"renewTime\":\"9999-12-31T23:59:59.000000Z\"}}");
+               "{'kind':'Lease','apiVersion':'coordination.k8s.io/v1','spec':{"
+               "'renewTime':'9999-12-31T23:59:59.000000Z'}}");
     object_unref(o);
     buf_release(&spec);
     buf_release(&time);
@@ -379,14 +380,14 @@ static void test_raw_extension(void **state UNUSED)
     struct buf out = BUF_INIT;
     struct object *o =
         decode(KIND_DEVICE_CLASS, ENCODING_JSON, 0,
-               STR("{\"spec\":{\"config\":[{\"opaque\":{\"driver\":\"d\",\"parameters\":"
-                   "{\"kind\":\"X\",\"n\":[1, 2]}}}]}}"));
+               json_quotes_str("{'spec':{'config':[{'opaque':{'driver':'d','parameters':"
+                               "{'kind':'X','n':[1, 2]}}}]}}"));
     struct object *p =
         decode(KIND_DEVICE_CLASS, ENCODING_PROTO, 0, encode(o, ENCODING_PROTO, &out));
     const struct device_class *class = object_device_class(p);
     assert_int_equal(class->spec.config.n, 1);
     assert_str(class->spec.config.v[0].device_configuration.opaque->parameters,
-               "{\"kind\":\"X\",\"n\":[1, 2]}");
+               "{'kind':'X','n':[1, 2]}");
     object_unref(p);
     object_unref(o);
     buf_release(&out);
@@ -414,9 +415,9 @@ static void test_json_list(void **state UNUSED)
 {
     struct wire wire = wire_of(KIND_NODE, ENCODING_JSON);
     struct str text =
-        STR("{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"42\","
-            "\"continue\":\"more\",\"remainingItemCount\":9},\"items\":[{\"metadata\":{\"name\":"
-            "\"a\"}},{\"metadata\":{\"name\":\"b\"},\"spec\":{\"unschedulable\":true}}]}");
+        json_quotes_str("{'kind':'NodeList','apiVersion':'v1','metadata':{'resourceVersion':'42',"
+                        "'continue':'more','remainingItemCount':9},'items':[{'metadata':{'name':"
+                        "'a'}},{'metadata':{'name':'b'},'spec':{'unschedulable':true}}]}");
     struct object_list list;
     struct err err;
     struct names names = {0};
@@ -440,7 +441,7 @@ static void test_json_list(void **state UNUSED)
 static void test_bad_item_is_named(void **state UNUSED)
 {
     struct wire wire = wire_of(KIND_NODE, ENCODING_JSON);
-    struct str text = STR("{\"items\":[{},{\"spec\":{\"unschedulable\":\"yes\"}}]}");
+    struct str text = json_quotes_str("{'items':[{},{'spec':{'unschedulable':'yes'}}]}");
     struct object_list list;
     struct err err;
     struct names names = {0};
@@ -481,40 +482,41 @@ static void test_json_watch(void **state UNUSED)
         enum watch_event_type type;
         enum kind_id kind;
     } cases[] = {
-        {"{\"type\":\"ADDED\",\"object\":{\"kind\":\"Node\",\"apiVersion\":\"v1\"}}", WATCH_ADDED,
-         KIND_NODE},
-        {"{\"object\":{},\"type\":\"MODIFIED\"}", WATCH_MODIFIED, KIND_NODE},
-        {"{\"type\":\"DELETED\",\"object\":{}}", WATCH_DELETED, KIND_NODE},
-        {"{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Node\",\"metadata\":{\"resourceVersion\":"
-         "\"1\"}}}",
+        {"{'type':'ADDED','object':{'kind':'Node','apiVersion':'v1'}}", WATCH_ADDED, KIND_NODE},
+        {"{'object':{},'type':'MODIFIED'}", WATCH_MODIFIED, KIND_NODE},
+        {"{'type':'DELETED','object':{}}", WATCH_DELETED, KIND_NODE},
+        {"{'type':'BOOKMARK','object':{'kind':'Node','metadata':{'resourceVersion':"
+         "'1'}}}",
          WATCH_BOOKMARK, KIND_NODE},
-        {"{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"code\":410}}",
-         WATCH_ERROR, KIND_STATUS},
+        {"{'type':'ERROR','object':{'kind':'Status','apiVersion':'v1','code':410}}", WATCH_ERROR,
+         KIND_STATUS},
     };
     struct wire wire = wire_of(KIND_NODE, ENCODING_JSON);
     struct watch_event event;
     struct err err;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        assert_int_equal(watch_event_decode(&wire, str_of(cases[i].frame), &event, &err), 0);
+        assert_int_equal(watch_event_decode(&wire, json_quotes_str(cases[i].frame), &event, &err),
+                         0);
         assert_int_equal(event.type, cases[i].type);
         assert_int_equal(object_kind(event.object)->id, cases[i].kind);
         watch_event_release(&event);
     }
-    static const char *const bad[] = {"{}", "{\"type\":\"ADDED\"}",
-                                      "{\"type\":\"LOST\","
-                                      "\"object\":{}}",
-                                      "{\"type\":\"ADDED\",\"object\":{\"kind\":"
-                                      "\"Pod\"}}",
+    static const char *const bad[] = {"{}", "{'type':'ADDED'}",
+                                      "{'type':'LOST',"
+                                      "'object':{}}",
+                                      "{'type':'ADDED','object':{'kind':"
+                                      "'Pod'}}",
                                       "[]"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-        assert_int_equal(watch_event_decode(&wire, str_of(bad[i]), &event, &err), -EBADMSG);
+        assert_int_equal(watch_event_decode(&wire, json_quotes_str(bad[i]), &event, &err),
+                         -EBADMSG);
 }
 
 static void test_proto_watch(void **state UNUSED)
 {
     struct wire wire = wire_of(KIND_POD, ENCODING_PROTO);
     struct buf object = BUF_INIT, raw = BUF_INIT, frame = BUF_INIT;
-    struct object *o = decode(KIND_POD, ENCODING_JSON, 0, STR(pod_json));
+    struct object *o = decode(KIND_POD, ENCODING_JSON, 0, json_quotes_str(pod_json));
     proto_write_bytes(&raw, 1, encode(o, ENCODING_PROTO, &object));
     proto_write_bytes(&frame, 1, STR("MODIFIED"));
     proto_write_bytes(&frame, 2, buf_str(&raw));

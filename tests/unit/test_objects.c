@@ -29,10 +29,8 @@ struct model {
 
 static struct object *make(size_t kind, size_t namespace, size_t name, int version)
 {
-    return fixture_object(kinds[kind],
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\","
-                          "\"resourceVersion\":\"%d\"}}",
-                          names[name], namespaces[namespace], version);
+    return OBJECT(kinds[kind], .name = names[name], .namespace = namespaces[namespace],
+                  .version = textf("%d", version));
 }
 
 static bool is_same(const struct object *a, enum kind_id kind, struct str namespace,

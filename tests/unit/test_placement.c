@@ -104,20 +104,16 @@ static void begin(struct fixture *f)
 {
     memset(&told, 0, sizeof(told));
     fixture_init(f, NULL, &registry);
-    fixture_add(f, fixture_node("a", "4", "8Gi"));
-    fixture_add(f, fixture_node("b", "4", "8Gi"));
-    fixture_add(f, fixture_node("c", "4", "8Gi"));
+    ADD_NODE(f, .name = "a", .cpu = "4", .memory = "8Gi");
+    ADD_NODE(f, .name = "b", .cpu = "4", .memory = "8Gi");
+    ADD_NODE(f, .name = "c", .cpu = "4", .memory = "8Gi");
 }
 
 /* --- signatures ------------------------------------------------------------------------------- */
 
 static bool signature_of(struct fixture *f, const char *app, struct buf *out)
 {
-    struct object *o = fixture_object(KIND_POD,
-                                      "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\",\"labels\":{"
-                                      "\"app\":\"%s\"}},\"spec\":{\"schedulerName\":"
-                                      "\"default-scheduler\"}}",
-                                      app);
+    struct object *o = POD(.name = "p", .labels = textf("app=%s", app));
     struct berth_pod *pod = pod_info_new(o, &f->engine->names);
     bool signable = signature_write(f->engine->framework.setup->profiles.v[0], pod, out);
     pod_info_unref(pod);
@@ -172,9 +168,8 @@ static void begin_trial(struct trial *t)
     begin(&t->f);
     t->cycle = cycle_new(&t->f.engine->cycles, t->f.engine->framework.setup->profiles.v[0]);
     t->group.name = STR("g");
-    t->group.object = fixture_object(KIND_POD_GROUP, "{\"metadata\":{\"name\":\"g\"}}");
-    t->placements =
-        (struct berth_placements){.cache = &t->f.engine->cache, .arena = &t->cycle->arena};
+    t->group.object = POD_GROUP(.name = "g");
+    t->placements = (struct berth_placements){.cache = &t->f.engine->cache, .arena = &t->cycle->arena};
 }
 
 static void end_trial(struct trial *t)

@@ -28,27 +28,22 @@ static struct berth_handle *instance(const struct fixture *f, const char *name)
 static void add_random_nodes(struct fixture *f, struct rand *r, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        fixture_add(f, fixture_object(KIND_NODE,
-                                      "{\"metadata\":{\"name\":\"n%zu\"},\"spec\":{"
-                                      "\"unschedulable\":%s},\"status\":{\"allocatable\":{"
-                                      "\"cpu\":\"%d\",\"memory\":\"%dMi\",\"pods\":\"%d\","
-                                      "\"ephemeral-storage\":\"%d\",\"example.com/gpu\":\"%d\"}}}",
-                                      i, rand_below(r, 3) ? "false" : "true", (int)rand_below(r, 4),
-                                      (int)rand_below(r, 300), (int)rand_below(r, 4),
+        ADD_NODE(f, .name = textf("n%zu", i), .unschedulable = rand_below(r, 3) == 0,
+                 .cpu = textf("%d", (int)rand_below(r, 4)),
+                 .memory = textf("%dMi", (int)rand_below(r, 300)),
+                 .pods = textf("%d", (int)rand_below(r, 4)),
+                 .allocatable = textf("ephemeral-storage=%d,example.com/gpu=%d",
                                       (int)rand_below(r, 10), (int)rand_below(r, 3)));
 }
 
 static struct object *random_pod(struct rand *r, size_t i, const char *node)
 {
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"p%zu\",\"uid\":\"p%zu\"},\"spec\":{"
-        "\"nodeName\":\"%s\",\"tolerations\":[%s],\"containers\":[{\"name\":\"c\","
-        "\"resources\":{\"requests\":{\"cpu\":\"%d00m\",\"memory\":\"%dMi\","
-        "\"ephemeral-storage\":\"%d\"%s}}}]}}",
-        i, i, node, rand_below(r, 2) ? "{\"operator\":\"Exists\"}" : "", (int)rand_below(r, 30),
-        (int)rand_below(r, 200), (int)rand_below(r, 6),
-        rand_below(r, 2) ? ",\"example.com/gpu\":\"1\"" : "");
+    return POD(.name = textf("p%zu", i), .node = node,
+               .cpu = textf("%d00m", (int)rand_below(r, 30)),
+               .memory = textf("%dMi", (int)rand_below(r, 200)),
+               .requests = textf("ephemeral-storage=%d%s", (int)rand_below(r, 6),
+                                 rand_below(r, 2) ? ",example.com/gpu=1" : ""),
+               .tolerations = rand_below(r, 2) ? TOLERATIONS({.op = "Exists"}) : NULL);
 }
 
 static bool same_verdicts(struct fixture *f, const struct berth_handle *h,

@@ -9,9 +9,10 @@
 
 #include "fake_kube.h"
 #include "live/pod_binding.h"
+#include "objects.h"
 
-#define POD     "/api/v1/namespaces/ns/pods/p"
-#define BINDING POD "/binding"
+#define POD_PATH "/api/v1/namespaces/ns/pods/p"
+#define BINDING  POD_PATH "/binding"
 
 static struct fake_kube k;
 static struct pod_binding *binding;
@@ -62,12 +63,12 @@ static void bind_and_wait(void)
 
 static void pod_is(const char *uid, const char *node)
 {
-    struct str pod = arena_printf(&k.arena,
-                                  "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
-                                  "\"name\":\"p\",\"uid\":\"%s\"},\"spec\":{\"nodeName\":\"%s\"}}",
-                                  uid, node);
+    struct str pod = arena_jsonf(&k.arena,
+                                 "{'kind':'Pod','apiVersion':'v1','metadata':{"
+                                 "'name':'p','uid':'%s'},'spec':{'nodeName':'%s'}}",
+                                 uid, node);
 
-    fake_api_json(k.api, "GET", POD, NULL, 200, pod.p);
+    fake_api_json(k.api, "GET", POD_PATH, NULL, 200, pod.p);
 }
 
 static void answer_is_lost(void)
@@ -78,7 +79,8 @@ static void answer_is_lost(void)
 static void test_a_clear_answer_needs_no_question(void **state)
 {
     (void)state;
-    fake_api_json(k.api, "POST", BINDING, NULL, 201, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
+    fake_api_json(k.api, "POST", BINDING, NULL, 201,
+                  json_quotes("{'kind':'Status','apiVersion':'v1'}"));
     bind_and_wait();
     assert_int_equal(code, 0);
     assert_int_equal(fake_api_count(k.api), 1);
@@ -87,7 +89,8 @@ static void test_a_clear_answer_needs_no_question(void **state)
 static void test_a_refusal_needs_no_question(void **state)
 {
     (void)state;
-    fake_api_json(k.api, "POST", BINDING, NULL, 403, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
+    fake_api_json(k.api, "POST", BINDING, NULL, 403,
+                  json_quotes("{'kind':'Status','apiVersion':'v1'}"));
     bind_and_wait();
     assert_true(code < 0);
     assert_int_equal(status, 403);
@@ -119,8 +122,9 @@ static void test_it_goes_on_asking_until_the_server_tells(void **state)
     (void)state;
     fake_api_json(k.api, "POST", BINDING, NULL, 500, "");
     /* Roles that are not loaded yet, and nonsense. */
-    fake_api_json(k.api, "GET", POD, NULL, 403, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
-    fake_api_json(k.api, "GET", POD, NULL, 200, "{");
+    fake_api_json(k.api, "GET", POD_PATH, NULL, 403,
+                  json_quotes("{'kind':'Status','apiVersion':'v1'}"));
+    fake_api_json(k.api, "GET", POD_PATH, NULL, 200, "{");
     pod_is("u", "n1");
     bind_and_wait();
     assert_int_equal(code, 0);
@@ -132,7 +136,8 @@ static void test_a_question_that_stays_forbidden_ends(void **state)
     (void)state;
     fake_api_json(k.api, "POST", BINDING, NULL, 500, "");
     for (int i = 0; i < 10; i++)
-        fake_api_json(k.api, "GET", POD, NULL, 403, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
+        fake_api_json(k.api, "GET", POD_PATH, NULL, 403,
+                      json_quotes("{'kind':'Status','apiVersion':'v1'}"));
     bind_and_wait();
     assert_true(code < 0);
     assert_int_equal(status, 500);
@@ -143,7 +148,7 @@ static void test_a_conflict_on_another_node_stays_a_conflict(void **state)
 {
     (void)state;
     fake_api_json(k.api, "POST", BINDING, NULL, 409,
-                  "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"reason\":\"Conflict\"}");
+                  json_quotes("{'kind':'Status','apiVersion':'v1','reason':'Conflict'}"));
     pod_is("u", "n2");
     bind_and_wait();
     assert_int_equal(code, -EBUSY);
@@ -163,7 +168,8 @@ static void test_a_pod_that_is_gone_is_not_found(void **state)
 {
     (void)state;
     answer_is_lost();
-    fake_api_json(k.api, "GET", POD, NULL, 404, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
+    fake_api_json(k.api, "GET", POD_PATH, NULL, 404,
+                  json_quotes("{'kind':'Status','apiVersion':'v1'}"));
     bind_and_wait();
     assert_int_equal(code, -ENOENT);
     assert_int_equal(status, 404);

@@ -22,15 +22,12 @@ struct made {
 
 static void read_controller(struct made *m, const char *spec)
 {
-    struct buf text = BUF_INIT;
+    const char *json = jsonf("{'metadata':{'name':'web','namespace':'team','uid':'u'},%s}", spec);
     struct err err;
     arena_init(&m->arena, 0);
-    buf_add_printf(
-        &text, "{\"metadata\":{\"name\":\"web\",\"namespace\":\"team\",\"uid\":\"u\"},%s}", spec);
-    if (json_decode(buf_str(&text), &pod_controller_view_type, 0, &m->arena, &m->controller, &err) <
+    if (json_decode(str_of(json), &pod_controller_view_type, 0, &m->arena, &m->controller, &err) <
         0)
         fail_msg("%s", err.msg);
-    buf_release(&text);
 }
 
 static struct object *make_pod(enum pod_controller_kind kind, const struct made *m,
@@ -52,15 +49,15 @@ static void assert_label(const struct object *pod, struct str key, const char *v
     assert_string_equal(got->p, value);
 }
 
-#define TEMPLATE                                                           \
-    "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"}},\"spec\":{" \
-    "\"containers\":[{\"name\":\"c\"}]}}"
+#define TEMPLATE                                               \
+    "'template':{'metadata':{'labels':{'app':'web'}},'spec':{" \
+    "'containers':[{'name':'c'}]}}"
 
 static void replicas_have_different_names(void **state)
 {
     (void)state;
     struct made m;
-    read_controller(&m, "\"spec\":{\"replicas\":3," TEMPLATE "}");
+    read_controller(&m, "'spec':{'replicas':3," TEMPLATE "}");
     assert_int_equal(pod_controller_replicas(POD_CONTROLLER_REPLICA_SET, &m.controller), 3);
     struct object *a =
         make_pod(POD_CONTROLLER_REPLICA_SET, &m, (struct controlled_pod){.index = 0});
@@ -84,9 +81,8 @@ static void a_deployment_has_a_replica_set(void **state)
     (void)state;
     struct made m, other;
     struct pod_controller view, other_view;
-    read_controller(&m, "\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"web\"}}," TEMPLATE "}");
-    read_controller(&other,
-                    "\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"d\"}]}}}");
+    read_controller(&m, "'spec':{'selector':{'matchLabels':{'app':'web'}}," TEMPLATE "}");
+    read_controller(&other, "'spec':{'template':{'spec':{'containers':[{'name':'d'}]}}}");
     assert_int_equal(pod_controller_replicas(POD_CONTROLLER_DEPLOYMENT, &m.controller), 1);
     struct object *set = pod_controller_make_replica_set(&m.controller, &view);
     struct object *set2 = pod_controller_make_replica_set(&other.controller, &other_view);
@@ -112,9 +108,9 @@ static void a_stateful_set_has_ordinals_and_claims(void **state)
 {
     (void)state;
     struct made m;
-    read_controller(&m, "\"spec\":{\"volumeClaimTemplates\":[{\"metadata\":{\"name\":\"data\"}}],"
-                        "\"template\":{\"spec\":{\"volumes\":[{\"name\":\"data\"},{\"name\":"
-                        "\"tmp\"}]}}}");
+    read_controller(&m, "'spec':{'volumeClaimTemplates':[{'metadata':{'name':'data'}}],"
+                        "'template':{'spec':{'volumes':[{'name':'data'},{'name':"
+                        "'tmp'}]}}}");
     struct object *pod =
         make_pod(POD_CONTROLLER_STATEFUL_SET, &m, (struct controlled_pod){.index = 7});
     const struct pod *body = object_pod(pod);
@@ -132,28 +128,26 @@ static void a_daemon_runs_on_its_nodes(void **state)
 {
     (void)state;
     struct made m;
-    read_controller(&m, "\"spec\":{\"template\":{\"spec\":{\"nodeSelector\":{\"disk\":\"ssd\"},"
-                        "\"tolerations\":[{\"key\":\"ours\",\"operator\":\"Exists\"}]}}}");
-    static const struct {
-        const char *node;
+    read_controller(&m, "'spec':{'template':{'spec':{'nodeSelector':{'disk':'ssd'},"
+                        "'tolerations':[{'key':'ours','operator':'Exists'}]}}}");
+    const struct {
+        struct node_args node;
         bool runs;
     } cases[] = {
-        {"\"labels\":{\"disk\":\"ssd\"}},\"spec\":{", true},
-        {"\"labels\":{}},\"spec\":{", false},
-        {"\"labels\":{\"disk\":\"ssd\"}},\"spec\":{\"taints\":[{\"key\":\"ours\",\"effect\":"
-         "\"NoSchedule\"},{\"key\":\"node.kubernetes.io/unschedulable\",\"effect\":\"NoSchedule\"},"
-         "{\"key\":\"x\",\"effect\":\"PreferNoSchedule\"}]",
+        {{.labels = "disk=ssd"}, true},
+        {{.labels = ""}, false},
+        {{.labels = "disk=ssd",
+          .taints = TAINTS({"ours", .effect = "NoSchedule"},
+                           {"node.kubernetes.io/unschedulable", .effect = "NoSchedule"},
+                           {"x", .effect = "PreferNoSchedule"})},
          true},
-        {"\"labels\":{\"disk\":\"ssd\"}},\"spec\":{\"taints\":[{\"key\":\"x\",\"effect\":"
-         "\"NoExecute\"}]",
-         false},
-        {"\"labels\":{\"disk\":\"ssd\"}},\"spec\":{\"taints\":[{\"key\":"
-         "\"node.kubernetes.io/network-unavailable\",\"effect\":\"NoSchedule\"}]",
+        {{.labels = "disk=ssd", .taints = TAINTS({"x", .effect = "NoExecute"})}, false},
+        {{.labels = "disk=ssd",
+          .taints = TAINTS({"node.kubernetes.io/network-unavailable", .effect = "NoSchedule"})},
          false},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct object *node =
-            fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"n\",%s}}", cases[i].node);
+        struct object *node = object_from_node_args(&cases[i].node);
         assert_int_equal(pod_controller_runs_on(&m.controller, node), cases[i].runs);
         object_unref(node);
     }
@@ -174,16 +168,16 @@ static void a_job_has_as_many_pods_as_may_run_at_once(void **state)
         const char *json;
         int64_t replicas;
     } cases[] = {
-        {"\"spec\":{}", 1},
-        {"\"spec\":{\"parallelism\":3}", 3},
-        {"\"spec\":{\"completions\":5}", 1},
-        {"\"spec\":{\"completions\":5,\"parallelism\":3}", 3},
-        {"\"spec\":{\"completions\":2,\"parallelism\":3}", 2},
-        {"\"spec\":{\"completions\":5,\"parallelism\":3},\"status\":{\"succeeded\":3}", 2},
-        {"\"spec\":{\"parallelism\":3},\"status\":{\"succeeded\":1}", 0},
-        {"\"spec\":{\"suspend\":true}", 0},
-        {"\"spec\":{},\"status\":{\"conditions\":[{\"type\":\"Failed\",\"status\":\"True\"}]}", 0},
-        {"\"spec\":{\"parallelism\":-3}", 0},
+        {"'spec':{}", 1},
+        {"'spec':{'parallelism':3}", 3},
+        {"'spec':{'completions':5}", 1},
+        {"'spec':{'completions':5,'parallelism':3}", 3},
+        {"'spec':{'completions':2,'parallelism':3}", 2},
+        {"'spec':{'completions':5,'parallelism':3},'status':{'succeeded':3}", 2},
+        {"'spec':{'parallelism':3},'status':{'succeeded':1}", 0},
+        {"'spec':{'suspend':true}", 0},
+        {"'spec':{},'status':{'conditions':[{'type':'Failed','status':'True'}]}", 0},
+        {"'spec':{'parallelism':-3}", 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct made m;
@@ -193,7 +187,7 @@ static void a_job_has_as_many_pods_as_may_run_at_once(void **state)
         arena_release(&m.arena);
     }
     struct made m;
-    read_controller(&m, "\"spec\":{\"completionMode\":\"Indexed\"}");
+    read_controller(&m, "'spec':{'completionMode':'Indexed'}");
     struct object *pod = make_pod(POD_CONTROLLER_JOB, &m, (struct controlled_pod){.index = 4});
     assert_true(str_starts(object_meta(pod)->name, STR("web-4-")));
     assert_label(pod, STR("batch.kubernetes.io/job-completion-index"), "4");
@@ -207,15 +201,14 @@ static void a_job_has_as_many_pods_as_may_run_at_once(void **state)
 static void defaults_come_once(void **state)
 {
     (void)state;
-    struct object *o = fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"p\",\"labels\":{\"h\":\"1\"}},\"spec\":{\"hostNetwork\":true,"
-        "\"containers\":[{\"name\":\"c\",\"ports\":[{\"containerPort\":80}],\"resources\":"
-        "{\"limits\":{\"cpu\":\"2\",\"memory\":\"1Gi\"},\"requests\":{\"memory\":\"1Mi\"}}}],"
-        "\"resources\":{\"limits\":{\"cpu\":\"9\",\"hugepages-2Mi\":\"4Mi\"}},"
-        "\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":"
-        "[{\"labelSelector\":{},\"matchLabelKeys\":[\"h\",\"none\"],\"mismatchLabelKeys\":[\"h\"]"
-        "}]}}}}");
+    struct object *o =
+        POD(.name = "p", .labels = "h=1",
+            .containers = "{'name':'c','ports':[{'containerPort':80}],'resources':{'limits':{'cpu':"
+                          "'2','memory':'1Gi'},'requests':{'memory':'1Mi'}}}",
+            .spec =
+                "'hostNetwork':true,'resources':{'limits':{'cpu':'9','hugepages-2Mi':'4Mi'}},'"
+                "affinity':{'podAntiAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':[{'"
+                "labelSelector':{},'matchLabelKeys':['h','none'],'mismatchLabelKeys':['h']}]}}");
     struct pod *pod = object_body_mut(o);
     for (int times = 0; times < 2; times++) {
         pod_set_defaults(pod, object_arena(o));
@@ -249,7 +242,7 @@ static void priorities_come_from_classes(void **state)
     assert_null(priority_class_find(classes, 1, STR("")));
     assert_null(priority_class_find(classes, 3, STR("none")));
     assert_int_equal(priority_class_find(NULL, 0, STR("system-node-critical"))->value, 2000001000);
-    struct object *o = fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"p\"}}");
+    struct object *o = POD(.name = "p");
     struct pod *pod = object_body_mut(o);
     pod_set_priority(pod, &high, object_arena(o));
     assert_int_equal(*pod->spec.priority, 7);

@@ -150,10 +150,7 @@ static void selections_agree_with_counting(void **state)
 
 static void set_pod(struct pod_stream *s, const char *uid, const char *labels, const char *node)
 {
-    struct object *o = fixture_object(KIND_POD,
-                                      "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"namespace\":"
-                                      "\"a\",\"labels\":{%s}},\"spec\":{\"nodeName\":\"%s\"}}",
-                                      uid, uid, labels, node);
+    struct object *o = POD(.name = uid, .namespace = "a", .labels = labels, .node = node);
     struct berth_pod *pod = pod_info_new(o, &s->names);
     cache_set_pod(&s->cache, pod);
     pod_info_unref(pod);
@@ -196,17 +193,16 @@ static void domains_change_when_asked_for_only(void **state)
     struct pod_stream s;
     rand_seed(&r, 1);
     pod_stream_init(&s, &r);
-    struct object *node =
-        fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"n\",\"labels\":{\"zone\":\"z\"}}}");
+    struct object *node = NODE(.name = "n", .labels = "zone=z");
     cache_set_node(&s.cache, node);
     object_unref(node);
-    set_pod(&s, "p1", "\"app\":\"web\"", "n");
+    set_pod(&s, "p1", "app=web", "n");
     struct pod_count *count = ask(&s, "app=web");
     const struct topology *t = topologies_get(&s.cluster.topologies, STR("zone"));
     const uint32_t *counts = pod_count_by_domain(count, t);
     uint32_t zone = topology_find(t, STR("z"));
     assert_int_equal(counts[zone], 1);
-    set_pod(&s, "p2", "\"app\":\"web\"", "n");
+    set_pod(&s, "p2", "app=web", "n");
     assert_int_equal(counts[zone], 1);
     assert_int_equal(pod_count_at(count, 0), 2);
     assert_int_equal(pod_count_by_domain(count, t)[zone], 2);
@@ -225,8 +221,7 @@ static void however_many_pods_moved_meanwhile(void **state)
     rand_seed(&r, 1);
     pod_stream_init(&s, &r);
     for (int i = 0; i < ZONES; i++) {
-        struct object *node = fixture_object(
-            KIND_NODE, "{\"metadata\":{\"name\":\"%d\",\"labels\":{\"zone\":\"%d\"}}}", i, i);
+        struct object *node = NODE(.name = textf("%d", i), .labels = textf("zone=%d", i));
         cache_set_node(&s.cache, node);
         object_unref(node);
     }
@@ -236,7 +231,7 @@ static void however_many_pods_moved_meanwhile(void **state)
         for (size_t i = 0; i < moves; i++) {
             snprintf(uid, sizeof(uid), "p%u", running);
             snprintf(text, sizeof(text), "%u", running % ZONES);
-            set_pod(&s, uid, "\"app\":\"web\"", text);
+            set_pod(&s, uid, "app=web", text);
             expected[running++ % ZONES]++;
         }
         const uint32_t *counts = pod_count_by_domain(count, t);
@@ -260,7 +255,7 @@ static void small_selections_are_cheap(void **state)
         char uid[16], labels[64], selector[64], node[16];
         for (int k = 0; k < 3; k++) {
             snprintf(uid, sizeof(uid), "p%d-%d", i, k);
-            snprintf(labels, sizeof(labels), "\"app\":\"web\",\"hash\":\"%d\"", i);
+            snprintf(labels, sizeof(labels), "app=web,hash=%d", i);
             snprintf(node, sizeof(node), "n%d", (i * 7 + k) % 500);
             set_pod(&s, uid, labels, node);
         }
@@ -305,7 +300,7 @@ static void what_nobody_asks_for_is_not_kept_up(void **state)
     (void)ask(&s, "app=asked");
     (void)ask(&s, "app!=nobody-asks");
     for (int i = 0; i < 2000; i++) {
-        set_pod(&s, "p", "\"app\":\"asked\"", "n");
+        set_pod(&s, "p", "app=asked", "n");
         pod_counts_trim(&s.cluster.pod_counts);
         assert_int_equal(pod_count_at(ask(&s, "app=asked"), 0), 1);
     }
@@ -326,7 +321,7 @@ static void nothing_piles_up(void **state)
     for (int i = 0; i < 200; i++) {
         char uid[16], labels[32];
         snprintf(uid, sizeof(uid), "p%d", i);
-        snprintf(labels, sizeof(labels), "\"app\":\"%d\"", i);
+        snprintf(labels, sizeof(labels), "app=%d", i);
         set_pod(&s, uid, labels, "n");
         cache_remove_pod(&s.cache, str_of(uid));
     }

@@ -34,77 +34,71 @@ static const char *one_of(struct rand *r, const char *const *texts, size_t n)
 /* sane: every node has all labels and no taints, so that nothing has to be left out. */
 static struct object *random_node(struct rand *r, size_t i, bool sane)
 {
-    char zone[80] = "", rack[64] = "", host[96] = "";
+    const char *labels = textf("disk=%s", ONE_OF(r, "ssd", "hdd"));
     if (sane || pick(r, 6))
-        snprintf(zone, sizeof(zone), ",\"" ZONE "\":\"%s\"", ONE_OF(r, "a", "b", "c", ""));
+        labels = textf("%s," ZONE "=%s", labels, ONE_OF(r, "a", "b", "c", ""));
     if (sane || pick(r, 6))
-        snprintf(rack, sizeof(rack), ",\"rack\":\"r%d\"", pick(r, 5));
+        labels = textf("%s,rack=r%d", labels, pick(r, 5));
     if (sane || pick(r, 6))
-        snprintf(host, sizeof(host), ",\"" HOST "\":\"h%zu\"", pick(r, 5) ? i : 0);
-    return fixture_object(
-        KIND_NODE,
-        "{\"metadata\":{\"name\":\"n%zu\",\"labels\":{\"disk\":\"%s\"%s%s%s}},\"spec\":{"
-        "\"taints\":[%s]},\"status\":{\"allocatable\":{\"pods\":\"100\",\"cpu\":\"100\"}}}",
-        i, ONE_OF(r, "ssd", "hdd"), zone, rack, host,
-        sane || pick(r, 4) ? "" : "{\"key\":\"t\",\"value\":\"v\",\"effect\":\"NoSchedule\"}");
+        labels = textf("%s," HOST "=h%zu", labels, pick(r, 5) ? i : 0);
+    bool tainted = !sane && pick(r, 4) == 0;
+    return NODE(.name = textf("n%zu", i), .labels = labels, .cpu = "100", .pods = "100",
+                .taints = tainted ? TAINTS({"t", "v", "NoSchedule"}) : NULL);
 }
 
-static void random_labels(struct rand *r, struct buf *out)
+static const char *random_labels(struct rand *r)
 {
-    buf_add_printf(out, "\"app\":\"%s\"", ONE_OF(r, "web", "db", "cron"));
-    if (pick(r, 2))
-        buf_add_printf(out, ",\"tier\":\"%s\"", ONE_OF(r, "one", "two"));
+    const char *app = ONE_OF(r, "web", "db", "cron");
+    return pick(r, 2) ? textf("app=%s,tier=%s", app, ONE_OF(r, "one", "two"))
+                      : textf("app=%s", app);
 }
 
 static void random_selector(struct rand *r, struct buf *out)
 {
-    buf_add_cstr(out, ONE_OF(r, "{\"matchLabels\":{\"app\":\"web\"}}",
-                             "{\"matchLabels\":{\"app\":\"web\",\"tier\":\"one\"}}",
-                             "{\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"In\","
-                             "\"values\":[\"web\",\"db\"]}]}",
-                             "{\"matchExpressions\":[{\"key\":\"tier\",\"operator\":"
-                             "\"DoesNotExist\"}]}",
+    buf_add_cstr(out, ONE_OF(r, "{'matchLabels':{'app':'web'}}",
+                             "{'matchLabels':{'app':'web','tier':'one'}}",
+                             "{'matchExpressions':[{'key':'app','operator':'In',"
+                             "'values':['web','db']}]}",
+                             "{'matchExpressions':[{'key':'tier','operator':"
+                             "'DoesNotExist'}]}",
                              "{}", "null"));
 }
 
 static void random_constraint(struct rand *r, struct buf *out)
 {
-    buf_add_printf(out, "{\"topologyKey\":\"%s\",\"whenUnsatisfiable\":\"%s\",\"maxSkew\":%d",
+    buf_add_printf(out, "{'topologyKey':'%s','whenUnsatisfiable':'%s','maxSkew':%d",
                    ONE_OF(r, ZONE, HOST, "rack", "nobody"),
                    ONE_OF(r, "DoNotSchedule", "ScheduleAnyway"), 1 + pick(r, 4));
-    buf_add_cstr(out, ",\"labelSelector\":");
+    buf_add_cstr(out, ",'labelSelector':");
     random_selector(r, out);
     if (pick(r, 4) == 0)
-        buf_add_printf(out, ",\"minDomains\":%d", 1 + pick(r, 5));
+        buf_add_printf(out, ",'minDomains':%d", 1 + pick(r, 5));
     if (pick(r, 3) == 0)
-        buf_add_printf(out, ",\"nodeAffinityPolicy\":\"%s\"", ONE_OF(r, "Honor", "Ignore"));
+        buf_add_printf(out, ",'nodeAffinityPolicy':'%s'", ONE_OF(r, "Honor", "Ignore"));
     if (pick(r, 3) == 0)
-        buf_add_printf(out, ",\"nodeTaintsPolicy\":\"%s\"", ONE_OF(r, "Honor", "Ignore"));
+        buf_add_printf(out, ",'nodeTaintsPolicy':'%s'", ONE_OF(r, "Honor", "Ignore"));
     if (pick(r, 4) == 0)
-        buf_add_cstr(out, ",\"matchLabelKeys\":[\"tier\",\"nope\",\"tier\"]");
+        buf_add_cstr(out, ",'matchLabelKeys':['tier','nope','tier']");
     buf_add_char(out, '}');
 }
 
 /* node "": one that waits, with constraints. */
 static struct object *random_pod(struct rand *r, const char *name, const char *node)
 {
-    struct buf labels = BUF_INIT, constraints = BUF_INIT;
-    random_labels(r, &labels);
+    struct buf constraints = BUF_INIT;
+    const char *labels = random_labels(r);
     for (int n = *node ? 0 : 1 + pick(r, 3); n > 0; n--) {
         random_constraint(r, &constraints);
         if (n > 1)
             buf_add_char(&constraints, ',');
     }
-    struct object *o = fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"namespace\":\"%s\",\"labels\":{%.*s}%s},"
-        "\"spec\":{\"schedulerName\":\"default-scheduler\",\"nodeName\":\"%s\","
-        "\"nodeSelector\":{%s},\"tolerations\":[%s],\"topologySpreadConstraints\":[%.*s]}}",
-        name, name, ONE_OF(r, "default", "default", "other"), STR_ARG(buf_str(&labels)),
-        *node && pick(r, 8) == 0 ? ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"" : "", node,
-        !*node && pick(r, 2) ? "\"disk\":\"ssd\"" : "",
-        pick(r, 2) ? "{\"operator\":\"Exists\"}" : "", STR_ARG(buf_str(&constraints)));
-    buf_release(&labels);
+    const char *namespace = ONE_OF(r, "default", "default", "other");
+    bool deleting = *node && pick(r, 8) == 0, choosy = !*node && pick(r, 2);
+    struct object *o =
+        POD(.name = name, .namespace = namespace, .labels = labels, .node = node,
+            .node_selector = choosy ? "disk=ssd" : NULL, .deleting = deleting,
+            .tolerations = pick(r, 2) ? TOLERATIONS({.op = "Exists"}) : NULL,
+            .spec = textf("'topologySpreadConstraints':[%s]", buf_cstr(&constraints)));
     buf_release(&constraints);
     return o;
 }
@@ -282,35 +276,15 @@ static void what_if_is_what_comes_true(void **state)
 
 /* --- by name ---------------------------------------------------------------------------------- */
 
-static struct object *node(const char *name, const char *zone)
+/* A node of its own host; zone NULL: without one. */
+static void add_node(struct fixture *f, const char *name, const char *zone)
 {
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"" HOST "\":\"%s\"%s%s%s}},"
-                          "\"status\":{\"allocatable\":{\"pods\":\"100\"}}}",
-                          name, name, *zone ? ",\"" ZONE "\":\"" : "", zone, *zone ? "\"" : "");
+    ADD_NODE(f, .name = name,
+             .labels = zone ? textf(HOST "=%s," ZONE "=%s", name, zone) : textf(HOST "=%s", name));
 }
 
-static struct object *running(const char *name, const char *labels, const char *on)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"namespace\":\"default\","
-                          "\"labels\":{%s}},\"spec\":{\"nodeName\":\"%s\"}}",
-                          name, name, labels, on);
-}
-
-static struct object *waiting(const char *labels, const char *spec)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\",\"namespace\":\"default\","
-                          "\"labels\":{%s}},\"spec\":{%s}}",
-                          labels, spec);
-}
-
-#define WEB "\"app\":\"web\""
-#define HARD(key, more)                                                            \
-    "\"topologySpreadConstraints\":[{\"topologyKey\":\"" key                       \
-    "\",\"whenUnsatisfiable\":\"DoNotSchedule\",\"maxSkew\":1,\"labelSelector\":{" \
-    "\"matchLabels\":{" WEB "}}" more "}]"
+#define WEB       "app=web"
+#define HARD(...) SPREAD({ZONE, WEB, ##__VA_ARGS__})
 
 static void reasons_and_codes(void **state)
 {
@@ -318,11 +292,11 @@ static void reasons_and_codes(void **state)
     struct fixture f;
     struct trial t;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, node("n0", "a"));
-    fixture_add(&f, node("n1", "b"));
-    fixture_add(&f, node("n2", ""));
-    fixture_add(&f, running("r", WEB, "n0"));
-    trial_begin(&t, &f, PLUGIN, waiting(WEB, HARD(ZONE, "")));
+    add_node(&f, "n0", "a");
+    add_node(&f, "n1", "b");
+    add_node(&f, "n2", NULL);
+    ADD_POD(&f, .name = "r", .labels = WEB, .node = "n0");
+    trial_begin(&t, &f, PLUGIN, POD(.labels = WEB, .spread = HARD()));
     assert_int_equal(trial_filter(&t, "n0"), BERTH_UNSCHEDULABLE);
     assert_string_equal(t.text, "node(s) didn't match pod topology spread constraints");
     assert_int_equal(trial_filter(&t, "n1"), BERTH_SUCCESS);
@@ -331,16 +305,16 @@ static void reasons_and_codes(void **state)
                                 "required label)");
     trial_end(&t);
     /* A pod that does not match itself adds nothing. */
-    trial_begin(&t, &f, PLUGIN, waiting("", HARD(ZONE, "")));
+    trial_begin(&t, &f, PLUGIN, POD(.spread = HARD()));
     assert_int_equal(trial_filter(&t, "n0"), BERTH_SUCCESS);
     trial_end(&t);
     /* Three domains wanted, two there: the lowest counts as none. */
-    fixture_add(&f, running("r1", WEB, "n1"));
-    trial_begin(&t, &f, PLUGIN, waiting(WEB, HARD(ZONE, ",\"minDomains\":3")));
+    ADD_POD(&f, .name = "r1", .labels = WEB, .node = "n1");
+    trial_begin(&t, &f, PLUGIN, POD(.labels = WEB, .spread = HARD(.more = "'minDomains':3")));
     assert_int_equal(trial_filter(&t, "n0"), BERTH_UNSCHEDULABLE);
     assert_int_equal(trial_filter(&t, "n1"), BERTH_UNSCHEDULABLE);
     trial_end(&t);
-    trial_begin(&t, &f, PLUGIN, waiting(WEB, HARD(ZONE, ",\"minDomains\":2")));
+    trial_begin(&t, &f, PLUGIN, POD(.labels = WEB, .spread = HARD(.more = "'minDomains':2")));
     assert_int_equal(trial_filter(&t, "n0"), BERTH_SUCCESS);
     trial_end(&t);
     fixture_release(&f);
@@ -353,11 +327,13 @@ static void a_selector_that_makes_no_sense_is_told(void **state)
     struct trial t;
     struct buf text = BUF_INIT;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, node("n0", "a"));
-    trial_begin(&t, &f, PLUGIN,
-                waiting(WEB, "\"topologySpreadConstraints\":[{\"topologyKey\":\"k\",\"maxSkew\":1,"
-                             "\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{"
-                             "\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Near\"}]}}]"));
+    add_node(&f, "n0", "a");
+    trial_begin(
+        &t, &f, PLUGIN,
+        POD(.labels = WEB,
+            .spread = SPREAD(
+                {"k",
+                 .more = "'labelSelector':{'matchExpressions':[{'key':'a','operator':'Near'}]}"})));
     assert_int_equal(t.pre_filter, BERTH_ERROR);
     status_write(&f.engine->cycles.status, &f.engine->framework.reasons, &text);
     buf_add_char(&text, '\0');
@@ -384,14 +360,6 @@ static void begin_with(struct fixture *f, const char *args)
     fixture_init(f, config, NULL);
 }
 
-static struct object *service(const char *name, const char *selector)
-{
-    return fixture_object(KIND_SERVICE,
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{"
-                          "\"selector\":{%s}}}",
-                          name, selector);
-}
-
 static bool system_defaults_agree(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
@@ -403,9 +371,9 @@ static bool system_defaults_agree(struct rand *r, size_t size, void *ctx)
     struct selector from = {.requirements = {&one, 1}};
     fixture_init(&f, NULL, NULL);
     fill_cluster(&f, r, 1 + size / 4, size);
-    fixture_add(&f, service("s", WEB));
+    fixture_add(&f, SERVICE(.name = "s", .selector = WEB));
     trial_begin(&t, &f, PLUGIN,
-                waiting(WEB, pick(r, 2) ? "\"nodeSelector\":{\"disk\":\"ssd\"}" : ""));
+                POD(.labels = WEB, .node_selector = pick(r, 2) ? "disk=ssd" : NULL));
     spread_model_init_system(&m, &f.engine->cache, t.pod->pod, &from);
     bool ok = t.pre_filter == BERTH_SKIP && scores_agree(&t, &m) && trial_batches_agree(&t);
     spread_model_release(&m);
@@ -426,10 +394,10 @@ static void without_an_owner_nothing_is_spread(void **state)
     struct fixture f;
     struct trial t;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, node("n0", "a"));
-    fixture_add(&f, service("other", "\"app\":\"db\""));
-    fixture_add(&f, service("none", ""));
-    trial_begin(&t, &f, PLUGIN, waiting(WEB, ""));
+    add_node(&f, "n0", "a");
+    fixture_add(&f, SERVICE(.name = "other", .selector = "app=db"));
+    fixture_add(&f, SERVICE(.name = "none", .selector = ""));
+    trial_begin(&t, &f, PLUGIN, POD(.labels = WEB));
     assert_int_equal(t.pre_filter, BERTH_SKIP);
     assert_int_equal(t.pre_score, BERTH_SKIP);
     trial_end(&t);
@@ -441,18 +409,15 @@ static void defaults_from_a_list_keep_pods_out(void **state)
     (void)state;
     struct fixture f;
     struct trial t;
-    begin_with(&f, "{\"defaultingType\":\"List\",\"defaultConstraints\":[{\"maxSkew\":1,"
-                   "\"topologyKey\":\"" ZONE "\",\"whenUnsatisfiable\":\"DoNotSchedule\"}]}");
-    fixture_add(&f, node("n0", "a"));
-    fixture_add(&f, node("n1", "b"));
-    fixture_add(&f, running("r", WEB, "n0"));
-    fixture_add(&f, fixture_object(KIND_REPLICA_SET,
-                                   "{\"metadata\":{\"name\":\"rs\",\"namespace\":\"default\"},"
-                                   "\"spec\":{\"selector\":{\"matchLabels\":{" WEB "}}}}"));
-    struct object *owned = fixture_object(
-        KIND_POD, "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\",\"namespace\":\"default\","
-                  "\"labels\":{" WEB "},\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
-                  "\"ReplicaSet\",\"name\":\"rs\",\"uid\":\"u\",\"controller\":true}]}}");
+    begin_with(&f, "{'defaultingType':'List','defaultConstraints':[{'maxSkew':1,"
+                   "'topologyKey':'" ZONE "','whenUnsatisfiable':'DoNotSchedule'}]}");
+    add_node(&f, "n0", "a");
+    add_node(&f, "n1", "b");
+    ADD_POD(&f, .name = "r", .labels = WEB, .node = "n0");
+    fixture_add(&f, REPLICA_SET(.name = "rs", .selector = WEB));
+    struct object *owned =
+        POD(.labels = WEB, .meta = "'ownerReferences':[{'apiVersion':'apps/v1','kind':'ReplicaSet',"
+                                   "'name':'rs','uid':'u','controller':true}]");
     trial_begin(&t, &f, PLUGIN, owned);
     assert_int_equal(t.pre_filter, BERTH_SUCCESS);
     assert_int_equal(trial_filter(&t, "n0"), BERTH_UNSCHEDULABLE);
@@ -460,8 +425,7 @@ static void defaults_from_a_list_keep_pods_out(void **state)
     trial_end(&t);
     /* Its own constraints, be they soft, stand instead. */
     trial_begin(&t, &f, PLUGIN,
-                waiting(WEB, "\"topologySpreadConstraints\":[{\"topologyKey\":\"k\",\"maxSkew\":1,"
-                             "\"whenUnsatisfiable\":\"ScheduleAnyway\"}]"));
+                POD(.labels = WEB, .spread = SPREAD({"k", .when = "ScheduleAnyway"})));
     assert_int_equal(t.pre_filter, BERTH_SKIP);
     assert_int_equal(t.pre_score, BERTH_SUCCESS);
     trial_end(&t);
@@ -470,9 +434,8 @@ static void defaults_from_a_list_keep_pods_out(void **state)
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-#define LIST_OF(constraints) \
-    "{\"defaultingType\":\"List\",\"defaultConstraints\":[" constraints "]}"
-#define GOOD "{\"maxSkew\":1,\"topologyKey\":\"k\",\"whenUnsatisfiable\":\"DoNotSchedule\"}"
+#define LIST_OF(constraints) "{'defaultingType':'List','defaultConstraints':[" constraints "]}"
+#define GOOD                 "{'maxSkew':1,'topologyKey':'k','whenUnsatisfiable':'DoNotSchedule'}"
 
 static void arguments_are_checked(void **state)
 {
@@ -482,23 +445,23 @@ static void arguments_are_checked(void **state)
     } cases[] = {
         {"", ""},
         {"{}", ""},
-        {"{\"kind\":\"PodTopologySpreadArgs\",\"defaultingType\":\"System\"}", ""},
+        {"{'kind':'PodTopologySpreadArgs','defaultingType':'System'}", ""},
         {LIST_OF(""), ""},
         {LIST_OF(GOOD), ""},
-        {"{\"defaultingType\":\"Some\"}", "defaultingType: Unsupported value: \"Some\": supported "
-                                          "values: \"System\", \"List\""},
-        {"{\"defaultConstraints\":[" GOOD "]}",
+        {"{'defaultingType':'Some'}", "defaultingType: Unsupported value: \"Some\": supported "
+                                      "values: \"System\", \"List\""},
+        {"{'defaultConstraints':[" GOOD "]}",
          "defaultingType: Invalid value: \"System\": when .defaultConstraints are not empty"},
-        {LIST_OF("{\"topologyKey\":\"k\",\"whenUnsatisfiable\":\"DoNotSchedule\"}"),
+        {LIST_OF("{'topologyKey':'k','whenUnsatisfiable':'DoNotSchedule'}"),
          "defaultConstraints[0].maxSkew: Invalid value: 0: not in valid range (0, inf)"},
-        {LIST_OF("{\"maxSkew\":1}"),
+        {LIST_OF("{'maxSkew':1}"),
          "[defaultConstraints[0].topologyKey: Required value: can not be empty, "
          "defaultConstraints[0].whenUnsatisfiable: Required value: can not be empty]"},
-        {LIST_OF("{\"maxSkew\":1,\"topologyKey\":\"k\",\"whenUnsatisfiable\":\"Maybe\"}"),
+        {LIST_OF("{'maxSkew':1,'topologyKey':'k','whenUnsatisfiable':'Maybe'}"),
          "defaultConstraints[0].whenUnsatisfiable: Unsupported value: \"Maybe\": supported values: "
          "\"DoNotSchedule\", \"ScheduleAnyway\""},
-        {LIST_OF("{\"maxSkew\":1,\"topologyKey\":\"k\",\"whenUnsatisfiable\":\"DoNotSchedule\","
-                 "\"labelSelector\":{}}"),
+        {LIST_OF("{'maxSkew':1,'topologyKey':'k','whenUnsatisfiable':'DoNotSchedule',"
+                 "'labelSelector':{}}"),
          "defaultConstraints[0].labelSelector: Forbidden: constraint must not define a selector, "
          "as they deduced for each pod"},
         {LIST_OF(GOOD "," GOOD), "defaultConstraints[1]: Duplicate value: \"{k, DoNotSchedule}\""},
@@ -508,10 +471,10 @@ static void arguments_are_checked(void **state)
     fixture_init(&f, NULL, NULL);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         assert_string_equal(trial_args_error(&f, PLUGIN, cases[i].args, &error), cases[i].message);
-    assert_non_null(strstr(trial_args_error(&f, PLUGIN, "{\"defaults\":1}", &error), "defaults"));
+    assert_non_null(strstr(trial_args_error(&f, PLUGIN, "{'defaults':1}", &error), "defaults"));
     assert_non_null(strstr(trial_args_error(&f, PLUGIN,
-                                            LIST_OF("{\"maxSkew\":1,\"topologyKey\":\"a b\","
-                                                    "\"whenUnsatisfiable\":\"DoNotSchedule\"}"),
+                                            LIST_OF("{'maxSkew':1,'topologyKey':'a b',"
+                                                    "'whenUnsatisfiable':'DoNotSchedule'}"),
                                             &error),
                            "defaultConstraints[0].topologyKey: Invalid value: \"a b\": "));
     fixture_release(&f);
@@ -519,79 +482,80 @@ static void arguments_are_checked(void **state)
 
 /* --- hints ------------------------------------------------------------------------------------ */
 
-static struct object *changed_pod(const char *uid, const char *labels, const char *more)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"namespace\":\"default\","
-                          "\"labels\":{%s}},\"spec\":{%s}}",
-                          uid, uid, labels, more);
-}
+#define HONORS_TAINTS HARD(.more = "'nodeTaintsPolicy':'Honor'")
+#define EXISTS        TOLERATIONS({.op = "Exists"})
 
-#define ON     "\"nodeName\":\"n0\""
-#define TAINTS ",\"nodeTaintsPolicy\":\"Honor\""
-#define EXISTS "\"tolerations\":[{\"operator\":\"Exists\"}]"
+/* Without labels, node and tolerations: NULL, there is no such object. */
+static struct object *changed_pod(struct pod_args pod, bool itself)
+{
+    pod.name = itself ? "p" : "q";
+    return pod.labels || pod.node || pod.tolerations ? object_from_pod_args(&pod) : NULL;
+}
 
 static void hints_about_pods(void **state)
 {
     (void)state;
-    static const struct {
-        const char *constraint;
-        const char *before, *before_spec, *after, *after_spec; /* labels; NULL: no such object */
+    const struct pod_args none = {0}, there = {.labels = WEB, .node = "n0"}, other = {.node = "n0"};
+    const struct pod_args waits = {.labels = WEB},
+                          tolerates = {.labels = WEB, .tolerations = EXISTS};
+    const struct {
+        const struct spread_args *spread;
+        struct pod_args before, after;
         enum berth_hint hint;
         bool itself;
     } cases[] = {
-        {HARD(ZONE, ""), NULL, NULL, WEB, ON, BERTH_QUEUE, false},
-        {HARD(ZONE, ""), NULL, NULL, "", ON, BERTH_QUEUE_SKIP, false},
-        {HARD(ZONE, ""), NULL, NULL, WEB, "", BERTH_QUEUE_SKIP, false},
-        {HARD(ZONE, ""), WEB, ON, NULL, NULL, BERTH_QUEUE, false},
-        {HARD(ZONE, ""), "", ON, NULL, NULL, BERTH_QUEUE_SKIP, false},
-        {HARD(ZONE, ""), "", ON, WEB, ON, BERTH_QUEUE, false},
-        {HARD(ZONE, ""), WEB, ON, WEB ",\"x\":\"y\"", ON, BERTH_QUEUE_SKIP, false},
-        {HARD(ZONE, ""), WEB, ON, WEB, ON, BERTH_QUEUE_SKIP, false},
-        {HARD(ZONE, TAINTS), WEB, "", WEB, EXISTS, BERTH_QUEUE, true},
-        {HARD(ZONE, ""), WEB, "", WEB, EXISTS, BERTH_QUEUE_SKIP, true},
-        {HARD(ZONE, TAINTS), WEB, ON, WEB, ON "," EXISTS, BERTH_QUEUE_SKIP, false},
-        {HARD(ZONE, ""), WEB, "", "", "", BERTH_QUEUE, true},
+        {HARD(), none, there, BERTH_QUEUE, false},
+        {HARD(), none, other, BERTH_QUEUE_SKIP, false},
+        {HARD(), none, waits, BERTH_QUEUE_SKIP, false},
+        {HARD(), there, none, BERTH_QUEUE, false},
+        {HARD(), other, none, BERTH_QUEUE_SKIP, false},
+        {HARD(), other, there, BERTH_QUEUE, false},
+        {HARD(), there, {.labels = WEB ",x=y", .node = "n0"}, BERTH_QUEUE_SKIP, false},
+        {HARD(), there, there, BERTH_QUEUE_SKIP, false},
+        {HONORS_TAINTS, waits, tolerates, BERTH_QUEUE, true},
+        {HARD(), waits, tolerates, BERTH_QUEUE_SKIP, true},
+        {HONORS_TAINTS,
+         there,
+         {.labels = WEB, .node = "n0", .tolerations = EXISTS},
+         BERTH_QUEUE_SKIP,
+         false},
+        {HARD(), waits, {.labels = ""}, BERTH_QUEUE, true},
     };
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        const char *uid = cases[i].itself ? "p" : "q";
         struct trial_change change = {
             .resource = BERTH_RESOURCE_POD,
             .action = BERTH_ACTION_UPDATE_POD_LABEL,
-            .before =
-                cases[i].before ? changed_pod(uid, cases[i].before, cases[i].before_spec) : NULL,
-            .after = cases[i].after ? changed_pod(uid, cases[i].after, cases[i].after_spec) : NULL,
+            .before = changed_pod(cases[i].before, cases[i].itself),
+            .after = changed_pod(cases[i].after, cases[i].itself),
         };
-        assert_int_equal(trial_hint(&f, PLUGIN, waiting(WEB, cases[i].constraint), change),
-                         cases[i].hint);
+        assert_int_equal(
+            trial_hint(&f, PLUGIN, POD(.labels = WEB, .spread = cases[i].spread), change),
+            cases[i].hint);
     }
     fixture_release(&f);
 }
 
-static struct object *tainted(const char *zone, const char *taints)
+static struct object *tainted(const char *zone, bool taint)
 {
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"n\",\"labels\":{%s%s%s}},\"spec\":{\"taints\":"
-                          "[%s]}}",
-                          *zone ? "\"" ZONE "\":\"" : "", zone, *zone ? "\"" : "", taints);
+    return NODE(.labels = *zone ? textf(ZONE "=%s", zone) : NULL,
+                .taints = taint ? TAINTS({"k", .effect = "NoSchedule"}) : NULL);
 }
 
 static void hints_about_nodes(void **state)
 {
     (void)state;
-    static const char taint[] = "{\"key\":\"k\",\"effect\":\"NoSchedule\"}";
     static const struct {
         const char *before, *after; /* zones; NULL: no such node */
-        const char *taints;         /* after */
+        bool tainted;               /* after */
         enum berth_hint hint;
     } cases[] = {
-        {NULL, "a", "", BERTH_QUEUE},   {NULL, "", "", BERTH_QUEUE_SKIP},
-        {"a", NULL, "", BERTH_QUEUE},   {"", NULL, "", BERTH_QUEUE_SKIP},
-        {"", "a", "", BERTH_QUEUE},     {"a", "", "", BERTH_QUEUE},
-        {"a", "b", "", BERTH_QUEUE},    {"a", "a", "", BERTH_QUEUE_SKIP},
-        {"a", "a", taint, BERTH_QUEUE}, {"", "", taint, BERTH_QUEUE_SKIP},
+        {NULL, "a", false, BERTH_QUEUE}, {NULL, "", false, BERTH_QUEUE_SKIP},
+        {"a", NULL, false, BERTH_QUEUE}, {"", NULL, false, BERTH_QUEUE_SKIP},
+        {"", "a", false, BERTH_QUEUE},   {"a", "", false, BERTH_QUEUE},
+        {"a", "b", false, BERTH_QUEUE},  {"a", "a", false, BERTH_QUEUE_SKIP},
+        {"a", "a", true, BERTH_QUEUE},   {"", "", true, BERTH_QUEUE_SKIP},
     };
     struct fixture f;
     fixture_init(&f, NULL, NULL);
@@ -599,10 +563,10 @@ static void hints_about_nodes(void **state)
         struct trial_change change = {
             .resource = BERTH_RESOURCE_NODE,
             .action = BERTH_ACTION_UPDATE_NODE_LABEL,
-            .before = cases[i].before ? tainted(cases[i].before, "") : NULL,
-            .after = cases[i].after ? tainted(cases[i].after, cases[i].taints) : NULL,
+            .before = cases[i].before ? tainted(cases[i].before, false) : NULL,
+            .after = cases[i].after ? tainted(cases[i].after, cases[i].tainted) : NULL,
         };
-        assert_int_equal(trial_hint(&f, PLUGIN, waiting(WEB, HARD(ZONE, "")), change),
+        assert_int_equal(trial_hint(&f, PLUGIN, POD(.labels = WEB, .spread = HARD()), change),
                          cases[i].hint);
     }
     fixture_release(&f);

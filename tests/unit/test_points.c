@@ -29,7 +29,7 @@ static void pre_enqueue_all_must_agree(void **state)
             if (who < 2)
                 gates[who]->code[PUPPET_PRE_ENQUEUE] = codes[i];
             puppet_scene(&f, 1);
-            fixture_add(&f, puppet_pod("p", 0, ""));
+            ADD_POD(&f, .name = "p");
             assert_int_equal(engine_get_stats(f.engine).gated, who < 2);
             fixture_settle(&f);
             assert_on(&f, "p", who < 2 ? NULL : "n0");
@@ -49,14 +49,14 @@ static void pre_enqueue_is_asked_again_when_its_event_comes(void **state)
     struct puppet *gate = puppet_add("A", AT(PRE_ENQUEUE) | AT(HINT));
     gate->code[PUPPET_PRE_ENQUEUE] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     gate->code[PUPPET_PRE_ENQUEUE] = BERTH_SUCCESS;
     gate->code[PUPPET_HINT] = BERTH_SKIP;
-    fixture_add(&f, fixture_node("x", "4", "8Gi"));
+    ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
     fixture_settle(&f);
     assert_on(&f, "p", NULL);
     gate->code[PUPPET_HINT] = BERTH_SUCCESS;
-    fixture_add(&f, fixture_node("y", "4", "8Gi"));
+    ADD_NODE(&f, .name = "y", .cpu = "4", .memory = "8Gi");
     fixture_settle(&f);
     assert_non_null(fixture_node_of(&f, "p"));
     fixture_release(&f);
@@ -77,11 +77,10 @@ static void queue_sort_orders_the_pods_of_all_profiles(void **state)
                  "- schedulerName: default-scheduler\n"
                  "- schedulerName: other\n",
                  puppet_registry());
-    fixture_add(&f, fixture_node("n0", "4", "8Gi"));
-    fixture_add(&f, puppet_pod("oldest", 9, ""));
-    fixture_add(&f, fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"middle\",\"uid\":\"m\"},"
-                                             "\"spec\":{\"schedulerName\":\"other\"}}"));
-    fixture_add(&f, puppet_pod("youngest", 0, ""));
+    ADD_NODE(&f, .name = "n0", .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "oldest", .priority = 9);
+    ADD_POD(&f, .name = "middle", .uid = "m", .scheduler = "other");
+    ADD_POD(&f, .name = "youngest");
     fixture_settle(&f);
     assert_int_equal(f.decisions.n, 3);
     assert_string_equal(f.decisions.v[0], "youngest -> n0");
@@ -321,7 +320,7 @@ static void pre_filter_table(void **state)
         set_limit(a, c->limit_a);
         set_limit(b, c->limit_b);
         puppet_scene(&f, 3);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_settle(&f);
         const char *calls = puppet_calls(AT(PRE_FILTER) | AT(FILTER) | AT(POST_FILTER));
         if (strcmp(calls, c->calls) != 0)
@@ -349,7 +348,7 @@ static void nodes_outside_of_the_subset_are_counted(void **state)
     b->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     b->reason = "full";
     puppet_scene(&f, 6);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_told(&f, "p", "Unschedulable",
                 "0/6 nodes are available: 2 full, 4 node(s) didn't satisfy plugin(s) [A B].");
@@ -409,7 +408,7 @@ static void post_filter_sees_the_verdicts(void **state)
         a->code[PUPPET_POST_FILTER] = BERTH_UNSCHEDULABLE;
         a->limit[0] = cases[i].limit;
         puppet_scene(&f, 3);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_settle(&f);
         assert_memory_equal(seen_verdicts, cases[i].seen, sizeof(seen_verdicts));
         fixture_release(&f);
@@ -492,7 +491,7 @@ static void post_filter_table(void **state)
         b->reason = "b says no";
         a->hook = b->hook = nominate;
         puppet_scene(&f, 3);
-        fixture_add(&f, puppet_pod("p", 0, "n0"));
+        ADD_POD(&f, .name = "p", .nominated = "n0");
         assert_string_equal(promised(&f, "p"), "n0");
         fixture_settle(&f);
         snprintf(text, sizeof(text), "0/3 nodes are available: 3 full.%s", c->suffix);
@@ -519,7 +518,7 @@ static void without_post_filter_a_promise_is_taken_back(void **state)
     struct puppet *a = puppet_add("A", AT(FILTER));
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 2);
-    fixture_add(&f, puppet_pod("p", 0, "n0"));
+    ADD_POD(&f, .name = "p", .nominated = "n0");
     fixture_settle(&f);
     const struct fixture_write *w = fixture_last(&f, WRITE_POD_STATUS, "p");
     assert_string_equal(w->message, "0/2 nodes are available:");
@@ -538,7 +537,7 @@ static void post_filter_does_not_run_where_something_broke(void **state)
     a->code[PUPPET_FILTER] = BERTH_ERROR;
     a->reason = "ouch";
     puppet_scene(&f, 2);
-    fixture_add(&f, puppet_pod("p", 0, "n0"));
+    ADD_POD(&f, .name = "p", .nominated = "n0");
     fixture_settle(&f);
     assert_told(&f, "p", "SchedulerError", "running \"A\" filter plugin: ouch");
     assert_int_equal(puppet_count(AT(POST_FILTER)), 0);
@@ -549,12 +548,6 @@ static void post_filter_does_not_run_where_something_broke(void **state)
 }
 
 /* --- events and hints through the whole engine ------------------------------------------------ */
-
-static struct object *labelled_node(const char *name, const char *label)
-{
-    return fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"l\":\"%s\"}}}",
-                          name, label);
-}
 
 static void only_who_rejected_is_asked_for_a_hint(void **state)
 {
@@ -567,22 +560,20 @@ static void only_who_rejected_is_asked_for_a_hint(void **state)
     a->reason = "no";
     a->code[PUPPET_HINT] = BERTH_SKIP;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_int_equal(engine_get_stats(f.engine).unschedulable, 1);
-    fixture_add(&f, labelled_node("x", "1"));
+    ADD_NODE(&f, .name = "x", .labels = "l=1");
     assert_string_equal(puppet_calls(AT(HINT)), "A.Hint");
     /* Nobody cares for annotations. */
-    fixture_update(&f, labelled_node("x", "1"),
-                   fixture_object(KIND_NODE,
-                                  "{\"metadata\":{\"name\":\"x\",\"labels\":{\"l\":\"1\"},"
-                                  "\"annotations\":{\"a\":\"1\"}}}"));
+    fixture_update(&f, NODE(.name = "x", .labels = "l=1"),
+                   NODE(.name = "x", .labels = "l=1", .meta = "'annotations':{'a':'1'}"));
     assert_string_equal(puppet_calls(AT(HINT)), "A.Hint");
     fixture_settle(&f);
     assert_on(&f, "p", NULL);
     a->code[PUPPET_HINT] = BERTH_SUCCESS;
     a->code[PUPPET_FILTER] = BERTH_SUCCESS;
-    fixture_update(&f, labelled_node("x", "1"), labelled_node("x", "2"));
+    fixture_update(&f, NODE(.name = "x", .labels = "l=1"), NODE(.name = "x", .labels = "l=2"));
     assert_string_equal(puppet_calls(AT(HINT)), "A.Hint A.Hint");
     fixture_settle(&f);
     assert_non_null(fixture_node_of(&f, "p"));
@@ -600,10 +591,10 @@ static void pending_pods_do_not_wait_out_their_backoff(void **state)
         a->code[PUPPET_FILTER] = codes[i];
         a->reason = "no";
         puppet_scene(&f, 1);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         assert_told(&f, "p", "Unschedulable", "0/1 nodes are available: 1 no.");
-        fixture_add(&f, labelled_node("x", "1"));
+        ADD_NODE(&f, .name = "x", .labels = "l=1");
         struct engine_stats stats = engine_get_stats(f.engine);
         assert_int_equal(stats.active, codes[i] == BERTH_PENDING);
         assert_int_equal(stats.backoff, codes[i] != BERTH_PENDING);
@@ -630,13 +621,12 @@ static void profiles_have_plugins_of_their_own(void **state)
                  "- schedulerName: lax\n"
                  "  plugins: {filter: {disabled: [{name: A}]}}\n",
                  puppet_registry());
-    fixture_add(&f, fixture_node("n0", "4", "8Gi"));
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_NODE(&f, .name = "n0", .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     assert_string_equal(puppet_calls(AT(FILTER)), "A.Filter(n0)");
     puppet_forget_calls();
-    fixture_add(&f, fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"q\",\"uid\":\"q\"},"
-                                             "\"spec\":{\"schedulerName\":\"lax\"}}"));
+    ADD_POD(&f, .name = "q", .scheduler = "lax");
     fixture_settle(&f);
     assert_string_equal(puppet_calls(AT(FILTER)), "B.Filter(n0)");
     assert_on(&f, "p", NULL);

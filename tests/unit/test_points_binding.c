@@ -93,7 +93,7 @@ static void every_failure_is_told_and_undone(void **state)
         a->second_reason = "y";
         puppet_add("B", ALL_POINTS);
         puppet_scene(&f, 1);
-        fixture_add(&f, puppet_pod("p", 0, "n0"));
+        ADD_POD(&f, .name = "p", .nominated = "n0");
         fixture_schedule(&f);
         assert_undone(&f);
         assert_told(&f, "p", c->reason, c->message);
@@ -110,7 +110,7 @@ static void every_failure_is_told_and_undone(void **state)
                          c->blamed);
         assert_int_equal(qp->place == QUEUE_UNSCHEDULABLE, c->blamed);
         a->code[c->point] = c->point == PUPPET_BIND ? BERTH_SKIP : BERTH_SUCCESS;
-        fixture_add(&f, fixture_node("x", "4", "8Gi"));
+        ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
         fixture_pass(&f, 20 * NSEC_PER_SEC);
         fixture_settle(&f);
         assert_non_null(fixture_node_of(&f, "p"));
@@ -138,12 +138,12 @@ static void others_learn_that_the_room_is_free_again(void **state)
         struct puppet *a = puppet_add("A", ALL_POINTS);
         gate->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
         puppet_scene(&f, 1);
-        fixture_add(&f, puppet_pod("waits", 0, ""));
+        ADD_POD(&f, .name = "waits");
         fixture_schedule(&f);
         assert_int_equal(engine_get_stats(f.engine).unschedulable, 1);
         gate->code[PUPPET_FILTER] = BERTH_SUCCESS;
         a->code[cases[i].point] = BERTH_ERROR;
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         engine_schedule_one(f.engine);
         assert_int_equal(queue_get(&f.engine->queue, STR("waits"))->place != QUEUE_UNSCHEDULABLE,
                          cases[i].told);
@@ -159,7 +159,7 @@ static void all_goes_well_in_order(void **state)
     puppet_add("A", ALL_POINTS);
     puppet_add("B", ALL_POINTS);
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_on(&f, "p", "n0");
     assert_string_equal(
@@ -195,7 +195,7 @@ static struct puppet *hold_pod(struct fixture *f, struct puppet *a, int64_t time
 {
     a->code[PUPPET_PERMIT] = BERTH_WAIT;
     a->timeout = timeout;
-    fixture_add(f, puppet_pod("p", 0, ""));
+    ADD_POD(f, .name = "p");
     fixture_schedule(f);
     assert_int_equal(look_for_held(a), 1);
     assert_true(str_is(str_abi(a->host->pod_name(a->host->waiting_pod(held))), "p"));
@@ -332,7 +332,7 @@ static void wait_after_a_denial_is_no_wait(void **state)
     b->code[PUPPET_PERMIT] = BERTH_UNSCHEDULABLE;
     b->reason = "no";
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     assert_told(&f, "p", "Unschedulable", "0/1 nodes are available: 1 no.");
     assert_undone(&f);
@@ -361,12 +361,12 @@ static void a_permit_may_let_others_go(void **state)
     puppet_clear();
     puppet_add("Gang", AT(PERMIT))->hook = gang_of_three;
     puppet_scene(&f, 2);
-    fixture_add(&f, puppet_pod("a", 0, ""));
-    fixture_add(&f, puppet_pod("b", 0, ""));
+    ADD_POD(&f, .name = "a");
+    ADD_POD(&f, .name = "b");
     fixture_schedule(&f);
     assert_null(fixture_binding(&f, "a"));
     assert_null(fixture_binding(&f, "b"));
-    fixture_add(&f, puppet_pod("c", 0, ""));
+    ADD_POD(&f, .name = "c");
     fixture_settle(&f);
     assert_non_null(fixture_node_of(&f, "a"));
     assert_non_null(fixture_node_of(&f, "b"));
@@ -394,9 +394,9 @@ static void a_permit_may_throw_others_out(void **state)
     puppet_clear();
     puppet_add("A", AT(PERMIT) | AT(HINT))->hook = jealous;
     puppet_scene(&f, 2);
-    fixture_add(&f, puppet_pod("a", 0, ""));
+    ADD_POD(&f, .name = "a");
     fixture_schedule(&f);
-    fixture_add(&f, puppet_pod("b", 0, ""));
+    ADD_POD(&f, .name = "b");
     fixture_settle(&f);
     assert_told(&f, "a", "Unschedulable", "0/1 nodes are available: 1 mine.");
     assert_non_null(fixture_node_of(&f, "b"));
@@ -411,7 +411,7 @@ static void a_pod_deleted_while_it_waits_leaves_nothing(void **state)
     struct puppet *a = puppet_add("A", AT(PERMIT) | AT(UNRESERVE) | AT(HINT));
     puppet_scene(&f, 1);
     hold_pod(&f, a, 60 * NSEC_PER_SEC);
-    fixture_delete(&f, puppet_pod("p", 0, ""));
+    fixture_delete(&f, POD(.name = "p"));
     assert_undone(&f);
     assert_int_equal(look_for_held(a), 0);
     assert_int_equal(puppet_count(AT(UNRESERVE)), 1);
@@ -431,7 +431,7 @@ static void a_node_may_go_while_a_pod_waits(void **state)
     struct puppet *a = puppet_add("A", AT(PERMIT) | AT(HINT));
     puppet_scene(&f, 1);
     hold_pod(&f, a, 60 * NSEC_PER_SEC);
-    fixture_delete(&f, fixture_node("n0", "4", "8Gi"));
+    fixture_delete(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
     a->host->waiting_allow(a->handle, held);
     engine_tick(f.engine);
     fixture_answer(&f, fixture_binding(&f, "p"), 404, "nodes \"n0\" not found");
@@ -477,7 +477,7 @@ static void the_node_is_told_where_there_is_work_or_waiting(void **state)
         a->code[PUPPET_PERMIT] = cases[i].permit;
         a->timeout = NSEC_PER_SEC;
         puppet_scene(&f, 1);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         const char *told = told_node(&f, "p");
         if (cases[i].told != (told && strcmp(told, "n0") == 0))
@@ -541,7 +541,7 @@ static void answers_may_come_later(void **state)
         struct puppet *a = puppet_add("A", cases[i].point | AT(POST_BIND));
         a->hook = take_time;
         puppet_scene(&f, 1);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         assert_int_equal(engine_get_stats(f.engine).binding, 1);
         assert_int_equal(puppet_count(AT(POST_BIND)), 0);
@@ -571,7 +571,7 @@ static void an_answer_may_come_before_the_call_returns(void **state)
         puppet_clear();
         puppet_add("A", points[i])->hook = take_time;
         puppet_scene(&f, 1);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_settle(&f);
         assert_on(&f, "p", "n0");
         assert_int_equal(engine_get_stats(f.engine).binding, 0);
@@ -590,7 +590,7 @@ static void the_first_binder_that_does_not_skip_binds(void **state)
     b->code[PUPPET_BIND] = BERTH_SUCCESS;
     c->code[PUPPET_BIND] = BERTH_ERROR;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     assert_string_equal(puppet_calls(AT(BIND)), "A.Bind B.Bind");
     assert_on(&f, "p", "n0");
@@ -613,8 +613,8 @@ static void somebody_has_to_bind(void **state)
                  "profiles:\n"
                  "- plugins: {bind: {disabled: [{name: DefaultBinder}]}}\n",
                  puppet_registry());
-    fixture_add(&f, fixture_node("n0", "4", "8Gi"));
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_NODE(&f, .name = "n0", .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     assert_told(&f, "p", "SchedulerError", "every Bind plugin skipped the pod");
     assert_undone(&f);
@@ -639,7 +639,7 @@ static void a_binding_that_the_api_refuses_is_tried_again(void **state)
         puppet_clear();
         puppet_add("A", AT(RESERVE) | AT(UNRESERVE) | AT(POST_BIND));
         puppet_scene(&f, 1);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         fixture_answer(&f, fixture_binding(&f, "p"), cases[i].status, cases[i].text);
         snprintf(text, sizeof(text), "running Bind plugin \"DefaultBinder\": %s", cases[i].text);
@@ -662,9 +662,9 @@ static void a_pod_that_goes_while_it_is_bound_frees_its_room(void **state)
         for (int status = 201; status <= 404; status += 203) {
             struct fixture f;
             fixture_init(&f, NULL, NULL);
-            fixture_add(&f, fixture_node("n0", "1", "8Gi"));
-            fixture_add(&f, fixture_pod("p", "800m", "1Gi"));
-            fixture_add(&f, fixture_pod("q", "800m", "1Gi"));
+            ADD_NODE(&f, .name = "n0", .cpu = "1", .memory = "8Gi");
+            ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
+            ADD_POD(&f, .name = "q", .cpu = "800m", .memory = "1Gi");
             fixture_schedule(&f);
             assert_told(&f, "q", "Unschedulable",
                         "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are "
@@ -672,12 +672,12 @@ static void a_pod_that_goes_while_it_is_bound_frees_its_room(void **state)
             fixture_binding(&f, "p")->answered = true; /* below */
             uint64_t id = fixture_last(&f, WRITE_BINDING, "p")->id;
             if (deleted) {
-                fixture_delete(&f, fixture_pod("p", "800m", "1Gi"));
+                fixture_delete(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"));
             } else {
-                struct object *leaving = fixture_pod("p", "800m", "1Gi");
+                struct object *leaving = POD(.name = "p", .cpu = "800m", .memory = "1Gi");
                 struct pod *body = object_body_mut(leaving);
                 body->metadata.deletion_timestamp.set = true;
-                fixture_update(&f, fixture_pod("p", "800m", "1Gi"), leaving);
+                fixture_update(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"), leaving);
             }
             assert_int_equal(engine_get_stats(f.engine).assumed_pods, 0);
             fixture_schedule(&f);
@@ -728,11 +728,11 @@ static void pods_are_activated_after_permit_and_after_binding(void **state)
         puppet_clear();
         puppet_add("A", AT(FILTER) | ALL_POINTS)->hook = activate;
         puppet_scene(&f, 1);
-        fixture_add(&f, puppet_pod("sleeper", 0, ""));
+        ADD_POD(&f, .name = "sleeper");
         fixture_schedule(&f);
         sleeper = queue_get(&f.engine->queue, STR("sleeper"))->pod;
         activates_at = cases[i].at;
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         engine_schedule_one(f.engine);
         assert_int_equal(is_awake(&f), cases[i].before_binding);
         fixture_answer(&f, fixture_binding(&f, "p"), 201, "");
@@ -750,12 +750,12 @@ static void nobody_is_activated_by_an_attempt_that_fails(void **state)
     struct puppet *a = puppet_add("A", AT(FILTER) | ALL_POINTS);
     a->hook = activate;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("sleeper", 0, ""));
+    ADD_POD(&f, .name = "sleeper");
     fixture_schedule(&f);
     sleeper = queue_get(&f.engine->queue, STR("sleeper"))->pod;
     activates_at = PUPPET_RESERVE;
     a->code[PUPPET_PERMIT] = BERTH_UNSCHEDULABLE;
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     engine_schedule_one(f.engine);
     assert_false(is_awake(&f));
     fixture_release(&f);

@@ -40,7 +40,7 @@ static void the_first_who_refuses_decides(void **state)
     a->reason = "first";
     b->reason = "second";
     puppet_scene(&f, 2);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_told(&f, "p", "Unschedulable", "0/2 nodes are available: 2 first.");
     assert_string_equal(puppet_calls(AT(FILTER)), "A.Filter(n0) A.Filter(n1)");
@@ -60,7 +60,7 @@ static void all_refusals_count_alike(void **state)
         a->reason = "b";
         a->second_reason = "a";
         puppet_scene(&f, 12);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         /* Several reasons of one verdict are counted one by one, and sorted as text. */
         assert_told(&f, "p", "Unschedulable", "0/12 nodes are available: 12 a, 12 b.");
@@ -87,7 +87,7 @@ static void reasons_are_a_histogram_sorted_as_text(void **state)
     puppet_clear();
     puppet_add("A", AT(FILTER))->hook = refuse_by_name;
     puppet_scene(&f, 25);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     /* n0 … n24: 9 x, 8 y, 8 z, 12 odd; "12 …" comes before "8 …". */
     assert_told(&f, "p", "Unschedulable", "0/25 nodes are available: 12 odd, 8 y, 8 z, 9 x.");
@@ -109,7 +109,7 @@ static void an_error_on_one_node_ends_the_attempt(void **state)
     puppet_clear();
     puppet_add("A", AT(FILTER) | AT(SCORE))->hook = break_on_one;
     puppet_scene(&f, 3);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_told(&f, "p", "SchedulerError", "running \"A\" filter plugin: disk on fire");
     assert_on(&f, "p", NULL);
@@ -134,10 +134,10 @@ static void an_error_beyond_what_is_needed_is_not_missed(void **state)
     puppet_clear();
     puppet_add("A", AT(FILTER))->hook = break_on_two;
     puppet_scene(&f, 4);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_on(&f, "p", "n0");
-    fixture_add(&f, puppet_pod("q", 0, ""));
+    ADD_POD(&f, .name = "q");
     fixture_settle(&f);
     assert_told(&f, "q", "SchedulerError", "running \"A\" filter plugin: disk on fire");
     fixture_release(&f);
@@ -159,11 +159,11 @@ static void looking_ends_with_the_next_that_would_do(void **state)
     struct puppet *a = puppet_add("A", AT(FILTER));
     a->hook = only_zero_and_three;
     puppet_scene(&f, 4);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_on(&f, "p", "n0");
     a->hook = NULL;
-    fixture_add(&f, puppet_pod("q", 0, ""));
+    ADD_POD(&f, .name = "q");
     fixture_settle(&f);
     assert_on(&f, "q", "n3");
     fixture_release(&f);
@@ -195,11 +195,11 @@ static void a_batch_that_refuses_without_a_code_broke(void **state)
     puppet_add("A", AT(FILTER))->plugin.filter_many = refuse_all;
     puppet_scene(&f, 3);
     batch_code = BERTH_UNSCHEDULABLE;
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_told(&f, "p", "Unschedulable", "0/3 nodes are available:");
     batch_code = 0;
-    fixture_add(&f, puppet_pod("q", 0, ""));
+    ADD_POD(&f, .name = "q");
     fixture_settle(&f);
     assert_told(&f, "q", "SchedulerError",
                 "running \"A\" filter plugin: status Success (0) without a reason");
@@ -231,7 +231,7 @@ static void who_is_refused_stays_refused(void **state)
     puppet_add("A", AT(FILTER))->hook = refuse_all_but_n3;
     puppet_add("B", AT(FILTER) | AT(SCORE))->plugin.filter_many = bring_back;
     puppet_scene(&f, 70);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_on(&f, "p", "n3");
     fixture_release(&f);
@@ -252,10 +252,11 @@ static void one_pod_a_node(struct puppet_call *call)
 static void promise(struct fixture *f, struct puppet *gate, int priority)
 {
     gate->code[PUPPET_PRE_ENQUEUE] = BERTH_UNSCHEDULABLE;
-    fixture_add(f, puppet_pod("promised", priority, ""));
-    fixture_update(f, puppet_pod("promised", priority, ""), puppet_pod("promised", priority, "n0"));
+    ADD_POD(f, .name = "promised", .priority = priority);
+    fixture_update(f, POD(.name = "promised", .priority = priority),
+                   POD(.name = "promised", .priority = priority, .nominated = "n0"));
     gate->code[PUPPET_PRE_ENQUEUE] = BERTH_SUCCESS;
-    fixture_add(f, puppet_pod("p", 10, ""));
+    ADD_POD(f, .name = "p", .priority = 10);
 }
 
 static void nominated_pods_count_by_priority(void **state)
@@ -288,7 +289,7 @@ static void a_pod_does_not_stand_in_its_own_way(void **state)
     puppet_clear();
     puppet_add("A", AT(FILTER))->hook = one_pod_a_node;
     puppet_scene(&f, 2);
-    fixture_add(&f, puppet_pod("p", 0, "n1"));
+    ADD_POD(&f, .name = "p", .nominated = "n1");
     fixture_settle(&f);
     assert_on(&f, "p", "n1");
     /* And nobody else was looked at. */
@@ -446,7 +447,7 @@ static void the_promised_node_is_tried_first_and_alone(void **state)
         a->limit[0] = cases[i].limit;
         puppet_scene(&f, 3);
         size_t start = f.engine->cycles.next_start_node;
-        fixture_add(&f, puppet_pod("p", 0, cases[i].nominated));
+        ADD_POD(&f, .name = "p", .nominated = cases[i].nominated);
         fixture_settle(&f);
         assert_string_equal(puppet_calls(AT(FILTER)), cases[i].calls);
         if (cases[i].node)
@@ -509,17 +510,15 @@ static void as_many_nodes_as_the_percentage_says(void **state)
                  "percentageOfNodesToScore: %d\n",
                  cases[i].percentage);
         fixture_init(&f, config, puppet_registry());
-        for (size_t n = 0; n < cases[i].nodes; n++) {
-            char name[24];
-            snprintf(name, sizeof(name), "n%zu", n);
-            fixture_add(&f, fixture_node(name, "4", "8Gi"));
-        }
+        for (size_t n = 0; n < cases[i].nodes; n++)
+            ADD_NODE(&f, .name = textf("n%zu", n), .cpu = "4", .memory = "8Gi");
+
         size_t start = 0;
         for (int pod = 0; pod < 3; pod++) {
             char name[8];
             snprintf(name, sizeof(name), "p%d", pod);
             puppet_forget_calls();
-            fixture_add(&f, puppet_pod(name, 0, ""));
+            ADD_POD(&f, .name = name);
             fixture_schedule(&f);
             assert_int_equal(puppet_count(AT(SCORE)), cases[i].scored);
             /* The next attempt begins where this one ended. */
@@ -539,11 +538,9 @@ static void looking_begins_where_it_ended_and_wraps_around(void **state)
     puppet_scene(&f, 3);
     const char *expected[] = {"n0", "n1", "n2", "n0", "n1"};
     for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
-        char name[8];
-        snprintf(name, sizeof(name), "p%zu", i);
-        fixture_add(&f, puppet_pod(name, 0, ""));
+        ADD_POD(&f, .name = textf("p%zu", i));
         fixture_settle(&f);
-        assert_on(&f, name, expected[i]);
+        assert_on(&f, textf("p%zu", i), expected[i]);
     }
     fixture_release(&f);
 }
@@ -574,7 +571,7 @@ static void the_highest_total_wins(void **state)
         puppet_clear();
         puppet_add("A", cases[i].points)->hook = score_by_name;
         puppet_scene(&f, 3);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_settle(&f);
         assert_on(&f, "p", cases[i].node);
         fixture_release(&f);
@@ -602,10 +599,10 @@ static void scores_are_weighted(void **state)
                  "- plugins: {score: {enabled: [{name: B, weight: %d}]}}\n",
                  weight);
         fixture_init(&f, config, puppet_registry());
-        fixture_add(&f, fixture_node("n0", "4", "8Gi"));
-        fixture_add(&f, fixture_node("n1", "4", "8Gi"));
-        fixture_add(&f, fixture_node("n2", "4", "8Gi"));
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_NODE(&f, .name = "n0", .cpu = "4", .memory = "8Gi");
+        ADD_NODE(&f, .name = "n1", .cpu = "4", .memory = "8Gi");
+        ADD_NODE(&f, .name = "n2", .cpu = "4", .memory = "8Gi");
+        ADD_POD(&f, .name = "p");
         fixture_settle(&f);
         assert_on(&f, "p", weight == 1 ? "n2" : "n0");
         fixture_release(&f);
@@ -621,7 +618,7 @@ static void all_plugins_score_before_any_normalises(void **state)
     puppet_add("A", points);
     puppet_add("B", points);
     puppet_scene(&f, 2);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_string_equal(puppet_calls(points),
                         "A.PreScore B.PreScore A.Score(n0) A.Score(n1) B.Score(n0) B.Score(n1) "
@@ -640,7 +637,7 @@ static void pre_score_skip_drops_score_and_normalize(void **state)
     a->code[PUPPET_PRE_SCORE] = BERTH_SKIP;
     a->code[PUPPET_SCORE] = BERTH_ERROR;
     puppet_scene(&f, 2);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_non_null(fixture_node_of(&f, "p"));
     assert_string_equal(puppet_calls(points), "A.PreScore B.PreScore B.Score(n0) B.Score(n1) "
@@ -656,7 +653,7 @@ static void a_single_node_is_not_scored(void **state)
     struct puppet *a = puppet_add("A", AT(PRE_SCORE) | AT(SCORE) | AT(NORMALIZE));
     a->code[PUPPET_PRE_SCORE] = a->code[PUPPET_SCORE] = BERTH_ERROR;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_on(&f, "p", "n0");
     assert_int_equal(puppet_count(~0u), 0);
@@ -698,7 +695,7 @@ static void scores_that_break_are_errors(void **state)
         a->reason = "ouch";
         a->score = cases[i].score;
         puppet_scene(&f, 2);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_settle(&f);
         assert_told(&f, "p", "SchedulerError", cases[i].message);
         fixture_release(&f);
@@ -715,7 +712,7 @@ static void a_broken_score_is_told_before_one_off_range(void **state)
     b->code[PUPPET_SCORE] = BERTH_ERROR;
     b->reason = "ouch";
     puppet_scene(&f, 2);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_told(&f, "p", "SchedulerError", "running Score plugins: plugin \"B\" failed with: ouch");
     fixture_release(&f);
@@ -737,7 +734,7 @@ static void the_first_node_off_range_is_told(void **state)
     puppet_add("A", AT(SCORE))->hook = off_range_somewhere;
     puppet_add("B", AT(SCORE))->hook = off_range_somewhere;
     puppet_scene(&f, 3);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     assert_told(&f, "p", "SchedulerError",
                 "applying score defaultWeights on Score plugins: plugin \"B\" returns an invalid "
@@ -813,7 +810,7 @@ static bool picks_as_go_does(struct rand *r, size_t size, void *ctx)
         heap.score[i] = drawn_scores[i];
         heap.item[i] = i;
     }
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     char expected[16];
     snprintf(expected, sizeof(expected), "n%d", go_init_and_pop(&heap));

@@ -129,19 +129,28 @@ static void small_work(void **state)
     pool_free(pool);
 }
 
-static void made_and_freed(void **state)
+/* Freed at once, while its threads start, and after one job. */
+static void a_pool_may_be_freed_at_any_time(void **state)
 {
     (void)state;
-    for (int i = 0; i < 100; i++)
-        pool_free(pool_new(4));
+    for (int i = 0; i < 100; i++) {
+        struct pool *pool = pool_new(4);
+        atomic_size_t items = 0;
+        if (i % 2)
+            pool_run(pool, 100, 1, count, &items);
+        assert_null(pool_free(pool));
+        assert_int_equal(items, i % 2 ? 100 : 0);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_item_once),       cmocka_unit_test(short_jobs),
-        cmocka_unit_test(all_threads_take_part), cmocka_unit_test(small_work),
-        cmocka_unit_test(made_and_freed),
+        cmocka_unit_test(every_item_once),
+        cmocka_unit_test(short_jobs),
+        cmocka_unit_test(all_threads_take_part),
+        cmocka_unit_test(small_work),
+        cmocka_unit_test(a_pool_may_be_freed_at_any_time),
     };
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include "base/time.h"
 #include "cmd/scheduler/metrics_flags.h"
+#include "objects.h"
 #include "serve/process_metrics.h"
 #include "serve/serving_metrics.h"
 
@@ -91,15 +92,17 @@ static void the_build_is_named(void **state)
     build_metrics_add(m, &features, STR("v1.36.3+mine"));
     struct buf page = BUF_INIT;
     metrics_write(m, &page);
-    assert_non_null(strstr(buf_cstr(&page), "git_version=\"v1.36.3+mine\",go_version=\"none\","
-                                            "major=\"1\",minor=\"36\",platform=\"linux/"));
-    assert_non_null(strstr(buf_cstr(&page),
-                           "version_info{binary=\"1.36.3+mine\",component=\"kube\",emulation="
-                           "\"1.35\",min_compat=\"1.34\"} 1\n"));
-    assert_non_null(strstr(buf_cstr(&page), "{name=\"AllAlpha\",stage=\"ALPHA\"} 0\n"));
-    assert_non_null(strstr(buf_cstr(&page), "{name=\"AnyVolumeDataSource\",stage=\"\"} 1\n"));
+    assert_non_null(
+        strstr(buf_cstr(&page), json_quotes("git_version='v1.36.3+mine',go_version='none',"
+                                            "major='1',minor='36',platform='linux/")));
+    assert_non_null(strstr(
+        buf_cstr(&page), json_quotes("version_info{binary='1.36.3+mine',component='kube',emulation="
+                                     "'1.35',min_compat='1.34'} 1\n")));
+    assert_non_null(strstr(buf_cstr(&page), json_quotes("{name='AllAlpha',stage='ALPHA'} 0\n")));
+    assert_non_null(
+        strstr(buf_cstr(&page), json_quotes("{name='AnyVolumeDataSource',stage=''} 1\n")));
     /* Not before 1.36. */
-    assert_null(strstr(buf_cstr(&page), "\"CRIListStreaming\""));
+    assert_null(strstr(buf_cstr(&page), json_quotes("'CRIListStreaming'")));
     buf_release(&page);
     metrics_free(m);
 }
@@ -131,10 +134,10 @@ static void flags_rule_the_registry(void **state)
     struct buf page = BUF_INIT;
     metrics_write(m, &page);
     assert_null(strstr(buf_cstr(&page), "version_info{"));
-    assert_non_null(strstr(buf_cstr(&page), "{name=\"AllAlpha\",stage=\"ALPHA\"} 0\n"));
-    assert_non_null(
-        strstr(buf_cstr(&page), "{name=\"AnyVolumeDataSource\",stage=\"unexpected\"} 1\n"));
-    assert_null(strstr(buf_cstr(&page), "stage=\"\""));
+    assert_non_null(strstr(buf_cstr(&page), json_quotes("{name='AllAlpha',stage='ALPHA'} 0\n")));
+    assert_non_null(strstr(buf_cstr(&page),
+                           json_quotes("{name='AnyVolumeDataSource',stage='unexpected'} 1\n")));
+    assert_null(strstr(buf_cstr(&page), json_quotes("stage=''")));
     buf_release(&page);
     metrics_free(m);
 }
@@ -177,23 +180,23 @@ static void users_are_counted(void **state)
         const char *what;
         double want;
     } rows[] = {
-        {"authenticated_user_requests{username=\"admin\"}", 1},
-        {"authenticated_user_requests{username=\"email_id\"}", 1},
-        {"authenticated_user_requests{username=\"other\"}", 2},
-        {"authentication_attempts{result=\"success\"}", 4},
-        {"authentication_attempts{result=\"error\"}", 1},
-        {"authentication_duration_seconds_bucket{result=\"success\",le=\"0.001\"}", 4},
-        {"authentication_duration_seconds_bucket{result=\"error\",le=\"1.024\"}", 0},
-        {"authentication_duration_seconds_bucket{result=\"error\",le=\"2.048\"}", 1},
-        {"authorization_attempts_total{result=\"allowed\"}", 1},
-        {"authorization_attempts_total{result=\"no-opinion\"}", 1},
-        {"authorization_attempts_total{result=\"denied\"}", 1},
-        {"authorization_attempts_total{result=\"error\"}", 2},
+        {"authenticated_user_requests{username='admin'}", 1},
+        {"authenticated_user_requests{username='email_id'}", 1},
+        {"authenticated_user_requests{username='other'}", 2},
+        {"authentication_attempts{result='success'}", 4},
+        {"authentication_attempts{result='error'}", 1},
+        {"authentication_duration_seconds_bucket{result='success',le='0.001'}", 4},
+        {"authentication_duration_seconds_bucket{result='error',le='1.024'}", 0},
+        {"authentication_duration_seconds_bucket{result='error',le='2.048'}", 1},
+        {"authorization_attempts_total{result='allowed'}", 1},
+        {"authorization_attempts_total{result='no-opinion'}", 1},
+        {"authorization_attempts_total{result='denied'}", 1},
+        {"authorization_attempts_total{result='error'}", 2},
         {"apiserver_audit_event_total", 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        if (number(m, rows[i].what) != rows[i].want)
-            fail_msg("%s: %g", rows[i].what, number(m, rows[i].what));
+        if (number(m, json_quotes(rows[i].what)) != rows[i].want)
+            fail_msg("%s: %g", rows[i].what, number(m, json_quotes(rows[i].what)));
     metrics_free(m);
 }
 

@@ -117,16 +117,12 @@ static int make_objects(void **state)
             char node[8] = "";
             if (nominated_of(v))
                 snprintf(node, sizeof(node), "n%d", nominated_of(v));
-            pods[i][v] = fixture_object(
-                KIND_POD,
-                "{\"metadata\":{\"name\":\"p%02d\",\"namespace\":\"ns\",\"uid\":\"p%02d\","
-                "\"resourceVersion\":\"%d\"},\"spec\":{\"priority\":%d},"
-                "\"status\":{\"nominatedNodeName\":\"%s\"}}",
-                i, i, v, (int)priority_of(v), node);
+            pods[i][v] =
+                POD(.name = textf("p%02d", i), .namespace = "ns", .version = textf("%d", v),
+                    .priority = (int)priority_of(v), .nominated = node);
         }
     for (int a = 0; a < WORLD_ANSWERS; a++)
-        nodes[a] = fixture_object(
-            KIND_NODE, "{\"metadata\":{\"name\":\"e%d\",\"resourceVersion\":\"%d\"}}", a, a);
+        nodes[a] = NODE(.name = textf("e%d", a), .version = textf("%d", a));
     return 0;
 }
 

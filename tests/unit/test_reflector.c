@@ -9,6 +9,7 @@
 
 #include "fake_kube.h"
 #include "kube/watch/informers.h"
+#include "objects.h"
 
 #define PODS   "/api/v1/pods"
 #define NODES  "/api/v1/nodes"
@@ -146,10 +147,10 @@ static size_t count_in_log(const char *text)
 
 static struct str list_of(const char *items, const char *version, const char *next)
 {
-    return arena_printf(&k.arena,
-                        "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":"
-                        "{\"resourceVersion\":\"%s\",\"continue\":\"%s\"},\"items\":[%s]}",
-                        version, next, items);
+    return arena_jsonf(&k.arena,
+                       "{'kind':'PodList','apiVersion':'v1','metadata':"
+                       "{'resourceVersion':'%s','continue':'%s'},'items':[%s]}",
+                       version, next, items);
 }
 
 static const char *pods(const char *names, int version)
@@ -246,8 +247,8 @@ static void test_protobuf_throughout(void **state)
     struct str end = fake_proto_frame(
         &k, "BOOKMARK",
         fake_proto(&k, KIND_POD,
-                   STR("{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":"
-                       "\"9\",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}")));
+                   json_quotes_str("{'kind':'Pod','apiVersion':'v1','metadata':{'resourceVersion':"
+                                   "'9','annotations':{'k8s.io/initial-events-end':'true'}}}")));
 
     (void)state;
     fake_api_answer(k.api, &(struct fake_answer){.path = PODS,
@@ -276,7 +277,7 @@ static void test_streaming_refused_falls_back_to_pages(void **state)
 static void test_streaming_that_fails_is_made_up_by_pages(void **state)
 {
     (void)state;
-    answer_watch("sendInitialEvents", STR("{\"kind\":\"PodList\"}"));
+    answer_watch("sendInitialEvents", json_quotes_str("{'kind':'PodList'}"));
     fake_api_json(k.api, "GET", PODS, "limit=500", 403,
                   fake_status(&k, 403, "Forbidden", "cannot list").p);
     answer_watch("sendInitialEvents",
@@ -471,7 +472,7 @@ static void test_nonsense_in_the_watch_lists_again(void **state)
 {
     (void)state;
     answer_list("limit=500", list_of(pods("a", 1), "10", ""));
-    answer_watch("resourceVersion=10", STR("{\"type\":\"ADDED\",\"object\":{\"kind\":7}}"));
+    answer_watch("resourceVersion=10", json_quotes_str("{'type':'ADDED','object':{'kind':7}}"));
     answer_list("limit=500", list_of(pods("a", 2), "12", ""));
     answer_watch("resourceVersion=12", STR(""));
     start(paging());
@@ -482,7 +483,7 @@ static void test_nonsense_in_the_watch_lists_again(void **state)
 static void test_nonsense_in_the_list_is_tried_again(void **state)
 {
     (void)state;
-    answer_list("limit=500", STR("{\"kind\":\"PodList\",\"items\":[{]"));
+    answer_list("limit=500", json_quotes_str("{'kind':'PodList','items':[{]"));
     answer_list("limit=500", list_of(pods("a", 2), "12", ""));
     answer_watch("resourceVersion=12", STR(""));
     start(paging());
@@ -526,7 +527,7 @@ static void test_403_is_told_once_per_message(void **state)
 static void answer_group(int status, const char *resource)
 {
     struct str body =
-        arena_printf(&k.arena, "{\"resources\":[{\"name\":\"%s\"}]}", resource ? resource : "");
+        arena_jsonf(&k.arena, "{'resources':[{'name':'%s'}]}", resource ? resource : "");
 
     fake_api_json(k.api, "GET", GROUP, NULL, status, status == 200 ? body.p : "{}");
 }
@@ -567,9 +568,9 @@ static void test_a_resource_that_appears_later(void **state)
     answer_group(200, "resourceslices");
     fake_api_json(
         k.api, "GET", SLICES, "limit=500", 200,
-        "{\"kind\":\"ResourceSliceList\",\"apiVersion\":\"resource.k8s.io/v1\",\"metadata\":"
-        "{\"resourceVersion\":\"5\"},\"items\":[{\"metadata\":{\"name\":\"s\",\"resourceVersion\":"
-        "\"4\"}}]}");
+        json_quotes("{'kind':'ResourceSliceList','apiVersion':'resource.k8s.io/v1','metadata':"
+                    "{'resourceVersion':'5'},'items':[{'metadata':{'name':'s','resourceVersion':"
+                    "'4'}}]}"));
     fake_api_answer(
         k.api,
         &(struct fake_answer){.path = SLICES, .query = "resourceVersion=5", .manner = FAKE_STREAM});
@@ -613,8 +614,8 @@ static void test_a_403_of_an_optional_watch(void **state)
     (void)state;
     answer_group(200, "resourceslices");
     fake_api_json(k.api, "GET", SLICES, "limit=500", 200,
-                  "{\"kind\":\"ResourceSliceList\",\"apiVersion\":\"resource.k8s.io/v1\","
-                  "\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}");
+                  json_quotes("{'kind':'ResourceSliceList','apiVersion':'resource.k8s.io/v1',"
+                              "'metadata':{'resourceVersion':'5'},'items':[]}"));
     fake_api_json(k.api, "GET", SLICES, "resourceVersion=5", 403,
                   fake_status(&k, 403, "Forbidden", "slices: no").p);
     answer_group(404, NULL);
@@ -699,8 +700,8 @@ static void test_informers_sync_together(void **state)
     answer_list("fieldSelector=status.phase%21%3DFailed", list_of("", "10", ""));
     answer_watch("fieldSelector=status.phase%21%3DFailed", STR(""));
     fake_api_json(k.api, "GET", NODES, NULL, 200,
-                  "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":"
-                  "\"5\"},\"items\":[{\"metadata\":{\"name\":\"n\",\"resourceVersion\":\"3\"}}]}");
+                  json_quotes("{'kind':'NodeList','apiVersion':'v1','metadata':{'resourceVersion':"
+                              "'5'},'items':[{'metadata':{'name':'n','resourceVersion':'3'}}]}"));
     fake_api_answer(k.api, &(struct fake_answer){.path = NODES, .manner = FAKE_STREAM});
     in = informers_new(k.client, rows, ARRAY_LEN(rows), &o, &all, NULL);
     assert_false(informers_have_synced(in));
@@ -763,7 +764,7 @@ static void test_no_busy_loop_of_two(void **state)
     for (int i = 0; i < 2; i++)
         fake_api_answer(k.api, &(struct fake_answer){.path = i ? NODES : PODS,
                                                      .manner = FAKE_STREAM,
-                                                     .body = STR("{\"type\":"),
+                                                     .body = json_quotes_str("{'type':"),
                                                      .forever = true});
     in = informers_new(k.client, rows, ARRAY_LEN(rows), &o, &all, NULL);
     informers_start(in);

@@ -190,7 +190,7 @@ static void begin(struct fixture *f, const char *config)
     n_created = n_destroyed = 0;
     buf_clear(&calls);
     fixture_init(f, config, &registry);
-    fixture_add(f, fixture_node("n0", "8", "8Gi"));
+    ADD_NODE(f, .name = "n0", .cpu = "8", .memory = "8Gi");
 }
 
 static void end(struct fixture *f)
@@ -210,17 +210,9 @@ static struct reload_result reload(struct fixture *f, const char *config, void *
     return result;
 }
 
-static struct object *pod_of(const char *name, const char *scheduler)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"%s\"}"
-                          ",\"spec\":{\"schedulerName\":\"%s\",\"containers\":[{\"name\":\"c\"}]}}",
-                          name, name, scheduler);
-}
-
 static void add(struct fixture *f, const char *name)
 {
-    fixture_add(f, fixture_pod(name, "1", "1Gi"));
+    ADD_POD(f, .name = name, .cpu = "1", .memory = "1Gi");
 }
 
 static struct engine_stats stats(const struct fixture *f)
@@ -278,9 +270,9 @@ static void scores_change_with_the_next_cycle(void **state)
     struct reload_result result;
     struct err err;
     fixture_init(&f, strategy("LeastAllocated"), NULL);
-    fixture_add(&f, fixture_node("n0", "8", "8Gi"));
-    fixture_add(&f, fixture_node("n1", "8", "8Gi"));
-    fixture_add(&f, fixture_pod_on("full", "4", "1Gi", "n1"));
+    ADD_NODE(&f, .name = "n0", .cpu = "8", .memory = "8Gi");
+    ADD_NODE(&f, .name = "n1", .cpu = "8", .memory = "8Gi");
+    ADD_POD(&f, .name = "full", .cpu = "4", .memory = "1Gi", .node = "n1");
     add(&f, "a");
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "a"), "n0");
@@ -316,11 +308,8 @@ static void answers_of_nodes_follow(void **state)
     struct err err;
     fixture_init(&f, affinity("a"), NULL);
     for (char i = 'a'; i < 'c'; i++)
-        fixture_add(&f, fixture_object(KIND_NODE,
-                                       "{\"metadata\":{\"name\":\"%c\",\"uid\":\"%c\",\"labels\":"
-                                       "{\"zone\":\"%c\"}},\"status\":{\"allocatable\":{\"cpu\":"
-                                       "\"8\",\"memory\":\"8Gi\",\"pods\":\"110\"}}}",
-                                       i, i, i));
+        ADD_NODE(&f, .name = textf("%c", i), .labels = textf("zone=%c", i), .cpu = "8",
+                 .memory = "8Gi");
     for (size_t i = 0; i < ARRAY_LEN(zones); i++) {
         struct reload_result result;
         char name[] = {'p', (char)('0' + i), '\0'};
@@ -474,7 +463,7 @@ static void many_generations_at_once(void **state)
     }
     assert_int_equal(n_created, 6);
     assert_int_equal(n_destroyed, 0);
-    fixture_delete(&f, fixture_pod("c", "1", "1Gi"));
+    fixture_delete(&f, POD(.name = "c", .cpu = "1", .memory = "1Gi"));
     assert_int_equal(n_destroyed, 1);
     newest->host->waiting_pods(newest->handle, allow_all, newest);
     fixture_pass(&f, 1);
@@ -552,11 +541,8 @@ static void hints_are_those_of_new_instances(void **state)
     add(&f, "a");
     fixture_schedule(&f);
     reload(&f, DEFAULT("refuse"), NULL);
-    fixture_update(&f, fixture_node("n0", "8", "8Gi"),
-                   fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"n0\",\"uid\":\"n0\","
-                                             "\"labels\":{\"a\":\"b\"}},\"status\":{"
-                                             "\"allocatable\":{\"cpu\":\"8\",\"memory\":\"8Gi\","
-                                             "\"pods\":\"110\"}}}"));
+    fixture_update(&f, NODE(.name = "n0", .cpu = "8", .memory = "8Gi"),
+                   NODE(.name = "n0", .labels = "a=b", .cpu = "8", .memory = "8Gi"));
     assert_int_equal(stats(&f).unschedulable, 0);
     buf_clear(&calls);
     fixture_schedule(&f);
@@ -599,17 +585,17 @@ static void pods_of_a_profile_that_goes(void **state)
         CONFIG "profiles:\n" PROFILE("default-scheduler", "nothing") PROFILE("second", "hold");
     struct fixture f;
     begin(&f, two);
-    fixture_add(&f, pod_of("held", "second"));
-    fixture_add(&f, pod_of("lost", "second"));
+    ADD_POD(&f, .name = "held", .scheduler = "second", .containers = "{'name':'c'}");
+    ADD_POD(&f, .name = "lost", .scheduler = "second", .containers = "{'name':'c'}");
     fixture_schedule(&f);
     assert_int_equal(stats(&f).binding, 2);
-    fixture_add(&f, pod_of("waits", "second"));
-    fixture_add(&f, fixture_pod("stays", "1", "1Gi"));
+    ADD_POD(&f, .name = "waits", .scheduler = "second", .containers = "{'name':'c'}");
+    ADD_POD(&f, .name = "stays", .cpu = "1", .memory = "1Gi");
     assert_int_equal(reload(&f, DEFAULT("nothing"), NULL).gone, 3);
     assert_int_equal(stats(&f).active, 1);
     assert_null(queue_get(&f.engine->queue, STR("waits")));
     /* Those on their way arrive, or are given up. */
-    fixture_delete(&f, pod_of("lost", "second"));
+    fixture_delete(&f, POD(.name = "lost", .scheduler = "second", .containers = "{'name':'c'}"));
     newest->host->waiting_pods(newest->handle, allow_all, newest);
     fixture_pass(&f, 1);
     fixture_settle(&f);
@@ -618,7 +604,7 @@ static void pods_of_a_profile_that_goes(void **state)
     assert_null(fixture_node_of(&f, "waits"));
     /* It comes back, and so does the pod when it is told of again. */
     reload(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"), NULL);
-    fixture_add(&f, pod_of("waits", "second"));
+    ADD_POD(&f, .name = "waits", .scheduler = "second", .containers = "{'name':'c'}");
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "waits"), "n0");
     end(&f);
@@ -632,11 +618,11 @@ static void profile_goes_after_two_reloads(void **state)
         CONFIG "profiles:\n" PROFILE("default-scheduler", "nothing") PROFILE("second", "hold");
     struct fixture f;
     begin(&f, two);
-    fixture_add(&f, pod_of("late", "second"));
-    fixture_add(&f, pod_of("lost", "second"));
+    ADD_POD(&f, .name = "late", .scheduler = "second", .containers = "{'name':'c'}");
+    ADD_POD(&f, .name = "lost", .scheduler = "second", .containers = "{'name':'c'}");
     fixture_schedule(&f);
     reload(&f, two, NULL);
-    fixture_delete(&f, pod_of("lost", "second"));
+    fixture_delete(&f, POD(.name = "lost", .scheduler = "second", .containers = "{'name':'c'}"));
     assert_int_equal(reload(&f, DEFAULT("nothing"), NULL).gone, 1);
     fixture_pass(&f, 61 * NSEC_PER_SEC);
     assert_non_null(fixture_last(&f, WRITE_EVENT, "late"));
@@ -650,7 +636,7 @@ static void a_binding_that_fails_after_its_profile_has_gone(void **state)
     (void)state;
     struct fixture f;
     begin(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"));
-    fixture_add(&f, pod_of("a", "second"));
+    ADD_POD(&f, .name = "a", .scheduler = "second", .containers = "{'name':'c'}");
     fixture_schedule(&f);
     reload(&f, DEFAULT("nothing"), NULL);
     fixture_answer(&f, fixture_binding(&f, "a"), 409, "no");
@@ -659,7 +645,7 @@ static void a_binding_that_fails_after_its_profile_has_gone(void **state)
     assert_int_equal(f.retired.n, 1);
     /* Its profile comes back while it is under way: so does the pod. */
     reload(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"), NULL);
-    fixture_add(&f, pod_of("a", "second"));
+    ADD_POD(&f, .name = "a", .scheduler = "second", .containers = "{'name':'c'}");
     fixture_schedule(&f);
     reload(&f, DEFAULT("nothing"), NULL);
     reload(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"), NULL);
@@ -684,8 +670,8 @@ static void attempt_at_an_extender_ends_with_it(void **state)
     struct err err;
     n_created = n_destroyed = 0;
     fixture_init_extenders(&f, &registry, &old, 1);
-    fixture_add(&f, fixture_node("n0", "8", "8Gi"));
-    fixture_add(&f, fixture_node("n1", "8", "8Gi"));
+    ADD_NODE(&f, .name = "n0", .cpu = "8", .memory = "8Gi");
+    ADD_NODE(&f, .name = "n1", .cpu = "8", .memory = "8Gi");
     add(&f, "a");
     fixture_schedule(&f);
     struct fixture_call *call = fixture_call(&f);
@@ -720,7 +706,7 @@ static void refused_by_an_extender_that_goes(void **state)
     struct err err;
     n_created = n_destroyed = 0;
     fixture_init_extenders(&f, &registry, &old, 1);
-    fixture_add(&f, fixture_node("n0", "8", "8Gi"));
+    ADD_NODE(&f, .name = "n0", .cpu = "8", .memory = "8Gi");
     add(&f, "waits");
     fixture_schedule(&f);
     fixture_extender_done(&f, fixture_call(&f), &nothing);
@@ -761,7 +747,7 @@ static void any_number_of_reloads(void **state)
         struct fixture_call *call = fixture_call(&f);
         if (call)
             fixture_extender_done(&f, call, &none);
-        fixture_delete(&f, fixture_pod("a", "1", "1Gi"));
+        fixture_delete(&f, POD(.name = "a", .cpu = "1", .memory = "1Gi"));
     }
     assert_int_equal(f.retired.n, 300);
     struct buf explained = BUF_INIT;
@@ -774,13 +760,12 @@ static void any_number_of_reloads(void **state)
 
 static struct object *node_object(size_t i, int shape)
 {
-    return fixture_object(
-        KIND_NODE,
-        "{\"metadata\":{\"name\":\"n%zu\",\"labels\":{\"s\":\"%d\",\"kubernetes.io/hostname\":"
-        "\"n%zu\",\"topology.kubernetes.io/zone\":\"z%zu\"}},\"spec\":{\"unschedulable\":%s%s},"
-        "\"status\":{\"allocatable\":{\"cpu\":\"%d\",\"memory\":\"64Gi\",\"pods\":\"20\"}}}",
-        i, shape % 3, i, i % 3, shape % 7 == 0 ? "true" : "false",
-        shape % 4 ? "" : ",\"taints\":[{\"key\":\"t\",\"effect\":\"NoSchedule\"}]", 1 + shape % 4);
+    return NODE(.name = textf("n%zu", i),
+                .labels = textf("s=%d,kubernetes.io/hostname=n%zu,topology.kubernetes.io/zone=z%zu",
+                                shape % 3, i, i % 3),
+                .unschedulable = shape % 7 == 0, .cpu = textf("%d", 1 + shape % 4),
+                .memory = "64Gi", .pods = "20",
+                .taints = shape % 4 ? NULL : TAINTS({"t", .effect = "NoSchedule"}));
 }
 
 static uint64_t draw_pod(struct rand *r)
@@ -790,27 +775,16 @@ static uint64_t draw_pod(struct rand *r)
 
 static struct object *pod_object(const struct life_pod *pod, size_t i)
 {
-    static const char *const affinity[] = {
-        "",
-        ",\"nodeSelector\":{\"s\":\"1\"}",
-        ",\"tolerations\":[{\"key\":\"t\",\"operator\":\"Exists\"}]",
-        ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":"
-        "[{\"topologyKey\":\"kubernetes.io/hostname\",\"labelSelector\":{\"matchLabels\":"
-        "{\"app\":\"1\"}}}]}}",
-        ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":"
-        "\"topology.kubernetes.io/zone\",\"whenUnsatisfiable\":\"DoNotSchedule\","
-        "\"labelSelector\":{\"matchLabels\":{\"app\":\"2\"}}}]",
-    };
-    uint64_t s = pod->shape;
-    return fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"p%zu\",\"namespace\":\"default\",\"uid\":\"u%zu\",\"labels\":"
-        "{\"app\":\"%u\"}},\"spec\":{\"schedulerName\":\"%s\",\"nodeName\":\"%s\",\"priority\":%u%s"
-        "%s,\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%um\"}}}]}}",
-        i, i, (unsigned)(s % 3), s % 4 ? "default-scheduler" : "second", pod->node,
-        (unsigned)(s / 7 % 3),
-        s % 11 || pod->opened ? "" : ",\"schedulingGates\":[{\"name\":\"g\"}]",
-        affinity[s / 13 % ARRAY_LEN(affinity)], 50 + (unsigned)(s / 29 % 900));
+    uint64_t s = pod->shape, wish = s / 13 % 5;
+    bool gated = s % 11 == 0 && !pod->opened;
+    return POD(.name = textf("p%zu", i), .uid = textf("u%zu", i),
+               .labels = textf("app=%u", (unsigned)(s % 3)), .scheduler = s % 4 ? NULL : "second",
+               .node = pod->node, .priority = (int)(s / 7 % 3),
+               .cpu = textf("%um", 50 + (unsigned)(s / 29 % 900)), .gates = gated ? "g" : NULL,
+               .node_selector = wish == 1 ? "s=1" : NULL,
+               .tolerations = wish == 2 ? TOLERATIONS({"t", .op = "Exists"}) : NULL,
+               .anti_affinity = wish == 3 ? TERMS({"kubernetes.io/hostname", "app=1"}) : NULL,
+               .spread = wish == 4 ? SPREAD({"topology.kubernetes.io/zone", "app=2"}) : NULL);
 }
 
 static const struct life_kind kind = {.max_nodes = 40,

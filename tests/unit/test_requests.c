@@ -11,6 +11,7 @@
 #include "api/resources.h"
 #include "codec/json.h"
 #include "golden.h"
+#include "objects.h"
 
 /* --- the table -------------------------------------------------------------------------------- */
 
@@ -193,7 +194,7 @@ static void test_pod_resource(void **state)
 static void decode_pod(const char *json, struct arena *a, struct pod *pod)
 {
     struct err e;
-    if (json_decode(str_of(json), &pod_type, 0, a, pod, &e) < 0)
+    if (json_decode(json_quotes_str(json), &pod_type, 0, a, pod, &e) < 0)
         fail_msg("%s", e.msg);
 }
 
@@ -206,30 +207,30 @@ static void test_by_hand(void **state)
         int64_t cpu, memory, non_zero_cpu;
     } cases[] = {
         {"{}", 0, 0, 0},
-        {"{\"spec\":{\"containers\":[{}]}}", 0, 0, 100},
+        {"{'spec':{'containers':[{}]}}", 0, 0, 100},
         /* a sidecar runs beside the containers and beside the init containers after it */
-        {"{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\"}}}],"
-         "\"initContainers\":[{\"resources\":{\"requests\":{\"cpu\":\"2\"}}},"
-         "{\"restartPolicy\":\"Always\",\"resources\":{\"requests\":{\"cpu\":\"500m\"}}},"
-         "{\"resources\":{\"requests\":{\"cpu\":\"1800m\"}}}]}}",
+        {"{'spec':{'containers':[{'resources':{'requests':{'cpu':'1'}}}],"
+         "'initContainers':[{'resources':{'requests':{'cpu':'2'}}},"
+         "{'restartPolicy':'Always','resources':{'requests':{'cpu':'500m'}}},"
+         "{'resources':{'requests':{'cpu':'1800m'}}}]}}",
          2300, 0, 2300},
         /* overhead is added to what the pod asks for at its own level */
-        {"{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"5\"}}}],"
-         "\"resources\":{\"requests\":{\"cpu\":\"2\",\"memory\":\"1Ki\",\"example.com/x\":\"1\"}},"
-         "\"overhead\":{\"cpu\":\"10m\"}}}",
+        {"{'spec':{'containers':[{'resources':{'requests':{'cpu':'5'}}}],"
+         "'resources':{'requests':{'cpu':'2','memory':'1Ki','example.com/x':'1'}},"
+         "'overhead':{'cpu':'10m'}}}",
          2010, 1024, 2010},
         /* a resize under way: the largest counts; one that is infeasible: not the spec */
-        {"{\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"5\"}}}]"
+        {"{'spec':{'containers':[{'name':'c','resources':{'requests':{'cpu':'5'}}}]"
          "},"
-         "\"status\":{\"containerStatuses\":[{\"name\":\"c\",\"allocatedResources\":{\"cpu\":\"2\"}"
+         "'status':{'containerStatuses':[{'name':'c','allocatedResources':{'cpu':'2'}"
          ","
-         "\"resources\":{\"requests\":{\"cpu\":\"3\"}}}]}}",
+         "'resources':{'requests':{'cpu':'3'}}}]}}",
          5000, 0, 5000},
-        {"{\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"5\"}}}]"
+        {"{'spec':{'containers':[{'name':'c','resources':{'requests':{'cpu':'5'}}}]"
          "},"
-         "\"status\":{\"conditions\":[{\"type\":\"PodResizePending\",\"reason\":\"Infeasible\"}],"
-         "\"containerStatuses\":[{\"name\":\"c\",\"allocatedResources\":{\"cpu\":\"2\"},"
-         "\"resources\":{\"requests\":{\"cpu\":\"3\"}}}]}}",
+         "'status':{'conditions':[{'type':'PodResizePending','reason':'Infeasible'}],"
+         "'containerStatuses':[{'name':'c','allocatedResources':{'cpu':'2'},"
+         "'resources':{'requests':{'cpu':'3'}}}]}}",
          3000, 0, 3000},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -13,9 +13,10 @@
 #include "api/pod.h"
 #include "fake_kube.h"
 #include "live/pod_writes.h"
+#include "objects.h"
 
-#define POD  "/api/v1/namespaces/ns/pods/a"
-#define PODS "/api/v1/pods"
+#define POD_PATH "/api/v1/namespaces/ns/pods/a"
+#define PODS     "/api/v1/pods"
 
 static struct fake_kube k;
 
@@ -104,7 +105,7 @@ static void test_get_in_json_and_protobuf(void **state)
 
     (void)state;
     fake_api_answer(k.api,
-                    &(struct fake_answer){.path = POD,
+                    &(struct fake_answer){.path = POD_PATH,
                                           .type = FAKE_PROTO,
                                           .body = fake_proto(&k, KIND_POD, fake_pod(&k, "a", 7))});
     o = get_pod();
@@ -117,13 +118,13 @@ static void test_get_in_json_and_protobuf(void **state)
     assert_holds(fake_api_request(k.api, 0)->headers, "user-agent: berth/test\n");
     assert_false(rest_is_json_only(k.client, kind_get(KIND_POD)));
 
-    fake_api_json(k.api, "GET", POD, NULL, 200, fake_pod(&k, "a", 8).p);
+    fake_api_json(k.api, "GET", POD_PATH, NULL, 200, fake_pod(&k, "a", 8).p);
     o = get_pod();
     assert_non_null(o->object);
     assert_true(str_is(object_meta(o->object)->resource_version, "8"));
     /* Remembered: the next request asks for JSON alone. */
     assert_true(rest_is_json_only(k.client, kind_get(KIND_POD)));
-    fake_api_json(k.api, "GET", POD, NULL, 200, fake_pod(&k, "a", 9).p);
+    fake_api_json(k.api, "GET", POD_PATH, NULL, 200, fake_pod(&k, "a", 9).p);
     get_pod();
     assert_string_equal(fake_api_request(k.api, 2)->accept, FAKE_JSON);
     forget();
@@ -139,8 +140,8 @@ static void test_bind_posts_protobuf(void **state)
     struct err err;
 
     (void)state;
-    fake_api_json(k.api, "POST", POD "/binding", NULL, 201,
-                  "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Success\"}");
+    fake_api_json(k.api, "POST", POD_PATH "/binding", NULL, 201,
+                  json_quotes("{'kind':'Status','apiVersion':'v1','status':'Success'}"));
     assert_int_equal(wait_for(pod_bind(k.client, &pod, STR("n1"), on_done, &outcome))->result.code,
                      0);
     r = fake_api_request(k.api, 0);
@@ -172,14 +173,15 @@ static void test_patches_and_deletes(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(patches); i++) {
-        fake_api_json(k.api, "PATCH", POD "/status", "fieldManager=x", 200, fake_pod(&k, "a", 1).p);
+        fake_api_json(k.api, "PATCH", POD_PATH "/status", "fieldManager=x", 200,
+                      fake_pod(&k, "a", 1).p);
         request.verb = patches[i].verb;
         assert_int_equal(wait_for(rest_send(k.client, &request, on_done, &outcome))->result.code,
                          0);
         assert_string_equal(fake_api_request(k.api, i)->content_type, patches[i].type);
         assert_string_equal(fake_api_request(k.api, i)->body, "{}");
     }
-    fake_api_json(k.api, "DELETE", POD, NULL, 200, fake_pod(&k, "a", 1).p);
+    fake_api_json(k.api, "DELETE", POD_PATH, NULL, 200, fake_pod(&k, "a", 1).p);
     assert_int_equal(wait_for(pod_delete(k.client, &pod, on_done, &outcome))->result.code, 0);
     forget();
 }
@@ -193,7 +195,7 @@ static void test_names_are_escaped(void **state)
 
     (void)state;
     fake_api_json(k.api, "GET", "/apis/coordination.k8s.io/v1/namespaces/a%2Fb/leases/c%3Fd", NULL,
-                  200, "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\"}");
+                  200, json_quotes("{'kind':'Lease','apiVersion':'coordination.k8s.io/v1'}"));
     assert_int_equal(wait_for(rest_send(k.client, &request, on_done, &outcome))->result.code, 0);
     forget();
 }
@@ -205,16 +207,16 @@ static void test_status_becomes_an_error(void **state)
     const struct outcome *o;
 
     (void)state;
-    fake_api_json(k.api, NULL, POD, NULL, 404,
+    fake_api_json(k.api, NULL, POD_PATH, NULL, 404,
                   fake_status(&k, 404, "NotFound", "pods \\\"a\\\" not found").p);
     o = get_pod();
     assert_int_equal(o->result.code, -ENOENT);
     assert_int_equal(o->result.status, 404);
-    assert_string_equal(o->result.err.msg, "pods \"a\" not found");
+    assert_string_equal(o->result.err.msg, json_quotes("pods 'a' not found"));
     assert_string_equal(o->reason, "NotFound");
     /* The same in protobuf. */
     fake_api_answer(k.api, &(struct fake_answer){
-                               .path = POD,
+                               .path = POD_PATH,
                                .status = 409,
                                .type = FAKE_PROTO,
                                .body = fake_proto(&k, KIND_STATUS,
@@ -223,13 +225,13 @@ static void test_status_becomes_an_error(void **state)
     assert_int_equal(o->result.code, -EEXIST);
     assert_string_equal(o->result.err.msg, "there");
     /* No Status at all: a proxy's page. */
-    fake_api_answer(k.api, &(struct fake_answer){.path = POD,
+    fake_api_answer(k.api, &(struct fake_answer){.path = POD_PATH,
                                                  .status = 502,
                                                  .type = "text/html",
                                                  .body = STR("<html>\nbad</html>")});
     o = get_pod();
     assert_int_equal(o->result.code, -EIO);
-    assert_holds(o->result.err.msg, POD ": 502 Bad Gateway: <html> bad</html>");
+    assert_holds(o->result.err.msg, POD_PATH ": 502 Bad Gateway: <html> bad</html>");
     assert_holds(o->result.err.msg, "GET http://127.0.0.1:");
     forget();
 }
@@ -260,16 +262,16 @@ static void test_nonsense_is_refused(void **state)
     struct err err;
 
     (void)state;
-    fake_api_answer(k.api,
-                    &(struct fake_answer){.path = POD, .type = "text/plain", .body = STR("hello")});
+    fake_api_answer(
+        k.api, &(struct fake_answer){.path = POD_PATH, .type = "text/plain", .body = STR("hello")});
     o = get_pod();
     assert_int_equal(o->result.code, -EPROTO);
     assert_holds(o->result.err.msg, "neither JSON nor Kubernetes protobuf");
-    fake_api_json(k.api, NULL, POD, NULL, 200, "{\"kind\":");
+    fake_api_json(k.api, NULL, POD_PATH, NULL, 200, json_quotes("{'kind':"));
     o = get_pod();
     assert_int_equal(o->result.code, 0);
     r = o->result;
-    r.body = STR("{\"kind\":");
+    r.body = json_quotes_str("{'kind':");
     assert_int_equal(rest_result_object(&r, &object, &err), -EBADMSG);
     r.encoding = ENCODING_PROTO;
     r.body = STR("k8s");
@@ -285,16 +287,16 @@ static void test_retry_after_is_honoured(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++)
-        fake_api_answer(k.api, &(struct fake_answer){.path = POD,
+        fake_api_answer(k.api, &(struct fake_answer){.path = POD_PATH,
                                                      .status = i ? 503 : 429,
                                                      .body = STR("{}"),
                                                      .retry_after = "1"});
-    fake_api_json(k.api, NULL, POD, NULL, 200, fake_pod(&k, "a", 1).p);
+    fake_api_json(k.api, NULL, POD_PATH, NULL, 200, fake_pod(&k, "a", 1).p);
     o = get_pod();
     assert_int_equal(o->result.code, 0);
     assert_int_equal(fake_api_count(k.api), 3);
     /* Without the header the answer stands. */
-    fake_api_json(k.api, NULL, POD, NULL, 429, fake_status(&k, 429, "TooManyRequests", "x").p);
+    fake_api_json(k.api, NULL, POD_PATH, NULL, 429, fake_status(&k, 429, "TooManyRequests", "x").p);
     o = get_pod();
     assert_int_equal(o->result.code, -EAGAIN);
     assert_int_equal(fake_api_count(k.api), 4);
@@ -306,7 +308,7 @@ static void test_retry_after_ends(void **state)
     const struct outcome *o;
 
     (void)state;
-    fake_api_answer(k.api, &(struct fake_answer){.path = POD,
+    fake_api_answer(k.api, &(struct fake_answer){.path = POD_PATH,
                                                  .status = 429,
                                                  .body = fake_status(&k, 429, "TooMany", "busy"),
                                                  .retry_after = "0",
@@ -334,14 +336,14 @@ static void test_415_and_406_fall_back_to_json(void **state)
     assert_int_equal(wait_for(rest_send(k.client, &request, on_done, &outcome))->result.code, 0);
     assert_string_equal(fake_api_request(k.api, 0)->content_type, FAKE_PROTO);
     assert_string_equal(fake_api_request(k.api, 1)->content_type, FAKE_JSON);
-    assert_holds(fake_api_request(k.api, 1)->body, "\"name\":\"l\"");
+    assert_holds(fake_api_request(k.api, 1)->body, json_quotes("'name':'l'"));
     /* Once only. */
     fake_api_json(k.api, "POST", path, NULL, 415, "{}");
     assert_int_not_equal(wait_for(rest_send(k.client, &request, on_done, &outcome))->result.code,
                          0);
     assert_int_equal(fake_api_count(k.api), 3);
-    fake_api_json(k.api, "GET", POD, NULL, 406, "{}");
-    fake_api_json(k.api, "GET", POD, NULL, 200, fake_pod(&k, "a", 1).p);
+    fake_api_json(k.api, "GET", POD_PATH, NULL, 406, "{}");
+    fake_api_json(k.api, "GET", POD_PATH, NULL, 200, fake_pod(&k, "a", 1).p);
     assert_int_equal(get_pod()->result.code, 0);
     assert_string_equal(fake_api_request(k.api, 4)->accept, FAKE_JSON);
     forget();
@@ -353,12 +355,13 @@ static void test_reads_survive_a_lost_connection_and_writes_fail(void **state)
     const struct outcome *o;
 
     (void)state;
-    fake_api_answer(k.api, &(struct fake_answer){.path = POD, .manner = FAKE_ABORT});
-    fake_api_json(k.api, NULL, POD, NULL, 200, fake_pod(&k, "a", 1).p);
+    fake_api_answer(k.api, &(struct fake_answer){.path = POD_PATH, .manner = FAKE_ABORT});
+    fake_api_json(k.api, NULL, POD_PATH, NULL, 200, fake_pod(&k, "a", 1).p);
     o = get_pod();
     if (o->result.code < 0)
         fail_msg("%s", o->result.err.msg);
-    fake_api_answer(k.api, &(struct fake_answer){.path = POD "/binding", .manner = FAKE_ABORT});
+    fake_api_answer(k.api,
+                    &(struct fake_answer){.path = POD_PATH "/binding", .manner = FAKE_ABORT});
     o = wait_for(pod_bind(k.client, &pod, STR("n1"), on_done, &outcome));
     assert_int_equal(o->result.code, -ECONNRESET);
     assert_int_equal(o->result.status, 0);
@@ -382,15 +385,15 @@ static void test_401_reads_the_token_again_once(void **state)
     rest_client_free(k.client);
     k.config.token_file = str_of(path);
     assert_int_equal(rest_client_new(k.loop, &k.config, &options, &k.client, &err), 0);
-    fake_api_json(k.api, NULL, POD, NULL, 401, fake_status(&k, 401, "Unauthorized", "no").p);
-    fake_api_json(k.api, NULL, POD, NULL, 200, fake_pod(&k, "a", 1).p);
+    fake_api_json(k.api, NULL, POD_PATH, NULL, 401, fake_status(&k, 401, "Unauthorized", "no").p);
+    fake_api_json(k.api, NULL, POD_PATH, NULL, 200, fake_pod(&k, "a", 1).p);
     assert_true(ftruncate(fd, 0) == 0 && pwrite(fd, "newer", 5, 0) == 5);
     o = get_pod();
     assert_int_equal(o->result.code, 0);
     assert_string_equal(fake_api_request(k.api, 0)->authorization, "Bearer old");
     assert_string_equal(fake_api_request(k.api, 1)->authorization, "Bearer newer");
     /* The same token again: no point in asking twice. */
-    fake_api_json(k.api, NULL, POD, NULL, 401, fake_status(&k, 401, "Unauthorized", "no").p);
+    fake_api_json(k.api, NULL, POD_PATH, NULL, 401, fake_status(&k, 401, "Unauthorized", "no").p);
     o = get_pod();
     assert_int_equal(o->result.code, -EACCES);
     assert_holds(o->result.err.msg, "the server rejected the credentials from test");
@@ -442,22 +445,23 @@ static void test_truncated_replies(void **state)
         .verb = REST_GET, .kind = kind_get(KIND_POD), .namespace = STR("ns"), .name = STR("a")};
 
     (void)state;
-    fake_api_answer(k.api, &(struct fake_answer){.path = POD "/binding",
+    fake_api_answer(k.api, &(struct fake_answer){.path = POD_PATH "/binding",
                                                  .manner = FAKE_STREAM,
-                                                 .body = STR("{\"kind\":\"Sta")});
+                                                 .body = json_quotes_str("{'kind':'Sta")});
     send_bind();
-    assert_true(fake_run_until(k.loop, is_open, (void *)(uintptr_t)POD "/binding"));
-    fake_api_cut(k.api, POD "/binding");
+    assert_true(fake_run_until(k.loop, is_open, (void *)(uintptr_t)POD_PATH "/binding"));
+    fake_api_cut(k.api, POD_PATH "/binding");
     assert_true(fake_run_until(k.loop, is_told, &outcome));
     assert_int_equal(outcome.result.code, -ECONNRESET);
-    assert_holds(outcome.result.err.msg, POD "/binding");
+    assert_holds(outcome.result.err.msg, POD_PATH "/binding");
     forget();
-    fake_api_answer(
-        k.api, &(struct fake_answer){.path = POD, .manner = FAKE_STREAM, .body = STR("{\"kind\"")});
-    fake_api_json(k.api, NULL, POD, NULL, 200, fake_pod(&k, "a", 1).p);
+    fake_api_answer(k.api, &(struct fake_answer){.path = POD_PATH,
+                                                 .manner = FAKE_STREAM,
+                                                 .body = json_quotes_str("{'kind'")});
+    fake_api_json(k.api, NULL, POD_PATH, NULL, 200, fake_pod(&k, "a", 1).p);
     rest_send(k.client, &request, on_done, &outcome);
-    assert_true(fake_run_until(k.loop, is_open, (void *)(uintptr_t)POD));
-    fake_api_cut(k.api, POD);
+    assert_true(fake_run_until(k.loop, is_open, (void *)(uintptr_t)POD_PATH));
+    fake_api_cut(k.api, POD_PATH);
     assert_true(fake_run_until(k.loop, is_told, &outcome));
     assert_int_equal(outcome.result.code, 0);
     assert_non_null(outcome.object);
@@ -475,10 +479,10 @@ static void test_oversized_replies(void **state)
     memset(large, 'x', 2000);
     rest_client_free(k.client);
     assert_int_equal(rest_client_new(k.loop, &k.config, &options, &k.client, &err), 0);
-    fake_api_json(k.api, NULL, POD, NULL, 200, large);
+    fake_api_json(k.api, NULL, POD_PATH, NULL, 200, large);
     o = get_pod();
     assert_int_equal(o->result.code, -EMSGSIZE);
-    assert_holds(o->result.err.msg, POD);
+    assert_holds(o->result.err.msg, POD_PATH);
     free(large);
     forget();
 }
@@ -496,7 +500,8 @@ static void test_rate_limit_spaces_calls(void **state)
     k.config.qps = 200;
     k.config.burst = 2;
     assert_int_equal(rest_client_new(k.loop, &k.config, NULL, &k.client, &err), 0);
-    fake_api_answer(k.api, &(struct fake_answer){.path = POD, .body = STR("{}"), .forever = true});
+    fake_api_answer(k.api,
+                    &(struct fake_answer){.path = POD_PATH, .body = STR("{}"), .forever = true});
     began = time_mono();
     for (size_t i = 0; i < ARRAY_LEN(many); i++)
         rest_send(k.client, &request, on_done, &many[i]);
@@ -551,7 +556,7 @@ static void test_guarded_writes_wait_until_they_may_be_sent(void **state)
                                             on_done, &gone);
     create("b", false, &b);
     create("c", true, &told);
-    fake_api_json(k.api, "GET", POD, NULL, 200, fake_pod(&k, "a", 1).p);
+    fake_api_json(k.api, "GET", POD_PATH, NULL, 200, fake_pod(&k, "a", 1).p);
     rest_send(
         k.client,
         &(struct rest_request){
@@ -606,7 +611,8 @@ static void test_a_hushed_client_sends_nothing(void **state)
     k.config.qps = 200;
     k.config.burst = 1;
     assert_int_equal(rest_client_new(k.loop, &k.config, NULL, &k.client, &err), 0);
-    fake_api_answer(k.api, &(struct fake_answer){.path = POD, .body = STR("{}"), .forever = true});
+    fake_api_answer(k.api,
+                    &(struct fake_answer){.path = POD_PATH, .body = STR("{}"), .forever = true});
     rest_send(k.client, &request, on_done, &many[0]);
     assert_true(fake_run_until(k.loop, is_told, &many[0]));
     for (size_t i = 1; i < 4; i++)
@@ -632,7 +638,7 @@ static void test_cancel_and_free_are_silent(void **state)
     (void)state;
     forget();
     fake_api_answer(k.api,
-                    &(struct fake_answer){.path = POD, .manner = FAKE_HANG, .forever = true});
+                    &(struct fake_answer){.path = POD_PATH, .manner = FAKE_HANG, .forever = true});
     call = rest_send(k.client, &request, on_done, &outcome);
     rest_cancel(call);
     rest_send(k.client, &request, on_done, &outcome);
@@ -662,7 +668,7 @@ static void test_a_callback_may_free_the_client(void **state)
     bool freed = false;
 
     (void)state;
-    fake_api_json(k.api, NULL, POD, NULL, 200, "{}");
+    fake_api_json(k.api, NULL, POD_PATH, NULL, 200, "{}");
     rest_send(k.client, &request, free_client, &freed);
     assert_true(fake_run_until(k.loop, is_true, &freed));
 }
@@ -714,7 +720,7 @@ static void test_tls_is_verified(void **state)
     make_ca(&ca, &ca_key);
     make_ca(&other, &other_key);
     use_tls(&ca, &ca_key, &ca);
-    fake_api_json(k.api, NULL, POD, NULL, 200, fake_pod(&k, "a", 1).p);
+    fake_api_json(k.api, NULL, POD_PATH, NULL, 200, fake_pod(&k, "a", 1).p);
     o = get_pod();
     if (o->result.code < 0)
         fail_msg("%s", o->result.err.msg);
@@ -887,7 +893,7 @@ static void test_broken_watches_end(void **state)
     rest_client_free(k.client);
     assert_int_equal(rest_client_new(k.loop, &k.config, &options, &k.client, &err), 0);
     expect_broken(FAKE_JSON, STR("}"), -EBADMSG, "not a sequence of JSON values");
-    expect_broken(FAKE_JSON, STR("{\"type\":\"ODD\",\"object\":{}}"), -EBADMSG, "watch:");
+    expect_broken(FAKE_JSON, json_quotes_str("{'type':'ODD','object':{}}"), -EBADMSG, "watch:");
     expect_broken(FAKE_JSON, str_of(large), -EMSGSIZE, "larger than the limit");
     expect_broken(FAKE_PROTO ";stream=watch", STR("\xff\xff\xff\xff"), -EMSGSIZE, "larger");
     expect_broken(FAKE_PROTO ";stream=watch", STR("\0\0\0\3abc"), -EBADMSG, "watch:");

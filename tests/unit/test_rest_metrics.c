@@ -10,11 +10,12 @@
 
 #include "api/authorization.h"
 #include "fake_kube.h"
+#include "objects.h"
 #include "serve/authn.h"
 #include "serve/authz.h"
 #include "serve/review_metrics.h"
 
-#define POD "/api/v1/namespaces/ns/pods/a"
+#define POD_PATH "/api/v1/namespaces/ns/pods/a"
 
 static struct fake_kube k;
 static struct metrics *metrics;
@@ -43,6 +44,7 @@ static int tear_down(void **state)
 static void assert_line(const char *line, bool there)
 {
     struct buf page = BUF_INIT, want = BUF_INIT;
+    line = json_quotes(line);
     const char *at = strstr(line, "HOST");
     buf_add_char(&want, '\n');
     if (at)
@@ -88,22 +90,21 @@ static void send(enum rest_verb verb, const char *text)
 static void calls_are_counted(void **state)
 {
     (void)state;
-    fake_api_json(k.api, "GET", POD, NULL, 200, "{}");
-    fake_api_json(k.api, "GET", POD, NULL, 404, "{}");
-    fake_api_json(k.api, "PATCH", POD, NULL, 200, "{}");
+    fake_api_json(k.api, "GET", POD_PATH, NULL, 200, "{}");
+    fake_api_json(k.api, "GET", POD_PATH, NULL, 404, "{}");
+    fake_api_json(k.api, "PATCH", POD_PATH, NULL, 200, "{}");
     send(REST_GET, "");
     send(REST_GET, "");
-    send(REST_PATCH_MERGE, "{\"a\":1}");
-    assert_line("rest_client_requests_total{code=\"200\",host=\"HOST\",method=\"GET\"} 1\n", true);
-    assert_line("rest_client_requests_total{code=\"404\",host=\"HOST\",method=\"GET\"} 1\n", true);
-    assert_line("rest_client_requests_total{code=\"200\",host=\"HOST\",method=\"PATCH\"} 1\n",
-                true);
-    assert_line("rest_client_request_duration_seconds_count{host=\"HOST\",verb=\"GET\"} 2\n", true);
-    assert_line("rest_client_request_size_bytes_sum{host=\"HOST\",verb=\"GET\"} 0\n", true);
-    assert_line("rest_client_request_size_bytes_sum{host=\"HOST\",verb=\"PATCH\"} 7\n", true);
-    assert_line("rest_client_response_size_bytes_sum{host=\"HOST\",verb=\"GET\"} 4\n", true);
-    assert_line("rest_client_response_size_bytes_count{host=\"HOST\",verb=\"GET\"} 2\n", true);
-    assert_line("rest_client_transport_create_calls_total{result=\"uncacheable\"} 2\n", true);
+    send(REST_PATCH_MERGE, "{'a':1}");
+    assert_line("rest_client_requests_total{code='200',host='HOST',method='GET'} 1\n", true);
+    assert_line("rest_client_requests_total{code='404',host='HOST',method='GET'} 1\n", true);
+    assert_line("rest_client_requests_total{code='200',host='HOST',method='PATCH'} 1\n", true);
+    assert_line("rest_client_request_duration_seconds_count{host='HOST',verb='GET'} 2\n", true);
+    assert_line("rest_client_request_size_bytes_sum{host='HOST',verb='GET'} 0\n", true);
+    assert_line("rest_client_request_size_bytes_sum{host='HOST',verb='PATCH'} 7\n", true);
+    assert_line("rest_client_response_size_bytes_sum{host='HOST',verb='GET'} 4\n", true);
+    assert_line("rest_client_response_size_bytes_count{host='HOST',verb='GET'} 2\n", true);
+    assert_line("rest_client_transport_create_calls_total{result='uncacheable'} 2\n", true);
     assert_line("rest_client_exec_plugin_ttl_seconds +Inf\n", true);
     /* There is no limit here, and nothing was tried twice. */
     assert_line("rest_client_rate_limiter_duration_seconds", false);
@@ -114,23 +115,21 @@ static void further_tries_are_counted(void **state)
 {
     (void)state;
     /* On a new connection: on a kept one the transport would try again by itself. */
-    fake_api_answer(k.api, &(struct fake_answer){.path = POD, .manner = FAKE_ABORT});
-    fake_api_answer(k.api, &(struct fake_answer){.path = POD, .status = 429, .retry_after = "1"});
-    fake_api_json(k.api, "GET", POD, NULL, 200, "{}");
+    fake_api_answer(k.api, &(struct fake_answer){.path = POD_PATH, .manner = FAKE_ABORT});
+    fake_api_answer(k.api,
+                    &(struct fake_answer){.path = POD_PATH, .status = 429, .retry_after = "1"});
+    fake_api_json(k.api, "GET", POD_PATH, NULL, 200, "{}");
     send(REST_GET, "");
-    assert_line("rest_client_requests_total{code=\"429\",host=\"HOST\",method=\"GET\"} 1\n", true);
-    assert_line("rest_client_requests_total{code=\"<error>\",host=\"HOST\",method=\"GET\"} 1\n",
-                true);
-    assert_line("rest_client_requests_total{code=\"200\",host=\"HOST\",method=\"GET\"} 1\n", true);
-    assert_line("rest_client_request_retries_total{code=\"429\",host=\"HOST\",verb=\"GET\"} 1\n",
-                true);
-    assert_line("rest_client_request_retries_total{code=\"200\",host=\"HOST\",verb=\"GET\"} 1\n",
-                true);
-    assert_line("rest_client_request_retries_total{code=\"<error>\"", false);
+    assert_line("rest_client_requests_total{code='429',host='HOST',method='GET'} 1\n", true);
+    assert_line("rest_client_requests_total{code='<error>',host='HOST',method='GET'} 1\n", true);
+    assert_line("rest_client_requests_total{code='200',host='HOST',method='GET'} 1\n", true);
+    assert_line("rest_client_request_retries_total{code='429',host='HOST',verb='GET'} 1\n", true);
+    assert_line("rest_client_request_retries_total{code='200',host='HOST',verb='GET'} 1\n", true);
+    assert_line("rest_client_request_retries_total{code='<error>'", false);
     /* All three were one call. */
-    assert_line("rest_client_request_duration_seconds_count{host=\"HOST\",verb=\"GET\"} 1\n", true);
-    assert_line("rest_client_request_size_bytes_count{host=\"HOST\",verb=\"GET\"} 3\n", true);
-    assert_line("rest_client_response_size_bytes_count{host=\"HOST\",verb=\"GET\"} 1\n", true);
+    assert_line("rest_client_request_duration_seconds_count{host='HOST',verb='GET'} 1\n", true);
+    assert_line("rest_client_request_size_bytes_count{host='HOST',verb='GET'} 3\n", true);
+    assert_line("rest_client_response_size_bytes_count{host='HOST',verb='GET'} 1\n", true);
 }
 
 static void on_open(void *ctx)
@@ -153,7 +152,7 @@ static void watches_are_counted(void **state)
     fake_api_answer(k.api, &(struct fake_answer){.path = "/api/v1/pods", .manner = FAKE_STREAM});
     struct rest_call *watch = rest_watch(k.client, &request, &handlers, &told);
     assert_true(fake_run_until(k.loop, is_told, &told));
-    assert_line("rest_client_requests_total{code=\"200\",host=\"HOST\",method=\"GET\"} 1\n", true);
+    assert_line("rest_client_requests_total{code='200',host='HOST',method='GET'} 1\n", true);
     assert_line("rest_client_request_duration_seconds", false);
     assert_line("rest_client_request_size_bytes", false);
     rest_cancel(watch);
@@ -173,16 +172,16 @@ static void the_rate_limit_is_told_of(void **state)
         rest_client_new(k.loop, &k.config, &(struct rest_options){.metrics = metrics}, &slow, &err),
         0);
     for (int i = 0; i < 2; i++) {
-        fake_api_json(k.api, "GET", POD, NULL, 200, "{}");
+        fake_api_json(k.api, "GET", POD_PATH, NULL, 200, "{}");
         rest_send(slow, &request, on_done, &told);
     }
     while (told.n < 2)
         loop_step(k.loop, NSEC_PER_SEC);
-    assert_line("rest_client_rate_limiter_duration_seconds_bucket{host=\"HOST\",verb=\"GET\","
-                "le=\"0.005\"} 1\n",
+    assert_line("rest_client_rate_limiter_duration_seconds_bucket{host='HOST',verb='GET',"
+                "le='0.005'} 1\n",
                 true);
-    assert_line("rest_client_rate_limiter_duration_seconds_bucket{host=\"HOST\",verb=\"GET\","
-                "le=\"0.1\"} 2\n",
+    assert_line("rest_client_rate_limiter_duration_seconds_bucket{host='HOST',verb='GET',"
+                "le='0.1'} 2\n",
                 true);
     rest_client_free(slow);
 }
@@ -193,14 +192,14 @@ static void plugins_and_files_are_counted(void **state)
     rest_metrics_exec(metrics, REST_EXEC_FAILED, 3);
     rest_metrics_exec(metrics, REST_EXEC_NOT_FOUND, 1);
     rest_metrics_ca_reload(metrics, REST_CA_BAD);
-    assert_line("rest_client_exec_plugin_call_total{call_status=\"plugin_execution_error\","
-                "code=\"3\"} 1\n",
+    assert_line("rest_client_exec_plugin_call_total{call_status='plugin_execution_error',"
+                "code='3'} 1\n",
                 true);
-    assert_line("rest_client_exec_plugin_call_total{call_status=\"plugin_not_found_error\","
-                "code=\"1\"} 1\n",
+    assert_line("rest_client_exec_plugin_call_total{call_status='plugin_not_found_error',"
+                "code='1'} 1\n",
                 true);
-    assert_line("rest_client_transport_ca_reload_total{reason=\"ca_parse_error\","
-                "result=\"failure\"} 1\n",
+    assert_line("rest_client_transport_ca_reload_total{reason='ca_parse_error',"
+                "result='failure'} 1\n",
                 true);
     /* The shortest of all counts, until its owner has none any more. */
     int64_t now = time_wall() / NSEC_PER_SEC;
@@ -261,18 +260,18 @@ static void tokens_are_counted(void **state)
     assert_int_equal(authn_new(k.loop, &options, &authn, &err), 0);
     assert_line("apiserver_client_certificate_expiration_seconds_count 0\n", true);
     fake_api_json(k.api, "POST", TOKEN_REVIEWS_PATH, NULL, 201,
-                  "{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"jane\"}}}");
+                  json_quotes("{'status':{'authenticated':true,'user':{'username':'jane'}}}"));
     ask_token(authn, "Bearer good");
     ask_token(authn, "Bearer good");
-    fake_api_json(k.api, "POST", TOKEN_REVIEWS_PATH, NULL, 201, "{\"status\":{}}");
+    fake_api_json(k.api, "POST", TOKEN_REVIEWS_PATH, NULL, 201, json_quotes("{'status':{}}"));
     ask_token(authn, "Bearer bad");
-    assert_line("apiserver_delegated_authn_request_total{code=\"201\"} 2\n", true);
-    assert_line("apiserver_delegated_authn_request_duration_seconds_count{code=\"201\"} 2\n", true);
-    assert_line("authentication_token_cache_request_total{status=\"hit\"} 1\n", true);
-    assert_line("authentication_token_cache_request_total{status=\"miss\"} 2\n", true);
-    assert_line("authentication_token_cache_fetch_total{status=\"ok\"} 1\n", true);
-    assert_line("authentication_token_cache_fetch_total{status=\"error\"} 1\n", true);
-    assert_line("authentication_token_cache_active_fetch_count{status=\"in_flight\"} 0\n", true);
+    assert_line("apiserver_delegated_authn_request_total{code='201'} 2\n", true);
+    assert_line("apiserver_delegated_authn_request_duration_seconds_count{code='201'} 2\n", true);
+    assert_line("authentication_token_cache_request_total{status='hit'} 1\n", true);
+    assert_line("authentication_token_cache_request_total{status='miss'} 2\n", true);
+    assert_line("authentication_token_cache_fetch_total{status='ok'} 1\n", true);
+    assert_line("authentication_token_cache_fetch_total{status='error'} 1\n", true);
+    assert_line("authentication_token_cache_active_fetch_count{status='in_flight'} 0\n", true);
     authn_free(authn);
 }
 
@@ -296,7 +295,7 @@ static void rights_are_counted(void **state)
     struct authz_request request = {.user = &jane, .verb = STR("get"), .path = STR("/metrics")};
     (void)authz_check(authz, &request, on_right, &told);
     assert_true(fake_run_until(k.loop, is_told, &told));
-    assert_line("apiserver_delegated_authz_request_total{code=\"403\"} 1\n", true);
+    assert_line("apiserver_delegated_authz_request_total{code='403'} 1\n", true);
     authz_free(authz);
 }
 
@@ -304,15 +303,15 @@ static void chores_are_counted(void **state)
 {
     (void)state;
     workqueue_metrics_init(metrics, "q");
-    assert_line("workqueue_depth{name=\"q\"} 0\n", true);
-    assert_line("workqueue_retries_total{name=\"q\"} 0\n", true);
+    assert_line("workqueue_depth{name='q'} 0\n", true);
+    assert_line("workqueue_retries_total{name='q'} 0\n", true);
     workqueue_metrics_done(metrics, "q", time_mono() - NSEC_PER_SEC, true);
     workqueue_metrics_done(metrics, "q", time_mono(), false);
-    assert_line("workqueue_adds_total{name=\"q\"} 2\n", true);
-    assert_line("workqueue_retries_total{name=\"q\"} 1\n", true);
-    assert_line("workqueue_work_duration_seconds_bucket{name=\"q\",le=\"0.1\"} 1\n", true);
-    assert_line("workqueue_work_duration_seconds_count{name=\"q\"} 2\n", true);
-    assert_line("workqueue_queue_duration_seconds_count{name=\"q\"} 2\n", true);
+    assert_line("workqueue_adds_total{name='q'} 2\n", true);
+    assert_line("workqueue_retries_total{name='q'} 1\n", true);
+    assert_line("workqueue_work_duration_seconds_bucket{name='q',le='0.1'} 1\n", true);
+    assert_line("workqueue_work_duration_seconds_count{name='q'} 2\n", true);
+    assert_line("workqueue_queue_duration_seconds_count{name='q'} 2\n", true);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

@@ -22,71 +22,53 @@ static void expect(struct fixture *f, double value, const char *series)
         fail_msg("%s is %g, not %g", series, found, value);
 }
 
-#define PROFILE "profile=\"default-scheduler\""
+#define PROFILE "profile='default-scheduler'"
 
 static void expect_attempts(struct fixture *f, const char *result, double n)
 {
-    char series[160];
-    snprintf(series, sizeof(series), "scheduler_schedule_attempts_total{" PROFILE ",result=\"%s\"}",
-             result);
-    expect(f, n, series);
-    snprintf(series, sizeof(series),
-             "scheduler_scheduling_attempt_duration_seconds_count{" PROFILE ",result=\"%s\"}",
-             result);
-    expect(f, n, series);
+    expect(f, n, textf("scheduler_schedule_attempts_total{" PROFILE ",result='%s'}", result));
+    expect(f, n,
+           textf("scheduler_scheduling_attempt_duration_seconds_count{" PROFILE ",result='%s'}",
+                 result));
 }
 
 static void expect_point(struct fixture *f, const char *point, const char *status, double n)
 {
-    char series[200];
-    snprintf(
-        series, sizeof(series),
-        "scheduler_framework_extension_point_duration_seconds_count{extension_point=\"%s\"," PROFILE
-        ",status=\"%s\"}",
-        point, status);
-    expect(f, n, series);
+    expect(f, n,
+           textf("scheduler_framework_extension_point_duration_seconds_count{extension_point='%s'"
+                 "," PROFILE ",status='%s'}",
+                 point, status));
 }
 
 static void expect_evaluations(struct fixture *f, const char *point, const char *plugin, double n)
 {
-    char series[200];
-    snprintf(series, sizeof(series),
-             "scheduler_plugin_evaluation_total{extension_point=\"%s\",plugin=\"%s\"," PROFILE "}",
-             point, plugin);
-    expect(f, n, series);
+    expect(f, n,
+           textf("scheduler_plugin_evaluation_total{extension_point='%s',plugin='%s'," PROFILE "}",
+                 point, plugin));
 }
 
 static void expect_incoming(struct fixture *f, const char *queue, const char *event, double n)
 {
-    char series[160];
-    snprintf(series, sizeof(series),
-             "scheduler_queue_incoming_pods_total{event=\"%s\",queue=\"%s\"}", event, queue);
-    expect(f, n, series);
+    expect(f, n, textf("scheduler_queue_incoming_pods_total{event='%s',queue='%s'}", event, queue));
 }
 
 static void expect_pending(struct fixture *f, double active, double backoff, double unschedulable,
                            double gated)
 {
-    expect(f, active, "scheduler_pending_pods{queue=\"active\"}");
-    expect(f, backoff, "scheduler_pending_pods{queue=\"backoff\"}");
-    expect(f, unschedulable, "scheduler_pending_pods{queue=\"unschedulable\"}");
-    expect(f, gated, "scheduler_pending_pods{queue=\"gated\"}");
+    expect(f, active, "scheduler_pending_pods{queue='active'}");
+    expect(f, backoff, "scheduler_pending_pods{queue='backoff'}");
+    expect(f, unschedulable, "scheduler_pending_pods{queue='unschedulable'}");
+    expect(f, gated, "scheduler_pending_pods{queue='gated'}");
 }
 
 static void expect_blamed(struct fixture *f, const char *plugin, double n)
 {
-    char series[160];
-    snprintf(series, sizeof(series), "scheduler_unschedulable_pods{plugin=\"%s\"," PROFILE "}",
-             plugin);
-    expect(f, n, series);
+    expect(f, n, textf("scheduler_unschedulable_pods{plugin='%s'," PROFILE "}", plugin));
 }
 
 static void expect_handled(struct fixture *f, const char *event, double n)
 {
-    char series[160];
-    snprintf(series, sizeof(series),
-             "scheduler_event_handling_duration_seconds_count{event=\"%s\"}", event);
-    expect(f, n, series);
+    expect(f, n, textf("scheduler_event_handling_duration_seconds_count{event='%s'}", event));
 }
 
 /* --- families --------------------------------------------------------------------------------- */
@@ -169,9 +151,9 @@ static void before_anything_happens(void **state)
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     expect_pending(&f, 0, 0, 0, 0);
-    expect(&f, 0, "scheduler_cache_size{type=\"nodes\"}");
-    expect(&f, 0, "scheduler_cache_size{type=\"pods\"}");
-    expect(&f, 0, "scheduler_cache_size{type=\"assumed_pods\"}");
+    expect(&f, 0, "scheduler_cache_size{type='nodes'}");
+    expect(&f, 0, "scheduler_cache_size{type='pods'}");
+    expect(&f, 0, "scheduler_cache_size{type='assumed_pods'}");
     expect(&f, 0, "scheduler_pod_scheduled_after_flush_total");
     expect(&f, 0, "scheduler_preemption_attempts_total");
     expect(&f, 0, "scheduler_preemption_victims_count");
@@ -184,7 +166,7 @@ static void before_anything_happens(void **state)
     /* Series that nobody has touched are not shown. */
     expect_attempts(&f, "scheduled", NAN);
     expect_point(&f, "Filter", "Success", NAN);
-    expect(&f, NAN, "scheduler_goroutines{operation=\"binding\"}");
+    expect(&f, NAN, "scheduler_goroutines{operation='binding'}");
     fixture_release(&f);
 }
 
@@ -202,11 +184,11 @@ static void a_pod_is_bound(void **state)
     puppet_add("A", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE));
     skips->code[PUPPET_PRE_FILTER] = skips->code[PUPPET_PRE_SCORE] = BERTH_SKIP;
     puppet_scene(&f, 3);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     expect_pending(&f, 1, 0, 0, 0);
     fixture_schedule(&f);
-    expect(&f, 1, "scheduler_goroutines{operation=\"binding\"}");
-    expect(&f, 1, "scheduler_cache_size{type=\"assumed_pods\"}");
+    expect(&f, 1, "scheduler_goroutines{operation='binding'}");
+    expect(&f, 1, "scheduler_cache_size{type='assumed_pods'}");
     expect_attempts(&f, "scheduled", NAN);
     fixture_settle(&f);
     expect_attempts(&f, "scheduled", 1);
@@ -225,16 +207,16 @@ static void a_pod_is_bound(void **state)
     expect_evaluations(&f, "PreScore", "S", 0);
     expect_evaluations(&f, "Score", "S", 0);
     expect(&f, 1, "scheduler_scheduling_algorithm_duration_seconds_count");
-    expect(&f, 1, "scheduler_pod_scheduling_attempts_bucket{le=\"1\"}");
-    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_count{attempts=\"1\"}");
+    expect(&f, 1, "scheduler_pod_scheduling_attempts_bucket{le='1'}");
+    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_count{attempts='1'}");
     expect(&f, 0, "scheduler_pod_scheduled_after_flush_total");
     expect_incoming(&f, "active", "UnschedulablePodAdd", 1);
     expect_pending(&f, 0, 0, 0, 0);
-    expect(&f, 3, "scheduler_cache_size{type=\"nodes\"}");
-    expect(&f, 1, "scheduler_cache_size{type=\"pods\"}");
-    expect(&f, 0, "scheduler_cache_size{type=\"assumed_pods\"}");
-    expect(&f, 0, "scheduler_goroutines{operation=\"binding\"}");
-    expect(&f, 0, "scheduler_goroutines{operation=\"Filter\"}");
+    expect(&f, 3, "scheduler_cache_size{type='nodes'}");
+    expect(&f, 1, "scheduler_cache_size{type='pods'}");
+    expect(&f, 0, "scheduler_cache_size{type='assumed_pods'}");
+    expect(&f, 0, "scheduler_goroutines{operation='binding'}");
+    expect(&f, 0, "scheduler_goroutines{operation='Filter'}");
     fixture_release(&f);
 }
 
@@ -245,7 +227,7 @@ static void one_feasible_node_is_not_scored(void **state)
     puppet_clear();
     puppet_add("A", AT(FILTER) | AT(PRE_SCORE) | AT(SCORE));
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     expect_attempts(&f, "scheduled", 1);
     expect_point(&f, "Filter", "Success", 1);
@@ -263,7 +245,7 @@ static void who_refuses_a_node_spares_the_next(void **state)
     puppet_add("B", AT(FILTER));
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 4);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     expect_attempts(&f, "unschedulable", 1);
     expect_evaluations(&f, "Filter", "A", 4);
@@ -284,14 +266,14 @@ static void a_promised_node_counts_once_more(void **state)
     struct puppet *a = puppet_add("A", AT(FILTER));
     puppet_add("B", AT(FILTER));
     puppet_scene(&f, 3);
-    fixture_add(&f, puppet_pod("p", 0, "n1"));
+    ADD_POD(&f, .name = "p", .nominated = "n1");
     fixture_settle(&f);
     assert_on(&f, "p", "n1");
     expect_evaluations(&f, "Filter", "A", 1);
     expect_evaluations(&f, "Filter", "B", 1);
     expect_point(&f, "Filter", "Success", 1);
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
-    fixture_add(&f, puppet_pod("q", 0, "n1"));
+    ADD_POD(&f, .name = "q", .nominated = "n1");
     fixture_settle(&f);
     expect_evaluations(&f, "Filter", "A", 1 + 1 + 3);
     expect_evaluations(&f, "Filter", "B", 1);
@@ -316,7 +298,7 @@ static void post_filter_is_timed_where_there_is_one(void **state)
         a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
         a->code[PUPPET_POST_FILTER] = rows[i].code;
         puppet_scene(&f, 1);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         expect_point(&f, "PostFilter", rows[i].status, 1);
         expect_attempts(&f, "unschedulable", 1);
@@ -349,7 +331,7 @@ static void something_breaks(void **state)
         struct puppet *a = puppet_add("A", rows[i].at);
         a->code[rows[i].point] = BERTH_ERROR;
         puppet_scene(&f, 2);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         expect_point(&f, rows[i].label, "Error", 1);
         expect_point(&f, rows[i].label, "Success", NAN);
@@ -368,7 +350,7 @@ static void the_api_server_refuses_a_binding(void **state)
     struct fixture f;
     puppet_clear();
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     f.now += 3 * NSEC_PER_SEC;
     fixture_answer(&f, fixture_binding(&f, "p"), 409, "no");
@@ -376,10 +358,10 @@ static void the_api_server_refuses_a_binding(void **state)
     expect_attempts(&f, "error", 1);
     expect(&f, 0,
            "scheduler_scheduling_attempt_duration_seconds_bucket{" PROFILE
-           ",result=\"error\",le=\"2.048\"}");
+           ",result='error',le='2.048'}");
     expect(&f, 1,
            "scheduler_scheduling_attempt_duration_seconds_bucket{" PROFILE
-           ",result=\"error\",le=\"4.096\"}");
+           ",result='error',le='4.096'}");
     fixture_release(&f);
 }
 
@@ -394,7 +376,7 @@ static void a_pod_waits_and_is_told(void **state)
     struct puppet *b = puppet_add("B", AT(FILTER) | AT(HINT));
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     expect_incoming(&f, "unschedulable", "ScheduleAttemptFailure", 1);
     expect_pending(&f, 0, 0, 1, 0);
@@ -403,21 +385,21 @@ static void a_pod_waits_and_is_told(void **state)
 
     a->code[PUPPET_HINT] = BERTH_SKIP; /* only who rejected it is asked */
     b->code[PUPPET_HINT] = BERTH_SUCCESS;
-    fixture_add(&f, fixture_node("w", "4", "8Gi"));
-    fixture_add(&f, fixture_node("x", "4", "8Gi"));
+    ADD_NODE(&f, .name = "w", .cpu = "4", .memory = "8Gi");
+    ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
     expect(&f, 2,
-           "scheduler_queueing_hint_execution_duration_seconds_count{event=\"NodeAdd\","
-           "hint=\"QueueSkip\",plugin=\"A\"}");
+           "scheduler_queueing_hint_execution_duration_seconds_count{event='NodeAdd',"
+           "hint='QueueSkip',plugin='A'}");
     expect(&f, NAN,
-           "scheduler_queueing_hint_execution_duration_seconds_count{event=\"NodeAdd\","
-           "hint=\"Queue\",plugin=\"B\"}");
+           "scheduler_queueing_hint_execution_duration_seconds_count{event='NodeAdd',"
+           "hint='Queue',plugin='B'}");
     expect_pending(&f, 0, 0, 1, 0);
 
     a->code[PUPPET_HINT] = BERTH_SUCCESS;
-    fixture_add(&f, fixture_node("y", "4", "8Gi"));
+    ADD_NODE(&f, .name = "y", .cpu = "4", .memory = "8Gi");
     expect(&f, 1,
-           "scheduler_queueing_hint_execution_duration_seconds_count{event=\"NodeAdd\","
-           "hint=\"Queue\",plugin=\"A\"}");
+           "scheduler_queueing_hint_execution_duration_seconds_count{event='NodeAdd',"
+           "hint='Queue',plugin='A'}");
     expect_incoming(&f, "backoff", "NodeAdd", 1);
     expect_pending(&f, 0, 1, 0, 0);
     expect_blamed(&f, "A", 1);
@@ -428,13 +410,11 @@ static void a_pod_waits_and_is_told(void **state)
     fixture_settle(&f);
     expect_blamed(&f, "A", 0);
     expect_attempts(&f, "scheduled", 1);
-    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_count{attempts=\"2\"}");
-    expect(&f, 0,
-           "scheduler_pod_scheduling_sli_duration_seconds_bucket{attempts=\"2\",le=\"10.24\"}");
-    expect(&f, 1,
-           "scheduler_pod_scheduling_sli_duration_seconds_bucket{attempts=\"2\",le=\"20.48\"}");
-    expect(&f, 0, "scheduler_pod_scheduling_attempts_bucket{le=\"1\"}");
-    expect(&f, 1, "scheduler_pod_scheduling_attempts_bucket{le=\"2\"}");
+    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_count{attempts='2'}");
+    expect(&f, 0, "scheduler_pod_scheduling_sli_duration_seconds_bucket{attempts='2',le='10.24'}");
+    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_bucket{attempts='2',le='20.48'}");
+    expect(&f, 0, "scheduler_pod_scheduling_attempts_bucket{le='1'}");
+    expect(&f, 1, "scheduler_pod_scheduling_attempts_bucket{le='2'}");
     fixture_release(&f);
 }
 
@@ -446,10 +426,10 @@ static void who_is_popped_early_was_active(void **state)
     struct puppet *a = puppet_add("A", AT(FILTER) | AT(HINT));
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     a->code[PUPPET_FILTER] = BERTH_SUCCESS;
-    fixture_add(&f, fixture_node("x", "4", "8Gi"));
+    ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
     expect_pending(&f, 0, 1, 0, 0);
     fixture_settle(&f);
     expect_incoming(&f, "active", "PopFromBackoffQ", 1);
@@ -467,7 +447,7 @@ static void fifteen_attempts_and_more(void **state)
     puppet_scene(&f, 1);
     for (int pod = 0; pod < 2; pod++) {
         a->code[PUPPET_FILTER] = BERTH_ERROR;
-        fixture_add(&f, puppet_pod(pod ? "p" : "q", 0, ""));
+        ADD_POD(&f, .name = pod ? "p" : "q");
         for (int i = 0; i < 9 + pod * 12; i++) {
             fixture_schedule(&f);
             fixture_pass(&f, 60 * NSEC_PER_SEC);
@@ -475,8 +455,8 @@ static void fifteen_attempts_and_more(void **state)
         a->code[PUPPET_FILTER] = BERTH_SUCCESS;
         fixture_settle(&f);
     }
-    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_count{attempts=\"10\"}");
-    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_count{attempts=\"15+\"}");
+    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_count{attempts='10'}");
+    expect(&f, 1, "scheduler_pod_scheduling_sli_duration_seconds_count{attempts='15+'}");
     expect(&f, 10 + 22, "scheduler_pod_scheduling_attempts_sum");
     fixture_release(&f);
 }
@@ -489,7 +469,7 @@ static void a_gate_holds_a_pod(void **state)
     struct puppet *a = puppet_add("A", AT(PRE_ENQUEUE));
     a->code[PUPPET_PRE_ENQUEUE] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    struct object *p = puppet_pod("p", 0, "");
+    struct object *p = POD(.name = "p");
     fixture_add(&f, object_ref(p));
     expect_pending(&f, 0, 0, 0, 1);
     expect_incoming(&f, "unschedulable", "UnschedulablePodAdd", 1);
@@ -498,7 +478,7 @@ static void a_gate_holds_a_pod(void **state)
     expect_point(&f, "PreEnqueue", "Success", 1);
     expect_point(&f, "PreEnqueue", "Unschedulable", NAN);
     /* Asked again in vain: it is where it was. */
-    fixture_add(&f, fixture_node("x", "4", "8Gi"));
+    ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
     expect_blamed(&f, "A", 1);
     expect_incoming(&f, "unschedulable", "NodeAdd", NAN);
     fixture_delete(&f, p);
@@ -515,7 +495,7 @@ static void the_longest_stay_ends(void **state)
     struct puppet *a = puppet_add("A", AT(FILTER) | AT(HINT));
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     a->code[PUPPET_FILTER] = BERTH_SUCCESS;
     fixture_pass(&f, 6 * 60 * NSEC_PER_SEC);
@@ -535,11 +515,11 @@ static void a_pod_that_waited_is_deleted(void **state)
         struct puppet *a = puppet_add("A", AT(FILTER) | AT(HINT));
         a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
         puppet_scene(&f, 1);
-        struct object *p = puppet_pod("p", 0, "");
+        struct object *p = POD(.name = "p");
         fixture_add(&f, object_ref(p));
         fixture_settle(&f);
         if (to_backoff)
-            fixture_add(&f, fixture_node("x", "4", "8Gi"));
+            ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
         expect_pending(&f, 0, to_backoff, !to_backoff, 0);
         expect_blamed(&f, "A", 1);
         fixture_delete(&f, p);
@@ -561,13 +541,13 @@ static void permit_holds_a_pod(void **state)
         a->code[PUPPET_PERMIT] = BERTH_WAIT;
         a->timeout = 10 * NSEC_PER_SEC;
         puppet_scene(&f, 1);
-        fixture_add(&f, puppet_pod("p", 0, ""));
+        ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         expect_point(&f, "Permit", "Wait", 1);
         expect_point(&f, "PreBind", "Success", NAN);
-        expect(&f, 1, "scheduler_inflight_events{event=\"PodPopped\"}");
-        fixture_add(&f, fixture_node("x", "4", "8Gi"));
-        expect(&f, 1, "scheduler_inflight_events{event=\"PodPopped\"}");
+        expect(&f, 1, "scheduler_inflight_events{event='PodPopped'}");
+        ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
+        expect(&f, 1, "scheduler_inflight_events{event='PodPopped'}");
         f.now += 5 * NSEC_PER_SEC;
         if (allowed) {
             permit_allow(f.engine->bindings.ops.v[0], a->handle);
@@ -579,16 +559,15 @@ static void permit_holds_a_pod(void **state)
         const char *result = allowed ? "Success" : "Unschedulable";
         char series[120];
         snprintf(series, sizeof(series),
-                 "scheduler_permit_wait_duration_seconds_count{result=\"%s\"}", result);
+                 "scheduler_permit_wait_duration_seconds_count{result='%s'}", result);
         expect(&f, 1, series);
         snprintf(series, sizeof(series),
-                 "scheduler_permit_wait_duration_seconds_bucket{result=\"%s\",le=\"4.096\"}",
-                 result);
+                 "scheduler_permit_wait_duration_seconds_bucket{result='%s',le='4.096'}", result);
         expect(&f, 0, series);
         expect_attempts(&f, allowed ? "scheduled" : "unschedulable", 1);
         expect_point(&f, "Unreserve", "Success", allowed ? NAN : 1);
         expect_blamed(&f, "A", allowed ? NAN : 1);
-        expect(&f, 0, "scheduler_inflight_events{event=\"PodPopped\"}");
+        expect(&f, 0, "scheduler_inflight_events{event='PodPopped'}");
         fixture_release(&f);
     }
 }
@@ -602,77 +581,65 @@ static void events_are_kept_for_pods_in_flight(void **state)
     a->code[PUPPET_PERMIT] = BERTH_WAIT;
     a->timeout = 10 * NSEC_PER_SEC;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
-    fixture_add(&f, fixture_node("x", "4", "8Gi"));
-    fixture_add(&f, fixture_node("y", "4", "8Gi"));
-    expect(&f, 2, "scheduler_inflight_events{event=\"NodeAdd\"}");
+    ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
+    ADD_NODE(&f, .name = "y", .cpu = "4", .memory = "8Gi");
+    expect(&f, 2, "scheduler_inflight_events{event='NodeAdd'}");
     fixture_pass(&f, 10 * NSEC_PER_SEC);
-    expect(&f, 0, "scheduler_inflight_events{event=\"NodeAdd\"}");
+    expect(&f, 0, "scheduler_inflight_events{event='NodeAdd'}");
     /* One of them will do: the first has brought it back. */
     expect(&f, 1,
-           "scheduler_queueing_hint_execution_duration_seconds_count{event=\"NodeAdd\","
-           "hint=\"Queue\",plugin=\"A\"}");
+           "scheduler_queueing_hint_execution_duration_seconds_count{event='NodeAdd',"
+           "hint='Queue',plugin='A'}");
     expect_incoming(&f, "backoff", "ScheduleAttemptFailure", 1);
     fixture_release(&f);
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static struct object *node_with(const char *labels)
-{
-    return fixture_object(KIND_NODE,
-                          "{\"metadata\":{\"name\":\"n\",\"uid\":\"n\",\"labels\":{%s}},"
-                          "\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\","
-                          "\"pods\":\"110\"}}}",
-                          labels);
-}
-
-static struct object *pod_with(const char *version, const char *labels, const char *node)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\",\"uid\":\"p\","
-                          "\"resourceVersion\":\"%s\",\"labels\":{%s}},\"spec\":{"
-                          "\"schedulerName\":\"default-scheduler\",\"nodeName\":\"%s\"}}",
-                          version, labels, node);
-}
-
 static void events_have_upstreams_names(void **state)
 {
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, node_with(""));
-    fixture_update(&f, node_with(""), node_with("\"a\":\"b\""));
-    fixture_update(&f, node_with("\"a\":\"b\""), node_with("\"a\":\"b\"")); /* nothing changed */
+    ADD_NODE(&f, .name = "n", .cpu = "4", .memory = "8Gi");
+    fixture_update(&f, NODE(.name = "n", .cpu = "4", .memory = "8Gi"),
+                   NODE(.name = "n", .labels = "a=b", .cpu = "4", .memory = "8Gi"));
+    fixture_update(
+        &f, NODE(.name = "n", .labels = "a=b", .cpu = "4", .memory = "8Gi"),
+        NODE(.name = "n", .labels = "a=b", .cpu = "4", .memory = "8Gi")); /* nothing changed */
     expect_handled(&f, "NodeAdd", 1);
     expect_handled(&f, "NodeUpdateNodeLabel", 1);
     expect_handled(&f, "NodeUpdate", NAN);
 
-    fixture_add(&f, pod_with("1", "", ""));
-    fixture_update(&f, pod_with("1", "", ""), pod_with("1", "", ""));
-    fixture_update(&f, pod_with("1", "", ""), pod_with("2", "\"a\":\"b\"", ""));
+    ADD_POD(&f, .name = "p", .version = "1");
+    fixture_update(&f, POD(.name = "p", .version = "1"), POD(.name = "p", .version = "1"));
+    fixture_update(&f, POD(.name = "p", .version = "1"),
+                   POD(.name = "p", .version = "2", .labels = "a=b"));
     expect_handled(&f, "UnschedulablePodAdd", 1);
     expect_handled(&f, "UnschedulablePodUpdate", 1);
     expect_handled(&f, "UnschedulablePodUpdatePodLabel", 1);
 
-    fixture_update(&f, pod_with("2", "\"a\":\"b\"", ""), pod_with("3", "\"a\":\"b\"", "n"));
+    fixture_update(&f, POD(.name = "p", .version = "2", .labels = "a=b"),
+                   POD(.name = "p", .version = "3", .labels = "a=b", .node = "n"));
     expect_handled(&f, "AssignedPodAdd", 1);
     expect_handled(&f, "UnschedulablePodDelete", 1);
-    fixture_update(&f, pod_with("3", "\"a\":\"b\"", "n"), pod_with("4", "", "n"));
+    fixture_update(&f, POD(.name = "p", .version = "3", .labels = "a=b", .node = "n"),
+                   POD(.name = "p", .version = "4", .node = "n"));
     expect_handled(&f, "AssignedPodUpdate", 1);
     expect_handled(&f, "AssignedPodUpdatePodLabel", 1);
-    fixture_update(&f, pod_with("4", "", "n"), pod_with("5", "", "n"));
+    fixture_update(&f, POD(.name = "p", .version = "4", .node = "n"),
+                   POD(.name = "p", .version = "5", .node = "n"));
     expect_handled(&f, "AssignedPodUpdate", 3); /* of no kind: upstream tells it twice */
-    fixture_delete(&f, node_with("\"a\":\"b\""));
+    fixture_delete(&f, NODE(.name = "n", .labels = "a=b", .cpu = "4", .memory = "8Gi"));
     expect_handled(&f, "NodeDelete", 1);
-    expect(&f, 1, "scheduler_cache_size{type=\"nodes\"}"); /* there is a pod on it */
-    fixture_delete(&f, pod_with("5", "", "n"));
+    expect(&f, 1, "scheduler_cache_size{type='nodes'}"); /* there is a pod on it */
+    fixture_delete(&f, POD(.name = "p", .version = "5", .node = "n"));
     expect_handled(&f, "AssignedPodDelete", 1);
-    expect(&f, 0, "scheduler_cache_size{type=\"nodes\"}");
+    expect(&f, 0, "scheduler_cache_size{type='nodes'}");
     /* Pods of other schedulers are not looked at before they have a node. */
-    fixture_add(&f, fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"o\",\"uid\":\"o\"},"
-                                             "\"spec\":{\"schedulerName\":\"other\"}}"));
+    ADD_POD(&f, .name = "o", .scheduler = "other");
     expect_handled(&f, "UnschedulablePodAdd", 1);
     fixture_release(&f);
 }
@@ -684,8 +651,8 @@ static double executions(struct fixture *f, const char *plugin, const char *poin
 {
     char series[200];
     snprintf(series, sizeof(series),
-             "scheduler_plugin_execution_duration_seconds_count{extension_point=\"%s\","
-             "plugin=\"%s\",status=\"%s\"}",
+             "scheduler_plugin_execution_duration_seconds_count{extension_point='%s',"
+             "plugin='%s',status='%s'}",
              point, plugin, status);
     return fixture_metric(f, series);
 }
@@ -700,9 +667,7 @@ static void a_tenth_of_the_cycles_is_looked_at_closely(void **state)
                         AT(BIND) | AT(POST_BIND));
     puppet_scene(&f, 3);
     for (int i = 0; i < 1000; i++) {
-        char name[24];
-        snprintf(name, sizeof(name), "p%d", i);
-        fixture_add(&f, puppet_pod(name, 0, ""));
+        ADD_POD(&f, .name = textf("p%d", i));
         fixture_settle(&f);
         puppet_forget_calls();
     }
@@ -741,9 +706,7 @@ static void each_verdict_is_an_execution(void **state)
     puppet_add("B", AT(FILTER));
     puppet_scene(&f, 5);
     for (int i = 0; i < 300; i++) {
-        char name[24];
-        snprintf(name, sizeof(name), "p%d", i);
-        fixture_add(&f, puppet_pod(name, 0, ""));
+        ADD_POD(&f, .name = textf("p%d", i));
         fixture_settle(&f);
         puppet_forget_calls();
     }
@@ -768,7 +731,7 @@ static void stages_take_their_own_time(void **state)
     puppet_clear();
     puppet_add("A", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE));
     puppet_scene(&f, 2);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     f.step = NSEC_PER_SEC / 1000;
     fixture_settle(&f);
     f.step = 0;
@@ -776,8 +739,8 @@ static void stages_take_their_own_time(void **state)
     for (size_t i = 0; i < ARRAY_LEN(points); i++) {
         char series[200];
         snprintf(series, sizeof(series),
-                 "scheduler_framework_extension_point_duration_seconds_sum{extension_point=\"%"
-                 "s\"," PROFILE ",status=\"Success\"}",
+                 "scheduler_framework_extension_point_duration_seconds_sum{extension_point='%"
+                 "s'," PROFILE ",status='Success'}",
                  points[i]);
         double took = fixture_metric(&f, series);
         assert_true(took >= 0.001);
@@ -785,9 +748,9 @@ static void stages_take_their_own_time(void **state)
     }
     double algorithm = fixture_metric(&f, "scheduler_scheduling_algorithm_duration_seconds_sum");
     double attempt = fixture_metric(&f, "scheduler_scheduling_attempt_duration_seconds_sum{" PROFILE
-                                        ",result=\"scheduled\"}");
+                                        ",result='scheduled'}");
     double sli =
-        fixture_metric(&f, "scheduler_pod_scheduling_sli_duration_seconds_sum{attempts=\"1\"}");
+        fixture_metric(&f, "scheduler_pod_scheduling_sli_duration_seconds_sum{attempts='1'}");
     assert_true(sum < attempt + 1e-9);
     assert_true(algorithm < attempt);
     assert_true(sli >= algorithm);
@@ -802,15 +765,12 @@ static void counting_changes_nothing(void **state)
     fixture_init_uncounted(&b, NULL, NULL);
     struct fixture *both[] = {&a, &b};
     for (size_t k = 0; k < 2; k++) {
-        for (int i = 0; i < 20; i++) {
-            char name[24];
-            snprintf(name, sizeof(name), "n%d", i);
-            fixture_add(both[k], fixture_node(name, i % 3 ? "2" : "4", "8Gi"));
-        }
+        for (int i = 0; i < 20; i++)
+            ADD_NODE(both[k], .name = textf("n%d", i), .cpu = i % 3 ? "2" : "4", .memory = "8Gi");
+
         for (int i = 0; i < 100; i++) {
-            char name[24];
-            snprintf(name, sizeof(name), "p%d", i);
-            fixture_add(both[k], fixture_pod(name, i % 4 ? "500m" : "1500m", "100Mi"));
+            ADD_POD(both[k], .name = textf("p%d", i), .cpu = i % 4 ? "500m" : "1500m",
+                    .memory = "100Mi");
             if (i % 7 == 0)
                 fixture_settle(both[k]);
         }
@@ -834,20 +794,20 @@ static void it_is_published_a_few_times_a_second(void **state)
     struct fixture f;
     struct buf page = BUF_INIT;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_node("n", "4", "8Gi"));
+    ADD_NODE(&f, .name = "n", .cpu = "4", .memory = "8Gi");
     assert_true(engine_publish_metrics(f.engine) == INT64_MAX);
     assert_true(engine_publish_metrics(f.engine) == INT64_MAX); /* nothing has happened since */
     int64_t published = f.now;
-    fixture_add(&f, fixture_node("m", "4", "8Gi"));
+    ADD_NODE(&f, .name = "m", .cpu = "4", .memory = "8Gi");
     int64_t due = engine_publish_metrics(f.engine);
     assert_true(due > f.now && due <= published + NSEC_PER_SEC);
     metrics_write(f.metrics, &page);
-    assert_non_null(strstr(buf_cstr(&page), "scheduler_cache_size{type=\"nodes\"} 1\n"));
+    assert_non_null(strstr(buf_cstr(&page), json_quotes("scheduler_cache_size{type='nodes'} 1\n")));
     f.now = due;
     assert_true(engine_publish_metrics(f.engine) == INT64_MAX);
     buf_clear(&page);
     metrics_write(f.metrics, &page);
-    assert_non_null(strstr(buf_cstr(&page), "scheduler_cache_size{type=\"nodes\"} 2\n"));
+    assert_non_null(strstr(buf_cstr(&page), json_quotes("scheduler_cache_size{type='nodes'} 2\n")));
     buf_release(&page);
     fixture_release(&f);
 }
@@ -861,15 +821,16 @@ static void an_engine_ends(void **state)
     puppet_clear();
     puppet_add("A", AT(FILTER))->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
     puppet_scene(&f, 1);
-    fixture_add(&f, puppet_pod("p", 0, ""));
+    ADD_POD(&f, .name = "p");
     fixture_settle(&f);
     expect_pending(&f, 0, 0, 1, 0);
     f.engine = engine_free(f.engine);
     metrics_write(f.metrics, &page);
-    assert_non_null(strstr(buf_cstr(&page), "scheduler_pending_pods{queue=\"unschedulable\"} 0\n"));
     assert_non_null(
-        strstr(buf_cstr(&page), "scheduler_unschedulable_pods{plugin=\"A\"," PROFILE "} 0\n"));
-    assert_non_null(strstr(buf_cstr(&page), "result=\"unschedulable\"} 1\n"));
+        strstr(buf_cstr(&page), json_quotes("scheduler_pending_pods{queue='unschedulable'} 0\n")));
+    assert_non_null(strstr(
+        buf_cstr(&page), json_quotes("scheduler_unschedulable_pods{plugin='A'," PROFILE "} 0\n")));
+    assert_non_null(strstr(buf_cstr(&page), json_quotes("result='unschedulable'} 1\n")));
     buf_release(&page);
     fixture_release(&f);
 }
@@ -885,15 +846,14 @@ static void profiles_count_for_themselves(void **state)
                  "- schedulerName: default-scheduler\n"
                  "- schedulerName: other\n",
                  NULL);
-    fixture_add(&f, fixture_node("n0", "4", "8Gi"));
-    fixture_add(&f, fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"o\",\"uid\":\"o\"},"
-                                             "\"spec\":{\"schedulerName\":\"other\"}}"));
+    ADD_NODE(&f, .name = "n0", .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "o", .scheduler = "other");
     fixture_settle(&f);
-    expect(&f, 1, "scheduler_schedule_attempts_total{profile=\"other\",result=\"scheduled\"}");
+    expect(&f, 1, "scheduler_schedule_attempts_total{profile='other',result='scheduled'}");
     expect_attempts(&f, "scheduled", NAN);
     expect(&f, 1,
-           "scheduler_plugin_evaluation_total{extension_point=\"Filter\",plugin=\"NodeName\","
-           "profile=\"other\"}");
+           "scheduler_plugin_evaluation_total{extension_point='Filter',plugin='NodeName',"
+           "profile='other'}");
     expect_evaluations(&f, "Filter", "NodeName", 0);
     fixture_release(&f);
 }
@@ -913,11 +873,11 @@ static void plugins_count_what_happens_seldom(void **state)
     scheduler_metrics_add(m, FAMILY_VOLUME_STAGE_ERRORS, &operation, 2);
     scheduler_metrics_add(m, FAMILY_ASYNC_API_CALLS, NULL, 1); /* its gate is off */
     expect(&f, 1, "scheduler_preemption_attempts_total");
-    expect(&f, 0, "scheduler_preemption_victims_bucket{le=\"2\"}");
-    expect(&f, 1, "scheduler_preemption_victims_bucket{le=\"4\"}");
-    expect(&f, 1, "scheduler_preemption_goroutines_execution_total{result=\"success\"}");
-    expect(&f, 20, "scheduler_preemption_goroutines_duration_seconds_sum{result=\"success\"}");
-    expect(&f, 2, "scheduler_volume_scheduling_stage_error_total{operation=\"bind\"}");
+    expect(&f, 0, "scheduler_preemption_victims_bucket{le='2'}");
+    expect(&f, 1, "scheduler_preemption_victims_bucket{le='4'}");
+    expect(&f, 1, "scheduler_preemption_goroutines_execution_total{result='success'}");
+    expect(&f, 20, "scheduler_preemption_goroutines_duration_seconds_sum{result='success'}");
+    expect(&f, 2, "scheduler_volume_scheduling_stage_error_total{operation='bind'}");
     fixture_release(&f);
     /* Nobody counts. */
     scheduler_metrics_preemption_attempt(NULL);

@@ -12,30 +12,21 @@
 
 #define PLUGIN "SchedulingGates"
 
-static struct object *pod(const char *name, const char *gates)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"},\"spec\":{"
-                          "\"schedulerName\":\"default-scheduler\",\"schedulingGates\":[%s]}}",
-                          name, name, gates);
-}
-
 static void gates_hold_the_pod(void **state)
 {
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"n\"},\"status\":{"
-                                              "\"allocatable\":{\"pods\":\"1\"}}}"));
-    struct object *gated = pod("p", "{\"name\":\"a\"},{\"name\":\"x.io/b\"}");
+    ADD_NODE(&f, .name = "n", .pods = "1");
+    struct object *gated = POD(.gates = "a,x.io/b");
     fixture_add(&f, object_ref(gated));
     fixture_settle(&f);
     assert_null(fixture_node_of(&f, "p"));
-    struct object *less = pod("p", "{\"name\":\"a\"}");
+    struct object *less = POD(.gates = "a");
     fixture_update(&f, gated, object_ref(less));
     fixture_settle(&f);
     assert_null(fixture_node_of(&f, "p"));
-    fixture_update(&f, less, pod("p", ""));
+    fixture_update(&f, less, POD());
     fixture_settle(&f);
     assert_string_equal(fixture_node_of(&f, "p"), "n");
     fixture_release(&f);
@@ -48,7 +39,7 @@ static void the_text_names_all_gates(void **state)
     struct buf text = BUF_INIT;
     fixture_init(&f, NULL, NULL);
     const struct berth_handle *h = trial_instance(&f, PLUGIN);
-    struct object *o = pod("p", "{\"name\":\"a\"},{\"name\":\"x.io/b\"}"), *free_one = pod("q", "");
+    struct object *o = POD(.gates = "a,x.io/b"), *free_one = POD(.name = "q");
     struct berth_pod *gated = pod_info_new(o, &f.engine->names);
     struct berth_pod *ungated = pod_info_new(free_one, &f.engine->names);
     status_clear(&f.engine->cycles.status);
@@ -73,12 +64,12 @@ static void only_the_pod_itself_helps(void **state)
     fixture_init(&f, NULL, NULL);
     struct trial_change own = {BERTH_RESOURCE_POD,
                                BERTH_ACTION_UPDATE_POD_SCHEDULING_GATES_ELIMINATED,
-                               pod("p", "{\"name\":\"a\"}"), pod("p", "")};
-    assert_int_equal(trial_hint(&f, PLUGIN, pod("p", "{\"name\":\"a\"}"), own), BERTH_QUEUE);
+                               POD(.gates = "a"), POD()};
+    assert_int_equal(trial_hint(&f, PLUGIN, POD(.gates = "a"), own), BERTH_QUEUE);
     struct trial_change other = {BERTH_RESOURCE_POD,
                                  BERTH_ACTION_UPDATE_POD_SCHEDULING_GATES_ELIMINATED,
-                                 pod("q", "{\"name\":\"a\"}"), pod("q", "")};
-    assert_int_equal(trial_hint(&f, PLUGIN, pod("p", "{\"name\":\"a\"}"), other), BERTH_QUEUE_SKIP);
+                                 POD(.name = "q", .gates = "a"), POD(.name = "q")};
+    assert_int_equal(trial_hint(&f, PLUGIN, POD(.gates = "a"), other), BERTH_QUEUE_SKIP);
     assert_false(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_NODE, BERTH_ACTION_ALL));
     fixture_release(&f);
 }

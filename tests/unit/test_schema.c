@@ -11,6 +11,7 @@
 #include "api/kind.h"
 #include "api/schema.h"
 #include "base/vec.h"
+#include "objects.h"
 
 #define FIELDS_FILE "tests/golden/protofields.txt"
 
@@ -136,27 +137,26 @@ static void problems_are_told(void **state)
         const char *json, *problems;
     } cases[] = {
         {"{}", ""},
-        {"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":null,\"spec\":{\"containers\":"
-         "[{\"name\":\"c\",\"ports\":[{\"containerPort\":80}],\"resources\":{\"requests\":"
-         "{\"cpu\":1,\"memory\":\"1Gi\"}},\"livenessProbe\":{\"httpGet\":{\"port\":\"http\"}}}],"
-         "\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}}]},\"status\":{\"startTime\":null}}",
+        {"{'apiVersion':'v1','kind':'Pod','metadata':null,'spec':{'containers':"
+         "[{'name':'c','ports':[{'containerPort':80}],'resources':{'requests':"
+         "{'cpu':1,'memory':'1Gi'}},'livenessProbe':{'httpGet':{'port':'http'}}}],"
+         "'volumes':[{'name':'v','emptyDir':{}}]},'status':{'startTime':null}}",
          ""},
-        {"{\"spec\":{\"container\":[]}}",
+        {"{'spec':{'container':[]}}",
          "9 unknown field \"spec.container\"; did you mean \"containers\"?\n"},
-        {"{\"spec\":{\"somethingElse\":{\"a\":[1]}},\"Spec\":{}}",
+        {"{'spec':{'somethingElse':{'a':[1]}},'Spec':{}}",
          "9 unknown field \"spec.somethingElse\"\n"
          "36 unknown field \"Spec\"; did you mean \"spec\"?\n"},
-        {"{\"spec\":{\"nodeName\":\"a\",\"nodeName\":\"b\"}}",
-         "24 duplicate field \"spec.nodeName\"\n"},
-        {"{\"metadata\":{\"labels\":{\"b\":\"1\",\"a\":\"2\",\"b\":\"3\"}}}",
+        {"{'spec':{'nodeName':'a','nodeName':'b'}}", "24 duplicate field \"spec.nodeName\"\n"},
+        {"{'metadata':{'labels':{'b':'1','a':'2','b':'3'}}}",
          "39 duplicate field \"metadata.labels.b\"\n"},
-        {"{\"spec\":{\"containers\":[{},{\"image\":3,\"ports\":[{\"hostPort\":1.5}]}]}}",
+        {"{'spec':{'containers':[{},{'image':3,'ports':[{'hostPort':1.5}]}]}}",
          "35 spec.containers[1].image: expected a string\n"
          "58 spec.containers[1].ports[0].hostPort: expected a whole number\n"},
-        {"{\"spec\":[],\"metadata\":{\"labels\":[],\"finalizers\":{}}}",
+        {"{'spec':[],'metadata':{'labels':[],'finalizers':{}}}",
          "8 spec: expected an object\n32 metadata.labels: expected an object\n"
          "48 metadata.finalizers: expected an array\n"},
-        {"{\"spec\":{\"hostNetwork\":\"yes\",\"overhead\":{\"cpu\":true}}}",
+        {"{'spec':{'hostNetwork':'yes','overhead':{'cpu':true}}}",
          "23 spec.hostNetwork: expected true or false\n47 spec.overhead.cpu: expected a "
          "quantity\n"},
     };
@@ -164,8 +164,8 @@ static void problems_are_told(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct buf out = BUF_INIT;
         struct err err;
-        assert_int_equal(schema_check(schema_types, pod, str_of(cases[i].json), note, &out, &err),
-                         0);
+        assert_int_equal(
+            schema_check(schema_types, pod, json_quotes_str(cases[i].json), note, &out, &err), 0);
         assert_string_equal(buf_cstr(&out), cases[i].problems);
         buf_release(&out);
     }
@@ -174,17 +174,13 @@ static void problems_are_told(void **state)
 static void what_is_no_json_is_refused(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"",
-                                      "[]",
-                                      "{",
-                                      "{\"spec\":{\"x\":}}",
-                                      "{\"spec\":{}} x",
-                                      "{\"metadata\":{\"labels\":{\"a\":\"b\",}}}"};
+    static const char *const bad[] = {
+        "", "[]", "{", "{'spec':{'x':}}", "{'spec':{}} x", "{'metadata':{'labels':{'a':'b',}}}"};
     const struct schema_type *pod = schema_kind_find(STR("v1"), STR("Pod"))->type;
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct buf out = BUF_INIT;
         struct err err;
-        assert_int_equal(schema_check(schema_types, pod, str_of(bad[i]), note, &out, &err),
+        assert_int_equal(schema_check(schema_types, pod, json_quotes_str(bad[i]), note, &out, &err),
                          -EBADMSG);
         buf_release(&out);
     }

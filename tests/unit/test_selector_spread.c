@@ -13,7 +13,6 @@
 #include "prop.h"
 
 #define PLUGIN "SelectorSpread"
-#define WEB    "\"app\":\"web\""
 
 static const char config[] = "apiVersion: kubescheduler.config.k8s.io/v1\n"
                              "kind: KubeSchedulerConfiguration\n"
@@ -24,88 +23,61 @@ static const char config[] = "apiVersion: kubescheduler.config.k8s.io/v1\n"
                              "      - name: SelectorSpread\n"
                              "        weight: 1\n";
 
-static struct object *node(const char *name, const char *labels)
-{
-    return fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"%s\",\"labels\":{%s}}}", name,
-                          labels);
-}
-
-static struct object *pod(const char *name, const char *meta, const char *spec)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"namespace\":\"default\""
-                          "%s},\"spec\":{%s}}",
-                          name, name, meta, spec);
-}
-
-static struct object *service(const char *name, const char *selector)
-{
-    return fixture_object(KIND_SERVICE,
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{"
-                          "\"selector\":%s}}",
-                          name, selector);
-}
-
 /* --- the selector ----------------------------------------------------------------------------- */
 
-#define LABELS ",\"labels\":{\"app\":\"web\",\"tier\":\"front\"}"
-#define OWNER(version, kind, name)                                                            \
-    ",\"ownerReferences\":[{\"apiVersion\":\"v9\",\"kind\":\"Other\",\"name\":\"x\",\"uid\":" \
-    "\"y\"},{\"apiVersion\":\"" version "\",\"kind\":\"" kind "\",\"name\":\"" name           \
-    "\",\"uid\":\"u\",\"controller\":true}]"
+#define BOTH "app=web,tier=front"
+#define OWNER(version, kind, name)                                                \
+    "'ownerReferences':[{'apiVersion':'v9','kind':'Other','name':'x','uid':'y'}," \
+    "{'apiVersion':'" version "','kind':'" kind "','name':'" name                 \
+    "','uid':'u','controller':true}]"
 
 static void add_owners(struct fixture *f)
 {
-    static const char set[] = "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{"
-                              "\"selector\":%s}}";
-    static const char strange[] = "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Near\"}]}";
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    fixture_add(f, fixture_object(KIND_REPLICATION_CONTROLLER, set, "rc",
-                                  "{\"app\":\"other\",\"rc\":\"yes\"}"));
-    fixture_add(f, fixture_object(KIND_REPLICA_SET, set, "rs",
-                                  "{\"matchLabels\":{\"hash\":\"1\"},\"matchExpressions\":[{"
-                                  "\"key\":\"canary\",\"operator\":\"DoesNotExist\"}]}"));
-    fixture_add(f, fixture_object(KIND_REPLICA_SET, set, "none", "null"));
-    fixture_add(f, fixture_object(KIND_REPLICA_SET, set, "strange", strange));
     fixture_add(f,
-                fixture_object(KIND_STATEFUL_SET, set, "ss", "{\"matchLabels\":{\"ss\":\"1\"}}"));
-#pragma GCC diagnostic pop
+                OBJECT(KIND_REPLICATION_CONTROLLER, .name = "rc", .selector = "app=other,rc=yes"));
+    fixture_add(f, REPLICA_SET(.name = "rs",
+                               .spec = "'selector':{'matchLabels':{'hash':'1'},'matchExpressions':"
+                                       "[{'key':'canary','operator':'DoesNotExist'}]}"));
+    fixture_add(f, REPLICA_SET(.name = "none", .spec = "'selector':null"));
+    fixture_add(f, REPLICA_SET(.name = "strange",
+                               .spec = "'selector':{'matchExpressions':[{'key':'a','operator':"
+                                       "'Near'}]}"));
+    fixture_add(f, OBJECT(KIND_STATEFUL_SET, .name = "ss", .selector = "ss=1"));
 }
 
 static void what_the_selector_is_made_of(void **state)
 {
     (void)state;
     static const struct {
-        const char *meta, *selector;
+        const char *labels, *owner, *selector;
     } cases[] = {
-        {"", ""},
-        {LABELS, "app=web,tier=front"},
-        {",\"labels\":{\"app\":\"web\"}", "app=web"},
-        {LABELS OWNER("apps/v1", "ReplicaSet", "rs"), "app=web,!canary,hash=1,tier=front"},
-        {OWNER("apps/v1", "ReplicaSet", "rs"), "!canary,hash=1"},
-        {LABELS OWNER("apps/v1", "StatefulSet", "ss"), "app=web,ss=1,tier=front"},
+        {"", "", ""},
+        {BOTH, "", "app=web,tier=front"},
+        {"app=web", "", "app=web"},
+        {BOTH, OWNER("apps/v1", "ReplicaSet", "rs"), "app=web,!canary,hash=1,tier=front"},
+        {"", OWNER("apps/v1", "ReplicaSet", "rs"), "!canary,hash=1"},
+        {BOTH, OWNER("apps/v1", "StatefulSet", "ss"), "app=web,ss=1,tier=front"},
         /* Of two values for one key the controller's counts. */
-        {LABELS OWNER("v1", "ReplicationController", "rc"), "app=other,rc=yes,tier=front"},
-        {LABELS OWNER("/v1", "ReplicationController", "rc"), "app=other,rc=yes,tier=front"},
+        {BOTH, OWNER("v1", "ReplicationController", "rc"), "app=other,rc=yes,tier=front"},
+        {BOTH, OWNER("/v1", "ReplicationController", "rc"), "app=other,rc=yes,tier=front"},
         /* Owners that say nothing, that make no sense, or that are not meant. */
-        {LABELS OWNER("apps/v1", "ReplicaSet", "none"), "app=web,tier=front"},
-        {LABELS OWNER("apps/v1", "ReplicaSet", "strange"), "app=web,tier=front"},
-        {LABELS OWNER("apps/v1", "ReplicaSet", "gone"), "app=web,tier=front"},
-        {LABELS OWNER("apps/v1beta1", "ReplicaSet", "rs"), "app=web,tier=front"},
-        {LABELS OWNER("v1", "ReplicaSet", "rs"), "app=web,tier=front"},
-        {LABELS OWNER("apps/v1", "ReplicationController", "rc"), "app=web,tier=front"},
+        {BOTH, OWNER("apps/v1", "ReplicaSet", "none"), "app=web,tier=front"},
+        {BOTH, OWNER("apps/v1", "ReplicaSet", "strange"), "app=web,tier=front"},
+        {BOTH, OWNER("apps/v1", "ReplicaSet", "gone"), "app=web,tier=front"},
+        {BOTH, OWNER("apps/v1beta1", "ReplicaSet", "rs"), "app=web,tier=front"},
+        {BOTH, OWNER("v1", "ReplicaSet", "rs"), "app=web,tier=front"},
+        {BOTH, OWNER("apps/v1", "ReplicationController", "rc"), "app=web,tier=front"},
     };
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, service("one", "{\"app\":\"web\"}"));
-    fixture_add(&f, service("two", "{\"app\":\"web\",\"tier\":\"front\"}"));
-    fixture_add(&f, service("other", "{\"app\":\"db\"}"));
-    fixture_add(&f, service("empty", "{}"));
-    fixture_add(&f, service("null", "null"));
+    fixture_add(&f, SERVICE(.name = "one", .selector = "app=web"));
+    fixture_add(&f, SERVICE(.name = "two", .selector = "app=web,tier=front"));
+    fixture_add(&f, SERVICE(.name = "other", .selector = "app=db"));
+    fixture_add(&f, SERVICE(.name = "empty", .selector = ""));
+    fixture_add(&f, SERVICE(.name = "null"));
     add_owners(&f);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct object *o = pod("p", cases[i].meta, "");
+        struct object *o = POD(.labels = cases[i].labels, .meta = cases[i].owner);
         struct arena a;
         struct selector selector;
         struct buf text = BUF_INIT;
@@ -124,8 +96,8 @@ static void what_the_selector_is_made_of(void **state)
 
 /* --- scores ----------------------------------------------------------------------------------- */
 
-#define ZONE(name) "\"topology.kubernetes.io/zone\":\"" name "\""
-#define OLD(name)  "\"failure-domain.beta.kubernetes.io/zone\":\"" name "\""
+#define ZONE "topology.kubernetes.io/zone="
+#define OLD  "failure-domain.beta.kubernetes.io/zone="
 
 static void normalized(struct trial *t, const char *const *names, size_t n, int64_t *scores)
 {
@@ -150,21 +122,19 @@ static void nodes_and_zones(void **state)
     struct trial t;
     int64_t scores[5];
     fixture_init(&f, config, NULL);
-    fixture_add(&f, node("n0", ZONE("a")));
-    fixture_add(&f, node("n1", OLD("a") "," ZONE("b")));
-    fixture_add(&f, node("n2", ZONE("b")));
-    fixture_add(&f, node("n3", OLD("b")));
-    fixture_add(&f, node("n4", ""));
-    fixture_add(&f, service("s", "{" WEB "}"));
-    fixture_add(&f, pod("r0", ",\"labels\":{" WEB "}", "\"nodeName\":\"n0\""));
-    fixture_add(&f, pod("r1", ",\"labels\":{" WEB "}", "\"nodeName\":\"n0\""));
-    fixture_add(&f, pod("r2", ",\"labels\":{" WEB "}", "\"nodeName\":\"n1\""));
-    fixture_add(&f, pod("r3", ",\"labels\":{" WEB "}", "\"nodeName\":\"n2\""));
-    fixture_add(&f, pod("r4", ",\"labels\":{\"app\":\"db\"}", "\"nodeName\":\"n3\""));
-    fixture_add(&f,
-                pod("r5", ",\"labels\":{" WEB "},\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"",
-                    "\"nodeName\":\"n3\""));
-    trial_begin(&t, &f, PLUGIN, pod("p", ",\"labels\":{" WEB "}", ""));
+    ADD_NODE(&f, .name = "n0", .labels = ZONE "a");
+    ADD_NODE(&f, .name = "n1", .labels = OLD "a," ZONE "b");
+    ADD_NODE(&f, .name = "n2", .labels = ZONE "b");
+    ADD_NODE(&f, .name = "n3", .labels = OLD "b");
+    ADD_NODE(&f, .name = "n4");
+    fixture_add(&f, SERVICE(.name = "s", .selector = "app=web"));
+    ADD_POD(&f, .name = "r0", .labels = "app=web", .node = "n0");
+    ADD_POD(&f, .name = "r1", .labels = "app=web", .node = "n0");
+    ADD_POD(&f, .name = "r2", .labels = "app=web", .node = "n1");
+    ADD_POD(&f, .name = "r3", .labels = "app=web", .node = "n2");
+    ADD_POD(&f, .name = "r4", .labels = "app=db", .node = "n3");
+    ADD_POD(&f, .name = "r5", .labels = "app=web", .node = "n3", .deleting = true);
+    trial_begin(&t, &f, PLUGIN, POD(.labels = "app=web"));
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         assert_int_equal(trial_score(&t, names[i]), raw[i]);
     normalized(&t, names, ARRAY_LEN(names), scores);
@@ -183,16 +153,15 @@ static void pods_of_nobody_and_pods_with_constraints(void **state)
     struct trial t;
     int64_t scores[1];
     fixture_init(&f, config, NULL);
-    fixture_add(&f, node("n0", ZONE("a")));
-    fixture_add(&f, pod("r0", ",\"labels\":{" WEB "}", "\"nodeName\":\"n0\""));
+    ADD_NODE(&f, .name = "n0", .labels = ZONE "a");
+    ADD_POD(&f, .name = "r0", .labels = "app=web", .node = "n0");
     /* Nothing to spread from: everything is as good as can be. */
-    trial_begin(&t, &f, PLUGIN, pod("p", ",\"labels\":{" WEB "}", ""));
+    trial_begin(&t, &f, PLUGIN, POD(.labels = "app=web"));
     assert_int_equal(trial_score(&t, "n0"), 0);
     normalized(&t, names, 1, scores);
     assert_int_equal(scores[0], 100);
     trial_end(&t);
-    trial_begin(&t, &f, PLUGIN,
-                pod("p", "", "\"topologySpreadConstraints\":[{\"topologyKey\":\"k\"}]"));
+    trial_begin(&t, &f, PLUGIN, POD(.spread = SPREAD({"k"})));
     assert_int_equal(t.pre_score, BERTH_SKIP);
     trial_end(&t);
     assert_false(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_NODE, BERTH_ACTION_ADD));

@@ -26,36 +26,13 @@ static void begin(struct fixture *f, const char *args)
     fixture_init(f, config, NULL);
 }
 
-static struct object *node_in(const char *name, const char *labels)
-{
-    return fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"%s\",\"labels\":%s}}", name,
-                          labels);
-}
-
-static struct object *web_pod(const char *name, const char *namespace, const char *node,
-                              const char *rest)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"%s\","
-                          "\"labels\":{\"app\":\"web\"}},\"spec\":{\"nodeName\":\"%s\"%s}}",
-                          name, namespace, name, node, rest);
-}
-
-static struct object *service(const char *selector)
-{
-    return fixture_object(KIND_SERVICE,
-                          "{\"metadata\":{\"name\":\"s\",\"namespace\":\"default\"},\"spec\":{"
-                          "\"selector\":%s}}",
-                          selector);
-}
-
 /* Two regions of two zones each. */
 static void add_nodes(struct fixture *f)
 {
-    fixture_add(f, node_in("r1a", "{\"region\":\"r1\",\"zone\":\"a\"}"));
-    fixture_add(f, node_in("r1b", "{\"region\":\"r1\",\"zone\":\"b\"}"));
-    fixture_add(f, node_in("r2c", "{\"region\":\"r2\",\"zone\":\"c\"}"));
-    fixture_add(f, node_in("bare", "{}"));
+    ADD_NODE(f, .name = "r1a", .labels = "region=r1,zone=a");
+    ADD_NODE(f, .name = "r1b", .labels = "region=r1,zone=b");
+    ADD_NODE(f, .name = "r2c", .labels = "region=r2,zone=c");
+    ADD_NODE(f, .name = "bare", .labels = "");
 }
 
 static void check(struct fixture *f, struct object *pod, const char *want)
@@ -78,14 +55,14 @@ static void pods_of_a_service_stay_together(void **state)
     struct fixture f;
     begin(&f, "{affinityLabels: [region]}");
     add_nodes(&f);
-    fixture_add(&f, web_pod("q", "default", "r2c", ""));
+    ADD_POD(&f, .name = "q", .labels = "app=web", .node = "r2c");
     /* Without a service nothing binds them. */
-    check(&f, web_pod("p", "default", "", ""), "....");
-    fixture_add(&f, service("{\"app\":\"web\"}"));
-    check(&f, web_pod("p", "default", "", ""), "xx.x");
+    check(&f, POD(.name = "p", .labels = "app=web"), "....");
+    fixture_add(&f, SERVICE(.name = "s", .selector = "app=web"));
+    check(&f, POD(.name = "p", .labels = "app=web"), "xx.x");
     /* What the pod says itself goes before. */
-    check(&f, web_pod("p", "default", "", ",\"nodeSelector\":{\"region\":\"r1\"}"), "..xx");
-    check(&f, web_pod("p", "other", "", ""), "....");
+    check(&f, POD(.name = "p", .labels = "app=web", .node_selector = "region=r1"), "..xx");
+    check(&f, POD(.name = "p", .namespace = "other", .labels = "app=web"), "....");
     fixture_release(&f);
 }
 
@@ -95,9 +72,9 @@ static void without_labels_nothing_is_demanded(void **state)
     struct fixture f;
     begin(&f, "{}");
     add_nodes(&f);
-    fixture_add(&f, service("{\"app\":\"web\"}"));
-    fixture_add(&f, web_pod("q", "default", "r2c", ""));
-    check(&f, web_pod("p", "default", "", ""), "....");
+    fixture_add(&f, SERVICE(.name = "s", .selector = "app=web"));
+    ADD_POD(&f, .name = "q", .labels = "app=web", .node = "r2c");
+    check(&f, POD(.name = "p", .labels = "app=web"), "....");
     fixture_release(&f);
 }
 
@@ -108,9 +85,9 @@ static void a_victim_binds_nobody(void **state)
     struct trial t;
     begin(&f, "{affinityLabels: [region]}");
     add_nodes(&f);
-    fixture_add(&f, service("{\"app\":\"web\"}"));
-    fixture_add(&f, web_pod("q", "default", "r2c", ""));
-    trial_begin(&t, &f, SERVICE_AFFINITY, web_pod("p", "default", "", ""));
+    fixture_add(&f, SERVICE(.name = "s", .selector = "app=web"));
+    ADD_POD(&f, .name = "q", .labels = "app=web", .node = "r2c");
+    trial_begin(&t, &f, SERVICE_AFFINITY, POD(.name = "p", .labels = "app=web"));
     const struct berth_plugin *p = t.handle->plugin;
     const struct berth_node *node = cache_node(&f.engine->cache, STR("r2c"));
     struct berth_pod *victim = node->pods.v[0];
@@ -134,13 +111,13 @@ static void pods_are_spread_over_labels(void **state)
     uint32_t slots[4];
     begin(&f, "{antiAffinityLabelsPreference: [region, zone]}");
     add_nodes(&f);
-    fixture_add(&f, service("{\"app\":\"web\"}"));
-    fixture_add(&f, web_pod("q1", "default", "r1a", ""));
-    fixture_add(&f, web_pod("q2", "default", "r1a", ""));
-    fixture_add(&f, web_pod("q3", "default", "r1b", ""));
-    fixture_add(&f, web_pod("q4", "default", "r2c", ""));
-    fixture_add(&f, web_pod("q5", "other", "r2c", ""));
-    trial_begin(&t, &f, SERVICE_AFFINITY, web_pod("p", "default", "", ""));
+    fixture_add(&f, SERVICE(.name = "s", .selector = "app=web"));
+    ADD_POD(&f, .name = "q1", .labels = "app=web", .node = "r1a");
+    ADD_POD(&f, .name = "q2", .labels = "app=web", .node = "r1a");
+    ADD_POD(&f, .name = "q3", .labels = "app=web", .node = "r1b");
+    ADD_POD(&f, .name = "q4", .labels = "app=web", .node = "r2c");
+    ADD_POD(&f, .name = "q5", .namespace = "other", .labels = "app=web", .node = "r2c");
+    trial_begin(&t, &f, SERVICE_AFFINITY, POD(.name = "p", .labels = "app=web"));
     for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
         scores[i] = trial_score(&t, nodes[i]);
         slots[i] = cache_node(&f.engine->cache, str_of(nodes[i]))->slot;

@@ -13,6 +13,7 @@
 #include "fake_kube.h"
 #include "kube/file.h"
 #include "net/http_client.h"
+#include "objects.h"
 #include "serve/serving.h"
 
 static struct fake_kube k;
@@ -47,7 +48,7 @@ static const struct serving_flag flags[] = {
 static void write_config(void *ctx, struct buf *out)
 {
     (void)ctx;
-    buf_add_cstr(out, "{\"kind\":\"KubeSchedulerConfiguration\"}");
+    buf_add_jsonf(out, "{'kind':'KubeSchedulerConfiguration'}");
 }
 
 static struct serving_options options_of(void)
@@ -164,7 +165,7 @@ static void expect(struct wish wish, int status, const char *body)
     struct reply reply;
     fetch(wish, &reply);
     assert_int_equal(reply.code, 0);
-    assert_string_equal(buf_cstr(&reply.body), body);
+    assert_string_equal(buf_cstr(&reply.body), json_quotes(body));
     assert_int_equal(reply.status, status);
     buf_release(&reply.body);
 }
@@ -180,7 +181,7 @@ static void get_part(struct wish wish, int status, const char *part)
     fetch(wish, &reply);
     assert_int_equal(reply.code, 0);
     assert_int_equal(reply.status, status);
-    if (!strstr(buf_cstr(&reply.body), part))
+    if (!strstr(buf_cstr(&reply.body), json_quotes(part)))
         fail_msg("\"%s\" is not in: %s", part, buf_cstr(&reply.body));
     buf_release(&reply.body);
 }
@@ -196,7 +197,7 @@ static void test_health(void **state)
     get("/livez?verbose=", 200, "[+]ping ok\nlivez check passed\n");
     get("/readyz?exclude=b&verbose&exclude=a&exclude=sync", 200,
         "[+]lease ok\n[+]sync excluded: ok\n"
-        "warn: some health checks cannot be excluded: no matches for \"a\",\"b\"\n"
+        "warn: some health checks cannot be excluded: no matches for 'a','b'\n"
         "readyz check passed\n");
     get("/readyz/sync", 200, "ok");
     get("/livez/sync", 404, "404 page not found\n");
@@ -208,28 +209,28 @@ static void test_health(void **state)
     get("/healthz/lease", 500, "internal server error: reason withheld\n");
     get("/livez", 200, "ok");
     get_part((struct wish){.target = "/metrics/slis"}, 200,
-             "kubernetes_healthchecks_total{name=\"lease\",status=\"error\",type=\"readyz\"} 1\n");
+             "kubernetes_healthchecks_total{name='lease',status='error',type='readyz'} 1\n");
 }
 
 static void test_pages(void **state)
 {
     (void)state;
     serve(options_of());
-    get("/configz", 200, "{\"componentconfig\":{\"kind\":\"KubeSchedulerConfiguration\"}}");
+    get("/configz", 200, "{'componentconfig':{'kind':'KubeSchedulerConfiguration'}}");
     get_part((struct wish){.target = "/flagz"}, 200,
              "\nkube-scheduler flagz\nWarning: This endpoint is not meant to be machine parseable, "
              "has no formatting compatibility guarantees and is for debugging purposes only.\n"
-             "bind-address: 127.0.0.1\nv: \"2\"\n");
+             "bind-address: 127.0.0.1\nv: '2'\n");
     expect((struct wish){.target = "/flagz",
                          .header = "accept",
                          .value = "application/json;v=v1beta1;g=config.k8s.io;as=Flagz"},
            200,
-           "{\"kind\":\"Flagz\",\"apiVersion\":\"config.k8s.io/v1beta1\",\"metadata\":{\"name\":"
-           "\"kube-scheduler\"},\"flags\":{\"bind-address\":\"127.0.0.1\",\"v\":\"\\\"2\\\"\"}}\n");
+           "{'kind':'Flagz','apiVersion':'config.k8s.io/v1beta1','metadata':{'name':"
+           "'kube-scheduler'},'flags':{'bind-address':'127.0.0.1','v':'`2`'}}\n");
     get_part((struct wish){.target = "/statusz"}, 200,
              "Paths: /configz /flagz /healthz /livez /metrics /readyz\n");
     get_part((struct wish){.target = "/statusz", .header = "accept", .value = "application/json"},
-             406, "\"reason\":\"NotAcceptable\",\"code\":406}");
+             406, "'reason':'NotAcceptable','code':406}");
     get("/nope", 404, "404 page not found\n");
     get("/", 404, "404 page not found\n");
     get("/debug/explain", 404, "404 page not found\n");
@@ -244,10 +245,10 @@ static void test_metrics(void **state)
     struct metric *x = metric_with(metrics_add(metrics, &desc), &label);
     metric_add(x, 3);
     serve(options_of());
-    get_part((struct wish){.target = "/metrics"}, 200, "x_total{l=\"a\"} 3\n");
+    get_part((struct wish){.target = "/metrics"}, 200, "x_total{l='a'} 3\n");
     expect((struct wish){.method = "DELETE", .target = "/metrics"}, 200, "metrics reset\n");
     metric_add(x, 1);
-    get_part((struct wish){.target = "/metrics"}, 200, "x_total{l=\"a\"} 1\n");
+    get_part((struct wish){.target = "/metrics"}, 200, "x_total{l='a'} 1\n");
 }
 
 static void test_log_level(void **state)
@@ -258,9 +259,9 @@ static void test_log_level(void **state)
     expect(put, 200, "successfully set klog.logging.verbosity to 5\n");
     assert_int_equal(log_verbosity(), 5);
     put.body = "x";
-    expect(put, 400, "strconv.ParseUint: parsing \"x\": invalid syntax\n");
+    expect(put, 400, "strconv.ParseUint: parsing 'x': invalid syntax\n");
     put.body = "-1";
-    expect(put, 400, "strconv.ParseUint: parsing \"-1\": invalid syntax\n");
+    expect(put, 400, "strconv.ParseUint: parsing '-1': invalid syntax\n");
     get("/debug/flags/v", 406, "unsupported http method\n");
     assert_int_equal(log_verbosity(), 5);
     get_part((struct wish){.target = "/debug/flags/"}, 200, "<tr>v<br>");
@@ -285,7 +286,7 @@ static void test_pprof(void **state)
     get("/debug/pprof/heap", 404, "Unknown profile\n");
     get_part((struct wish){.target = "/debug/pprof/"}, 200, "profile?seconds=30");
     get_part((struct wish){.target = "/debug/pprof/cmdline"}, 200, "berth-unit");
-    get("/debug/pprof", 302, "<a href=\"/debug/pprof/\">Found</a>.\n\n");
+    get("/debug/pprof", 302, "<a href='/debug/pprof/'>Found</a>.\n\n");
     char body[64];
     snprintf(body, sizeof(body), "%#llx+zz", (unsigned long long)(uintptr_t)test_pprof + 4);
     get_part((struct wish){.method = "POST", .target = "/debug/pprof/symbol", .body = body}, 200,
@@ -377,8 +378,8 @@ static void serve_guarded(void)
 static void answer(const char *path, const char *body)
 {
     fake_api_answer(
-        k.api,
-        &(struct fake_answer){.method = "POST", .path = path, .status = 201, .body = str_of(body)});
+        k.api, &(struct fake_answer){
+                   .method = "POST", .path = path, .status = 201, .body = json_quotes_str(body)});
 }
 
 static void test_guarded(void **state)
@@ -386,37 +387,35 @@ static void test_guarded(void **state)
     (void)state;
     serve_guarded();
     get("/healthz", 200, "ok");
-    answer(SUBJECT_ACCESS_REVIEWS_PATH, "{\"status\":{\"allowed\":false}}");
+    answer(SUBJECT_ACCESS_REVIEWS_PATH, "{'status':{'allowed':false}}");
     get("/metrics", 403,
-        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
-        "\"message\":\"forbidden: User \\\"system:anonymous\\\" cannot get path \\\"/metrics\\\"\","
-        "\"reason\":\"Forbidden\",\"details\":{},\"code\":403}\n");
-    answer(SUBJECT_ACCESS_REVIEWS_PATH, "{\"status\":{\"allowed\":false}}");
+        "{'kind':'Status','apiVersion':'v1','metadata':{},'status':'Failure',"
+        "'message':'forbidden: User `system:anonymous` cannot get path `/metrics`',"
+        "'reason':'Forbidden','details':{},'code':403}\n");
+    answer(SUBJECT_ACCESS_REVIEWS_PATH, "{'status':{'allowed':false}}");
     expect(
         (struct wish){
             .method = "PUT", .target = "/%3ca%26b", .header = "user-agent", .value = "curl/7.88.1"},
         403,
-        "{\n  \"kind\": \"Status\",\n  \"apiVersion\": \"v1\",\n  \"metadata\": {},\n"
-        "  \"status\": \"Failure\",\n  \"message\": \"forbidden: User \\\"system:anonymous\\\" "
-        "cannot put path \\\"/\\u0026lt;a\\u0026amp;b\\\"\",\n  \"reason\": \"Forbidden\",\n"
-        "  \"details\": {},\n  \"code\": 403\n}");
-    answer(TOKEN_REVIEWS_PATH, "{\"status\":{\"authenticated\":false}}");
+        "{\n  'kind': 'Status',\n  'apiVersion': 'v1',\n  'metadata': {},\n"
+        "  'status': 'Failure',\n  'message': 'forbidden: User `system:anonymous` "
+        "cannot put path `/\\u0026lt;a\\u0026amp;b`',\n  'reason': 'Forbidden',\n"
+        "  'details': {},\n  'code': 403\n}");
+    answer(TOKEN_REVIEWS_PATH, "{'status':{'authenticated':false}}");
     expect((struct wish){.target = "/healthz", .header = "authorization", .value = "Bearer bad"},
            401,
-           "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
-           "\"message\":\"Unauthorized\",\"reason\":\"Unauthorized\",\"code\":401}\n");
-    answer(TOKEN_REVIEWS_PATH,
-           "{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"jane\"}}}");
-    answer(SUBJECT_ACCESS_REVIEWS_PATH, "{\"status\":{\"allowed\":true}}");
+           "{'kind':'Status','apiVersion':'v1','metadata':{},'status':'Failure',"
+           "'message':'Unauthorized','reason':'Unauthorized','code':401}\n");
+    answer(TOKEN_REVIEWS_PATH, "{'status':{'authenticated':true,'user':{'username':'jane'}}}");
+    answer(SUBJECT_ACCESS_REVIEWS_PATH, "{'status':{'allowed':true}}");
     expect((struct wish){.target = "/livez", .header = "authorization", .value = "Bearer good"},
            200, "ok");
-    answer(TOKEN_REVIEWS_PATH,
-           "{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"jane\"}}}");
+    answer(TOKEN_REVIEWS_PATH, "{'status':{'authenticated':true,'user':{'username':'jane'}}}");
     get_part((struct wish){.target = "/flagz", .header = "authorization", .value = "Bearer good"},
              200, "kube-scheduler flagz");
     fake_api_answer(k.api,
                     &(struct fake_answer){.path = SUBJECT_ACCESS_REVIEWS_PATH, .status = 403});
-    get_part((struct wish){.target = "/configz"}, 500, "Internal Server Error: \"/configz\": ");
+    get_part((struct wish){.target = "/configz"}, 500, "Internal Server Error: '/configz': ");
 }
 
 /* Clients that go while somebody is being asked, and a server that ends then. */

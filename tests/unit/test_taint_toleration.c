@@ -15,46 +15,31 @@
 
 #define PLUGIN "TaintToleration"
 
-static struct object *node(const char *taints)
-{
-    return fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"taints\":[%s]}}",
-                          taints);
-}
-
-static struct object *pod(const char *tolerations)
-{
-    return fixture_object(KIND_POD,
-                          "{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"tolerations\":["
-                          "%s]}}",
-                          tolerations);
-}
-
 static void only_taints_that_bar_are_filtered_by(void **state)
 {
     (void)state;
-    static const struct {
-        const char *taints, *tolerations;
+    const struct {
+        const struct taint_args *taints;
+        const struct toleration_args *tolerations;
         bool passes;
     } cases[] = {
-        {"", "", true},
-        {"{\"key\":\"k\",\"effect\":\"NoSchedule\"}", "", false},
-        {"{\"key\":\"k\",\"effect\":\"NoExecute\"}", "", false},
-        {"{\"key\":\"k\",\"effect\":\"PreferNoSchedule\"}", "", true},
-        {"{\"key\":\"k\",\"effect\":\"NoSchedule\"}", "{\"key\":\"k\",\"operator\":\"Exists\"}",
-         true},
-        {"{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoSchedule\"}",
-         "{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoExecute\"}", false},
-        {"{\"key\":\"k\",\"effect\":\"NoSchedule\"},{\"key\":\"l\",\"effect\":\"NoExecute\"}",
-         "{\"key\":\"k\"}", false},
-        {"{\"key\":\"k\",\"effect\":\"NoSchedule\"},{\"key\":\"l\",\"effect\":\"NoExecute\"}",
-         "{\"operator\":\"Exists\"}", true},
+        {NULL, NULL, true},
+        {TAINTS({"k", .effect = "NoSchedule"}), NULL, false},
+        {TAINTS({"k", .effect = "NoExecute"}), NULL, false},
+        {TAINTS({"k", .effect = "PreferNoSchedule"}), NULL, true},
+        {TAINTS({"k", .effect = "NoSchedule"}), TOLERATIONS({"k", .op = "Exists"}), true},
+        {TAINTS({"k", "v", "NoSchedule"}), TOLERATIONS({"k", "v", .effect = "NoExecute"}), false},
+        {TAINTS({"k", .effect = "NoSchedule"}, {"l", .effect = "NoExecute"}), TOLERATIONS({"k"}),
+         false},
+        {TAINTS({"k", .effect = "NoSchedule"}, {"l", .effect = "NoExecute"}),
+         TOLERATIONS({.op = "Exists"}), true},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fixture f;
         struct trial t;
         fixture_init(&f, NULL, NULL);
-        fixture_add(&f, node(cases[i].taints));
-        trial_begin(&t, &f, PLUGIN, pod(cases[i].tolerations));
+        ADD_NODE(&f, .taints = cases[i].taints);
+        trial_begin(&t, &f, PLUGIN, POD(.tolerations = cases[i].tolerations));
         assert_int_equal(trial_filter(&t, "n"),
                          cases[i].passes ? BERTH_SUCCESS : BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
         assert_string_equal(t.text, cases[i].passes ? "" : "node(s) had untolerated taint(s)");
@@ -70,8 +55,8 @@ static void comparison_waits_for_its_gate(void **state)
     struct fixture f;
     struct trial t;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, node("{\"key\":\"k\",\"value\":\"5\",\"effect\":\"NoSchedule\"}"));
-    trial_begin(&t, &f, PLUGIN, pod("{\"key\":\"k\",\"operator\":\"Gt\",\"value\":\"4\"}"));
+    ADD_NODE(&f, .taints = TAINTS({"k", "5", "NoSchedule"}));
+    trial_begin(&t, &f, PLUGIN, POD(.tolerations = TOLERATIONS({"k", "4", .op = "Gt"})));
     assert_int_equal(trial_filter(&t, "n"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
     trial_end(&t);
     /* As if the engine had been made with the gate on. */
@@ -80,10 +65,10 @@ static void comparison_waits_for_its_gate(void **state)
     struct berth_error error;
     h->plugin->destroy(h->self);
     assert_int_equal(h->plugin->create(&engine_host, h, BERTH_STR(""), &h->self, &error), 0);
-    trial_begin(&t, &f, PLUGIN, pod("{\"key\":\"k\",\"operator\":\"Gt\",\"value\":\"4\"}"));
+    trial_begin(&t, &f, PLUGIN, POD(.tolerations = TOLERATIONS({"k", "4", .op = "Gt"})));
     assert_int_equal(trial_filter(&t, "n"), BERTH_SUCCESS);
     trial_end(&t);
-    trial_begin(&t, &f, PLUGIN, pod("{\"key\":\"k\",\"operator\":\"Lt\",\"value\":\"5\"}"));
+    trial_begin(&t, &f, PLUGIN, POD(.tolerations = TOLERATIONS({"k", "5", .op = "Lt"})));
     assert_int_equal(trial_filter(&t, "n"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
     trial_end(&t);
     fixture_release(&f);
@@ -94,17 +79,18 @@ static void scores_count_what_is_not_tolerated(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, node("{\"key\":\"k\",\"effect\":\"PreferNoSchedule\"},{\"key\":\"l\","
-                         "\"effect\":\"PreferNoSchedule\"},{\"key\":\"m\",\"effect\":"
-                         "\"NoSchedule\"}"));
-    assert_int_equal(trial_score_of(&f, PLUGIN, pod(""), "n"), 2);
-    assert_int_equal(trial_score_of(&f, PLUGIN, pod("{\"key\":\"k\"}"), "n"), 1);
-    assert_int_equal(trial_score_of(&f, PLUGIN, pod("{\"operator\":\"Exists\"}"), "n"), 0);
-    assert_int_equal(trial_score_of(&f, PLUGIN,
-                                    pod("{\"operator\":\"Exists\",\"effect\":"
-                                        "\"NoSchedule\"}"),
-                                    "n"),
-                     2);
+    ADD_NODE(&f,
+             .taints = TAINTS({"k", .effect = "PreferNoSchedule"},
+                              {"l", .effect = "PreferNoSchedule"}, {"m", .effect = "NoSchedule"}));
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(), "n"), 2);
+    assert_int_equal(trial_score_of(&f, PLUGIN, POD(.tolerations = TOLERATIONS({"k"})), "n"), 1);
+    assert_int_equal(
+        trial_score_of(&f, PLUGIN, POD(.tolerations = TOLERATIONS({.op = "Exists"})), "n"), 0);
+    assert_int_equal(
+        trial_score_of(&f, PLUGIN,
+                       POD(.tolerations = TOLERATIONS({.op = "Exists", .effect = "NoSchedule"})),
+                       "n"),
+        2);
     fixture_release(&f);
 }
 
@@ -134,10 +120,9 @@ static void score_without_prescore_is_an_error(void **state)
     int64_t score;
     struct buf text = BUF_INIT;
     fixture_init(&f, NULL, NULL);
-    fixture_add(&f, node(""));
-    trial_begin(&t, &f, PLUGIN, pod(""));
-    struct berth_cycle *fresh =
-        cycle_new(&f.engine->cycles, f.engine->framework.setup->profiles.v[0]);
+    ADD_NODE(&f, .name = "n");
+    trial_begin(&t, &f, PLUGIN, POD());
+    struct berth_cycle *fresh = cycle_new(&f.engine->cycles, f.engine->framework.setup->profiles.v[0]);
     status_clear(&f.engine->cycles.status);
     assert_int_equal(t.handle->plugin->score(t.handle->self, fresh, t.pod,
                                              cache_node(&f.engine->cache, STR("n")), &score,
@@ -152,36 +137,39 @@ static void score_without_prescore_is_an_error(void **state)
     fixture_release(&f);
 }
 
-#define BARS   "{\"key\":\"k\",\"effect\":\"NoSchedule\"}"
-#define PREFER "{\"key\":\"k\",\"effect\":\"PreferNoSchedule\"}"
+#define NONE   TAINTS({0})
+#define BARS   TAINTS({"k", .effect = "NoSchedule"})
+#define PREFER TAINTS({"k", .effect = "PreferNoSchedule"})
 
 static void hints(void **state)
 {
     (void)state;
-    static const struct {
-        const char *before, *after; /* taints of the node; NULL: there is none */
+    const struct {
+        const struct taint_args *before, *after; /* taints of the node; NULL: there is none */
         enum berth_hint hint;
     } cases[] = {
-        {NULL, "", BERTH_QUEUE},      {NULL, BARS, BERTH_QUEUE_SKIP},
-        {BARS, "", BERTH_QUEUE},      {BARS, PREFER, BERTH_QUEUE},
-        {"", "", BERTH_QUEUE_SKIP},   {PREFER, "", BERTH_QUEUE_SKIP},
-        {"", BARS, BERTH_QUEUE_SKIP},
+        {NULL, NONE, BERTH_QUEUE},      {NULL, BARS, BERTH_QUEUE_SKIP},
+        {BARS, NONE, BERTH_QUEUE},      {BARS, PREFER, BERTH_QUEUE},
+        {NONE, NONE, BERTH_QUEUE_SKIP}, {PREFER, NONE, BERTH_QUEUE_SKIP},
+        {NONE, BARS, BERTH_QUEUE_SKIP},
     };
     struct fixture f;
     fixture_init(&f, NULL, NULL);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct trial_change change = {
-            BERTH_RESOURCE_NODE,
-            cases[i].before ? BERTH_ACTION_UPDATE_NODE_TAINT : BERTH_ACTION_ADD,
-            cases[i].before ? node(cases[i].before) : NULL, node(cases[i].after)};
-        assert_int_equal(trial_hint(&f, PLUGIN, pod(""), change), cases[i].hint);
+        struct trial_change change = {BERTH_RESOURCE_NODE,
+                                      cases[i].before ? BERTH_ACTION_UPDATE_NODE_TAINT
+                                                      : BERTH_ACTION_ADD,
+                                      cases[i].before ? NODE(.taints = cases[i].before) : NULL,
+                                      NODE(.taints = cases[i].after)};
+        assert_int_equal(trial_hint(&f, PLUGIN, POD(), change), cases[i].hint);
     }
-    struct trial_change own = {BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_POD_TOLERATION, pod(""),
-                               pod("{\"key\":\"k\"}")};
-    assert_int_equal(trial_hint(&f, PLUGIN, pod(""), own), BERTH_QUEUE);
+    struct trial_change own = {BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_POD_TOLERATION, POD(),
+                               POD(.tolerations = TOLERATIONS({"k"}))};
+    assert_int_equal(trial_hint(&f, PLUGIN, POD(), own), BERTH_QUEUE);
     struct trial_change other = {BERTH_RESOURCE_POD, BERTH_ACTION_UPDATE_POD_TOLERATION,
-                                 fixture_pod("q", "1", "1"), fixture_pod("q", "1", "1")};
-    assert_int_equal(trial_hint(&f, PLUGIN, pod(""), other), BERTH_QUEUE_SKIP);
+                                 POD(.name = "q", .cpu = "1", .memory = "1"),
+                                 POD(.name = "q", .cpu = "1", .memory = "1")};
+    assert_int_equal(trial_hint(&f, PLUGIN, POD(), other), BERTH_QUEUE_SKIP);
     assert_false(trial_is_told(&f, PLUGIN, BERTH_RESOURCE_NODE, BERTH_ACTION_UPDATE_NODE_LABEL));
     fixture_release(&f);
 }
@@ -202,9 +190,9 @@ static void the_signature_tells_tolerations_apart(void **state)
     struct fixture f;
     struct buf a = BUF_INIT, b = BUF_INIT, c = BUF_INIT;
     fixture_init(&f, NULL, NULL);
-    sign_into(&f, pod("{\"key\":\"ab\",\"value\":\"c\"}"), &a);
-    sign_into(&f, pod("{\"key\":\"a\",\"value\":\"bc\"}"), &b);
-    sign_into(&f, pod("{\"key\":\"ab\",\"value\":\"c\",\"tolerationSeconds\":3}"), &c);
+    sign_into(&f, POD(.tolerations = TOLERATIONS({"ab", "c"})), &a);
+    sign_into(&f, POD(.tolerations = TOLERATIONS({"a", "bc"})), &b);
+    sign_into(&f, POD(.tolerations = TOLERATIONS({"ab", "c"})), &c);
     assert_false(str_eq(buf_str(&a), buf_str(&b)));
     assert_true(str_eq(buf_str(&a), buf_str(&c)));
     buf_release(&a);

@@ -181,8 +181,7 @@ static void numbers_are_given_out_again(void **state)
     for (int i = 0; i < 1000; i++) {
         char name[16];
         snprintf(name, sizeof(name), "n%d", i);
-        struct object *o = fixture_object(
-            KIND_NODE, "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"host\":\"%s\"}}}", name, name);
+        struct object *o = NODE(.name = name, .labels = textf("host=%s", name));
         cache_set_node(&s.cache, o);
         const struct topology *t = topologies_get(&s.cluster.topologies, STR("host"));
         assert_int_equal(t->n_used, 1);
@@ -197,8 +196,7 @@ static void numbers_are_given_out_again(void **state)
 
 static void set_node(struct pod_stream *s, const char *name, const char *labels)
 {
-    struct object *o =
-        fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"%s\",\"labels\":{%s}}}", name, labels);
+    struct object *o = NODE(.name = name, .labels = labels);
     cache_set_node(&s->cache, o);
     object_unref(o);
 }
@@ -210,7 +208,7 @@ static void keys_that_no_node_has_cost_nothing(void **state)
     struct pod_stream s;
     rand_seed(&r, 1);
     pod_stream_init(&s, &r);
-    set_node(&s, "here", "\"rack\":\"a\"");
+    set_node(&s, "here", "rack=a");
     const struct topology *none = topologies_get(&s.cluster.topologies, STR("nobody/has-it"));
     assert_null(none->domain);
     assert_int_equal(topology_domain(none, 0), 0);
@@ -222,7 +220,7 @@ static void keys_that_no_node_has_cost_nothing(void **state)
     }
     assert_int_equal(s.cluster.topologies.by_key.n, 0);
     /* As soon as a node has it, it is a topology, until no node has it any more. */
-    set_node(&s, "here", "\"nobody/has-1\":\"a\"");
+    set_node(&s, "here", "nobody/has-1=a");
     const struct topology *t = topologies_get(&s.cluster.topologies, STR("nobody/has-1"));
     assert_false(topology_is_none(t));
     assert_int_equal(t->n_nodes, 1);
@@ -244,7 +242,7 @@ static void keys_that_few_nodes_have_have_no_column(void **state)
     pod_stream_init(&s, &r);
     for (int i = 0; i < 500; i++) {
         snprintf(name, sizeof(name), "n%d", i);
-        snprintf(labels, sizeof(labels), "\"host\":\"%d\",\"own-%d\":\"%d\"", i, i, i);
+        snprintf(labels, sizeof(labels), "host=%d,own-%d=%d", i, i, i);
         set_node(&s, name, labels);
     }
     for (int i = 0; i < 500; i++) {
@@ -275,7 +273,7 @@ static void what_is_too_much_goes(void **state)
     for (int i = 0; i < 300; i++) {
         buf_clear(&labels);
         for (int k = 0; k < 100; k++)
-            buf_add_printf(&labels, "%s\"k%d\":\"%d%0600d\"", k ? "," : "", k, i, 0);
+            buf_add_printf(&labels, "%s'k%d':'%d%0600d'", k ? "," : "", k, i, 0);
         snprintf(key, sizeof(key), "n%d", i);
         set_node(&s, key, buf_cstr(&labels));
     }

@@ -17,41 +17,7 @@
 
 /* --- scenery ---------------------------------------------------------------------------------- */
 
-struct pod_options {
-    const char *name, *node; /* node NULL: it waits */
-    int priority, cpu;
-    int started;           /* minutes past the hour */
-    const char *app;       /* label; NULL: none */
-    const char *only;      /* the one node that will do; NULL: any */
-    const char *far_from;  /* pods with this label in the zone; NULL: none */
-    const char *scheduler; /* NULL: the default one */
-};
-
-static struct object *make_pod(const struct pod_options *o)
-{
-    struct buf more = BUF_INIT;
-    if (o->only)
-        buf_add_printf(&more, "\"nodeSelector\":{\"host\":\"%s\"},", o->only);
-    else if (!o->node && strcmp(o->name, "high") == 0)
-        buf_add_cstr(&more, "\"nodeSelector\":{\"for-high\":\"yes\"},");
-    if (o->far_from)
-        buf_add_printf(&more,
-                       "\"affinity\":{\"podAntiAffinity\":{"
-                       "\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":"
-                       "\"zone\",\"labelSelector\":{\"matchLabels\":{\"app\":\"%s\"}}}]}},",
-                       o->far_from);
-    struct object *pod = fixture_object(
-        KIND_POD,
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"uid-%s\",\"labels\":{"
-        "\"app\":\"%s\"}},\"spec\":{%s\"nodeName\":\"%s\",\"schedulerName\":\"%s\",\"priority\":%d,"
-        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%d\"}}}]},"
-        "\"status\":{\"startTime\":\"2026-01-01T00:%02d:00Z\"}}",
-        o->name, o->name, o->app ? o->app : "none", more.n ? buf_cstr(&more) : "",
-        o->node ? o->node : "", o->scheduler ? o->scheduler : "default-scheduler", o->priority,
-        o->cpu, o->started);
-    buf_release(&more);
-    return pod;
-}
+#define MINUTE(mm) "2026-01-01T00:" #mm ":00Z"
 
 /* All but the last are for the pod that preempts. n0 and n1 share a zone, and so on. */
 static void begin(struct fixture *f, const char *gates, size_t nodes)
@@ -65,12 +31,10 @@ static void begin(struct fixture *f, const char *gates, size_t nodes)
                           "    args: {minCandidateNodesPercentage: 100}\n",
                           gates);
     for (size_t i = 0; i < nodes; i++)
-        fixture_add(f, fixture_object(KIND_NODE,
-                                      "{\"metadata\":{\"name\":\"n%zu\",\"labels\":{\"host\":"
-                                      "\"n%zu\",\"zone\":\"z%zu\",\"for-high\":\"%s\"}},\"status\":"
-                                      "{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":"
-                                      "\"20\"}}}",
-                                      i, i, i / 2, i + 1 < nodes ? "yes" : "no"));
+        ADD_NODE(f, .name = textf("n%zu", i),
+                 .labels = textf("host=n%zu,zone=z%zu,for-high=%s", i, i / 2,
+                                 i + 1 < nodes ? "yes" : "no"),
+                 .cpu = "4", .memory = "8Gi", .pods = "20");
     fixture_add_budget(f, "kept", 0);
 }
 
@@ -82,13 +46,12 @@ static const char *outcome(struct fixture *f)
     char node[64] = "", victims[256] = "";
     engine_explain(f->engine, STR("default"), STR("high"), &why);
     text[0] = '\0';
-    const char *at = strstr(buf_cstr(&why), "\"postFilter\":");
-    at = at ? strstr(at, "\"nominatedNode\":") : NULL;
-    if (at &&
-        sscanf(at, "\"nominatedNode\":\"%63[^\"]\",\"victims\":[%255[^]]]", node, victims) == 2) {
+    const char *at = strstr(single_quotes(buf_cstr(&why)), "'postFilter':");
+    at = at ? strstr(at, "'nominatedNode':") : NULL;
+    if (at && sscanf(at, "'nominatedNode':'%63[^']','victims':[%255[^]]]", node, victims) == 2) {
         size_t n = (size_t)snprintf(text, sizeof(text), "%s:", node);
         for (const char *v = strchr(victims, '/'); v; v = strchr(v + 1, '/'))
-            n += (size_t)snprintf(text + n, sizeof(text) - n, " %.*s", (int)strcspn(v + 1, "\""),
+            n += (size_t)snprintf(text + n, sizeof(text) - n, " %.*s", (int)strcspn(v + 1, "'"),
                                   v + 1);
     }
     buf_release(&why);
@@ -100,75 +63,87 @@ static const char *outcome(struct fixture *f)
 struct scene {
     const char *what;
     size_t nodes; /* the last is empty: victims may go there */
-    struct pod_options pods[6];
-    struct pod_options high;
+    struct pod_args pods[6];
+    struct pod_args high;
     const char *without, *with; /* the gate */
 };
 
 static const struct scene scenes[] = {
     {"of two nodes, the one whose victim can move",
      3,
-     {{.name = "stuck", .node = "n0", .cpu = 4, .started = 9, .only = "n0"},
-      {.name = "free", .node = "n1", .cpu = 4, .started = 1}},
-     {.cpu = 4},
+     {{.name = "stuck",
+       .node = "n0",
+       .cpu = "4",
+       .started = MINUTE(09),
+       .node_selector = "host=n0"},
+      {.name = "free", .node = "n1", .cpu = "4", .started = MINUTE(01)}},
+     {.cpu = "4"},
      "n0: stuck",
      "n1: free"},
     {"of two pods on a node, the one that can move",
      2,
-     {{.name = "stuck", .node = "n0", .cpu = 2, .started = 9, .only = "n0"},
-      {.name = "free", .node = "n0", .cpu = 2, .started = 1}},
-     {.cpu = 2},
+     {{.name = "stuck",
+       .node = "n0",
+       .cpu = "2",
+       .started = MINUTE(09),
+       .node_selector = "host=n0"},
+      {.name = "free", .node = "n0", .cpu = "2", .started = MINUTE(01)}},
+     {.cpu = "2"},
      "n0: stuck",
      "n0: free"},
     {"two that can move rather than one that cannot",
      3,
-     {{.name = "stuck", .node = "n0", .cpu = 4, .only = "n0"},
-      {.name = "a", .node = "n1", .cpu = 2, .started = 1},
-      {.name = "b", .node = "n1", .cpu = 2, .started = 2}},
-     {.cpu = 4},
+     {{.name = "stuck", .node = "n0", .cpu = "4", .node_selector = "host=n0"},
+      {.name = "a", .node = "n1", .cpu = "2", .started = MINUTE(01)},
+      {.name = "b", .node = "n1", .cpu = "2", .started = MINUTE(02)}},
+     {.cpu = "4"},
      "n0: stuck",
      "n1: a b"},
     {"the highest priority comes first",
      3,
-     {{.name = "stuck", .node = "n0", .cpu = 4, .only = "n0"},
-      {.name = "free", .node = "n1", .cpu = 4, .priority = 1}},
-     {.cpu = 4},
+     {{.name = "stuck", .node = "n0", .cpu = "4", .node_selector = "host=n0"},
+      {.name = "free", .node = "n1", .cpu = "4", .priority = 1}},
+     {.cpu = "4"},
      "n0: stuck",
      "n0: stuck"},
     {"budgets come first",
      3,
-     {{.name = "stuck", .node = "n0", .cpu = 4, .only = "n0"},
-      {.name = "free", .node = "n1", .cpu = 4, .app = "kept"}},
-     {.cpu = 4},
+     {{.name = "stuck", .node = "n0", .cpu = "4", .node_selector = "host=n0"},
+      {.name = "free", .node = "n1", .cpu = "4", .labels = "app=kept"}},
+     {.cpu = "4"},
      "n0: stuck",
      "n0: stuck"},
     {"priorities of a node come first",
      2,
-     {{.name = "stuck", .node = "n0", .cpu = 2, .only = "n0"},
-      {.name = "free", .node = "n0", .cpu = 2, .priority = 1}},
-     {.cpu = 2},
+     {{.name = "stuck", .node = "n0", .cpu = "2", .node_selector = "host=n0"},
+      {.name = "free", .node = "n0", .cpu = "2", .priority = 1}},
+     {.cpu = "2"},
      "n0: stuck",
      "n0: stuck"},
     {"pods of other schedulers count as lost",
      3,
-     {{.name = "foreign", .node = "n0", .cpu = 4, .started = 9, .scheduler = "other"},
-      {.name = "free", .node = "n1", .cpu = 4, .started = 1}},
-     {.cpu = 4},
+     {{.name = "foreign", .node = "n0", .cpu = "4", .started = MINUTE(09), .scheduler = "other"},
+      {.name = "free", .node = "n1", .cpu = "4", .started = MINUTE(01)}},
+     {.cpu = "4"},
      "n0: foreign",
      "n1: free"},
     {"with the preemptor in its place: who must be far from it cannot move to its zone",
      4,
-     {{.name = "a", .node = "n0", .cpu = 4, .started = 1},
-      {.name = "b", .node = "n2", .cpu = 4, .started = 9, .far_from = "me"},
-      {.name = "rock", .node = "n1", .cpu = 4, .priority = 9}},
-     {.cpu = 4, .app = "me"},
+     {{.name = "a", .node = "n0", .cpu = "4", .started = MINUTE(01)},
+      {.name = "b",
+       .node = "n2",
+       .cpu = "4",
+       .started = MINUTE(09),
+       .anti_affinity = TERMS({"zone", "app=me"})},
+      {.name = "rock", .node = "n1", .cpu = "4", .priority = 9}},
+     {.cpu = "4", .labels = "app=me"},
      "n2: b",
      "n0: a"},
     {"where all are lost upstream's rules decide",
      3,
-     {{.name = "x", .node = "n0", .cpu = 4, .started = 9, .only = "n0"},
-      {.name = "y", .node = "n1", .cpu = 4, .started = 1, .only = "n1"}},
-     {.cpu = 4},
+     {{.name = "x", .node = "n0", .cpu = "4", .started = MINUTE(09), .node_selector = "host=n0"},
+      {.name = "y", .node = "n1", .cpu = "4", .started = MINUTE(01), .node_selector = "host=n1"}},
+     {.cpu = "4"},
      "n0: x",
      "n0: x"},
 };
@@ -179,14 +154,15 @@ static void victims_that_can_move_are_preferred(void **state)
     for (size_t i = 0; i < ARRAY_LEN(scenes); i++)
         for (int on = 0; on < 2; on++) {
             const struct scene *s = &scenes[i];
-            struct pod_options high = s->high;
+            struct pod_args high = s->high;
             struct fixture f;
             high.name = "high";
             high.priority = 9;
+            high.node_selector = "for-high=yes";
             begin(&f, on ? GATE : "", s->nodes);
             for (size_t k = 0; k < ARRAY_LEN(s->pods) && s->pods[k].name; k++)
-                fixture_add(&f, make_pod(&s->pods[k]));
-            fixture_add(&f, make_pod(&high));
+                fixture_add(&f, object_from_pod_args(&s->pods[k]));
+            fixture_add(&f, object_from_pod_args(&high));
             fixture_schedule(&f);
             if (strcmp(outcome(&f), on ? s->with : s->without) != 0)
                 fail_msg("%s, %s: %s", s->what, on ? "with" : "without", outcome(&f));
@@ -198,10 +174,20 @@ static void victims_that_can_move_are_preferred(void **state)
 
 #define MAX_PODS 12
 
+/* A pod by what is drawn of it. */
+struct drawn_pod {
+    char name[8];
+    const char *node;
+    int priority, cpu;
+    int started; /* minutes past the hour */
+    bool kept;   /* by the budget */
+    bool only;   /* that node will do, no other */
+};
+
 struct cluster_case {
-    struct pod_options pods[MAX_PODS], high;
-    char names[MAX_PODS][24];
+    struct drawn_pod pods[MAX_PODS];
     size_t n;
+    int high_cpu;
 };
 
 static const char *const node_names[] = {"n0", "n1", "n2", "n3"};
@@ -211,26 +197,37 @@ static void draw(struct rand *r, struct cluster_case *c)
     int room[3] = {4, 4, 4};
     *c = (struct cluster_case){0};
     for (size_t tries = 0; tries < 24 && c->n < MAX_PODS - 1; tries++) {
-        size_t node = rand_below(r, 3), i = c->n;
+        size_t node = rand_below(r, 3);
         int cpu = 1 + (int)rand_below(r, 2);
         if (room[node] < cpu)
             continue;
         room[node] -= cpu;
-        snprintf(c->names[i], sizeof(c->names[i]), "p%zu", i);
-        c->pods[c->n++] = (struct pod_options){.name = c->names[i],
-                                               .node = node_names[node],
-                                               .priority = (int)rand_below(r, 2),
-                                               .cpu = cpu,
-                                               .started = (int)rand_below(r, 60),
-                                               .app = rand_below(r, 4) ? "web" : "kept",
-                                               .only = rand_below(r, 2) ? node_names[node] : NULL};
+        struct drawn_pod *p = &c->pods[c->n];
+        *p = (struct drawn_pod){.node = node_names[node], .cpu = cpu};
+        snprintf(p->name, sizeof(p->name), "p%d", (int)(c->n++ % 100));
+        p->priority = (int)rand_below(r, 2);
+        p->started = (int)rand_below(r, 60);
+        p->kept = rand_below(r, 4) == 0;
+        p->only = rand_below(r, 2);
     }
     /* Somewhere to go, but not for all. */
-    snprintf(c->names[c->n], sizeof(c->names[c->n]), "rock");
-    c->pods[c->n] = (struct pod_options){
-        .name = c->names[c->n], .node = "n3", .priority = 9, .cpu = 1 + (int)rand_below(r, 3)};
-    c->n++;
-    c->high = (struct pod_options){.name = "high", .priority = 9, .cpu = 2 + (int)rand_below(r, 3)};
+    c->pods[c->n++] = (struct drawn_pod){
+        .name = "rock", .node = "n3", .priority = 9, .cpu = 1 + (int)rand_below(r, 3)};
+    c->high_cpu = 2 + (int)rand_below(r, 3);
+}
+
+static void add_drawn(struct fixture *f, const struct drawn_pod *p, const char *node)
+{
+    ADD_POD(f, .name = p->name, .node = node, .priority = p->priority, .cpu = textf("%d", p->cpu),
+            .labels = p->kept ? "app=kept" : "app=web",
+            .node_selector = p->only ? textf("host=%s", p->node) : NULL,
+            .started = textf("2026-01-01T00:%02d:00Z", p->started));
+}
+
+static void add_high(struct fixture *f, const struct cluster_case *c, const char *node)
+{
+    ADD_POD(f, .name = "high", .node = node, .priority = 9, .cpu = textf("%d", c->high_cpu),
+            .node_selector = "for-high=yes");
 }
 
 static void decide(const struct cluster_case *c, const char *gates, char *ret, size_t size)
@@ -238,8 +235,8 @@ static void decide(const struct cluster_case *c, const char *gates, char *ret, s
     struct fixture f;
     begin(&f, gates, 4);
     for (size_t i = 0; i < c->n; i++)
-        fixture_add(&f, make_pod(&c->pods[i]));
-    fixture_add(&f, make_pod(&c->high));
+        add_drawn(&f, &c->pods[i], c->pods[i].node);
+    add_high(&f, c, NULL);
     fixture_schedule(&f);
     snprintf(ret, size, "%s", fixture_binding(&f, "high") ? "" : outcome(&f));
     fixture_release(&f);
@@ -263,19 +260,14 @@ static bool is_victim(const char *outcome_text, const char *name)
 static bool finds_place(const struct cluster_case *c, const char *text, size_t victim)
 {
     struct fixture f;
-    char node[8];
-    struct pod_options high = c->high, again = c->pods[victim];
     begin(&f, "", 4);
     for (size_t i = 0; i < c->n; i++)
         if (!is_victim(text, c->pods[i].name))
-            fixture_add(&f, make_pod(&c->pods[i]));
-    snprintf(node, sizeof(node), "%.2s", text);
-    high.node = node;
-    again.node = NULL;
-    fixture_add(&f, make_pod(&high));
-    fixture_add(&f, make_pod(&again));
+            add_drawn(&f, &c->pods[i], c->pods[i].node);
+    add_high(&f, c, textf("%.2s", text));
+    add_drawn(&f, &c->pods[victim], NULL);
     fixture_schedule(&f);
-    bool placed = fixture_binding(&f, again.name) != NULL;
+    bool placed = fixture_binding(&f, c->pods[victim].name) != NULL;
     fixture_release(&f);
     return placed;
 }
@@ -286,7 +278,7 @@ static struct verdict_by_hand by_hand(const struct cluster_case *c, const char *
     for (size_t i = 0; i < c->n; i++) {
         if (!is_victim(text, c->pods[i].name))
             continue;
-        v.violations += strcmp(c->pods[i].app, "kept") == 0;
+        v.violations += c->pods[i].kept;
         v.highest = MAX(v.highest, (int64_t)c->pods[i].priority);
         if (!finds_place(c, text, i))
             v.lost += c->pods[i].priority + (INT64_C(1) << 31);

@@ -43,9 +43,9 @@ static void a_pod_that_is_bound(void **state)
     (void)state;
     struct fixture f;
     scene(&f, 5);
-    fixture_add(&f, fixture_node("n0", "4", "8Gi"));
+    ADD_NODE(&f, .name = "n0", .cpu = "4", .memory = "8Gi");
     SAID(&f, "3 Add event for node node=/n0", "2 Added node to NodeTree node=/n0 zone=");
-    fixture_add(&f, fixture_pod("p", "1", "1Gi"));
+    ADD_POD(&f, .name = "p", .cpu = "1", .memory = "1Gi");
     SAID(&f, "3 Add event for unscheduled pod pod=default/p",
          "5 Pod moved to an internal scheduling queue pod=default/p event=UnschedulablePodAdd "
          "queue=Active");
@@ -58,9 +58,9 @@ static void a_pod_that_is_bound(void **state)
          "2 Successfully bound pod to node pod=default/p node=n0 evaluatedNodes=1 feasibleNodes=1",
          "3 Add event for scheduled pod pod=default/p",
          "3 Delete event for unscheduled pod pod=default/p");
-    fixture_delete(&f, fixture_pod_on("p", "1", "1Gi", "n0"));
+    fixture_delete(&f, POD(.name = "p", .cpu = "1", .memory = "1Gi", .node = "n0"));
     SAID(&f, "3 Delete event for scheduled pod pod=default/p");
-    fixture_delete(&f, fixture_node("n0", "4", "8Gi"));
+    fixture_delete(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
     SAID(&f, "3 Delete event for node node=/n0", "2 Removed node from NodeTree node=/n0 zone=");
     fixture_release(&f);
 }
@@ -70,11 +70,11 @@ static void a_pod_that_fits_nowhere(void **state)
     (void)state;
     struct fixture f;
     scene(&f, 2);
-    fixture_add(&f, fixture_pod("p", "9", "1Gi"));
+    ADD_POD(&f, .name = "p", .cpu = "9", .memory = "1Gi");
     fixture_schedule(&f);
     SAID(&f, "2 Unable to schedule pod; no nodes are registered to the cluster; waiting "
              "pod=default/p");
-    fixture_add(&f, fixture_node("n0", "4", "8Gi"));
+    ADD_NODE(&f, .name = "n0", .cpu = "4", .memory = "8Gi");
     clear(&f);
     fixture_pass(&f, 20 * NSEC_PER_SEC);
     engine_set_verbosity(f.engine, 3);
@@ -102,10 +102,7 @@ static void a_pod_behind_a_gate(void **state)
     (void)state;
     struct fixture f;
     scene(&f, 5);
-    fixture_add(&f, fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"p\",\"namespace\":\"default"
-                                             "\",\"uid\":\"p\"},\"spec\":{\"schedulerName\":\"defa"
-                                             "ult-scheduler\",\"schedulingGates\":[{\"name\":\"x\""
-                                             "}],\"containers\":[{}]}}"));
+    ADD_POD(&f, .name = "p", .gates = "x", .containers = "{}");
     SAID(&f, "3 Add event for unscheduled pod pod=default/p",
          "4 Status after running PreEnqueue plugin pod=default/p plugin=SchedulingGates "
          "status=waiting for scheduling gates: [x]",
@@ -119,8 +116,8 @@ static void a_binding_that_is_refused(void **state)
     (void)state;
     struct fixture f;
     scene(&f, 1);
-    fixture_add(&f, fixture_node("n0", "4", "8Gi"));
-    fixture_add(&f, fixture_pod("p", "1", "1Gi"));
+    ADD_NODE(&f, .name = "n0", .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "1", .memory = "1Gi");
     fixture_schedule(&f);
     fixture_answer(&f, fixture_binding(&f, "p"), 409, "it is taken");
     SAID(&f, "E Plugin failed err=it is taken plugin=DefaultBinder pod=default/p node=n0",
@@ -135,13 +132,11 @@ static void pods_of_others_and_silence(void **state)
     (void)state;
     struct fixture f;
     scene(&f, 10);
-    fixture_add(&f, fixture_object(KIND_POD, "{\"metadata\":{\"name\":\"p\",\"namespace\":\"default"
-                                             "\",\"uid\":\"p\"},\"spec\":{\"schedulerName\":\"othe"
-                                             "r\",\"containers\":[{}]}}"));
+    ADD_POD(&f, .name = "p", .scheduler = "other", .containers = "{}");
     assert_int_equal(f.logs.n, 0);
     engine_set_verbosity(f.engine, 0);
-    fixture_add(&f, fixture_node("n0", "4", "8Gi"));
-    fixture_add(&f, fixture_pod("q", "1", "1Gi"));
+    ADD_NODE(&f, .name = "n0", .cpu = "4", .memory = "8Gi");
+    ADD_POD(&f, .name = "q", .cpu = "1", .memory = "1Gi");
     fixture_settle(&f);
     assert_int_equal(f.logs.n, 0);
     fixture_release(&f);
@@ -155,12 +150,10 @@ static void the_dump_shows_nodes_and_the_queue(void **state)
     struct fixture f;
     struct buf text = BUF_INIT;
     scene(&f, 0);
-    fixture_add(&f, fixture_node("n1", "4", "8Gi"));
-    fixture_add(&f, fixture_object(KIND_NODE, "{\"metadata\":{\"name\":\"n0\"},\"status\":{\"alloc"
-                                              "atable\":{\"cpu\":\"2\",\"pods\":\"9\",\"b.x/y\":"
-                                              "\"3\",\"a.x/y\":\"2\"}}}"));
-    fixture_add(&f, fixture_pod_on("ghost", "1", "1Gi", "gone"));
-    fixture_add(&f, fixture_pod("p", "9", "1Gi"));
+    ADD_NODE(&f, .name = "n1", .cpu = "4", .memory = "8Gi");
+    ADD_NODE(&f, .name = "n0", .cpu = "2", .pods = "9", .allocatable = "b.x/y=3,a.x/y=2");
+    ADD_POD(&f, .name = "ghost", .cpu = "1", .memory = "1Gi", .node = "gone");
+    ADD_POD(&f, .name = "p", .cpu = "9", .memory = "1Gi");
     fixture_schedule(&f);
     dump_nodes(f.engine, &text);
     assert_string_equal(

@@ -31,11 +31,11 @@ static struct berth_pod *info(struct fixture *f, struct object *o)
 static void begin(struct scene *s, struct fixture *f)
 {
     struct engine *e = f->engine;
-    fixture_add(f, fixture_node("n", "2", "8Gi"));
-    fixture_add(f, fixture_pod_on("old", "1500m", "1Gi", "n"));
+    ADD_NODE(f, .name = "n", .cpu = "2", .memory = "8Gi");
+    ADD_POD(f, .name = "old", .cpu = "1500m", .memory = "1Gi", .node = "n");
     s->cycle = cycle_new(&e->cycles, e->framework.setup->profiles.v[0]);
-    s->pod = info(f, fixture_pod("p", "1", "1Gi"));
-    s->more = info(f, fixture_pod("more", "1500m", "1Gi"));
+    s->pod = info(f, POD(.name = "p", .cpu = "1", .memory = "1Gi"));
+    s->more = info(f, POD(.name = "more", .cpu = "1500m", .memory = "1Gi"));
     s->node = cache_node(&e->cache, STR("n"));
     s->old = s->node->pods.v[0];
     const handle_list *list = &s->cycle->profile->at[POINT_PRE_FILTER];

@@ -19,73 +19,13 @@
 
 /* --- scenery ---------------------------------------------------------------------------------- */
 
-struct pod_options {
-    const char *name, *node; /* node NULL: it waits */
-    int priority, cpu;
-    const char *app;       /* label; NULL: none */
-    const char *anti_zone; /* far from pods with this label in the zone; NULL: none */
-    const char *anti_host; /* the same of the node */
-    const char *spread;    /* DoNotSchedule over zones, by this label, maxSkew 1; NULL: none */
-    const char *spread_host;
-    const char *nominated;
-    bool leaving; /* it terminates, by preemption */
-};
-
-static void add_spread(struct buf *b, const char *key, const char *app)
-{
-    if (app)
-        buf_add_printf(b,
-                       "%s{\"maxSkew\":1,\"topologyKey\":\"%s\",\"whenUnsatisfiable\":"
-                       "\"DoNotSchedule\",\"labelSelector\":{\"matchLabels\":{\"app\":\"%s\"}}}",
-                       b->n ? "," : "", key, app);
-}
-
-static void add_anti(struct buf *b, const char *key, const char *app)
-{
-    if (app)
-        buf_add_printf(b,
-                       "%s{\"topologyKey\":\"%s\",\"labelSelector\":{\"matchLabels\":{\"app\":"
-                       "\"%s\"}}}",
-                       b->n ? "," : "", key, app);
-}
-
-static struct object *make_pod(const struct pod_options *o)
-{
-    struct buf spread = BUF_INIT, anti = BUF_INIT;
-    add_spread(&spread, "zone", o->spread);
-    add_spread(&spread, "host", o->spread_host);
-    add_anti(&anti, "zone", o->anti_zone);
-    add_anti(&anti, "host", o->anti_host);
-    struct object *pod = fixture_object(
-        KIND_POD,
-        "{\"metadata\":{%s\"name\":\"%s\",\"namespace\":\"default\",\"uid\":\"uid-%s\",\"labels\":{"
-        "\"app\":\"%s\"}},\"spec\":{\"nodeName\":\"%s\",\"schedulerName\":\"default-scheduler\","
-        "\"priority\":%d,\"topologySpreadConstraints\":[%s],\"affinity\":{\"podAntiAffinity\":{"
-        "\"requiredDuringSchedulingIgnoredDuringExecution\":[%s]}},\"containers\":[{\"name\":\"c\","
-        "\"resources\":{\"requests\":{\"cpu\":\"%d\"}}}]},\"status\":{\"nominatedNodeName\":\"%s\""
-        "%s}}",
-        o->leaving ? "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"," : "", o->name, o->name,
-        o->app ? o->app : "none", o->node ? o->node : "", o->priority, buf_cstr(&spread),
-        buf_cstr(&anti), o->cpu, o->nominated ? o->nominated : "",
-        o->leaving ? ",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","
-                     "\"reason\":\"PreemptionByScheduler\"}]"
-                   : "");
-    buf_release(&spread);
-    buf_release(&anti);
-    return pod;
-}
-
-#define ADD(f, ...) fixture_add((f), make_pod(&(struct pod_options){__VA_ARGS__}))
-
 static void begin_zones(struct fixture *f, const char *gates, size_t nodes, size_t zone_size)
 {
     fixture_init_features(f, NULL, gates);
     for (size_t i = 0; i < nodes; i++)
-        fixture_add(f, fixture_object(KIND_NODE,
-                                      "{\"metadata\":{\"name\":\"n%zu\",\"labels\":{\"zone\":"
-                                      "\"z%zu\",\"host\":\"n%zu\"}},\"status\":{\"allocatable\":{"
-                                      "\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"20\"}}}",
-                                      i, i / zone_size, i));
+        ADD_NODE(f, .name = textf("n%zu", i),
+                 .labels = textf("zone=z%zu,host=n%zu", i / zone_size, i), .cpu = "4",
+                 .memory = "8Gi", .pods = "20");
 }
 
 static void begin(struct fixture *f, const char *gates, size_t nodes)
@@ -102,14 +42,13 @@ static const char *outcome(struct fixture *f)
     int violations = 0;
     engine_explain(f->engine, STR("default"), STR("high"), &why);
     text[0] = '\0';
-    const char *at = strstr(buf_cstr(&why), "\"postFilter\":");
-    at = at ? strstr(at, "\"nominatedNode\":") : NULL;
-    if (at &&
-        sscanf(at, "\"nominatedNode\":\"%63[^\"]\",\"victims\":[%1023[^]]],\"pdbViolations\":%d",
-               node, victims, &violations) == 3) {
+    const char *at = strstr(single_quotes(buf_cstr(&why)), "'postFilter':");
+    at = at ? strstr(at, "'nominatedNode':") : NULL;
+    if (at && sscanf(at, "'nominatedNode':'%63[^']','victims':[%1023[^]]],'pdbViolations':%d", node,
+                     victims, &violations) == 3) {
         size_t n = (size_t)snprintf(text, sizeof(text), "%s:", node);
         for (const char *v = strchr(victims, '/'); v; v = strchr(v + 1, '/'))
-            n += (size_t)snprintf(text + n, sizeof(text) - n, " %.*s", (int)strcspn(v + 1, "\""),
+            n += (size_t)snprintf(text + n, sizeof(text) - n, " %.*s", (int)strcspn(v + 1, "'"),
                                   v + 1);
         snprintf(text + n, sizeof(text) - n, " (%d)", violations);
     }
@@ -120,10 +59,11 @@ static const char *outcome(struct fixture *f)
 /* Two pods in the way of a third, on nodes that have no room for it. */
 static void add_full_neighbours(struct fixture *f)
 {
-    ADD(f, .name = "rock1", .node = "n1", .priority = 9, .cpu = 3);
-    ADD(f, .name = "rock3", .node = "n3", .priority = 9, .cpu = 3);
-    ADD(f, .name = "web1", .node = "n1", .priority = 2, .cpu = 1, .app = "web");
-    ADD(f, .name = "web3", .node = "n3", .priority = 1, .cpu = 1, .app = "web");
+    ADD_POD(f, .name = "rock1", .node = "n1", .priority = 9, .cpu = "3");
+    ADD_POD(f, .name = "rock3", .node = "n3", .priority = 9, .cpu = "3");
+    ADD_POD(f, .name = "web1", .node = "n1", .priority = 2, .cpu = "1", .labels = "app=web");
+    ADD_POD(f, .name = "web3", .uid = "uid-web3", .node = "n3", .priority = 1, .cpu = "1",
+            .labels = "app=web");
 }
 
 /* --- what upstream does, and what happens instead --------------------------------------------- */
@@ -134,7 +74,8 @@ static void a_pod_next_door_makes_room_for_one_that_must_be_far_from_it(void **s
     struct fixture f;
     begin(&f, "", 4);
     add_full_neighbours(&f);
-    ADD(&f, .name = "high", .priority = 9, .cpu = 2, .anti_zone = "web");
+    ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "2",
+            .anti_affinity = TERMS({"zone", "app=web"}));
     fixture_schedule(&f);
     assert_string_equal(outcome(&f), "");
     assert_non_null(strstr(fixture_last(&f, WRITE_POD_STATUS, "high")->message,
@@ -143,7 +84,8 @@ static void a_pod_next_door_makes_room_for_one_that_must_be_far_from_it(void **s
 
     begin(&f, GATE, 4);
     add_full_neighbours(&f);
-    ADD(&f, .name = "high", .priority = 9, .cpu = 2, .anti_zone = "web");
+    ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "2",
+            .anti_affinity = TERMS({"zone", "app=web"}));
     fixture_schedule(&f);
     assert_string_equal(outcome(&f), "n2: web3 (0)");
     struct fixture_write *w = fixture_eviction(&f, "web3");
@@ -175,34 +117,37 @@ static void check_scene(scene_fn *scene, const char *expected)
 
 static void hated(struct fixture *f)
 {
-    ADD(f, .name = "rock1", .node = "n1", .priority = 9, .cpu = 3);
-    ADD(f, .name = "full2", .node = "n2", .priority = 9, .cpu = 4);
-    ADD(f, .name = "full3", .node = "n3", .priority = 9, .cpu = 4);
-    ADD(f, .name = "loner", .node = "n1", .cpu = 1, .anti_zone = "web");
-    ADD(f, .name = "high", .priority = 9, .cpu = 2, .app = "web");
+    ADD_POD(f, .name = "rock1", .node = "n1", .priority = 9, .cpu = "3");
+    ADD_POD(f, .name = "full2", .node = "n2", .priority = 9, .cpu = "4");
+    ADD_POD(f, .name = "full3", .node = "n3", .priority = 9, .cpu = "4");
+    ADD_POD(f, .name = "loner", .node = "n1", .cpu = "1",
+            .anti_affinity = TERMS({"zone", "app=web"}));
+    ADD_POD(f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "2", .labels = "app=web");
 }
 
 static void spread(struct fixture *f)
 {
     /* Zone z0 has room but one web pod too many; z1 has no room at all. */
-    ADD(f, .name = "rock1", .node = "n1", .priority = 9, .cpu = 2);
-    ADD(f, .name = "full2", .node = "n2", .priority = 9, .cpu = 4);
-    ADD(f, .name = "full3", .node = "n3", .priority = 9, .cpu = 4);
-    ADD(f, .name = "web1", .node = "n1", .priority = 2, .cpu = 1, .app = "web");
-    ADD(f, .name = "other", .node = "n1", .priority = 1, .cpu = 1, .app = "other");
-    ADD(f, .name = "high", .priority = 9, .cpu = 4, .app = "web", .spread = "web");
+    ADD_POD(f, .name = "rock1", .node = "n1", .priority = 9, .cpu = "2");
+    ADD_POD(f, .name = "full2", .node = "n2", .priority = 9, .cpu = "4");
+    ADD_POD(f, .name = "full3", .node = "n3", .priority = 9, .cpu = "4");
+    ADD_POD(f, .name = "web1", .node = "n1", .priority = 2, .cpu = "1", .labels = "app=web");
+    ADD_POD(f, .name = "other", .node = "n1", .priority = 1, .cpu = "1", .labels = "app=other");
+    ADD_POD(f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "4", .labels = "app=web",
+            .spread = SPREAD({"zone", "app=web"}));
 }
 
 static void both(struct fixture *f)
 {
     /* On n0 a pod is in the way for its cpu, on n1 one for its label. */
-    ADD(f, .name = "rock1", .node = "n1", .priority = 9, .cpu = 3);
-    ADD(f, .name = "full2", .node = "n2", .priority = 9, .cpu = 4);
-    ADD(f, .name = "full3", .node = "n3", .priority = 9, .cpu = 4);
-    ADD(f, .name = "web1", .node = "n1", .priority = 2, .cpu = 1, .app = "web");
-    ADD(f, .name = "small", .node = "n0", .priority = 0, .cpu = 1);
-    ADD(f, .name = "large", .node = "n0", .priority = 1, .cpu = 2);
-    ADD(f, .name = "high", .priority = 9, .cpu = 3, .anti_zone = "web");
+    ADD_POD(f, .name = "rock1", .node = "n1", .priority = 9, .cpu = "3");
+    ADD_POD(f, .name = "full2", .node = "n2", .priority = 9, .cpu = "4");
+    ADD_POD(f, .name = "full3", .node = "n3", .priority = 9, .cpu = "4");
+    ADD_POD(f, .name = "web1", .node = "n1", .priority = 2, .cpu = "1", .labels = "app=web");
+    ADD_POD(f, .name = "small", .node = "n0", .priority = 0, .cpu = "1");
+    ADD_POD(f, .name = "large", .node = "n0", .priority = 1, .cpu = "2");
+    ADD_POD(f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "3",
+            .anti_affinity = TERMS({"zone", "app=web"}));
 }
 
 static void spread_twice(struct fixture *f)
@@ -212,12 +157,13 @@ static void spread_twice(struct fixture *f)
         static const char *const names[][2] = {
             {"rock0", "web0"}, {"rock1", "web1"}, {"rock2", "web2"}, {"rock3", "web3"}};
         const char *node = &"n0\0n1\0n2\0n3"[3 * i];
-        ADD(f, .name = names[i][0], .node = node, .priority = 9, .cpu = i ? 4 : 0);
-        ADD(f, .name = names[i][1], .node = node, .priority = i == 1 ? 2 : 9, .app = "web");
+        ADD_POD(f, .name = names[i][0], .node = node, .priority = 9, .cpu = i ? "4" : "0");
+        ADD_POD(f, .name = names[i][1], .node = node, .priority = i == 1 ? 2 : 9,
+                .labels = "app=web");
     }
-    ADD(f, .name = "web1b", .node = "n1", .priority = 1, .app = "web");
-    ADD(f, .name = "high", .priority = 9, .cpu = 1, .app = "web", .spread = "web",
-        .spread_host = "web");
+    ADD_POD(f, .name = "web1b", .node = "n1", .priority = 1, .labels = "app=web");
+    ADD_POD(f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "1", .labels = "app=web",
+            .spread = SPREAD({"zone", "app=web"}, {"host", "app=web"}));
 }
 
 static void budget(struct fixture *f)
@@ -225,16 +171,19 @@ static void budget(struct fixture *f)
     fixture_add_budget(f, "kept", 0);
     add_full_neighbours(f);
     /* Zone z1 has the lower priority, but it is worse to violate a budget. */
-    ADD(f, .name = "kept3", .node = "n3", .cpu = 0, .app = "kept", .anti_zone = "me");
-    ADD(f, .name = "high", .priority = 9, .cpu = 2, .app = "me", .anti_zone = "web");
+    ADD_POD(f, .name = "kept3", .node = "n3", .cpu = "0", .labels = "app=kept",
+            .anti_affinity = TERMS({"zone", "app=me"}));
+    ADD_POD(f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "2", .labels = "app=me",
+            .anti_affinity = TERMS({"zone", "app=web"}));
 }
 
 static void rocks(struct fixture *f)
 {
     add_full_neighbours(f);
-    ADD(f, .name = "web1b", .node = "n1", .priority = 9, .app = "web");
-    ADD(f, .name = "web3b", .node = "n3", .priority = 9, .app = "web");
-    ADD(f, .name = "high", .priority = 9, .cpu = 2, .anti_zone = "web");
+    ADD_POD(f, .name = "web1b", .node = "n1", .priority = 9, .labels = "app=web");
+    ADD_POD(f, .name = "web3b", .node = "n3", .priority = 9, .labels = "app=web");
+    ADD_POD(f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "2",
+            .anti_affinity = TERMS({"zone", "app=web"}));
 }
 
 static void victims_elsewhere_are_found(void **state)
@@ -254,11 +203,13 @@ static void slow_victims_elsewhere_are_waited_for(void **state)
     (void)state;
     struct fixture f;
     begin(&f, GATE, 4);
-    ADD(&f, .name = "rock1", .node = "n1", .priority = 9, .cpu = 3);
-    ADD(&f, .name = "rock3", .node = "n3", .priority = 9, .cpu = 3);
-    ADD(&f, .name = "web1", .node = "n1", .priority = 2, .cpu = 1, .app = "web");
-    ADD(&f, .name = "web3", .node = "n3", .priority = 2, .cpu = 1, .app = "web", .leaving = true);
-    ADD(&f, .name = "high", .priority = 9, .cpu = 2, .anti_zone = "web", .nominated = "n2");
+    ADD_POD(&f, .name = "rock1", .node = "n1", .priority = 9, .cpu = "3");
+    ADD_POD(&f, .name = "rock3", .node = "n3", .priority = 9, .cpu = "3");
+    ADD_POD(&f, .name = "web1", .node = "n1", .priority = 2, .cpu = "1", .labels = "app=web");
+    ADD_POD(&f, .name = "web3", .node = "n3", .priority = 2, .cpu = "1", .labels = "app=web",
+            .deleting = true, .preempted = true);
+    ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "2",
+            .anti_affinity = TERMS({"zone", "app=web"}), .nominated = "n2");
     fixture_schedule(&f);
     assert_null(fixture_eviction(&f, "web1"));
     assert_non_null(strstr(fixture_last(&f, WRITE_POD_STATUS, "high")->message,
@@ -278,7 +229,8 @@ static void extenders_have_a_say(void **state)
     struct fixture_reload options = {.extenders = &x, .n_extenders = 1};
     assert_int_equal(fixture_reload(&f, &options, &result, &err), 0);
     add_full_neighbours(&f);
-    ADD(&f, .name = "high", .priority = 9, .cpu = 2, .anti_zone = "web");
+    ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "2",
+            .anti_affinity = TERMS({"zone", "app=web"}));
     fixture_schedule(&f);
     struct fixture_call *call = fixture_call(&f);
     assert_string_equal(call->nodes, "n2:web3:0");
@@ -298,15 +250,13 @@ static void crowd(struct fixture *f, size_t zone_size)
 {
     begin_zones(f, GATE, zone_size + 1, zone_size);
     for (size_t i = 0; i <= zone_size; i++) {
-        char name[16], rock[16], node[16];
-        snprintf(name, sizeof(name), "web%zu", i);
-        snprintf(rock, sizeof(rock), "rock%zu", i);
-        snprintf(node, sizeof(node), "n%zu", i);
-        ADD(f, .name = name, .node = node, .priority = (int)i, .app = "web");
-        ADD(f, .name = rock, .node = node, .priority = 99, .cpu = i ? 4 : 0);
+        const char *name = textf("web%zu", i), *rock = textf("rock%zu", i);
+        const char *node = textf("n%zu", i);
+        ADD_POD(f, .name = name, .node = node, .priority = (int)i, .labels = "app=web");
+        ADD_POD(f, .name = rock, .node = node, .priority = 99, .cpu = i ? "4" : "0");
     }
-    ADD(f, .name = "high", .priority = 99, .cpu = 1, .app = "web", .spread = "web",
-        .spread_host = "web");
+    ADD_POD(f, .name = "high", .uid = "uid-high", .priority = 99, .cpu = "1", .labels = "app=web",
+            .spread = SPREAD({"zone", "app=web"}, {"host", "app=web"}));
     fixture_schedule(f);
 }
 
@@ -327,11 +277,18 @@ static void a_search_that_is_too_long_finds_nothing(void **state)
 
 #define MAX_LOW 6
 
+/* A pod by what is drawn of it; apps NULL: none. */
+struct drawn_pod {
+    int priority, cpu;
+    const char *node, *app;
+    const char *anti_zone, *anti_host;     /* far from pods of this app */
+    const char *spread_zone, *spread_host; /* evenly, among pods of this app */
+};
+
 struct cluster_case {
-    struct pod_options pods[MAX_LOW + 4];
-    char names[MAX_LOW + 4][24];
+    struct drawn_pod pods[MAX_LOW + 4];
     size_t n, n_low; /* the first n_low are below the pod that waits */
-    struct pod_options high;
+    struct drawn_pod high;
     int allowed; /* by a budget of the pods of app a; negative: there is none */
 };
 
@@ -350,24 +307,41 @@ static void draw(struct rand *r, struct cluster_case *c)
     c->n = c->n_low + 4;
     for (size_t i = 0; i < c->n; i++) {
         bool low = i < c->n_low;
-        snprintf(c->names[i], sizeof(c->names[i]), "p%zu", i);
         /* Rocks leave little room, one on each node. */
         c->pods[i] =
-            (struct pod_options){.name = c->names[i],
-                                 .node = node_names[low ? rand_below(r, 4) : i - c->n_low],
-                                 .priority = low ? (int)rand_below(r, 4) : 9,
-                                 .cpu = low ? (int)rand_below(r, 3) : 1 + (int)rand_below(r, 3),
-                                 .app = low ? apps[rand_below(r, 2)] : NULL,
-                                 .anti_zone = low ? some_app(r, 4) : NULL};
+            (struct drawn_pod){.node = node_names[low ? rand_below(r, 4) : i - c->n_low],
+                               .priority = low ? (int)rand_below(r, 4) : 9,
+                               .cpu = low ? (int)rand_below(r, 3) : 1 + (int)rand_below(r, 3),
+                               .app = low ? apps[rand_below(r, 2)] : NULL,
+                               .anti_zone = low ? some_app(r, 4) : NULL};
     }
-    c->high = (struct pod_options){.name = "high",
-                                   .priority = 9,
-                                   .cpu = 1 + (int)rand_below(r, 3),
-                                   .app = apps[rand_below(r, 2)],
-                                   .anti_zone = some_app(r, 2),
-                                   .anti_host = some_app(r, 4),
-                                   .spread = some_app(r, 2),
-                                   .spread_host = some_app(r, 4)};
+    c->high = (struct drawn_pod){.priority = 9,
+                                 .cpu = 1 + (int)rand_below(r, 3),
+                                 .app = apps[rand_below(r, 2)],
+                                 .anti_zone = some_app(r, 2),
+                                 .anti_host = some_app(r, 4),
+                                 .spread_zone = some_app(r, 2),
+                                 .spread_host = some_app(r, 4)};
+}
+
+static void add_drawn(struct fixture *f, const char *name, const struct drawn_pod *p,
+                      const char *nominated)
+{
+    struct term_args anti[3] = {0};
+    struct spread_args spreads[3] = {0};
+    size_t n = 0;
+    if (p->anti_zone)
+        anti[n++] = (struct term_args){"zone", textf("app=%s", p->anti_zone)};
+    if (p->anti_host)
+        anti[n++] = (struct term_args){"host", textf("app=%s", p->anti_host)};
+    n = 0;
+    if (p->spread_zone)
+        spreads[n++] = (struct spread_args){"zone", textf("app=%s", p->spread_zone)};
+    if (p->spread_host)
+        spreads[n++] = (struct spread_args){"host", textf("app=%s", p->spread_host)};
+    ADD_POD(f, .name = name, .node = p->node, .priority = p->priority, .cpu = textf("%d", p->cpu),
+            .labels = p->app ? textf("app=%s", p->app) : NULL, .anti_affinity = anti,
+            .spread = spreads, .nominated = nominated);
 }
 
 static void build(struct fixture *f, const char *gates, const struct cluster_case *c, unsigned gone,
@@ -378,10 +352,8 @@ static void build(struct fixture *f, const char *gates, const struct cluster_cas
         fixture_add_budget(f, "a", c->allowed);
     for (size_t i = 0; i < c->n; i++)
         if (!(gone >> i & 1))
-            fixture_add(f, make_pod(&c->pods[i]));
-    struct pod_options high = c->high;
-    high.nominated = nominated;
-    fixture_add(f, make_pod(&high));
+            add_drawn(f, textf("p%zu", i), &c->pods[i], NULL);
+    add_drawn(f, "high", &c->high, nominated);
     fixture_schedule(f);
 }
 

@@ -10,6 +10,7 @@
 
 #include "fake_kube.h"
 #include "live/write_queue.h"
+#include "objects.h"
 
 struct fake_write {
     struct queued_write queued;
@@ -340,20 +341,12 @@ static void test_what_is_needless_is_not_sent(void **state)
     assert_int_equal(write_queue_unsent(queue), 0);
 }
 
-static struct object *make_pod(int version)
-{
-    struct wire wire = {.kind = kind_get(KIND_POD), .encoding = ENCODING_JSON};
-    struct object *pod;
-
-    assert_int_equal(object_decode(&wire, fake_pod(&kube, "a", version), &pod, NULL), 0);
-    return pod;
-}
-
 static void test_the_answer_counts_until_the_watch_has_shown_it(void **state)
 {
     (void)state;
     begin(0, 0, &unlimited);
-    struct object *old = make_pod(9), *new = make_pod(10), *newer = make_pod(11);
+    struct object *old = POD(.name = "a", .version = "9"), *new = POD(.name = "a", .version = "10"),
+                  *newer = POD(.name = "a", .version = "11");
 
     assert_ptr_equal(write_queue_newest(queue, old), old);
     write_queue_set_known(queue, new);
