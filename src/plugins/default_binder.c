@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DefaultBinder: binds by the API, as nearly everybody does. */
-#include "plugins/common/in_tree.h"
+/* DefaultBinder: binds pods through the API's binding subresource. */
 #include "plugins/common/plugin_base.h"
 
 static enum berth_code bind(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,

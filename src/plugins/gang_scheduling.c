@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GangScheduling: of a PodGroup with a gang policy at least minCount pods run, or none. Its pods do
- * not enter the queue before there are that many, and wait in Permit until that many have a node.
+ * GangScheduling: at least minCount pods of a PodGroup with a gang policy run, or none. PreEnqueue
+ * gates the pods until minCount of them exist; Permit makes them wait until minCount have a node.
  */
 #include "api/scheduling.h"
 #include "engine/cycle/cycle.h"
@@ -26,6 +26,7 @@ static const struct pod_group_state *group_state(const struct plain_plugin *self
                           pod_group_of(pod));
 }
 
+/* Upstream: PreEnqueue counts all pods of the group, with or without a node. */
 static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,
                                    struct berth_status *status)
 {
@@ -49,16 +50,17 @@ static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,
     return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
 }
 
-/* The members that have no node may have been waiting for this one. */
-static void wake_others(const struct plain_plugin *self, const struct pod_group_state *state)
+/* Members without a node may be in backoff or gated: upstream activates all of them. */
+static void activate_unscheduled(const struct plain_plugin *self,
+                                 const struct pod_group_state *state)
 {
     for (size_t i = 0; i < state->members.n; i++)
         if (state->members.v[i]->state == MEMBER_UNSCHEDULED)
             gang_activate(self->handle, state->members.v[i]->pod);
 }
 
-/* The quorum is there: nobody has to wait any more. */
-static void let_go(const struct plain_plugin *self, const struct pod_group_state *state)
+/* The quorum is met: assumed members wait in Permit no longer. */
+static void allow_assumed(const struct plain_plugin *self, const struct pod_group_state *state)
 {
     for (size_t i = 0; i < state->members.n; i++)
         if (state->members.v[i]->state == MEMBER_ASSUMED)
@@ -88,6 +90,7 @@ static void log_quorum(const struct plain_plugin *self, const struct berth_pod *
     buf_release(&group);
 }
 
+/* Upstream: Permit. `state` includes this pod, which is assumed by now. */
 static enum berth_code permit(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
                               struct berth_str node_name, int64_t *ret_timeout_ns,
                               struct berth_status *status)
@@ -110,7 +113,7 @@ static enum berth_code permit(void *ctx, struct berth_cycle *cycle, const struct
     if (!gang || !state)
         return BERTH_SUCCESS;
     if ((int64_t)pod_group_scheduled(state) < gang->min_count) {
-        wake_others(self, state);
+        activate_unscheduled(self, state);
         if (engine_log_on(self->log, 4))
             log_quorum(self, pod, false, state->count[MEMBER_UNSCHEDULED]);
         status_printf(self->host, status, "waiting for minCount pods from a gang to be scheduled");
@@ -120,11 +123,11 @@ static enum berth_code permit(void *ctx, struct berth_cycle *cycle, const struct
     if (engine_log_on(self->log, 4))
         log_quorum(self, pod, true, state->count[MEMBER_ASSUMED]);
     /*
-     * Only when it is in earnest. Upstream lets the others go while the group is merely tried: if
+     * Not during a pod group cycle, which may still fail. Upstream allows the others even then: if
      * this member has to wait for victims after all, they run without it.
      */
     if (!cycle->in_group)
-        let_go(self, state);
+        allow_assumed(self, state);
     return BERTH_SUCCESS;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ImageLocality: nodes that have the pod's images already are better, the larger the images and the
- * more nodes have them: that many nodes may share the load.
+ * ImageLocality: prefers nodes that have the pod's images, by their size and by the share of nodes
+ * that have them, so that a rare image does not draw all pods to one node.
  */
 #include "engine/framework/framework.h"
 #include "engine/framework/signature.h"
@@ -10,10 +10,10 @@
 #include "plugins/common/plugin_base.h"
 
 #define MB                 ((int64_t)1024 * 1024)
-#define MIN_SIZE           (23 * MB)   /* less is not worth a point */
-#define MAX_CONTAINER_SIZE (1000 * MB) /* more is not worth more */
+#define MIN_SIZE           (23 * MB)   /* upstream: minThreshold */
+#define MAX_CONTAINER_SIZE (1000 * MB) /* upstream: maxContainerThreshold */
 
-#define FEW_IMAGES 16 /* of a pod, whose nodes are worth remembering */
+#define FEW_IMAGES 16 /* up to this many images, the nodes of each are cached */
 
 struct image_locality {
     const struct cache *cache;
@@ -42,14 +42,14 @@ static void destroy(void *ctx)
     free(self);
 }
 
-/* --- the pod's images ------------------------------------------------------------------------- */
+/* --- images of the pod ------------------------------------------------------------------------ */
 
 static size_t count_images(const struct pod_spec *spec)
 {
     return spec->init_containers.n + spec->containers.n + spec->volumes.n;
 }
 
-/* The i-th of them, of containers and then of volumes; false: this volume is none. */
+/* The i-th image, of containers and then of volumes; false if the volume is no image. */
 static bool image_at(const struct pod_spec *spec, size_t i, struct str *ret_image)
 {
     if (i < spec->init_containers.n) {
@@ -75,7 +75,7 @@ static size_t after_last(struct str s, char c)
     return n;
 }
 
-/* The name as nodes report it: with the tag that goes without saying. */
+/* Upstream: normalizedImageName. Adds the default tag, as nodes report images. */
 static struct str full_name(struct str image, struct buf *out)
 {
     if (after_last(image, ':') > after_last(image, '/'))
@@ -101,14 +101,14 @@ static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth
 
 /* --- score ------------------------------------------------------------------------------------ */
 
-/* What an image is worth on a node that has it. */
+/* Upstream: scaledImageScore. The size, scaled by the share of nodes that have the image. */
 static int64_t image_worth(const struct image_state *image, size_t total_nodes)
 {
     double spread = (double)image->n_nodes / (double)total_nodes;
     return go_int64((double)image->size * spread);
 }
 
-/* From the sum of what the images on a node are worth. */
+/* Upstream: calculatePriority. */
 static int64_t score_of(int64_t sum, const struct pod_spec *spec)
 {
     int64_t max = MAX_CONTAINER_SIZE * (int64_t)(spec->init_containers.n + spec->containers.n);
@@ -155,12 +155,12 @@ static int64_t ask_has_image(const void *ask, const struct berth_node *node)
     return has_image(node, ask);
 }
 
-/* Adds what the image is worth to the nodes that have it. */
+/* Adds the image's score to the nodes that have it. */
 static void add_worth(struct image_locality *self, const struct image_state *image,
                       struct berth_score_batch *batch)
 {
-    /* Who has it is remembered. How many have it changes with every node that pulls it, and is
-     * looked up. */
+    /* The set of nodes is cached. The number changes with every node that pulls the image and is
+     * read from the cache. */
     key_begin(&self->key, STR("ImageLocality"));
     key_add(&self->key, str_of(image->name));
     const uint64_t *has = node_memo_set(self->memos, buf_str(&self->key), ask_has_image, image);
@@ -172,7 +172,7 @@ static void add_worth(struct image_locality *self, const struct image_state *ima
     }
 }
 
-/* The image that the pod names as its i-th, if any node has it. */
+/* The pod's i-th image; NULL if no node has it. */
 static struct image_state *find_image(struct image_locality *self, const struct pod_spec *spec,
                                       size_t i)
 {
@@ -181,7 +181,7 @@ static struct image_state *find_image(struct image_locality *self, const struct 
                                     : NULL;
 }
 
-/* Image by image; true where any node has one. */
+/* Image by image; true if a node has one. */
 static bool sum_few(struct image_locality *self, const struct pod_spec *spec,
                     struct berth_score_batch *batch)
 {
@@ -195,7 +195,7 @@ static bool sum_few(struct image_locality *self, const struct pod_spec *spec,
     return any;
 }
 
-/* Of a pod with many images: each is told its worth, and the nodes add up theirs. */
+/* For a pod with many images: sets the score of each image and sums them up by node. */
 static bool sum_many(struct image_locality *self, const struct pod_spec *spec,
                      struct berth_score_batch *batch)
 {

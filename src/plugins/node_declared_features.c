@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NodeDeclaredFeatures: a pod that needs a feature of the kubelet goes to nodes that declare it.
- * With the feature gate off the plugin does nothing, even where a profile enables it.
+ * NodeDeclaredFeatures: rejects nodes that do not declare a kubelet feature that the pod needs.
+ * Without its feature gate the plugin does nothing, even if a profile enables it.
  */
 #include "engine/framework/framework.h"
 #include "engine/framework/signature.h"
@@ -63,7 +63,7 @@ static bool hides_users_on_host_network(const struct pod_spec *spec)
     return spec->host_network && spec->host_users && !*spec->host_users;
 }
 
-/* Known features by name. Most matter for changes of running pods alone and are never needed. */
+/* Known features by name. Most concern only updates of running pods and are never needed. */
 static const struct {
     struct str name;
     bool (*needed)(const struct pod_spec *spec);
@@ -86,8 +86,8 @@ static unsigned needed_by(const struct pod *pod)
 }
 
 /*
- * Two sorted lists side by side, as upstream does it: of a node whose list is not sorted some
- * features go unseen.
+ * Merges two sorted lists, as upstream does: features of a node whose list is not sorted may be
+ * missed.
  */
 static unsigned declared_by(const struct node *node)
 {
@@ -183,7 +183,7 @@ static enum berth_code pre_filter(void *ctx, struct berth_cycle *cycle, const st
     return BERTH_SUCCESS;
 }
 
-/* Upstream wants PreFilter enabled wherever Filter is. */
+/* Upstream returns an error if Filter is enabled without PreFilter. */
 static bool is_prepared(const struct declared_features *self, const struct berth_cycle *cycle,
                         struct berth_status *status)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NodeName: a pod that names its node goes there or nowhere. */
+/* NodeName: rejects all nodes except the one in spec.nodeName. */
 #include "engine/framework/signature.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NodePorts: a pod goes where the ports of the host that it wants are free. A port is taken for an
- * address and a protocol; 0.0.0.0 stands for every address.
+ * NodePorts: rejects nodes on which a host port of the pod is in use. A port is used for an address
+ * and a protocol; 0.0.0.0 is every address (upstream: HostPortInfo.CheckConflict).
  */
 #include "engine/framework/framework.h"
 #include "engine/framework/signature.h"
@@ -65,7 +65,7 @@ static struct str or_default(struct str s, struct str fallback)
     return str_empty(s) ? fallback : s;
 }
 
-/* The first port of the list that is not in front of this one. */
+/* The index of the first port that is not before this one. */
 static size_t find_port(const struct host_port *ports, size_t n, const struct host_port *port)
 {
     size_t from = 0, to = n;
@@ -85,18 +85,18 @@ static bool has_port(const struct host_port *ports, size_t n, struct host_port p
     return i < n && host_port_cmp(&ports[i], &port) == 0;
 }
 
-/* A port, of one address or of every; the address has no atom where nobody uses it. */
+/* A port of one address or of every address; an unused address has no atom. */
 struct wanted_port {
     struct host_port port;
     bool every_address;
 };
 
-/* Whether a sorted list has a port that collides. every: the atom of EVERY_ADDRESS, or 0. */
+/* Does a port of the sorted list conflict? every: the atom of EVERY_ADDRESS, or 0. */
 static bool collides(const struct host_port *ports, size_t n, struct wanted_port want, atom_t every)
 {
     struct host_port port = want.port;
     if (want.every_address) {
-        port.ip = 0; /* in front of every address */
+        port.ip = 0; /* before every address */
         size_t i = find_port(ports, n, &port);
         return i < n && ports[i].port == port.port && ports[i].protocol == port.protocol;
     }
@@ -106,7 +106,7 @@ static bool collides(const struct host_port *ports, size_t n, struct wanted_port
     return every && has_port(ports, n, port);
 }
 
-/* Whether a port of the container collides with one that the pod wants. */
+/* Does a port of the container conflict with one of the pod? */
 static bool container_held(const struct container *c, const struct berth_pod *pod)
 {
     atom_t every = intern_find(pod->names, EVERY_ADDRESS);
@@ -125,7 +125,7 @@ static bool container_held(const struct container *c, const struct berth_pod *po
     return false;
 }
 
-/* Does the pod hold a port that the other wants? Of the init containers only sidecars hold any. */
+/* Did the removed pod use a port of the pending pod? Of init containers, only sidecars count. */
 static bool held_any(const struct pod *gone, const struct berth_pod *pod)
 {
     for (size_t i = 0; i < gone->spec.containers.n; i++)
@@ -194,7 +194,7 @@ static enum berth_code pre_filter(void *ctx, struct berth_cycle *cycle, const st
     return BERTH_SUCCESS;
 }
 
-/* Upstream wants PreFilter enabled wherever Filter is. */
+/* Upstream returns an error if Filter is enabled without PreFilter. */
 static bool is_prepared(const struct node_ports *self, const struct berth_cycle *cycle,
                         struct berth_status *status)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NodeUnschedulable: a cordoned node takes only pods that tolerate it. */
-#include "engine/framework/framework.h"
+/* NodeUnschedulable: rejects cordoned nodes unless the pod tolerates the unschedulable taint. */
 #include "engine/framework/signature.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
@@ -30,11 +29,11 @@ static bool tolerates(const struct pod *pod)
         .key = STR_INIT(TAINT_NODE_UNSCHEDULABLE),
         .effect = STR_INIT("NoSchedule"),
     };
-    /* The taint has no value, so that Lt and Gt never tolerate it, be they on or off. */
+    /* The taint has no value: Lt and Gt never tolerate it, whether enabled or not. */
     return tolerations_tolerate(pod_tolerations(pod), &cordoned, false);
 }
 
-/* All that matters of the tolerations is whether they let the pod on a cordoned node. */
+/* Tolerations matter only as far as the pod tolerates a cordoned node. */
 static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
 {
     (void)ctx;
@@ -115,7 +114,7 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
     (void)status;
     const struct node_unschedulable *self = ctx;
     const struct berth_columns *columns = batch->columns;
-    /* Most clusters have no cordoned node: ask the pod only when one turns up. */
+    /* Most clusters have no cordoned node: read the tolerations only if there is one. */
     if (sets_meet(batch->feasible, columns->unschedulable, columns->n) && !tolerates(pod->pod))
         batch_refuse_set(batch, columns->unschedulable, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE,
                          self->unschedulable);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * VolumeBinding and DynamicResources, as far as berth has them: they refuse every pod that needs
- * them. A pod that was bound to a node which cannot have its volumes or devices stays there, so
- * such a pod must wait until berth supports them. Disable the plugin to place these pods all the
- * same.
+ * VolumeBinding and DynamicResources are not supported: they reject every pod that needs them. A
+ * pod bound to a node that cannot provide its volumes or devices would stay there, so such pods
+ * wait. Disable the plugin to schedule them without these checks.
  */
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 
-/* A resource of this prefix is a request for a device of the class whose name follows. */
+/* A resource with this prefix requests a device of the class that follows. */
 #define DEVICE_CLASS_PREFIX "deviceclass.resource.kubernetes.io/"
 
 /* --- VolumeBinding ---------------------------------------------------------------------------- */
@@ -64,7 +63,7 @@ const struct berth_plugin volume_binding_plugin = {
 
 /* --- DynamicResources ------------------------------------------------------------------------- */
 
-/* A request that names a device class; "" where there is none. */
+/* A request that names a device class; empty if none. */
 static struct str device_request(const struct pod *pod)
 {
     const struct pod_spec *spec = &pod->spec;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PodGroupPodsCount: the more pods of the group a placement takes, the better. */
+/* PodGroupPodsCount: prefers placements for more pods of the group. */
 #include "engine/group/placements.h"
 #include "engine/index/pod_groups.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 
-/* Those that have a node already count on every placement, so that one more weighs less. */
+/* Members that have a node count on every placement. */
 static enum berth_code score_placement(void *ctx, const struct berth_cycle *cycle,
                                        const struct berth_pod_group *group,
                                        const struct berth_placement *placement, int64_t *ret_score,

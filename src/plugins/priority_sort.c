@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PrioritySort: higher priority first, then whoever has waited longer. */
-#include "engine/queue/queue.h"
-#include "plugins/common/in_tree.h"
+/* PrioritySort: by descending priority, then by ascending timestamp. */
+#include "engine/queue/queued_pod.h"
 #include "plugins/common/plugin_base.h"
 
 static bool less(void *self, const struct berth_queued_pod *a, const struct berth_queued_pod *b)

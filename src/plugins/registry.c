@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugins/registry.h"
 
-#include "plugins/node_resources/resource_args.h"
+#include "plugins/args_table.h"
 
 static const struct berth_plugin *const plugins[] = {
     &scheduling_gates_plugin,
@@ -34,25 +34,7 @@ static const struct berth_plugin *const plugins[] = {
     NULL,
 };
 
-/* Every kind of arguments of 1.36 and of older releases. */
-static const struct args_kind *const args[] = {
-    &default_preemption_args_kind,
-    &dynamic_resources_args_kind,
-    &inter_pod_affinity_args_kind,
-    &node_affinity_args_kind,
-    &balanced_allocation_args_kind,
-    &fit_args_kind,
-    &spread_args_kind,
-    &volume_binding_args_kind,
-    &node_label_args_kind,
-    &service_affinity_args_kind,
-    &allocation_args_kinds[SCORING_LEAST_ALLOCATED],
-    &allocation_args_kinds[SCORING_MOST_ALLOCATED],
-    &allocation_args_kinds[SCORING_REQUESTED_TO_CAPACITY_RATIO],
-    NULL,
-};
-
-/* The default multiPoint section, in upstream's order; it also names what berth lacks. */
+/* The default multiPoint section in upstream's order, with plugins that are not supported. */
 static int32_t weight_1 = 1, weight_2 = 2, weight_3 = 3;
 static const struct plugin_ref defaults[] = {
     {STR_INIT("SchedulingGates"), NULL},
@@ -94,5 +76,5 @@ const struct registry in_tree_registry = {
     .n_defaults = ARRAY_LEN(defaults),
     .gated = gated,
     .n_gated = ARRAY_LEN(gated),
-    .args = args,
+    .args = in_tree_args,
 };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * registry.h - the in-tree registry.
+ * registry.h - the in-tree plugins.
  *
- * Purpose:   the table of in-tree plugins, of their kinds of arguments and the default multiPoint
- *            section.
+ * Purpose:   the one table of in-tree plugins and the default multiPoint section.
  * Ownership: constant.
- * Threading: any.
+ * Threading: any thread.
  */
 #ifndef BERTH_PLUGINS_REGISTRY_H
 #define BERTH_PLUGINS_REGISTRY_H

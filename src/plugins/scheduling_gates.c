@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SchedulingGates: a pod with gates does not enter the queue before all of them are gone. */
-#include "plugins/common/in_tree.h"
+/* SchedulingGates: gates a pod while it has spec.schedulingGates. */
 #include "plugins/common/plugin_base.h"
 
 static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TaintToleration: a node's taints keep pods away that do not tolerate them; those that only prefer
- * to (PreferNoSchedule) cost the node points.
+ * TaintToleration: rejects nodes with untolerated NoSchedule and NoExecute taints, and prefers
+ * nodes with fewer untolerated PreferNoSchedule taints.
  */
 #include "codec/json.h"
 #include "engine/framework/framework.h"
@@ -15,13 +15,13 @@ struct taint_toleration {
     const struct berth_host *host;
     const struct engine_log *log;
     struct node_memos *memos;
-    bool comparison; /* Lt and Gt are on */
+    bool comparison; /* operators Lt and Gt are enabled */
     berth_reason untolerated;
     berth_state_key scoring; /* PreScore has run */
     struct buf key;          /* scratch */
 };
 
-/* How a pod sees taints: what nodes are asked. */
+/* The question to nodes: the pod's tolerations of these effects. */
 struct view {
     struct toleration_list tolerations;
     bool comparison;
@@ -143,7 +143,7 @@ static void log_untolerated(const struct taint_toleration *self, const struct be
     buf_release(&json);
 }
 
-/* The nodes of a batch that are about to be refused. */
+/* Logs the nodes of a batch that are rejected. */
 static void log_refused(const struct taint_toleration *self, const struct berth_pod *pod,
                         const struct view *view, const struct berth_filter_batch *batch,
                         const uint64_t *barred)
@@ -185,7 +185,7 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
     (void)status;
     struct taint_toleration *self = ctx;
     struct view view = view_of(self, pod->pod), nothing_tolerated = {0};
-    /* Few nodes bar anybody, often none: whom they let pass is asked only when one turns up. */
+    /* Few nodes have such taints, often none: tolerations are read only if one has. */
     const uint64_t *barred =
         node_memo_set(self->memos, STR("TaintToleration/bars"), ask_bars, &nothing_tolerated);
     if (!sets_meet(batch->feasible, barred, batch->columns->n))
@@ -215,7 +215,7 @@ static enum berth_code pre_score(void *ctx, struct berth_cycle *cycle, const str
     return BERTH_SUCCESS;
 }
 
-/* Upstream wants PreScore enabled wherever Score is. */
+/* Upstream returns an error if Score is enabled without PreScore. */
 static bool is_prepared(const struct taint_toleration *self, const struct berth_cycle *cycle,
                         struct berth_status *status)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TopologyPlacementGenerator: a PodGroup that names a topology key is tried on the nodes of one
- * domain at a time, and where some of it runs already only on theirs.
+ * TopologyPlacementGenerator: for a PodGroup with a topology key, generates one placement per
+ * domain; if members run already, only that of their domain.
  */
 #include "api/scheduling.h"
 #include "engine/framework/framework.h"
@@ -9,7 +9,7 @@
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 
-/* Where the members that have a node are: one domain, or none yet (*ret_domain.p NULL). */
+/* The domain of the members that have a node; *ret_domain.p NULL: none yet. */
 static enum berth_code running_domain(const struct plain_plugin *self,
                                       const struct pod_group_state *state, struct str key,
                                       struct str *ret_domain, struct berth_status *status)

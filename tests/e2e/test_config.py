@@ -507,7 +507,7 @@ def of_several_configurations_a_key_chooses(both):
         contains(berth.run("config", "convert", f"{file}#{key}").out, f"parallelism: {parallelism}\n")
     done = berth.run("config", "validate", f"{file}#c")
     equal(done.code, 1, "exit code of a key that is not there")
-    contains(done.out, f"{file}: no ConfigMap in it has the key \"c\"", "key a")
+    contains(done.out, f"{file}: no ConfigMap has the key \"c\"", "key a")
     odd = both.write("odd#name.yaml", HEAD)
     equal(berth.run("config", "validate", odd).code, 0, "a file whose name has a #")
 

@@ -252,21 +252,20 @@ static void lines_in_a_config_map_are_those_of_the_file(void **state)
          "f.yaml:5: parallelism: Invalid value: 0: should be an integer value greater than zero\n"},
         {MAP "data:\n  c.yaml: |\n    apiVersion: x\n    kind: KubeSchedulerConfig\n",
          "f.yaml:6: expected apiVersion: kubescheduler.config.k8s.io/v1 and kind: "
-         "KubeSchedulerConfiguration (v1beta1 to v1beta3, and kind: Policy of v1, are read as "
-         "well), got apiVersion: \"x\" and kind: \"KubeSchedulerConfig\"\n"},
+         "KubeSchedulerConfiguration (v1beta1 to v1beta3, and kind: Policy of v1, are supported "
+         "as well), got apiVersion: \"x\" and kind: \"KubeSchedulerConfig\"\n"},
         {MAP "data: {a: b, c: d}\n",
          "f.yaml:1: no key of the ConfigMap holds a scheduler configuration (kind: "
-         "KubeSchedulerConfiguration); there are ConfigMap ns/m, key a, line 4; ConfigMap ns/m, "
-         "key "
+         "KubeSchedulerConfiguration); keys: ConfigMap ns/m, key a, line 4; ConfigMap ns/m, key "
          "c, line 4\n"},
         {MAP, "f.yaml:1: no key of the ConfigMap holds a scheduler configuration (kind: "
-              "KubeSchedulerConfiguration); there is no key at all\n"},
+              "KubeSchedulerConfiguration); it has no keys\n"},
         {"kind: A\n---\nkind: B\n",
          "f.yaml:1: none of the 2 documents is a scheduler configuration or a ConfigMap that holds "
          "one; their kinds: A, B\n"},
         {MAP "data:\n  a.yaml: |\n" CONFIG "  b.yaml: |\n" CONFIG,
-         "f.yaml: it holds several configurations; choose one by its key, FILE#KEY, or by the name "
-         "of its ConfigMap too, FILE#NAME/KEY: ConfigMap ns/m, key a.yaml, line 5; ConfigMap ns/m, "
+         "f.yaml: the file has several configurations; select one by its key, FILE#KEY, or by "
+         "ConfigMap and key, FILE#NAME/KEY: ConfigMap ns/m, key a.yaml, line 5; ConfigMap ns/m, "
          "key b.yaml, line 8\n"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)

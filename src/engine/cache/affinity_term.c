@@ -3,14 +3,14 @@
 
 #include "base/buf.h"
 
-/* --- compiling -------------------------------------------------------------------------------- */
+/* --- compilation ------------------------------------------------------------------------------ */
 
 static int by_text(const void *a, const void *b)
 {
     return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-/* Sorted, each once. */
+/* Sorted, without duplicates. */
 static void set_namespaces(struct pod_term *pods, const struct str *names, size_t n,
                            struct arena *a)
 {
@@ -48,7 +48,7 @@ static int compile_term(const struct pod *pod, const struct pod_affinity_term *f
     return 0;
 }
 
-/* The terms of one kind as the pod has them: weighted, or not. */
+/* The terms of one kind in the pod's spec: required or preferred (weighted). */
 struct source {
     const struct pod_affinity_term *required;
     const struct weighted_pod_affinity_term *preferred;
@@ -75,7 +75,7 @@ static struct source source_of(const struct affinity *from, enum affinity_kind k
     }
 }
 
-/* What is said of kinds with a wrong term, as they pile up. */
+/* The errors of all kinds, joined as upstream's aggregate error. */
 struct errors {
     struct buf text;
     size_t n;
@@ -93,7 +93,7 @@ static void add_error(struct errors *e, enum affinity_kind kind, const struct la
     selector_write_fault(bad, &e->text);
 }
 
-/* One wrong term, and none of its kind counts. */
+/* One invalid term makes all of its kind invalid (upstream: getAffinityTerms). */
 static void compile_kind(struct affinity_set *set, const struct pod *pod, enum affinity_kind kind,
                          struct errors *errors)
 {
@@ -156,7 +156,7 @@ bool affinity_term_matches(const struct affinity_term *term, const struct object
            selector_matches(&term->pods.selector, &pod->labels);
 }
 
-/* A term's two selectors as one selection, for what can be done with either. */
+/* A term's two selectors as one selection, for functions that take a selection. */
 static struct pod_selection both(const struct affinity_term *term, struct pod_term room[2])
 {
     room[0] = term->pods;

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cache.c - upstream: backend/cache/cache.go.
+ *
+ * A node has a slot as long as it has an object or pods; it is in the node tree, and its bit in
+ * `present` is set, if and only if it has an object. Each change of a node ends in touch, which
+ * copies its sums to the columns, adds it to a journal and calls the watcher.
+ */
 #include "engine/cache/cache.h"
 
 void cache_init(struct cache *c, struct intern *names)
@@ -91,11 +98,15 @@ static void assign_bit(struct bitset *s, size_t i, bool value)
         bitset_unset(s, i);
 }
 
-/* Every change of a node ends here: its row in the columns is written anew. */
+/*
+ * Every change of a node ends here: its row in the columns is written again, so the columns always
+ * agree with the NodeInfo.
+ */
 static void touch(struct cache *c, struct berth_node *node)
 {
     struct cache_columns *k = &c->columns;
     uint32_t i = node->slot;
+    INVARIANT(i < k->n && cache_node(c, str_of(node->name)) == node);
     node->generation = ++c->generation;
     k->nodes[i] = node;
     assign_bit(&k->present, i, node->object);
@@ -153,11 +164,13 @@ static struct berth_node *node_or_new(struct cache *c, struct str name)
     return node;
 }
 
-/* A node that is neither known nor has pods leaves no trace. */
+/* Frees a node that has neither an object nor pods. */
 static void drop_if_empty(struct cache *c, struct berth_node *node)
 {
     if (node->object || node->pods.n)
         return;
+    INVARIANT(c->columns.nodes[node->slot] == node);
+    INVARIANT(!bitset_get(&c->columns.present, node->slot));
     c->columns.nodes[node->slot] = NULL;
     c->node_set++;
     vec_push(&c->free_slots, node->slot);
@@ -165,16 +178,26 @@ static void drop_if_empty(struct cache *c, struct berth_node *node)
     node_info_free(node);
 }
 
+/* The tree holds the nodes with an object, each once. */
+static UNUSED bool order_agrees(const struct cache *c)
+{
+    for (size_t i = 0; i < c->order.n; i++)
+        if (!c->order.v[i]->object || !bitset_get(&c->columns.present, c->order.v[i]->slot))
+            return false;
+    return c->order.n == c->tree.n_nodes && c->order.n == bitset_count(&c->columns.present);
+}
+
 void cache_refresh(struct cache *c)
 {
     if (!c->order_is_old)
         return;
     node_tree_list(&c->tree, &c->order);
+    INVARIANT(order_agrees(c));
     c->order_is_old = false;
     c->node_set++;
 }
 
-/* --- images: which are where, and on how many nodes ------------------------------------------- */
+/* --- images ----------------------------------------------------------------------------------- */
 
 static void drop_images(struct cache *c, struct berth_node *node)
 {
@@ -194,13 +217,13 @@ static void add_image(struct cache *c, struct berth_node *node, struct str name,
 {
     struct image_state *image = map_get(&c->images, name);
     if (!image) {
-        /* The first node to report an image tells its size. */
+        /* Upstream: the first node that reports an image determines its size. */
         image = xnew(struct image_state);
         image->name = str_dup(name);
         image->size = size;
         map_put(&c->images, str_of(image->name), image);
     }
-    /* A node's images are set in one go: who has it already was the last to get it. */
+    /* All images of a node are set in one call: a duplicate name was added to this node last. */
     if (image->last == node)
         return;
     image->last = node;
@@ -210,7 +233,7 @@ static void add_image(struct cache *c, struct berth_node *node, struct str name,
 
 static void set_images(struct cache *c, struct berth_node *node)
 {
-    /* The old ones first: the only node that has an image may say that its size is another now. */
+    /* Drop first: the only node that has an image may report another size. */
     drop_images(c, node);
     for (size_t i = 0; node->node && i < node->node->status.images.n; i++) {
         const struct container_image *image = &node->node->status.images.v[i];
@@ -219,7 +242,7 @@ static void set_images(struct cache *c, struct berth_node *node)
     }
 }
 
-/* --- nodes come and go ------------------------------------------------------------------------ */
+/* --- adding and removing nodes ---------------------------------------------------------------- */
 
 static const str_map *labels_of(const struct node *node)
 {
@@ -245,7 +268,7 @@ void cache_set_node(struct cache *c, struct object *object)
         node_tree_add(&c->tree, node, new);
         c->order_is_old = true;
     } else if (!node_tree_same_zone(node->node, new)) {
-        /* Like upstream's, the order follows when the next node comes or goes. */
+        /* Upstream: the order follows when the next node is added or removed. */
         node_tree_remove(&c->tree, node, node->node);
         node_tree_add(&c->tree, node, new);
     }
@@ -270,9 +293,26 @@ struct cache_pod *cache_pod(const struct cache *c, struct str uid)
     return map_get(&c->pods, uid);
 }
 
-/* node's pods have changed by one. */
+/* The sums of a node are those of its pods. */
+static UNUSED bool sums_agree(const struct berth_node *node)
+{
+    int64_t cpu = 0, memory = 0, nonzero_cpu = 0, nonzero_memory = 0;
+    for (size_t i = 0; i < node->pods.n; i++) {
+        cpu = resource_sum(cpu, 1, node->pods.v[i]->requests.milli_cpu);
+        memory = resource_sum(memory, 1, node->pods.v[i]->requests.memory);
+        nonzero_cpu = resource_sum(nonzero_cpu, 1, node->pods.v[i]->nonzero_milli_cpu);
+        nonzero_memory = resource_sum(nonzero_memory, 1, node->pods.v[i]->nonzero_memory);
+    }
+    return cpu == node->requested.milli_cpu && memory == node->requested.memory &&
+           nonzero_cpu == node->nonzero_milli_cpu && nonzero_memory == node->nonzero_memory &&
+           (node->pods.n || (!node->requested.scalars.n && !node->used_ports.n && !node->claims.n));
+}
+
+/* A pod was added to the node or removed from it. */
 static void moved(struct cache *c, const struct berth_pod *pod, struct berth_node *node, int sign)
 {
+    /* Removing a pod searches the list of pods, so a sum over it costs no more. */
+    INVARIANT(sign > 0 || sums_agree(node));
     touch(c, node);
     journal_add(&c->pod_changes, node->slot);
     if (c->watcher.ctx)
@@ -287,6 +327,7 @@ static void insert_pod(struct cache *c, struct berth_pod *pod, bool assumed)
     cp->assumed = assumed;
     c->n_assumed += assumed;
     map_put(&c->pods, pod_info_key(pod), cp);
+    INVARIANT(c->n_assumed <= c->pods.n);
     node_info_add_pod(cp->node, pod);
     moved(c, pod, cp->node, 1);
 }
@@ -296,8 +337,11 @@ void cache_remove_pod(struct cache *c, struct str uid)
     struct cache_pod *cp = map_del(&c->pods, uid);
     if (!cp)
         return;
+    INVARIANT(c->n_assumed >= cp->assumed);
     c->n_assumed -= cp->assumed;
-    node_info_remove_pod(cp->node, uid);
+    bool found = node_info_remove_pod(cp->node, uid);
+    INVARIANT(found);
+    (void)found;
     moved(c, cp->pod, cp->node, -1);
     drop_if_empty(c, cp->node);
     pod_info_unref(cp->pod);
@@ -318,7 +362,7 @@ void cache_put_back_pod(struct cache *c, struct cache_pod *cp)
 
 void cache_set_pod(struct cache *c, struct berth_pod *pod)
 {
-    /* What the API server says replaces what was assumed, the node included. */
+    /* The API server's version replaces the assumed one, on whatever node that was. */
     cache_remove_pod(c, pod_info_key(pod));
     insert_pod(c, pod, false);
 }

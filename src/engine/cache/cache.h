@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cache.h - the cluster as the scheduler believes it to be.
+ * cache.h - the scheduler's view of the cluster (upstream: Cache and Snapshot).
  *
- * Purpose:   nodes with their pods, pods that have a node, and the pods that were just given one
- *            (assumed) and wait for the API server's word. Numbers that filters and scores read for
- *            all nodes also stand in columns, one array each, indexed by the node's slot.
+ * Purpose:   nodes with their pods, pods that have a node, and assumed pods, whose binding is not
+ *            confirmed yet. Numbers that filters and scores read for all nodes are also in columns,
+ *            one array each, indexed by the node's slot.
  * Ownership: owns its nodes; holds refs on pods.
  * Threading: the engine's thread; the pool's threads read during a cycle.
  *
- * Because one thread owns it and cycles are not interrupted, the cache is its own snapshot.
+ * One thread owns the cache and cycles are not interrupted, so no snapshot is needed.
  */
 #ifndef BERTH_ENGINE_CACHE_CACHE_H
 #define BERTH_ENGINE_CACHE_CACHE_H
@@ -26,7 +26,7 @@ struct cache_pod {
 
 /* The arrays behind struct berth_columns; all of capacity `cap`. */
 struct cache_columns {
-    size_t n, cap; /* slots in use (with holes), slots there is room for */
+    size_t n, cap; /* slots in use (with holes), slots allocated */
     struct berth_node **nodes;
     struct bitset present, unschedulable;
     int64_t *allocatable_cpu, *allocatable_memory, *allocatable_ephemeral_storage;
@@ -37,8 +37,8 @@ struct cache_columns {
 };
 
 /*
- * Is told of every pod that comes to a node (sign 1) or leaves it (-1), and of a node's labels
- * before they change: NULL where there was no node, or will be none.
+ * Called for every pod that is added to a node (sign 1) or removed from it (-1), and before the
+ * labels of a node change: NULL if there was no node, or will be none.
  */
 struct cache_watcher {
     void *ctx;
@@ -48,45 +48,45 @@ struct cache_watcher {
 
 struct cache {
     struct intern *names;
-    struct map nodes; /* by name, also those of which only pods are known */
+    struct map nodes; /* by name; also nodes without an object that have pods */
     struct map pods;  /* by UID, to struct cache_pod */
     struct cache_columns columns;
     VEC(uint32_t) free_slots;
     struct node_tree tree;
-    node_list order;   /* candidates, in the order in which cycles look at them */
+    node_list order;   /* nodes with an object, in the order of cycles */
     bool order_is_old; /* see cache_refresh */
     struct map images; /* by name, to struct image_state */
     size_t n_assumed;
-    uint64_t generation;          /* grows with every change */
-    struct journal node_changes;  /* slots whose object came, changed or went */
-    struct journal pod_changes;   /* slots whose pods did */
+    uint64_t generation;          /* incremented by every change */
+    struct journal node_changes;  /* slots whose object was added, changed or removed */
+    struct journal pod_changes;   /* slots with a pod added or removed */
     struct cache_watcher watcher; /* ctx NULL: none */
-    uint64_t node_set; /* grows when a slot gets a node or loses it, or the order changes */
+    uint64_t node_set; /* incremented when a slot gets or loses a node, or the order changes */
 };
 
 void cache_init(struct cache *c, struct intern *names);
 void cache_release(struct cache *c);
 
-/* Brings `order` up to date; to be called before a cycle. */
+/* Updates `order`; call before a cycle. */
 void cache_refresh(struct cache *c);
 
 void cache_set_node(struct cache *c, struct object *node);
 void cache_remove_node(struct cache *c, struct str name);
-struct berth_node *cache_node(const struct cache *c, struct str name); /* NULL: unknown */
+struct berth_node *cache_node(const struct cache *c, struct str name); /* NULL if unknown */
 
-/* A pod that has a node, as the API server tells it: new, changed or confirmed. */
+/* A pod that has a node, from the API server: added, changed or confirmed. */
 void cache_set_pod(struct cache *c, struct berth_pod *pod);
 void cache_remove_pod(struct cache *c, struct str uid);
 struct cache_pod *cache_pod(const struct cache *c, struct str uid);
 
-/* The decision: pod (made by pod_info_assume) counts on its node from now on. */
+/* The pod (from pod_info_assume) counts on its node from now on. It must not be known yet. */
 void cache_assume(struct cache *c, struct berth_pod *pod);
-/* The decision came to nothing. A pod confirmed meanwhile stays; false then. */
+/* Removes an assumed pod. False, without effect, if it is unknown or confirmed. */
 bool cache_forget(struct cache *c, struct str uid);
 
 /*
- * As if the pod were not on its node: for a dry run over many nodes. It stays known, and has to be
- * put back before anything else happens to it.
+ * Removes the pod from its node for a dry run over many nodes. The pod stays known and must be put
+ * back before any other function is called for it.
  */
 void cache_lift_pod(struct cache *c, struct cache_pod *cp);
 void cache_put_back_pod(struct cache *c, struct cache_pod *cp);

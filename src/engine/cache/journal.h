@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * journal.h - which slots changed lately.
+ * journal.h - slots that changed recently.
  *
- * Purpose:   who derives something from nodes (a bitset of those that match a selector, the domain
- *            of each) remembers how far he has read and looks again at the slots named since then.
- *            Nobody has to be told of changes, and what is not used costs nothing.
+ * Purpose:   data derived from nodes (a bitset of those that match a selector, the domain of each)
+ *            keeps the position up to which it has read the journal and recomputes only the slots
+ *            listed since then. There are no notifications, and unused data costs nothing.
  * Ownership: a value; part of the cache.
  * Threading: the engine's thread.
  */
@@ -25,9 +25,10 @@ static inline void journal_add(struct journal *j, uint32_t slot)
     j->slots[j->n++ % JOURNAL_SIZE] = slot;
 }
 
-/* Whether a reader who knows the first `seen` entries can catch up; else he starts over. */
+/* Are all entries from `seen` on still there? If not, the reader starts over. */
 static inline bool journal_reaches(const struct journal *j, uint64_t seen)
 {
+    INVARIANT(seen <= j->n);
     return j->n - seen <= JOURNAL_SIZE;
 }
 

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * node_info.c - upstream: NodeInfo.AddPodInfo, RemovePod and SetNode.
+ *
+ * Sums, ports and claims are those of the pods in the list. Ports and claims are sorted lists,
+ * since most pods have none and most nodes have few.
+ */
 #include "engine/cache/node_info.h"
 
-/* Who counts the uses of names; NULL: nobody does here. */
+/* The table that counts uses of names; NULL for a borrowing copy. */
 static struct intern *names_of(const struct berth_node *node)
 {
     return node->borrows ? NULL : node->names;
@@ -15,7 +21,7 @@ struct berth_node *node_info_new(struct str name, struct intern *names)
     return node;
 }
 
-/* The elements of one vector in place of those of another. */
+/* Replaces the elements of one vector by those of another. */
 #define COPY_VEC(to, from)                                              \
     do {                                                                \
         vec_clear(to);                                                  \
@@ -167,8 +173,8 @@ __attribute__((cold, noinline)) static void add_ports(struct berth_node *node,
 }
 
 /*
- * Upstream keeps a set: where two pods hold the same port, which nobody but kubelets bring about,
- * it is free as soon as one of them is gone.
+ * Upstream keeps a set (HostPortInfo): if two pods have the same port, which only static pods can
+ * bring about, the port is free as soon as one of them is removed.
  */
 __attribute__((cold, noinline)) static void drop_ports(struct berth_node *node,
                                                        const struct berth_pod *pod)
@@ -184,7 +190,7 @@ __attribute__((cold, noinline)) static void drop_ports(struct berth_node *node,
     node->used_ports.n = kept;
 }
 
-/* --- pods come and go ------------------------------------------------------------------------- */
+/* --- adding and removing pods ----------------------------------------------------------------- */
 
 void node_info_add_pod(struct berth_node *node, struct berth_pod *pod)
 {
@@ -233,7 +239,7 @@ bool node_info_remove_pod(struct berth_node *node, struct str uid)
 
 bool node_info_remove_this(struct berth_node *node, const struct berth_pod *pod)
 {
-    /* Who came last mostly goes first: dry runs put pods back to see whether they can stay. */
+    /* Backwards: dry runs mostly remove the pod that they added last. */
     for (size_t i = node->pods.n; i-- > 0;)
         if (node->pods.v[i] == pod) {
             remove_at(node, i);

@@ -91,6 +91,7 @@ void node_tree_remove(struct node_tree *t, struct berth_node *node, const struct
         }
         return;
     }
+    INVARIANT(!"the node is in the tree");
 }
 
 void node_tree_list(const struct node_tree *t, node_list *out)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * node_tree.h - in which order nodes are looked at.
+ * node_tree.h - the order in which cycles visit nodes (upstream: nodeTree).
  *
- * Purpose:   nodes by zone, zones and nodes in the order in which they came; the list takes one
- *            node of each zone in turn, so that a sample of the nodes is a sample of the zones.
+ * Purpose:   nodes by zone; zones and nodes in the order in which they were added. The list takes
+ *            one node of each zone in turn, so that a sample of the nodes is a sample of the zones.
  * Ownership: borrows nodes; owns the names of zones.
  * Threading: the engine's thread.
  */
@@ -26,12 +26,11 @@ struct node_tree {
 
 void node_tree_init(struct node_tree *t);
 void node_tree_release(struct node_tree *t);
-/* By the zone that the object's labels name. */
+/* To the zone in the labels of `object`. */
 void node_tree_add(struct node_tree *t, struct berth_node *node, const struct node *object);
-/* object: as it was when the node was added. */
+/* `object`: the object that the node was added with. */
 void node_tree_remove(struct node_tree *t, struct berth_node *node, const struct node *object);
-/* Region and zone, told apart by a NUL; empty where the node has neither. out: empty, for the text.
- */
+/* Region and zone, separated by a NUL; empty if the node has neither. `out` holds the text. */
 struct str node_zone_key(const struct node *node, struct buf *out);
 bool node_tree_same_zone(const struct node *a, const struct node *b);
 /* Writes all nodes in order; the list is emptied first. */

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pod_info.c - derives requests, host ports, claims and affinity terms from a pod, once.
+ *
+ * An assumed pod shares the derived data of its base and differs in the node only.
+ */
 #include "engine/cache/pod_info.h"
 
 #include "engine/cache/affinity_term.h"
+#include "engine/cache/object_key.h"
 
 static struct str or_default(struct str s, const char *fallback)
 {
@@ -38,7 +44,7 @@ static void derive_ports(struct berth_pod *p)
     const struct pod_spec *spec = &p->pod->spec;
     for (size_t i = 0; i < spec->containers.n; i++)
         add_ports(p, &spec->containers.v[i]);
-    /* Of the init containers only sidecars go on running. */
+    /* Of the init containers, only sidecars keep running. */
     for (size_t i = 0; i < spec->init_containers.n; i++)
         if (str_is(spec->init_containers.v[i].restart_policy, "Always"))
             add_ports(p, &spec->init_containers.v[i]);
@@ -49,24 +55,24 @@ static void derive_ports(struct berth_pod *p)
 static void derive_claims(struct berth_pod *p)
 {
     const struct object_meta *meta = &p->pod->metadata;
-    struct arena scratch;
-    arena_init(&scratch, 0);
+    struct buf key = BUF_INIT;
     for (size_t i = 0; i < p->pod->spec.volumes.n; i++) {
         const struct volume *v = &p->pod->spec.volumes.v[i];
-        struct str key;
-        if (v->source.persistent_volume_claim)
-            key = arena_printf(&scratch, "%.*s/%.*s", STR_ARG(meta->namespace),
-                               STR_ARG(v->source.persistent_volume_claim->claim_name));
-        else if (v->source.ephemeral)
-            key = arena_printf(&scratch, "%.*s/%.*s-%.*s", STR_ARG(meta->namespace),
-                               STR_ARG(meta->name), STR_ARG(v->name));
-        else
+        if (v->source.persistent_volume_claim) {
+            object_key(&key, meta->namespace, v->source.persistent_volume_claim->claim_name);
+        } else if (v->source.ephemeral) {
+            /* The claim of an ephemeral volume is named after the pod and the volume. */
+            object_key(&key, meta->namespace, meta->name);
+            buf_add_char(&key, '-');
+            buf_add_str(&key, v->name);
+        } else {
             continue;
-        vec_push(&p->claims, intern_get(p->names, key));
+        }
+        vec_push(&p->claims, intern_get(p->names, buf_str(&key)));
     }
     if (p->claims.n > 1)
         qsort(p->claims.v, p->claims.n, sizeof(*p->claims.v), by_atom);
-    arena_release(&scratch);
+    buf_release(&key);
 }
 
 static void derive_affinity(struct berth_pod *p)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pod_info.h - a pod and what scheduling derives from it (upstream: PodInfo).
+ * pod_info.h - a pod and the data derived from it (upstream: PodInfo).
  *
  * Purpose:   computed once when the pod arrives, read by every plugin of every cycle. The ABI's
  *            struct berth_pod.
  * Ownership: refcounted, immutable; holds a ref on the API object.
- * Threading: refs are counted on the engine's thread; reading is safe from the pool's threads
- *            during a cycle.
+ * Threading: refs are counted on the engine's thread; the pool's threads read during a cycle.
  */
 #ifndef BERTH_ENGINE_CACHE_POD_INFO_H
 #define BERTH_ENGINE_CACHE_POD_INFO_H
@@ -16,7 +15,7 @@
 #include "engine/cache/resource.h"
 #include "engine/ports/abi.h"
 
-/* A port on the host that the pod takes; address and protocol with their defaults filled in. */
+/* A host port of the pod, with the defaults of address and protocol filled in. */
 struct host_port {
     atom_t ip, protocol;
     int32_t port;
@@ -39,26 +38,26 @@ struct berth_pod {
     const struct pod *pod; /* its body */
     struct str node_name;  /* spec.nodeName, or the node it is assumed on */
     struct resource requests;
-    /* With the defaults for containers that ask for none: what scoring looks at. */
+    /* With upstream's defaults for containers without requests: read by scores. */
     int64_t nonzero_milli_cpu, nonzero_memory;
     VEC(struct host_port) ports;   /* sorted */
     VEC(atom_t) claims;            /* "namespace/name" of PersistentVolumeClaims; sorted by atom */
-    struct affinity_set *affinity; /* to other pods, or against them; NULL: none */
-    bool has_affinity;             /* there is at least one term */
+    struct affinity_set *affinity; /* inter-pod affinity; NULL if none */
+    bool has_affinity;             /* has at least one term */
     bool has_required_anti_affinity;
 
-    struct intern *names;   /* where the atoms above live */
-    struct berth_pod *base; /* of an assumed pod: whose derived data it shares; else NULL */
+    struct intern *names;   /* the table of the atoms above */
+    struct berth_pod *base; /* of an assumed pod: owns the derived data; else NULL */
     char *assumed_node;     /* of an assumed pod: the text behind node_name; else NULL */
 };
 
 struct berth_pod *pod_info_new(struct object *pod, struct intern *names);
-/* The same pod on a node: what is assumed between the decision and its confirmation. */
+/* The same pod on a node: for cache_assume. */
 struct berth_pod *pod_info_assume(struct berth_pod *pod, struct str node_name);
 struct berth_pod *pod_info_ref(struct berth_pod *pod);
 void pod_info_unref(struct berth_pod *pod);
 
-/* What a pod is known by inside the engine: its UID. */
+/* The engine identifies a pod by its UID. */
 static inline struct str pod_info_key(const struct berth_pod *pod)
 {
     return pod->pod->metadata.uid;

@@ -66,9 +66,9 @@ void pod_selection_copy(const struct pod_selection *s, struct arena *a,
     };
 }
 
-/* --- as bytes --------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
-/* Operators that differ in spelling only count as one. */
+/* Operators that differ only in spelling are written alike. */
 static enum selector_op plain_op(enum selector_op op)
 {
     switch (op) {
@@ -117,7 +117,7 @@ void pod_selection_write(const struct pod_selection *s, struct buf *out)
         write_term(&s->terms.v[i], out);
 }
 
-/* --- the sieve -------------------------------------------------------------------------------- */
+/* --- sieve ------------------------------------------------------------------------------------ */
 
 static uint64_t bit_of(struct str key, struct str value)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pod_selection.h - which pods are meant.
+ * pod_selection.h - pods selected by namespace and labels.
  *
- * Purpose:   topology spread and inter-pod affinity name pods by namespace and labels.
- * Ownership: borrows its texts, unless it is a copy: that has all in its arena.
- * Threading: immutable; any.
+ * Purpose:   the pods that topology spread constraints and affinity terms refer to.
+ * Ownership: borrows its texts; a copy has all of them in its arena.
+ * Threading: immutable; any thread.
  */
 #ifndef BERTH_ENGINE_CACHE_POD_SELECTION_H
 #define BERTH_ENGINE_CACHE_POD_SELECTION_H
@@ -22,21 +22,21 @@ struct pod_term {
 /* Pods that match every term. */
 struct pod_selection {
     LIST(struct pod_term) terms;
-    bool without_terminating; /* pods that have a deletion timestamp do not count */
+    bool without_terminating; /* ignore pods that have a deletion timestamp */
 };
 
 bool pod_selection_matches(const struct pod_selection *s, const struct berth_pod *pod);
-/* The same, of a pod that is not at hand. */
+/* The same for the metadata of a pod. */
 bool pod_selection_takes(const struct pod_selection *s, const struct object_meta *meta);
 
 void pod_selection_copy(const struct pod_selection *s, struct arena *a,
                         struct pod_selection *ret_copy);
-/* Appends bytes that are equal for equal selections, and only for these. */
+/* Appends bytes that are equal if and only if the selections are equal. */
 void pod_selection_write(const struct pod_selection *s, struct buf *out);
 
 /*
- * A sieve: one bit of 64 for each label that a selection demands, or that a pod has. A pod whose
- * labels lack one of the bits demanded cannot match, which is told without looking at any text.
+ * A sieve (a Bloom filter): one bit of 64 for each label that a selection requires, or that a pod
+ * has. A pod that lacks a required bit cannot match; no text is compared.
  */
 uint64_t pod_selection_sieve(const struct pod_selection *s);
 uint64_t labels_sieve(const str_map *labels);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/cache/resource.h"
 
-#define ATOM_NONE UINT32_MAX /* behind every name */
+#define ATOM_NONE UINT32_MAX /* greater than every name */
 
 /* Signed overflow is undefined in C and wraps in Go; wrapping is what upstream's sums do. */
 int64_t resource_sum(int64_t a, int64_t sign, int64_t b)
@@ -16,7 +16,7 @@ void resource_release(struct resource *r, struct intern *names)
     vec_release(&r->scalars);
 }
 
-/* The first that is not in front of this name. */
+/* The index of the first scalar that is not before this name. */
 static size_t find_scalar(const struct resource *r, atom_t name)
 {
     size_t from = 0, to = r->scalars.n;
@@ -30,7 +30,7 @@ static size_t find_scalar(const struct resource *r, atom_t name)
     return from;
 }
 
-/* Makes r the sum of both; names that appear get a user, those that disappear lose one. */
+/* Makes r the sum of both and counts the uses of names that are added or removed. */
 __attribute__((cold, noinline)) static void merge_scalars(struct resource *r, struct intern *names,
                                                           const struct resource *other,
                                                           int64_t sign)

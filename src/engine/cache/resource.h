@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * resource.h - amounts of resources as scheduling adds and compares them (upstream: Resource).
+ * resource.h - amounts of resources (upstream: Resource).
  *
  * Purpose:   cpu, memory and ephemeral storage as plain integers, everything else (extended
  *            resources, huge pages, attachable volumes) in a list by interned name.
- * Ownership: owns the list and a use of each name in it; resource_release gives them back. Where
- *            names is NULL the uses are somebody else's, who outlives it: any thread may do that.
- * Threading: the engine's thread.
+ * Ownership: owns the list and a use of each name in it; resource_release returns them. With
+ * `names` NULL no uses are counted: the owner of the names must outlive the resource. Threading:
+ * the engine's thread; any thread with `names` NULL.
  */
 #ifndef BERTH_ENGINE_CACHE_RESOURCE_H
 #define BERTH_ENGINE_CACHE_RESOURCE_H
@@ -23,21 +23,21 @@ struct resource {
     int64_t milli_cpu;
     int64_t memory;
     int64_t ephemeral_storage;
-    int64_t pods;                      /* allowed pods; of nodes only */
-    VEC(struct scalar_amount) scalars; /* sorted by name, that is, by its atom */
+    int64_t pods;                      /* allowed pods; nodes only */
+    VEC(struct scalar_amount) scalars; /* sorted by the atom of the name */
 };
 
 void resource_release(struct resource *r, struct intern *names);
 /* a + sign * b; sign is 1 or -1. Wraps on overflow, as upstream's sums do. */
 int64_t resource_sum(int64_t a, int64_t sign, int64_t b);
-/* r = r + sign * other, by resource_sum. What comes to nothing is not listed. */
+/* r = r + sign * other, by resource_sum. Scalars whose sum is 0 are not listed. */
 void resource_add(struct resource *r, struct intern *names, const struct resource *other,
                   int64_t sign);
-/* 0 where there is none of that name. */
+/* 0 if there is none of that name. */
 int64_t resource_scalar(const struct resource *r, atom_t name);
-/* The amounts that api/resources.h computed, with interned names. */
+/* The amounts of api/resources.h, with interned names. */
 void resource_set(struct resource *r, struct intern *names, const struct resources *from);
-/* By its name in the API: cpu in thousandths, anything else in whole units. */
+/* By its API name: cpu in milli-units, everything else in units. */
 int64_t resource_by_name(const struct resource *r, const struct intern *names, struct str name);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "codec/json.h"
 
-/* Arguments say what they are or leave it to their place. */
+/* kind and apiVersion are optional; if present, they must match. */
 static int check_meta(const struct args_kind *kind, const struct args_meta *meta,
                       struct err *reterr)
 {
@@ -21,8 +21,8 @@ static int check_meta(const struct args_kind *kind, const struct args_meta *meta
     return 0;
 }
 
-/* "scoringStrategy.type: expected a string": the text has no lines that anybody knows. */
-static int tell_member(const struct args_kind *kind, struct err *reterr)
+/* "scoringStrategy.type: expected a string", without the line number of the JSON text. */
+static int name_member(const struct args_kind *kind, struct err *reterr)
 {
     struct err err = *reterr;
     struct str why = str_of(err.msg);
@@ -53,7 +53,7 @@ int args_read(const struct args_kind *kind, const struct features *features, str
     if (text.n)
         r = json_decode(text, kind->type, JSON_STRICT, a, out, reterr);
     if (r < 0)
-        return tell_member(kind, reterr);
+        return name_member(kind, reterr);
     meta->features = or_default(features, a);
     r = check_meta(kind, meta, reterr);
     if (r == 0 && kind->fill)

@@ -4,11 +4,10 @@
  *
  * Purpose:   kubescheduler.config.k8s.io/v1 as C structs, decoded strictly by one set of tables,
  *            then defaulted and validated. Older versions (v1beta1 to v1beta3) and Policy v1 are
- *            read into the same structs: what their defaults were is written out, so that nobody
- *            further on needs to know which version it was. Errors name file, line, field and what
- *            would be right.
- * Ownership: everything lives in the arena that the reader was given; immutable once read.
- * Threading: any, after reading.
+ *            converted to the same structs with their defaults written out, so that no other code
+ *            depends on the version. Errors name file, line, field and the valid values.
+ * Ownership: everything is in the caller's arena; immutable after reading.
+ * Threading: any thread after reading.
  */
 #ifndef BERTH_ENGINE_CONFIG_CONFIG_H
 #define BERTH_ENGINE_CONFIG_CONFIG_H
@@ -39,16 +38,16 @@ struct plugins_config {
 struct plugin_args {
     struct str name;
     struct str args; /* JSON text */
-    /* Where a file of an older version has the entry and its arguments; empty: here. */
+    /* Paths of the entry and its arguments in a file of an older version; empty: as in v1. */
     struct str origin, args_origin;
 };
 
 struct profile_config {
     struct str *scheduler_name;
-    int32_t *percentage_of_nodes_to_score; /* NULL: that of the whole configuration */
+    int32_t *percentage_of_nodes_to_score; /* NULL: that of the configuration */
     struct plugins_config *plugins;
     LIST(struct plugin_args) plugin_config;
-    const struct plugins_config *given; /* a file's of an older version; NULL: plugins are */
+    const struct plugins_config *given; /* as in a file of an older version; NULL: `plugins` */
     bool from_policy;
 };
 
@@ -64,24 +63,24 @@ struct client_connection_config {
     int32_t burst;
 };
 
-/* Something that is wrong with the form of a file; what it is about is not in the configuration. */
+/* An error of form; the field is left out of the configuration. */
 struct config_problem {
     const char *file;
     uint32_t line;   /* 0: unknown */
     struct str text; /* "profiles[0].plugin: unknown field" */
     struct str hint; /* " (did you mean plugins?)", or empty */
     struct str path; /* of the field; empty: none */
-    /* What would be complained of because this is not the field that it should be; or empty. */
+    /* An error that would only follow from this one: the field that was meant is missing. */
     struct str missing;
 };
 
 struct scheduler_config {
-    const char *file;                /* where it was read from, for messages; NULL: nowhere */
-    const struct json_value *source; /* the file's tree, for lines in messages; NULL: none */
+    const char *file;                /* its name, for messages; NULL: none */
+    const struct json_value *source; /* the file's tree, for line numbers; NULL: none */
     struct str within;               /* "ConfigMap x, key y" of the file; empty: the file itself */
-    uint32_t unread_line;            /* where a second document begins; 0: there is none */
-    struct str version;              /* the apiVersion that the file named */
-    struct str given_kind;           /* the kind that it named */
+    uint32_t unread_line;            /* of the second document, which is ignored; 0: none */
+    struct str version;              /* the file's apiVersion */
+    struct str given_kind;           /* the file's kind */
     LIST(struct config_problem) problems; /* the first ERROR_LIST_MAX */
     size_t problems_left_out;
     struct str kind, api_version; /* always those of v1 */
@@ -98,58 +97,57 @@ struct scheduler_config {
 
 extern const struct type scheduler_config_type;
 
-/* The configuration of an empty file: every default filled in. */
+/* The configuration of an empty file: all defaults. */
 void config_default(struct scheduler_config *config, struct arena *a);
 
 /*
  * text: YAML or JSON. Finds the configuration in it (config_source.h), decodes it strictly and
- * brings it to v1; fields that the file does not have stay empty. What is wrong with its form is
- * listed in the configuration and told by those who check it; only what is no configuration at all
- * is refused. file: for messages.
+ * converts it to v1; fields that are not in the file stay empty. Errors of form are listed in the
+ * configuration and reported by config_check; only a text without a configuration is an error here.
+ * file: for messages.
  */
 int config_parse(const char *file, struct str text, struct arena *a, struct scheduler_config *ret,
                  struct err *reterr) MUST_CHECK;
-/* The same of the configuration under a key of a ConfigMap; an empty key: there is no choice. */
+/* The same for the configuration under a key of a ConfigMap; empty key: the only one. */
 int config_parse_key(const char *file, struct str text, struct str key, struct arena *a,
                      struct scheduler_config *ret, struct err *reterr) MUST_CHECK;
-/* As config_parse with defaults filled in, not checked: flags may yet change something. */
+/* config_parse with defaults, not validated: flags may still change it. */
 int config_load(const char *file, struct str text, struct arena *a, struct scheduler_config *ret,
                 struct err *reterr) MUST_CHECK;
-/* Adds the problems of another file, from which a part of the configuration was taken. */
+/* Adds the problems of another file that a part of the configuration was taken from. */
 void config_take_problems(struct scheduler_config *config, const struct scheduler_config *other,
                           struct arena *a);
-/* Fills in what is not set. */
+/* Sets defaults (upstream: SetDefaults_KubeSchedulerConfiguration). */
 void config_fill(struct scheduler_config *config, struct arena *a);
 
 /*
- * Its form, its values, and whether all profiles can be made: plugins, their places, their
- * arguments. Upstream stops where one of these is wrong and names the first plugin only; this says
- * the same.
+ * Checks form, values, and whether all profiles can be built: plugins, points, arguments. As
+ * upstream, it stops after the first of these steps with errors and reports the first plugin only.
  */
 int config_check(const struct scheduler_config *config, const struct registry *registry,
                  const struct features *features, struct err *reterr) MUST_CHECK;
-/* The same with a text of any length; false where something is wrong. */
+/* The same with a text of any length; false if there are errors. */
 bool config_check_text(const struct scheduler_config *config, const struct registry *registry,
                        const struct features *features, struct buf *out);
-/* All of it as a list. */
+/* All errors as a list. */
 void config_complain(const struct scheduler_config *config, const struct registry *registry,
                      const struct features *features, struct error_list *out);
-/* The line of the file that a complaint ("profiles[0].schedulerName: …") is about; 0: unknown. */
+/* The line of the field of an error ("profiles[0].schedulerName: …"); 0: unknown. */
 uint32_t config_line(const struct scheduler_config *config, struct str entry);
 
 /*
- * The configuration as kube-scheduler prints it with --write-config-to: v1, all defaults filled
- * in, the default plugins and the arguments of every plugin written out. Where qps and burst are
- * not set, upstream's 50 and 100 are written, though berth limits only some of its writes then.
+ * The configuration as kube-scheduler prints it with --write-config-to: v1 with all defaults, the
+ * default plugins and the arguments of every plugin. If qps and burst are not set, upstream's 50
+ * and 100 are written, though berth then limits only some of its writes.
  */
 void config_write(const struct scheduler_config *config, const struct registry *registry,
                   const struct features *features, struct buf *out);
-/* Appends a profile as JSON, with nothing but what it says. */
+/* Appends a profile as JSON, without defaults. */
 void profile_config_write(const struct profile_config *profile, struct buf *out);
-/* As v1 without anything that the file did not say; of config_parse. */
+/* As v1 without defaults; for the result of config_parse. */
 void config_write_given(const struct scheduler_config *config, bool json, struct buf *out);
 
-/* Plugins that a profile names or has by default and that berth does not have, once each. */
+/* Plugins that a profile enables, also by default, and that berth does not support, once each. */
 typedef void config_absent_fn(void *ctx, const char *name, const char *noticed_by);
 void config_each_absent(const struct scheduler_config *config, const struct registry *registry,
                         const struct features *features, config_absent_fn *fn, void *ctx);

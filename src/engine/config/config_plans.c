@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What upstream finds out when it makes the profiles of a configuration whose values are right. */
+/* config_plans.c - errors that upstream finds when it builds the profiles of a valid configuration.
+ */
 #include "engine/config/config_internal.h"
 #include "engine/config/error_list.h"
 #include "engine/config/profile_plan.h"
 
-/* Plans by what they are made of: most profiles have the same, and a plan takes its time. */
+/* Plans by their plugins: many profiles share them, and computing a plan is slow. */
 struct plans {
     const struct config_rules *rules;
     bool first_only;
     struct map good; /* struct profile_plan, by the JSON of the plugins */
     VEC(char *) keys;
-    struct profile_plan last; /* one that is not kept */
+    struct profile_plan last; /* a plan that is not kept */
     bool has_last;
 };
 
@@ -30,7 +31,7 @@ static void plans_release(struct plans *plans)
         profile_plan_release(&plans->last);
 }
 
-/* The plan of a profile; complaints of it are added. It holds until the next is asked for. */
+/* The plan of a profile, valid until the next call; adds its errors. */
 static const struct profile_plan *plan_of(struct plans *plans, const struct profile_config *p,
                                           struct error_list *c)
 {
@@ -94,7 +95,7 @@ static void check_late_entry(const struct profile_config *profile, size_t i, siz
     arena_release(&a);
 }
 
-/* What upstream finds out when it makes the plugins of a profile. */
+/* Arguments that upstream validates only when it creates the plugin. */
 static void check_late_args(const struct profile_config *profile, size_t i,
                             const struct profile_plan *plan, const struct config_rules *rules,
                             struct error_list *c)
@@ -117,7 +118,7 @@ static struct str args_of(const struct profile_config *p, struct str plugin)
     return STR("");
 }
 
-/* Profile i sorts the queue as the first does. */
+/* Upstream: all profiles must have the same QueueSort plugin with the same arguments. */
 static void check_same_sort(const struct scheduler_config *config, size_t i, struct str sort,
                             struct str first, struct error_list *c)
 {
@@ -132,18 +133,18 @@ static void check_same_sort(const struct scheduler_config *config, size_t i, str
                        STR_ARG(config_profile_name(p)));
 }
 
-/* What is wrong with the plugins of profile i. *first: what sorts the queue in the first one. */
+/* Adds the errors of profile i. *first: the QueueSort plugin of the first profile. */
 static void check_plan(const struct scheduler_config *config, size_t i, struct plans *plans,
                        struct str *first, struct error_list *c)
 {
     const struct profile_config *profile = &config->profiles.v[i];
     struct error_list found = {0};
     const struct profile_plan *plan = plan_of(plans, profile, &found);
-    size_t told = plans->first_only ? MIN(found.v.n, (size_t)1) : found.v.n;
-    for (size_t k = 0; k < told; k++) {
+    size_t n = plans->first_only ? MIN(found.v.n, (size_t)1) : found.v.n;
+    for (size_t k = 0; k < n; k++) {
         char *text = profile->from_policy ? xasprintf("%s", found.v.v[k].text)
                                           : xasprintf("profiles[%zu].%s", i, found.v.v[k].text);
-        /* A plugin that was removed has been complained of in other words. */
+        /* A removed plugin has an error of its own already. */
         struct str path = str_slice(str_of(text), 0, str_find(str_of(text), ':'));
         if (!error_list_has_field(c, path))
             error_list_add(c, "%s", text);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Policy v1, up to 1.22: predicates and priorities by name. Each stands for plugins at certain
- * points, by the table that the last release had. Nothing else runs, but for what cannot be left
- * out: the queue's order, preemption, binding, and the guards of fields that pods did not have
- * then.
+ * config_policy.c - Policy v1 (releases up to 1.22): predicates and priorities by name.
+ *
+ * Each stands for plugins at certain points, by the table of the last release that read it
+ * (upstream: legacy_registry.go). Nothing else runs except what is required: queue sort,
+ * preemption, binding, and the plugins for fields that pods did not have then.
  */
 #include "base/nearest.h"
 #include "base/vec.h"
@@ -11,13 +12,37 @@
 #include "engine/config/config_internal.h"
 #include "engine/config/policy_file.h"
 
-/* --- what the names mean ---------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 #define AT(p) (1U << POINT_##p)
 
+/* In the order in which predicates ran. */
+enum predicate {
+    PREDICATE_NODE_UNSCHEDULABLE,
+    PREDICATE_GENERAL,
+    PREDICATE_HOST_NAME,
+    PREDICATE_HOST_PORTS,
+    PREDICATE_NODE_SELECTOR,
+    PREDICATE_RESOURCES,
+    PREDICATE_DISK_CONFLICT,
+    PREDICATE_NODE_TAINTS,
+    PREDICATE_LABEL_PRESENCE,
+    PREDICATE_SERVICE_AFFINITY,
+    PREDICATE_EBS_COUNT,
+    PREDICATE_GCE_PD_COUNT,
+    PREDICATE_CSI_COUNT,
+    PREDICATE_AZURE_DISK_COUNT,
+    PREDICATE_CINDER_COUNT,
+    PREDICATE_VOLUME_BINDING,
+    PREDICATE_VOLUME_ZONE,
+    PREDICATE_EVEN_PODS_SPREAD,
+    PREDICATE_INTER_POD_AFFINITY,
+    PREDICATES,
+};
+
 /*
- * In the order in which predicates ran. EBS, GCE PD, Azure and Cinder disks are counted by
- * NodeVolumeLimits today; VolumeRestrictions and VolumeZone have a PreFilter that they need.
+ * EBS, GCE PD, Azure and Cinder disks are counted by NodeVolumeLimits today; VolumeRestrictions and
+ * VolumeZone have a PreFilter that they need.
  */
 static const struct {
     const char *predicate;
@@ -26,78 +51,109 @@ static const struct {
         const char *plugin;
         unsigned points;
     } runs[4];
-} predicates[] = {
-    {"CheckNodeUnschedulable", true, {{"NodeUnschedulable", AT(FILTER)}}},
-    {"GeneralPredicates",
-     true,
-     {{"NodeResourcesFit", AT(PRE_FILTER) | AT(FILTER)},
-      {"NodeName", AT(FILTER)},
-      {"NodePorts", AT(PRE_FILTER) | AT(FILTER)},
-      {"NodeAffinity", AT(PRE_FILTER) | AT(FILTER)}}},
-    {"HostName", false, {{"NodeName", AT(FILTER)}}},
-    {"PodFitsHostPorts", false, {{"NodePorts", AT(PRE_FILTER) | AT(FILTER)}}},
-    {"MatchNodeSelector", false, {{"NodeAffinity", AT(PRE_FILTER) | AT(FILTER)}}},
-    {"PodFitsResources", false, {{"NodeResourcesFit", AT(PRE_FILTER) | AT(FILTER)}}},
-    {"NoDiskConflict", true, {{"VolumeRestrictions", AT(PRE_FILTER) | AT(FILTER)}}},
-    {"PodToleratesNodeTaints", true, {{"TaintToleration", AT(FILTER)}}},
-    {"CheckNodeLabelPresence", false, {{"NodeLabel", AT(FILTER)}}},
-    {"CheckServiceAffinity", false, {{"ServiceAffinity", AT(PRE_FILTER) | AT(FILTER)}}},
-    {"MaxEBSVolumeCount", true, {{"NodeVolumeLimits", AT(FILTER)}}},
-    {"MaxGCEPDVolumeCount", true, {{"NodeVolumeLimits", AT(FILTER)}}},
-    {"MaxCSIVolumeCountPred", true, {{"NodeVolumeLimits", AT(FILTER)}}},
-    {"MaxAzureDiskVolumeCount", true, {{"NodeVolumeLimits", AT(FILTER)}}},
-    {"MaxCinderVolumeCount", false, {{"NodeVolumeLimits", AT(FILTER)}}},
-    {"CheckVolumeBinding",
-     true,
-     {{"VolumeBinding", AT(PRE_FILTER) | AT(FILTER) | AT(RESERVE) | AT(PRE_BIND)}}},
-    {"NoVolumeZoneConflict", true, {{"VolumeZone", AT(PRE_FILTER) | AT(FILTER)}}},
-    {"EvenPodsSpread", true, {{"PodTopologySpread", AT(PRE_FILTER) | AT(FILTER)}}},
-    {"MatchInterPodAffinity", true, {{"InterPodAffinity", AT(PRE_FILTER) | AT(FILTER)}}},
+} predicates[PREDICATES] = {
+    [PREDICATE_NODE_UNSCHEDULABLE] = {"CheckNodeUnschedulable",
+                                      true,
+                                      {{"NodeUnschedulable", AT(FILTER)}}},
+    [PREDICATE_GENERAL] = {"GeneralPredicates",
+                           true,
+                           {{"NodeResourcesFit", AT(PRE_FILTER) | AT(FILTER)},
+                            {"NodeName", AT(FILTER)},
+                            {"NodePorts", AT(PRE_FILTER) | AT(FILTER)},
+                            {"NodeAffinity", AT(PRE_FILTER) | AT(FILTER)}}},
+    [PREDICATE_HOST_NAME] = {"HostName", false, {{"NodeName", AT(FILTER)}}},
+    [PREDICATE_HOST_PORTS] = {"PodFitsHostPorts",
+                              false,
+                              {{"NodePorts", AT(PRE_FILTER) | AT(FILTER)}}},
+    [PREDICATE_NODE_SELECTOR] = {"MatchNodeSelector",
+                                 false,
+                                 {{"NodeAffinity", AT(PRE_FILTER) | AT(FILTER)}}},
+    [PREDICATE_RESOURCES] = {"PodFitsResources",
+                             false,
+                             {{"NodeResourcesFit", AT(PRE_FILTER) | AT(FILTER)}}},
+    [PREDICATE_DISK_CONFLICT] = {"NoDiskConflict",
+                                 true,
+                                 {{"VolumeRestrictions", AT(PRE_FILTER) | AT(FILTER)}}},
+    [PREDICATE_NODE_TAINTS] = {"PodToleratesNodeTaints", true, {{"TaintToleration", AT(FILTER)}}},
+    [PREDICATE_LABEL_PRESENCE] = {"CheckNodeLabelPresence", false, {{"NodeLabel", AT(FILTER)}}},
+    [PREDICATE_SERVICE_AFFINITY] = {"CheckServiceAffinity",
+                                    false,
+                                    {{"ServiceAffinity", AT(PRE_FILTER) | AT(FILTER)}}},
+    [PREDICATE_EBS_COUNT] = {"MaxEBSVolumeCount", true, {{"NodeVolumeLimits", AT(FILTER)}}},
+    [PREDICATE_GCE_PD_COUNT] = {"MaxGCEPDVolumeCount", true, {{"NodeVolumeLimits", AT(FILTER)}}},
+    [PREDICATE_CSI_COUNT] = {"MaxCSIVolumeCountPred", true, {{"NodeVolumeLimits", AT(FILTER)}}},
+    [PREDICATE_AZURE_DISK_COUNT] = {"MaxAzureDiskVolumeCount",
+                                    true,
+                                    {{"NodeVolumeLimits", AT(FILTER)}}},
+    [PREDICATE_CINDER_COUNT] = {"MaxCinderVolumeCount", false, {{"NodeVolumeLimits", AT(FILTER)}}},
+    [PREDICATE_VOLUME_BINDING] = {"CheckVolumeBinding",
+                                  true,
+                                  {{"VolumeBinding",
+                                    AT(PRE_FILTER) | AT(FILTER) | AT(RESERVE) | AT(PRE_BIND)}}},
+    [PREDICATE_VOLUME_ZONE] = {"NoVolumeZoneConflict",
+                               true,
+                               {{"VolumeZone", AT(PRE_FILTER) | AT(FILTER)}}},
+    [PREDICATE_EVEN_PODS_SPREAD] = {"EvenPodsSpread",
+                                    true,
+                                    {{"PodTopologySpread", AT(PRE_FILTER) | AT(FILTER)}}},
+    [PREDICATE_INTER_POD_AFFINITY] = {"MatchInterPodAffinity",
+                                      true,
+                                      {{"InterPodAffinity", AT(PRE_FILTER) | AT(FILTER)}}},
 };
-enum { UNSCHEDULABLE = 0, TAINTS = 7, LABEL_PRESENCE = 8, SERVICE_AFFINITY = 9 };
-
 /* Sorted by name: the order in which they were configured. */
+enum priority {
+    PRIORITY_BALANCED_ALLOCATION,
+    PRIORITY_EVEN_PODS_SPREAD,
+    PRIORITY_IMAGE_LOCALITY,
+    PRIORITY_INTER_POD_AFFINITY,
+    PRIORITY_LEAST_REQUESTED,
+    PRIORITY_MOST_REQUESTED,
+    PRIORITY_NODE_AFFINITY,
+    PRIORITY_NODE_LABEL,
+    PRIORITY_PREFER_AVOID_PODS,
+    PRIORITY_CAPACITY_RATIO,
+    PRIORITY_SELECTOR_SPREAD,
+    PRIORITY_SERVICE_ANTI_AFFINITY,
+    PRIORITY_TAINT_TOLERATION,
+    PRIORITIES,
+};
+
 static const struct {
     const char *priority;
-    int32_t weight; /* where the file names no priorities; 0: not one of them */
+    int32_t weight; /* without priorities in the file; 0: not a default */
     const char *plugin;
     bool pre_scores;
-} priorities[] = {
-    {"BalancedResourceAllocation", 1, "NodeResourcesBalancedAllocation", false},
-    {"EvenPodsSpreadPriority", 2, "PodTopologySpread", true},
-    {"ImageLocalityPriority", 1, "ImageLocality", false},
-    {"InterPodAffinityPriority", 1, "InterPodAffinity", true},
-    {"LeastRequestedPriority", 1, "NodeResourcesLeastAllocated", false},
-    {"MostRequestedPriority", 0, "NodeResourcesMostAllocated", false},
-    {"NodeAffinityPriority", 1, "NodeAffinity", true},
-    {"NodeLabel", 0, "NodeLabel", false},
-    {"NodePreferAvoidPodsPriority", 10000, "NodePreferAvoidPods", false},
-    {"RequestedToCapacityRatio", 0, "RequestedToCapacityRatio", false},
-    {"SelectorSpreadPriority", 1, "PodTopologySpread", true},
-    {"ServiceAffinity", 0, "ServiceAffinity", false},
-    {"TaintTolerationPriority", 1, "TaintToleration", true},
-};
-enum {
-    EVEN_PODS_SPREAD = 1,
-    INTER_POD_AFFINITY = 3,
-    NODE_LABEL = 7,
-    CAPACITY_RATIO = 9,
-    SELECTOR_SPREAD = 10,
-    SERVICE_ANTI_AFFINITY = 11,
+} priorities[PRIORITIES] = {
+    [PRIORITY_BALANCED_ALLOCATION] = {"BalancedResourceAllocation", 1,
+                                      "NodeResourcesBalancedAllocation", false},
+    [PRIORITY_EVEN_PODS_SPREAD] = {"EvenPodsSpreadPriority", 2, "PodTopologySpread", true},
+    [PRIORITY_IMAGE_LOCALITY] = {"ImageLocalityPriority", 1, "ImageLocality", false},
+    [PRIORITY_INTER_POD_AFFINITY] = {"InterPodAffinityPriority", 1, "InterPodAffinity", true},
+    [PRIORITY_LEAST_REQUESTED] = {"LeastRequestedPriority", 1, "NodeResourcesLeastAllocated",
+                                  false},
+    [PRIORITY_MOST_REQUESTED] = {"MostRequestedPriority", 0, "NodeResourcesMostAllocated", false},
+    [PRIORITY_NODE_AFFINITY] = {"NodeAffinityPriority", 1, "NodeAffinity", true},
+    [PRIORITY_NODE_LABEL] = {"NodeLabel", 0, "NodeLabel", false},
+    [PRIORITY_PREFER_AVOID_PODS] = {"NodePreferAvoidPodsPriority", 10000, "NodePreferAvoidPods",
+                                    false},
+    [PRIORITY_CAPACITY_RATIO] = {"RequestedToCapacityRatio", 0, "RequestedToCapacityRatio", false},
+    [PRIORITY_SELECTOR_SPREAD] = {"SelectorSpreadPriority", 1, "PodTopologySpread", true},
+    [PRIORITY_SERVICE_ANTI_AFFINITY] = {"ServiceAffinity", 0, "ServiceAffinity", false},
+    [PRIORITY_TAINT_TOLERATION] = {"TaintTolerationPriority", 1, "TaintToleration", true},
 };
 
-/* --- on the way ------------------------------------------------------------------------------- */
+/* --- conversion ------------------------------------------------------------------------------- */
 
 struct conversion {
     struct arena *a;
     struct config_problems *problems;
-    /* The entries that brought arguments: "predicates[2].argument.labelsPresence" */
+    /* The paths of entries with arguments: "predicates[2].argument.labelsPresence" */
     struct str label_origin, service_origin, ratio_origin;
-    bool has_predicate[ARRAY_LEN(predicates)];
-    int64_t weight[ARRAY_LEN(priorities)];                          /* 0: not asked for */
+    bool has_predicate[PREDICATES];
+    int64_t weight[PRIORITIES];                                     /* 0: not enabled */
     VEC(struct str) present, absent, prefer_present, prefer_absent; /* NodeLabel */
     VEC(struct str) affinity, anti_affinity;                        /* ServiceAffinity */
-    bool has_label_args, has_service_args;                          /* though perhaps empty ones */
+    bool has_label_args, has_service_args;                          /* possibly empty */
     const struct policy_ratio *ratio;
     const struct policy_priority *custom[3]; /* the last with each kind of argument */
     struct plugins_config *plugins;
@@ -107,7 +163,7 @@ struct conversion {
 static size_t find_predicate(struct str name)
 {
     size_t i = 0;
-    while (i < ARRAY_LEN(predicates) && !str_is(name, predicates[i].predicate))
+    while (i < PREDICATES && !str_is(name, predicates[i].predicate))
         i++;
     return i;
 }
@@ -121,7 +177,7 @@ static void refuse_argument(struct conversion *c, const char *list, size_t at)
 static size_t find_priority(struct str name)
 {
     size_t i = 0;
-    while (i < ARRAY_LEN(priorities) && !str_is(name, priorities[i].priority))
+    while (i < PRIORITIES && !str_is(name, priorities[i].priority))
         i++;
     return i;
 }
@@ -136,7 +192,7 @@ static struct str near_predicate(struct str name)
 {
     struct nearest nearest;
     nearest_init(&nearest, name);
-    for (size_t i = 0; i < ARRAY_LEN(predicates); i++)
+    for (size_t i = 0; i < PREDICATES; i++)
         nearest_consider(&nearest, str_of(predicates[i].predicate));
     return nearest_suggestion(&nearest);
 }
@@ -148,10 +204,10 @@ static void take_predicate(struct conversion *c, const struct policy_predicate *
         refuse_argument(c, "predicates", at);
         return;
     }
-    /* A name of the table decides; the argument is then not looked at. */
+    /* Upstream: for a name of the table the argument is ignored. */
     size_t known =
         find_predicate(str_is(p->name, "PodFitsPorts") ? STR("PodFitsHostPorts") : p->name);
-    if (known < ARRAY_LEN(predicates)) {
+    if (known < PREDICATES) {
         c->has_predicate[known] = true;
     } else if (!arg) {
         config_problem_add(c->problems, 0, arena_printf(c->a, "predicates[%zu].name", at), STR(""),
@@ -159,19 +215,19 @@ static void take_predicate(struct conversion *c, const struct policy_predicate *
         config_problem_suggest(c->problems, near_predicate(p->name));
     } else if (arg->service_affinity) {
         PUSH_ALL(c->affinity, arg->service_affinity->labels);
-        c->has_predicate[SERVICE_AFFINITY] = c->has_service_args = true;
+        c->has_predicate[PREDICATE_SERVICE_AFFINITY] = c->has_service_args = true;
         c->service_origin = arena_printf(c->a, "predicates[%zu].argument.serviceAffinity", at);
     } else {
         if (arg->labels_presence->presence)
             PUSH_ALL(c->present, arg->labels_presence->labels);
         else
             PUSH_ALL(c->absent, arg->labels_presence->labels);
-        c->has_predicate[LABEL_PRESENCE] = c->has_label_args = true;
+        c->has_predicate[PREDICATE_LABEL_PRESENCE] = c->has_label_args = true;
         c->label_origin = arena_printf(c->a, "predicates[%zu].argument.labelsPresence", at);
     }
 }
 
-/* Which of the table a priority with an argument is. */
+/* The table's entry for a priority with an argument. */
 static size_t take_argument(struct conversion *c, const struct policy_priority_argument *arg,
                             size_t at)
 {
@@ -180,7 +236,7 @@ static size_t take_argument(struct conversion *c, const struct policy_priority_a
         c->service_origin = arena_printf(c->a, "%.*s.serviceAntiAffinity", STR_ARG(path));
         vec_push(&c->anti_affinity, arg->service_anti_affinity->label);
         c->has_service_args = true;
-        return SERVICE_ANTI_AFFINITY;
+        return PRIORITY_SERVICE_ANTI_AFFINITY;
     }
     if (arg->label_preference) {
         c->label_origin = arena_printf(c->a, "%.*s.labelPreference", STR_ARG(path));
@@ -189,14 +245,14 @@ static size_t take_argument(struct conversion *c, const struct policy_priority_a
         else
             vec_push(&c->prefer_absent, arg->label_preference->label);
         c->has_label_args = true;
-        return NODE_LABEL;
+        return PRIORITY_NODE_LABEL;
     }
     c->ratio = arg->ratio;
     c->ratio_origin = arena_printf(c->a, "%.*s.requestedToCapacityRatioArguments", STR_ARG(path));
-    return CAPACITY_RATIO;
+    return PRIORITY_CAPACITY_RATIO;
 }
 
-/* Those with one kind of argument are one plugin: they weigh the same, and a ratio is told once. */
+/* Entries with one kind of argument are one plugin: equal weights, and one ratio at most. */
 static bool check_custom(struct conversion *c, const struct policy_priority *p, size_t at)
 {
     const struct policy_priority_argument *arg = p->argument;
@@ -226,7 +282,7 @@ static struct str near_priority(struct str name)
 {
     struct nearest nearest;
     nearest_init(&nearest, name);
-    for (size_t i = 0; i < ARRAY_LEN(priorities); i++)
+    for (size_t i = 0; i < PRIORITIES; i++)
         nearest_consider(&nearest, str_of(priorities[i].priority));
     return nearest_suggestion(&nearest);
 }
@@ -256,8 +312,8 @@ static void take_priority(struct conversion *c, const struct policy_priority *p,
         return;
     size_t known = find_priority(
         str_is(p->name, "ServiceSpreadingPriority") ? STR("SelectorSpreadPriority") : p->name);
-    bool needs_argument = known == NODE_LABEL || known == SERVICE_ANTI_AFFINITY;
-    if (known == ARRAY_LEN(priorities) || needs_argument) {
+    bool needs_argument = known == PRIORITY_NODE_LABEL || known == PRIORITY_SERVICE_ANTI_AFFINITY;
+    if (known == PRIORITIES || needs_argument) {
         if (!arg) {
             config_problem_add(c->problems, 0, arena_printf(c->a, "priorities[%zu].name", at),
                                STR(""), "priority type not found for \"%.*s\"", STR_ARG(p->name));
@@ -274,9 +330,9 @@ static void take_priority(struct conversion *c, const struct policy_priority *p,
 
 /* --- plugins ---------------------------------------------------------------------------------- */
 
-#define SECTION_ROOM 32 /* more than there are plugins at a point */
+#define SECTION_ROOM 32 /* more than the plugins at any point */
 
-/* A plugin that is there already stays, with the weight that it has. */
+/* A plugin that is enabled already keeps its weight. */
 static void enable(struct conversion *c, enum point point, const char *plugin, int32_t weight)
 {
     struct plugin_section *s = &c->plugins->at[point];
@@ -290,7 +346,7 @@ static void enable(struct conversion *c, enum point point, const char *plugin, i
 
 static void enable_predicates(struct conversion *c)
 {
-    for (size_t i = 0; i < ARRAY_LEN(predicates); i++)
+    for (size_t i = 0; i < PREDICATES; i++)
         for (size_t k = 0; c->has_predicate[i] && k < 4 && predicates[i].runs[k].plugin; k++)
             for (int point = 0; point < POINT_COUNT; point++)
                 if (predicates[i].runs[k].points >> point & 1)
@@ -299,10 +355,10 @@ static void enable_predicates(struct conversion *c)
 
 static void enable_priorities(struct conversion *c)
 {
-    /* Several preferences of one plugin weigh as many times. */
-    c->weight[NODE_LABEL] *= (int64_t)(c->prefer_present.n + c->prefer_absent.n);
-    c->weight[SERVICE_ANTI_AFFINITY] *= (int64_t)c->anti_affinity.n;
-    for (size_t i = 0; i < ARRAY_LEN(priorities); i++) {
+    /* Upstream: the weight is multiplied by the number of preferences. */
+    c->weight[PRIORITY_NODE_LABEL] *= (int64_t)(c->prefer_present.n + c->prefer_absent.n);
+    c->weight[PRIORITY_SERVICE_ANTI_AFFINITY] *= (int64_t)c->anti_affinity.n;
+    for (size_t i = 0; i < PRIORITIES; i++) {
         if (!c->weight[i])
             continue;
         if (priorities[i].pre_scores)
@@ -328,7 +384,7 @@ static void enable_always(struct conversion *c)
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-/* origin: where the file has them. */
+/* origin: the path in the file. */
 static void add_args(struct conversion *c, const char *plugin, struct str origin, struct buf *json)
 {
     vec_push(&c->args, (struct plugin_args){.name = str_of(plugin),
@@ -338,7 +394,7 @@ static void add_args(struct conversion *c, const char *plugin, struct str origin
     buf_release(json);
 }
 
-/* "key":["a","b"], unless there are none. */
+/* "key":["a","b"]; nothing if n is 0. */
 static void write_list(struct buf *out, const char *key, const struct str *v, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -381,25 +437,25 @@ static void add_all_args(struct conversion *c, int32_t hard_weight)
         add_label_args(c);
     if (c->affinity.n || c->anti_affinity.n)
         add_service_args(c);
-    if (c->weight[CAPACITY_RATIO] && c->ratio) {
+    if (c->weight[PRIORITY_CAPACITY_RATIO] && c->ratio) {
         json_encode(&policy_ratio_type, c->ratio, &json);
         add_args(c, "RequestedToCapacityRatio", c->ratio_origin, &json);
     }
-    if (c->weight[INTER_POD_AFFINITY]) {
+    if (c->weight[PRIORITY_INTER_POD_AFFINITY]) {
         buf_add_printf(&json, "{\"hardPodAffinityWeight\":%d}", hard_weight ? hard_weight : 1);
         add_args(c, "InterPodAffinity", STR("hardPodAffinitySymmetricWeight"), &json);
     }
-    /* Spreading that the file did not ask for came with SelectorSpreadPriority. */
-    if (c->weight[SELECTOR_SPREAD] || c->weight[EVEN_PODS_SPREAD]) {
+    /* Default spreading came with SelectorSpreadPriority. */
+    if (c->weight[PRIORITY_SELECTOR_SPREAD] || c->weight[PRIORITY_EVEN_PODS_SPREAD]) {
         buf_add_printf(&json, "{\"defaultingType\":\"%s\"}",
-                       c->weight[SELECTOR_SPREAD] ? "System" : "List");
+                       c->weight[PRIORITY_SELECTOR_SPREAD] ? "System" : "List");
         add_args(c, "PodTopologySpread", STR("priorities"), &json);
     }
 }
 
 /* --- extenders -------------------------------------------------------------------------------- */
 
-/* "line 1, column 7: tlsConfig.x: unknown field" is about a text that was put together here. */
+/* "line 1, column 7: tlsConfig.x: unknown field" refers to the text built here: keep the field. */
 static void refuse_extender(size_t at, const struct err *err, struct config_problems *problems)
 {
     struct str rest = str_of(err->msg);
@@ -449,9 +505,9 @@ static void take_extenders(const struct policy *policy, struct scheduler_config 
         take_extender(&policy->extenders.v[i], i, problems, &out->extenders.v[i]);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- Policy ----------------------------------------------------------------------------------- */
 
-/* A list that is not there asks for the usual; an empty one for nothing. */
+/* Without a list the defaults apply; an empty list enables nothing. */
 static bool is_given(const struct json_value *doc, const char *key)
 {
     for (size_t i = 0; i < doc->n_members; i++)
@@ -460,18 +516,18 @@ static bool is_given(const struct json_value *doc, const char *key)
     return false;
 }
 
-/* Three of the names mean nothing without arguments, which others may have brought. */
+/* Three of the names require arguments, which another entry may have set. */
 static void check_arguments(struct conversion *c)
 {
-    if (c->has_predicate[LABEL_PRESENCE] && !c->has_label_args)
+    if (c->has_predicate[PREDICATE_LABEL_PRESENCE] && !c->has_label_args)
         config_problem_add(
             c->problems, 0, STR("predicates"), STR(""),
             "CheckNodeLabelPresence: want args to be of type NodeLabelArgs, got none");
-    if (c->has_predicate[SERVICE_AFFINITY] && !c->has_service_args)
+    if (c->has_predicate[PREDICATE_SERVICE_AFFINITY] && !c->has_service_args)
         config_problem_add(
             c->problems, 0, STR("predicates"), STR(""),
             "CheckServiceAffinity: want args to be of type ServiceAffinityArgs, got none");
-    if (c->weight[CAPACITY_RATIO] && !c->ratio)
+    if (c->weight[PRIORITY_CAPACITY_RATIO] && !c->ratio)
         config_problem_add(c->problems, 0, STR("priorities"), STR(""),
                            "RequestedToCapacityRatio: want args to be of type "
                            "RequestedToCapacityRatioArgs, got none");
@@ -481,17 +537,17 @@ static void take_names(struct conversion *c, const struct json_value *doc,
                        const struct policy *policy)
 {
     if (!is_given(doc, "predicates"))
-        for (size_t i = 0; i < ARRAY_LEN(predicates); i++)
+        for (size_t i = 0; i < PREDICATES; i++)
             c->has_predicate[i] = predicates[i].is_default;
     if (!is_given(doc, "priorities"))
-        for (size_t i = 0; i < ARRAY_LEN(priorities); i++)
+        for (size_t i = 0; i < PRIORITIES; i++)
             c->weight[i] = priorities[i].weight;
     for (size_t i = 0; i < policy->predicates.n; i++)
         take_predicate(c, &policy->predicates.v[i], i);
     for (size_t i = 0; i < policy->priorities.n; i++)
         take_priority(c, &policy->priorities.v[i], i);
-    /* No policy could do without these. */
-    c->has_predicate[UNSCHEDULABLE] = c->has_predicate[TAINTS] = true;
+    /* Upstream: mandatory predicates. */
+    c->has_predicate[PREDICATE_NODE_UNSCHEDULABLE] = c->has_predicate[PREDICATE_NODE_TAINTS] = true;
     check_arguments(c);
 }
 

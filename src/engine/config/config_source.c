@@ -6,13 +6,13 @@
 #include "codec/yaml.h"
 #include "engine/config/config_internal.h"
 
-/* A place where a configuration may be. */
+/* A document or a key of a ConfigMap that may be a configuration. */
 struct candidate {
-    struct json_value *doc;         /* the document; NULL: it is a text yet to be parsed */
+    struct json_value *doc;         /* the document; NULL: `value` is not parsed yet */
     const struct json_value *value; /* of a ConfigMap */
     struct str namespace, name, key;
     bool binary;
-    enum { FIT_NONE, FIT_BROKEN, FIT_GOOD } fit; /* is it one? BROKEN: it cannot be parsed */
+    enum { FIT_NONE, FIT_BROKEN, FIT_GOOD } fit; /* BROKEN: cannot be parsed */
 };
 
 struct search {
@@ -20,8 +20,8 @@ struct search {
     VEC(struct candidate) found;
     VEC(struct config_twice) twice;
     size_t maps;        /* ConfigMaps seen */
-    struct buf kinds;   /* of documents that are none, for the error */
-    size_t other_kinds; /* how many */
+    struct buf kinds;   /* of other documents, for the error */
+    size_t other_kinds; /* their number */
 };
 
 bool config_source_is_config(const struct json_value *doc)
@@ -39,7 +39,7 @@ static void on_twice(void *ctx, struct str key, uint32_t first_line, uint32_t li
     vec_push(&s->twice, (struct config_twice){key, first_line, line});
 }
 
-/* Every value stands where the whole text does: its own lines are not in the file. */
+/* Sets one line for all values: the lines of the text are not those of the file. */
 static void set_lines(struct json_value *v, uint32_t line)
 {
     v->line = line;
@@ -49,7 +49,7 @@ static void set_lines(struct json_value *v, uint32_t line)
         set_lines(&v->members[i].value, line);
 }
 
-/* Whether each line of the text is one of the file. */
+/* Is each line of the text a line of the file? */
 static bool keeps_lines(const struct candidate *c)
 {
     return c->value->literal && !c->binary;
@@ -70,7 +70,7 @@ static bool text_of(const struct candidate *c, struct arena *a, struct str *ret_
     return true;
 }
 
-/* The first document of the text, with lines of the file. s: NULL, nobody asks what is twice. */
+/* The first document of the text, with lines of the file. s NULL: duplicates are not recorded. */
 static int parse_text(const struct candidate *c, struct search *s, struct arena *a,
                       struct json_value **ret_doc, struct err *reterr)
 {
@@ -81,7 +81,7 @@ static int parse_text(const struct candidate *c, struct search *s, struct arena 
     uint32_t line = c->value->line;
     if (!text_of(c, a, &text))
         return err_set(reterr, -EBADMSG, "line %u: key %.*s: not base64", line, STR_ARG(c->key));
-    /* As many empty lines in front as there are lines above it in the file. */
+    /* Empty lines in front shift the line numbers to those of the file. */
     for (uint32_t i = 0; s && keeps_lines(c) && i < line; i++)
         buf_add_char(&shifted, '\n');
     buf_add_str(&shifted, text);
@@ -109,8 +109,8 @@ static bool mentions(struct str text, const char *word)
     return memmem(text.p, text.n, word, strlen(word)) != NULL;
 }
 
-/* Whether a value of a ConfigMap is a configuration. */
-static void judge(struct candidate *c)
+/* Is a value of a ConfigMap a configuration? */
+static void classify(struct candidate *c)
 {
     struct arena a;
     struct json_value *doc;
@@ -131,7 +131,7 @@ static void judge(struct candidate *c)
     arena_release(&a);
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- search ----------------------------------------------------------------------------------- */
 
 static void look_at_data(struct search *s, const struct json_value *map, const char *member,
                          bool binary)
@@ -147,7 +147,7 @@ static void look_at_data(struct search *s, const struct json_value *map, const c
                               .binary = binary};
         if (m->value.kind != JSON_STRING)
             continue;
-        judge(&c);
+        classify(&c);
         vec_push(&s->found, c);
     }
 }
@@ -173,7 +173,7 @@ static void look_at(struct search *s, struct json_value *doc)
     }
 }
 
-/* --- choosing --------------------------------------------------------------------------------- */
+/* --- selection -------------------------------------------------------------------------------- */
 
 static struct str where_of(const struct candidate *c, struct arena *a)
 {
@@ -216,8 +216,8 @@ static int refuse_none(struct search *s, const struct json_value *first, size_t 
         r = err_set(
             reterr, -EINVAL,
             "line %u: no key of the ConfigMap holds a scheduler configuration (kind: " CONFIG_KIND
-            "); there %s%s",
-            first->line, s->found.n ? "are " : "is no key at all", buf_cstr(&keys));
+            "); %s%s",
+            first->line, s->found.n ? "keys: " : "it has no keys", buf_cstr(&keys));
     else
         r = err_set(reterr, -EINVAL,
                     "line %u: none of the %zu documents is a scheduler configuration or a "
@@ -232,9 +232,9 @@ static int refuse_several(const struct search *s, int fit, struct str key, struc
     struct buf places = BUF_INIT;
     write_places(s, fit, &places);
     int r = err_set(reterr, -EINVAL,
-                    "%s%.*s%sseveral configurations; choose one by its key, FILE#KEY, or by the "
-                    "name of its ConfigMap too, FILE#NAME/KEY: %s",
-                    key.n ? "\"" : "", STR_ARG(key), key.n ? "\" names " : "it holds ",
+                    "%s%.*s%sseveral configurations; select one by its key, FILE#KEY, or by "
+                    "ConfigMap and key, FILE#NAME/KEY: %s",
+                    key.n ? "key \"" : "", STR_ARG(key), key.n ? "\" matches " : "the file has ",
                     buf_cstr(&places));
     buf_release(&places);
     return r;
@@ -244,8 +244,8 @@ static int refuse_key(const struct search *s, struct str key, struct err *reterr
 {
     struct buf places = BUF_INIT;
     write_places(s, FIT_NONE, &places);
-    int r = err_set(reterr, -ENOENT, "no ConfigMap in it has the key \"%.*s\"; there %s%s",
-                    STR_ARG(key), s->found.n ? "is " : "is none at all", buf_cstr(&places));
+    int r = err_set(reterr, -ENOENT, "no ConfigMap has the key \"%.*s\"; %s%s", STR_ARG(key),
+                    s->found.n ? "keys: " : "there are no keys", buf_cstr(&places));
     buf_release(&places);
     return r;
 }
@@ -266,7 +266,7 @@ static int choose_by_key(struct search *s, struct str key, const struct candidat
     return n == 1 ? 0 : refuse_several(s, FIT_GOOD, key, reterr);
 }
 
-/* Good ones are preferred to those that might be one; of one key alone nothing is asked. */
+/* Prefers configurations to texts that cannot be parsed; a single key is taken as it is. */
 static int choose(struct search *s, struct json_value *docs, size_t n_docs,
                   const struct candidate **ret_chosen, struct err *reterr)
 {
@@ -286,7 +286,7 @@ static int choose(struct search *s, struct json_value *docs, size_t n_docs,
     return 0;
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- configuration ---------------------------------------------------------------------------- */
 
 static void keep_twice(const struct search *s, uint32_t from, uint32_t to,
                        struct config_source *out)
@@ -297,7 +297,7 @@ static void keep_twice(const struct search *s, uint32_t from, uint32_t to,
             out->twice[out->n_twice++] = s->twice.v[i];
 }
 
-/* first: of the documents, that the configuration is in. */
+/* first: the document that has the configuration. */
 static int take(struct search *s, const struct candidate *c, struct json_value *docs, size_t n,
                 struct config_source *out, struct err *reterr)
 {
@@ -337,7 +337,7 @@ static int find(struct search *s, struct str text, struct str key, struct config
     if (key.n)
         r = choose_by_key(s, key, &chosen, reterr);
     else if (config_source_is_config(&docs[0]) || (n == 1 && s->maps == 0 && s->found.n == 0))
-        chosen = &first; /* whoever reads it says what it should be */
+        chosen = &first; /* decoding reports what is wrong */
     else
         r = choose(s, docs, n, &chosen, reterr);
     return r < 0 ? r : take(s, chosen, docs, n, out, reterr);

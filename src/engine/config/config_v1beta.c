@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubescheduler.config.k8s.io/v1beta1 (1.19 to 1.22), v1beta2 (1.22 to 1.27) and v1beta3 (1.23 to
- * 1.28). v1beta3 has the defaults of v1. The two before it had no multiPoint but a list of default
- * plugins for every point: these lists, merged with the file's, become the sections of a v1 profile
- * that has no other defaults.
+ * config_v1beta.c - kubescheduler.config.k8s.io/v1beta1 (1.19 to 1.22), v1beta2 (1.22 to 1.27) and
+ * v1beta3 (1.23 to 1.28).
+ *
+ * v1beta3 has the defaults of v1. The two before it had no multiPoint but a list of default plugins
+ * for every point: these lists, merged with the file's, become the sections of a v1 profile without
+ * other defaults.
  */
 #include "engine/config/args_kind.h"
 #include "engine/config/config_internal.h"
@@ -14,9 +16,9 @@
 enum beta { BETA_1 = 1 << 0, BETA_2 = 1 << 1, BETA_3 = 1 << 2, BETA_BOTH = BETA_1 | BETA_2 };
 
 /*
- * As in the last release that read the version, and what pods of today cannot do without:
- * SchedulingGates and DynamicResources guard fields that did not exist then; VolumeRestrictions,
- * VolumeZone and DefaultPreemption have taken up work at further points.
+ * As in the last release that read the version, and what today's pods require: SchedulingGates and
+ * DynamicResources check fields that did not exist then; VolumeRestrictions, VolumeZone and
+ * DefaultPreemption run at more points now.
  */
 static const struct {
     enum point point;
@@ -74,29 +76,9 @@ static const struct {
     {POINT_BIND, BETA_BOTH, STR_INIT("DefaultBinder"), 0},
 };
 
-void plugin_section_push(struct plugin_section *section, struct str name, int32_t weight,
-                         struct arena *a)
-{
-    struct plugin_ref *ref = &section->enabled.v[section->enabled.n++];
-    ref->name = name;
-    if (weight) {
-        ref->weight = arena_new(a, int32_t);
-        *ref->weight = weight;
-    }
-}
-
-struct plugins_config *plugins_without_defaults(struct arena *a)
-{
-    struct plugins_config *plugins = arena_new(a, struct plugins_config);
-    plugins->multi_point.disabled.v = arena_new(a, struct plugin_ref);
-    plugins->multi_point.disabled.v->name = STR("*");
-    plugins->multi_point.disabled.n = 1;
-    return plugins;
-}
-
 /*
- * v1beta1 did not replace a default that the file enables again: it is there twice, and refused
- * where the profile is made, unless the file disables it too.
+ * v1beta1 did not replace a default that the file enables again: the plugin is listed twice, which
+ * is an error when the profile is built, unless the file disables it too.
  */
 static void append(const struct plugin_section *own, const struct plugin_section *user,
                    struct arena *a, struct plugin_section *ret_section)
@@ -133,7 +115,7 @@ static void merge_defaults(struct profile_config *p, enum beta version, struct a
     p->plugins = merged;
 }
 
-/* --- plugins that NodeVolumeLimits has replaced ----------------------------------------------- */
+/* --- plugins replaced by NodeVolumeLimits ----------------------------------------------------- */
 
 static bool is_replaced(struct str name)
 {
@@ -149,7 +131,7 @@ static bool section_has(const struct plugin_section *s, struct str name)
     return false;
 }
 
-/* anyway: NodeVolumeLimits runs without the section's naming it. */
+/* anyway: NodeVolumeLimits runs even if the section does not name it. */
 static void replace_limits(struct plugin_section *s, bool anyway, struct arena *a)
 {
     struct plugin_section out = {0};
@@ -197,10 +179,9 @@ static void replace_all_limits(struct profile_config *p, struct arena *a)
     p->plugin_config.n = n;
 }
 
-/* --- plugins that do the same ----------------------------------------------------------------- */
+/* --- conflicting plugins ---------------------------------------------------------------------- */
 
-/* In v1beta1 resources were scored by plugins of their own; NodeResourcesFit was not to do it too.
- */
+/* In v1beta1 other plugins scored resources; upstream rejected NodeResourcesFit beside them. */
 static void check_scores(const struct profile_config *p, size_t at,
                          struct config_problems *problems)
 {
@@ -230,7 +211,7 @@ static struct json_value *member(struct json_value *v, const char *key)
     return (struct json_value *)(uintptr_t)json_get(v, str_of(key));
 }
 
-/* Aliases share members, hence the copy. */
+/* Copies: YAML aliases share members. */
 static void drop(struct json_value *object, const char *key, struct arena *a)
 {
     if (!member(object, key))
@@ -244,7 +225,7 @@ static void drop(struct json_value *object, const char *key, struct arena *a)
     object->n_members = n;
 }
 
-/* A field that only later versions have. */
+/* A field of later versions. */
 static void refuse(struct json_value *object, struct str path, const char *key,
                    struct config_problems *problems)
 {
@@ -268,14 +249,14 @@ static void set(struct json_value *object, const char *key, struct json_value va
     object->members = members;
 }
 
-/* Not there, null, or what the type has where nothing is said. */
+/* Absent, null or the zero value. */
 static bool is_unset(const struct json_value *v, const char *zero)
 {
     return !v || v->kind == JSON_NULL ||
            ((v->kind == JSON_STRING || v->kind == JSON_NUMBER) && str_is(v->text, zero));
 }
 
-/* v1beta1: constraints of one's own were enough to say that these count. */
+/* v1beta1: defaultConstraints implied defaultingType: List. */
 static void default_spreading(struct json_value *args, struct arena *a)
 {
     const struct json_value *list = json_get(args, STR("defaultConstraints"));
@@ -312,7 +293,7 @@ static void take_args(struct json_value *profile, size_t at, enum beta version, 
         struct json_value *args = member(&entries->items[i], "args");
         if (!args || args->kind != JSON_OBJECT)
             continue;
-        /* They may say that they are of the file's version. */
+        /* Arguments may have the file's apiVersion. */
         struct json_value *own = member(args, "apiVersion");
         if (own && own->kind == JSON_STRING && str_eq(own->text, said))
             own->text = STR(CONFIG_API_VERSION);
@@ -324,7 +305,7 @@ static void take_args(struct json_value *profile, size_t at, enum beta version, 
     }
 }
 
-/* v1beta2 knew multiPoint and did not heed it. */
+/* v1beta2 accepted multiPoint and ignored it. */
 static const struct {
     const char *name;
     unsigned in;
@@ -347,7 +328,7 @@ static void check_profile_fields(struct json_value *profile, size_t at, enum bet
             refuse(plugins, plugins_path, newer_points[i].name, problems);
 }
 
-/* What the file says of a profile, before anything is added to it. */
+/* Keeps the profile as in the file, before defaults are added. */
 static void note_origins(struct profile_config *p, size_t at, struct arena *a)
 {
     p->given = p->plugins;
@@ -376,12 +357,12 @@ static int read_fields(struct json_value *doc, enum beta version, struct schedul
     return r;
 }
 
-/* --- the versions ----------------------------------------------------------------------------- */
+/* --- versions --------------------------------------------------------------------------------- */
 
 static int from_lists(struct json_value *doc, enum beta version, struct scheduler_config *out,
                       struct config_problems *problems)
 {
-    /* Where health and metrics were served without TLS, which nobody does any more. */
+    /* Ignored: the addresses of the insecure health and metrics endpoints. */
     drop(doc, "healthzBindAddress", problems->a);
     drop(doc, "metricsBindAddress", problems->a);
     struct arena *a = problems->a;

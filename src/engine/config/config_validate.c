@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Upstream: apis/config/validation, component-base's config/validation. */
+/* config_validate.c - upstream: apis/config/validation and component-base's config/validation. */
 #include "api/resources.h"
 #include "base/map.h"
 #include "base/time.h"
@@ -9,8 +9,8 @@
 
 /* --- leader election -------------------------------------------------------------------------- */
 
-static void complain_of_duration(struct error_list *c, const char *member, int64_t ns,
-                                 const char *why)
+static void add_duration_error(struct error_list *c, const char *member, int64_t ns,
+                               const char *why)
 {
     struct buf text = BUF_INIT;
     duration_format(ns, &text);
@@ -23,14 +23,14 @@ static void check_leader_election(const struct leader_election_config *le, struc
     if (!*le->leader_elect)
         return;
     if (le->lease_duration <= 0)
-        complain_of_duration(c, "leaseDuration", le->lease_duration, "must be greater than zero");
+        add_duration_error(c, "leaseDuration", le->lease_duration, "must be greater than zero");
     if (le->renew_deadline <= 0)
-        complain_of_duration(c, "renewDeadline", le->renew_deadline, "must be greater than zero");
+        add_duration_error(c, "renewDeadline", le->renew_deadline, "must be greater than zero");
     if (le->retry_period <= 0)
-        complain_of_duration(c, "retryPeriod", le->retry_period, "must be greater than zero");
+        add_duration_error(c, "retryPeriod", le->retry_period, "must be greater than zero");
     if (le->lease_duration <= le->renew_deadline)
-        complain_of_duration(c, "leaseDuration", le->renew_deadline,
-                             "must be greater than `RenewDeadline`");
+        add_duration_error(c, "leaseDuration", le->renew_deadline,
+                           "must be greater than `RenewDeadline`");
     if (str_empty(le->resource_lock))
         error_list_add(c, "leaderElection.resourceLock: Required value");
     if (str_empty(le->resource_namespace))
@@ -55,8 +55,7 @@ static void check_percentage(const char *path, const int32_t *percentage, struct
                        path, *percentage);
 }
 
-/* Their work is done by NodeVolumeLimits. Upstream does not look for them in multiPoint, nor at the
- * points for placements. */
+/* Replaced by NodeVolumeLimits. Upstream does not check multiPoint and the placement points. */
 static const char *const removed[] = {"AzureDiskLimits", "CinderLimits", "EBSLimits",
                                       "GCEPDLimits"};
 
@@ -84,15 +83,7 @@ static void check_sections(const struct scheduler_config *config, size_t i, stru
     }
 }
 
-void *config_read_args(const struct args_kind *kind, const struct features *features,
-                       const struct plugin_args *entry, struct arena *a, struct err *reterr)
-{
-    void *args = arena_alloc(a, kind->type->size, kind->type->align);
-    struct str text = str_is(entry->args, "null") ? STR("") : entry->args;
-    return args_read(kind, features, text, a, args, reterr) < 0 ? NULL : args;
-}
-
-/* Of arguments that are about to be complained of. */
+/* Errors of form in arguments. */
 struct form {
     const struct args_kind *kind;
     const char *path;
@@ -117,7 +108,7 @@ static void on_args_problem(void *ctx, const struct json_problem *problem)
     buf_release(&hint);
 }
 
-/* Complains of the form of arguments; gives them without what is wrong. NULL: nothing is left. */
+/* Adds errors of form and returns the arguments without the invalid fields; NULL if none remain. */
 static void *read_rest(struct form *f, const struct features *features,
                        const struct plugin_args *entry, struct arena *a, struct err *reterr)
 {
@@ -157,7 +148,7 @@ static void check_args(const struct args_kind *kind, const struct features *feat
     arena_release(&a);
 }
 
-/* Where the file has the entry: its path, or that of its arguments. The caller frees it. */
+/* The path of the entry, or of its arguments, in the file. The caller frees it. */
 static char *entry_path(const struct profile_config *p, size_t i, size_t k, bool args)
 {
     const struct plugin_args *entry = &p->plugin_config.v[k];
@@ -217,7 +208,7 @@ static void check_profile(const struct scheduler_config *config, size_t i,
                        STR_ARG(config_profile_name(p)));
 }
 
-/* --- the queue's order: one for all profiles -------------------------------------------------- */
+/* --- queue sort ------------------------------------------------------------------------------- */
 
 static const struct plugin_section *queue_sort_of(const struct profile_config *p)
 {
@@ -278,7 +269,7 @@ static void check_queue_sort(const struct scheduler_config *config, struct error
 
 /* --- extenders -------------------------------------------------------------------------------- */
 
-/* managed: names of resources that have been met. */
+/* managed: the names of managed resources so far. */
 static void check_extender(const struct scheduler_config *config, size_t i, struct map *managed,
                            struct error_list *c)
 {
@@ -320,7 +311,7 @@ static void check_extenders(const struct scheduler_config *config, struct error_
                        binders);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static void check_values(const struct scheduler_config *config, const struct config_rules *rules,
                          struct error_list *c)
@@ -352,9 +343,9 @@ static void check_values(const struct scheduler_config *config, const struct con
     check_extenders(config, c);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- configuration ---------------------------------------------------------------------------- */
 
-/* Problems of form, and what would only follow from them. */
+/* Adds errors of form, and suppresses errors that would only follow from them. */
 static void add_problems(const struct scheduler_config *config, struct error_list *out)
 {
     for (size_t i = 0; i < config->problems.n; i++) {

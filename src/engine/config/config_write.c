@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A configuration as text. What upstream prints is not what it was given: defaults of everything,
- * the default plugins in multiPoint, and for each plugin that runs its arguments with their
- * defaults, sorted by name.
+ * config_write.c - a configuration as text.
+ *
+ * Upstream prints the configuration with all defaults: the default plugins in multiPoint, and the
+ * arguments of each enabled plugin with their defaults, sorted by name.
  */
 #include "codec/yaml.h"
 #include "engine/config/args_kind.h"
@@ -13,7 +14,7 @@
 #define UPSTREAM_QPS   50
 #define UPSTREAM_BURST 100
 
-/* --- a profile, complete ---------------------------------------------------------------------- */
+/* --- complete profile ------------------------------------------------------------------------- */
 
 /* Upstream's internal form has no unset weights. */
 static void set_weights(struct plugin_ref *refs, size_t n, struct arena *a)
@@ -25,7 +26,7 @@ static void set_weights(struct plugin_ref *refs, size_t n, struct arena *a)
     }
 }
 
-/* keep_disabled: their weights are lost where a section is merged. */
+/* Disabled plugins are copied here: merging drops their weights. */
 static struct plugin_section complete_section(const struct plugin_section *s, struct arena *a)
 {
     struct plugin_section out = {0};
@@ -50,7 +51,7 @@ static const struct plugin_args *given_args(const struct profile_config *p, stru
     return NULL;
 }
 
-/* With all defaults; the arguments are valid, or no profile could be made. */
+/* With all defaults. The arguments are valid: the configuration was checked. */
 static struct str args_text(const struct scheduler_config *config, const struct features *features,
                             const struct args_kind *kind, struct str given, struct arena *a)
 {
@@ -104,7 +105,7 @@ static void complete_profile(const struct scheduler_config *config, const struct
     profile_plan_release(&plan);
 }
 
-/* Upstream keeps it in 32 bits and prints as many digits as these need. */
+/* Upstream has a float32 and prints the shortest text for it. */
 static double shortest(double value)
 {
     char text[32];
@@ -118,7 +119,7 @@ static double shortest(double value)
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* The member of that name, made where there is none. */
+/* The member of that name, created if there is none. */
 static struct json_value *ensure(struct json_value *object, const char *key,
                                  struct json_value otherwise, struct arena *a)
 {
@@ -135,7 +136,7 @@ static struct json_value *ensure(struct json_value *object, const char *key,
 
 static const struct json_value no_text = {.kind = JSON_STRING}, no_members = {.kind = JSON_OBJECT};
 
-/* Upstream writes these even where they are empty. */
+/* Upstream writes these even if they are empty. */
 static void ensure_written(struct json_value *doc, struct arena *a)
 {
     struct json_value *client = ensure(doc, "clientConnection", no_members, a),
@@ -211,7 +212,7 @@ void config_write_given(const struct scheduler_config *config, bool json, struct
     arena_release(&a);
 }
 
-/* --- what is not there ------------------------------------------------------------------------ */
+/* --- unsupported plugins ---------------------------------------------------------------------- */
 
 static void each_absent(const struct profile_plan *plan, const struct registry *registry,
                         struct plugin_section *told, config_absent_fn *fn, void *ctx)

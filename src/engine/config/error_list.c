@@ -3,7 +3,7 @@
 
 #include "api/selector_fault.h"
 
-/* The part of a complaint in front of what is wrong. */
+/* The field of an error. */
 static struct str path_of(struct str text)
 {
     return str_slice(text, 0, str_find(text, ':'));
@@ -23,7 +23,7 @@ static bool is_covered(const struct error_list *c, struct str text)
     return false;
 }
 
-/* n: how many it stands for. */
+/* n: the number of errors in the entry. */
 static void keep(struct error_list *c, struct error_entry entry, size_t n)
 {
     c->n += n;

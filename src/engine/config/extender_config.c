@@ -63,7 +63,7 @@ static struct json_value ignored_resources(const struct extender_config *extende
     return list;
 }
 
-/* The object with one more member, in place of the one of that key where there is one. */
+/* The object with the member added or replaced. */
 static struct json_value with_member(const struct json_value *object, struct json_member member,
                                      struct arena *a)
 {
@@ -83,7 +83,7 @@ struct str extender_adjust_args(const struct extender_config *extenders, size_t 
     struct json_value list = ignored_resources(extenders, n, a);
     if (!str_is(plugin, "NodeResourcesFit") || list.n == 0)
         return args;
-    /* What is no object is the plugin's to complain about. */
+    /* The plugin reports arguments that are not an object. */
     if (args.n && (json_parse(args, 0, a, &object, NULL) < 0 || object.kind != JSON_OBJECT))
         return args;
     struct json_value adjusted = with_member(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gates of kube-scheduler 1.36 as its own library lists them, and berth's. */
+/* The gates of kube-scheduler 1.36, and berth's own. */
 #include "engine/config/feature_table.h"
 
 const struct feature_gate feature_gates[FEATURE_GATE_COUNT] = {

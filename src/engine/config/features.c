@@ -25,13 +25,13 @@ static const char *const names[FEATURE_COUNT] = {
     [FEATURE_BERTH_WIDE_PREEMPTION] = "BerthWidePreemption",
 };
 
-/* What a gate is at one version. */
+/* A gate at one version. */
 struct stage {
-    char letter; /* as in the table; 'p': it does not exist yet */
+    char letter; /* as in the table; 'p': pre-alpha, it does not exist yet */
     bool on, locked;
 };
 
-/* --- the table -------------------------------------------------------------------------------- */
+/* --- table ------------------------------------------------------------------------------------ */
 
 static int find(struct str name)
 {
@@ -65,7 +65,7 @@ static struct stage stage_at(size_t gate, struct kube_version v)
     return stage;
 }
 
-/* Ours change placements and are named one by one: AllAlpha and AllBeta mean upstream's. */
+/* berth's gates change placements: AllAlpha and AllBeta do not include them. */
 static bool is_ours(size_t gate)
 {
     return str_starts(feature_gates[gate].name, STR("Berth"));
@@ -126,9 +126,9 @@ void features_emulate(struct features *f, struct kube_version emulated,
     resolve(f);
 }
 
-/* --- what was said ---------------------------------------------------------------------------- */
+/* --- parsing ---------------------------------------------------------------------------------- */
 
-/* Takes "kube:" off. *components: bit 0, somebody left it out; bit 1, somebody wrote it. */
+/* Removes "kube:". *components: bit 0, an entry without it; bit 1, an entry with it. */
 static int take_component(struct str *pair, unsigned *components, struct err *reterr)
 {
     size_t colon = str_find(*pair, ':');
@@ -144,7 +144,7 @@ static int take_component(struct str *pair, unsigned *components, struct err *re
                             : 0;
 }
 
-/* f: NULL, only the form is looked at. */
+/* f NULL: checks the form only. */
 static int parse_one(struct features *f, struct str pair, struct err *reterr)
 {
     size_t equals = str_find(pair, '=');
@@ -220,7 +220,7 @@ int features_parse(struct features *f, struct str text, struct err *reterr)
 {
     struct features next = *f;
     unsigned components = 0;
-    /* As upstream goes about it: all components, then all forms, then gates. */
+    /* In upstream's order: all prefixes, then all forms, then the gates. */
     for (int pass = 0; pass < 3; pass++) {
         struct str rest = text, pair;
         while (!str_empty(text) && str_split(&rest, ',', &pair)) {
@@ -242,7 +242,7 @@ int features_parse(struct features *f, struct str text, struct err *reterr)
     return 0;
 }
 
-/* --- what is told ----------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void write_help(size_t gate, struct buf *out)
 {

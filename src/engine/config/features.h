@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * features.h - feature gates: upstream's, all of them by name, and our own.
+ * features.h - feature gates: all of upstream's, and berth's own.
  *
  * Purpose:   --feature-gates of kube-scheduler: the same names, stages, defaults, locks and
- *            dependencies, as of the version that is emulated (feature_table.h). Those that berth
- *            reads have an entry in enum feature; the others are accepted and change nothing.
- *            Gates named Berth… are berth's own and off: each mends a quirk of upstream's that
- *            changes placements, or adds what upstream lacks.
- * Ownership: values.
- * Threading: set before the engine is made, constant afterwards.
+ *            dependencies as in the emulated version (feature_table.h). Gates that berth reads have
+ *            an entry in enum feature; the others are accepted and have no effect. Gates named
+ *            Berth… are berth's own and off by default: each corrects a defect of upstream that
+ *            affects placements, or adds a feature that upstream does not have.
+ * Ownership: plain values.
+ * Threading: set before the engine is created, constant afterwards.
  */
 #ifndef BERTH_ENGINE_CONFIG_FEATURES_H
 #define BERTH_ENGINE_CONFIG_FEATURES_H
@@ -32,17 +32,17 @@ enum feature {
     FEATURE_WORKLOAD_AWARE_PREEMPTION,
     /* Negative namespace selectors of a pod's own affinity terms do not match every namespace. */
     FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS,
-    /* Victims of a gang's members are evicted when the gang as a whole will fit, or not at all. */
+    /* Victims for members of a gang are evicted only if the whole gang will fit. */
     FEATURE_BERTH_GANG_PREEMPTION,
-    /* A gang that has lost a member gives up at once what its others hold in Permit. */
+    /* When a gang loses a member, its other members release at once what they hold in Permit. */
     FEATURE_BERTH_GANGS_HOLD_NOTHING,
-    /* Among nodes with equal totals one is drawn by lot, as up to 1.34. */
+    /* Among nodes with equal total scores one is chosen at random, as up to 1.34. */
     FEATURE_BERTH_RANDOM_TIES,
-    /* Scores of nodes with absurd capacities stay in range instead of overflowing. */
+    /* Scores of nodes with capacities out of range stay in range instead of overflowing. */
     FEATURE_BERTH_SANE_SCORES,
-    /* Preemption prefers victims that find a place elsewhere. */
+    /* Preemption prefers victims that fit another node. */
     FEATURE_BERTH_VICTIMS_CAN_MOVE,
-    /* Preemption takes victims of other nodes where affinity or spreading makes them matter. */
+    /* Preemption evicts pods of other nodes if affinity or spread constraints require it. */
     FEATURE_BERTH_WIDE_PREEMPTION,
     FEATURE_COUNT,
 };
@@ -51,24 +51,24 @@ struct kube_version {
     unsigned major, minor;
 };
 
-/* The version that berth stands in for, and the oldest that it may be told to emulate. */
+/* The version that berth implements, and the oldest that it can emulate. */
 #define KUBE_VERSION        ((struct kube_version){1, 36})
 #define KUBE_VERSION_OLDEST ((struct kube_version){1, 33})
 
 struct features {
     bool on[FEATURE_COUNT];
-    /* What on was made of. */
+    /* `on` is computed from these. */
     struct kube_version emulated, min_compatible;
-    int8_t given[FEATURE_GATE_COUNT]; /* 1: =true, -1: =false, 0: nobody said anything */
+    int8_t given[FEATURE_GATE_COUNT]; /* 1: =true, -1: =false, 0: not set */
 };
 
 void features_default(struct features *f);
-/* Defaults, stages and locks become those of that version. To be called before features_parse. */
+/* Uses defaults, stages and locks of that version. Call before features_parse. */
 void features_emulate(struct features *f, struct kube_version emulated,
                       struct kube_version min_compatible);
 /*
- * "Name=true,Other=false", as --feature-gates has it, each perhaps behind "kube:"; also AllAlpha
- * and AllBeta. Adds to what was said before, and changes nothing where it fails.
+ * Parses --feature-gates, "Name=true,Other=false", each with an optional prefix "kube:"; also
+ * AllAlpha and AllBeta. Adds to earlier calls; without effect if it fails.
  */
 int features_parse(struct features *f, struct str text, struct err *reterr) MUST_CHECK;
 
@@ -76,18 +76,18 @@ int features_parse(struct features *f, struct str text, struct err *reterr) MUST
 bool features_enabled(const struct features *f, const char *name);
 
 /*
- * Are pods that name a PodGroup scheduled together? Upstream wants GenericWorkload and
- * GangScheduling for that; here nobody has to ask for it, since only an API server that has the
- * gates lets a pod name a group. Who says GenericWorkload=false or GangScheduling=false has it off.
+ * Are pods that name a PodGroup scheduled together? Upstream requires GenericWorkload and
+ * GangScheduling. Here it is on by default, since only an API server with these gates accepts pods
+ * that name a group; GenericWorkload=false or GangScheduling=false turns it off.
  */
 bool features_group_pods(const struct features *f);
 
-/* For --help, one line a gate: "kube:Name=true|false (BETA - default=true)". */
+/* For --help, one line per gate: "kube:Name=true|false (BETA - default=true)". */
 void features_write_help(struct buf *out);
-/* The same of those that berth reads. */
+/* The same for the gates that berth reads. */
 void features_write_own_help(struct buf *out);
 
-/* Gates that somebody set though they are settled or on their way out. */
+/* Gates that were set although they are generally available or deprecated. */
 typedef void features_notice_fn(void *ctx, const char *name, bool deprecated, bool value);
 void features_each_notice(const struct features *f, features_notice_fn *fn, void *ctx);
 /* Names of the alpha gates that are on, separated by spaces. */

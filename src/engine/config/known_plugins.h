@@ -2,12 +2,12 @@
 /*
  * known_plugins.h - the plugins that kube-scheduler 1.36 has.
  *
- * Purpose:   a configuration that names one of them must load, whether or not berth has it yet; and
- *            where it runs can be told without it. One that berth lacks does nothing, or only
- *            refuses the pods that need it (plugins/not_supported.c); the scheduler says at its
+ * Purpose:   a configuration with any of them must load, whether or not berth supports it, and the
+ *            points of each are known. A plugin that is not supported does nothing, or only
+ *            rejects the pods that need it (plugins/not_supported.c); the scheduler logs at its
  *            start which pods are affected.
  * Ownership: constant.
- * Threading: any.
+ * Threading: any thread.
  */
 #ifndef BERTH_ENGINE_CONFIG_KNOWN_PLUGINS_H
 #define BERTH_ENGINE_CONFIG_KNOWN_PLUGINS_H
@@ -22,23 +22,23 @@
 struct known_plugin {
     const char *name;
     unsigned points;     /* bits, 1 << enum point */
-    const char *noticed; /* which pods are affected while berth does not have it */
-    bool refuses;        /* what berth has of it only refuses pods */
+    const char *noticed; /* the pods that are affected while it is not supported */
+    bool refuses;        /* berth's version only rejects pods */
 };
 
-/* NULL: it is not in the table. */
+/* NULL if it is not in the table. */
 const struct known_plugin *known_plugin_find(struct str name);
-/* The table, row by row; NULL behind its end. */
+/* The table, row by row; NULL at its end. */
 const struct known_plugin *known_plugin_at(size_t i);
 
 /*
- * Whether the plugin of this name runs at a point: what berth has decides, and what 1.36 has where
- * berth does not have it, or only refuses pods by it.
+ * Does the plugin of this name run at a point? berth's plugin decides; if berth does not support
+ * it, or only rejects pods, upstream's table does.
  */
 bool plugin_extends(const struct registry *registry, struct str name, enum point point);
-/* Releases up to 1.22 had it (SelectorSpread: 1.28), berth has it; 1.36 does not. */
+/* A plugin of releases up to 1.22 (SelectorSpread: 1.28) that 1.36 does not have. */
 bool plugin_is_legacy(struct str name);
-/* All the points that it runs at, as bits; PLUGIN_UNKNOWN where neither berth nor 1.36 has it. */
+/* All points that it runs at, as bits; PLUGIN_UNKNOWN if neither berth nor 1.36 has it. */
 #define PLUGIN_UNKNOWN UINT_MAX
 unsigned plugin_points(const struct registry *registry, struct str name);
 

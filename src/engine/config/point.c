@@ -24,7 +24,7 @@ const struct point_desc point_table[POINT_COUNT] = {
     [POINT_PLACEMENT_SCORE] = {"placementScore", "PlacementScore", ONE(score_placement)},
 };
 
-/* A member beyond the plugin's own struct_size was added after it was compiled: absent. */
+/* A member beyond struct_size was added to the ABI after the plugin was compiled: absent. */
 static bool has_member(const struct berth_plugin *plugin, size_t offset)
 {
     void (*fn)(void);

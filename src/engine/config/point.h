@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * point.h - the extension points that a configuration can name.
+ * point.h - the extension points of a configuration.
  *
  * Purpose:   one table: the section's name in KubeSchedulerConfiguration, the name in messages and
- *            metrics, and which member of struct berth_plugin implements it.
+ *            metrics, and the member of struct berth_plugin that implements it.
  * Ownership: constant.
- * Threading: any.
+ * Threading: any thread.
  */
 #ifndef BERTH_ENGINE_CONFIG_POINT_H
 #define BERTH_ENGINE_CONFIG_POINT_H
 
 #include "engine/ports/abi.h"
+
+/* The highest score of a node at the Score point (upstream: fwk.MaxNodeScore). */
+#define MAX_NODE_SCORE 100
 
 enum point {
     POINT_PRE_ENQUEUE,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy_file.h - Policy v1 as it stands in a file.
+ * policy_file.h - Policy v1.
  *
- * Purpose:   what schedulers up to 1.22 were told by: predicates and priorities by name. It is read
- *            to be converted (config_policy.c); nothing else knows it.
- * Ownership: lives in the arena of the reader.
+ * Purpose:   the configuration of releases up to 1.22: predicates and priorities by name. Only
+ *            config_policy.c uses it, for conversion.
+ * Ownership: in the reader's arena.
  * Threading: one thread.
  */
 #ifndef BERTH_ENGINE_CONFIG_POLICY_FILE_H
@@ -57,7 +57,7 @@ struct policy_priority {
     struct policy_priority_argument *argument;
 };
 
-/* The extender of v1 but for its timeout, which is a number here. */
+/* The extender of v1, except that its timeout is a number. */
 struct policy_extender {
     struct str url_prefix, filter_verb, preempt_verb, prioritize_verb, bind_verb;
     int64_t weight, http_timeout; /* ns */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Upstream: framework/runtime, apis/config/v1 default_plugins. The user's multiPoint section is
- * merged into the default one, plugins named at a point are put there first, and multiPoint then
- * fills every point that its plugins implement. The final order at a point is: plugins named at the
- * point that multiPoint has too, in the point's order; plugins of multiPoint; the other plugins
- * named at the point.
+ * Upstream: framework/runtime expandMultiPointPlugins, apis/config/v1 default_plugins. The user's
+ * multiPoint section is merged into the default one; then multiPoint adds its plugins to every
+ * point that they implement. The final order at a point is: plugins listed at the point that
+ * multiPoint has too, in the point's order; plugins of multiPoint; the other plugins listed at the
+ * point.
  */
 #include "engine/config/profile_plan.h"
 
@@ -14,11 +14,11 @@
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Where names of a list are, for lists that are too long to be searched again and again. */
+/* An index of names, for lists that are too long for repeated searches. */
 struct name_index {
     const struct plugin_ref *v;
     size_t n;
-    struct map last; /* the last of each name; empty where the list is short */
+    struct map last; /* the last of each name; empty for short lists */
 };
 
 #define SHORT_LIST 32
@@ -35,7 +35,7 @@ static void index_release(struct name_index *index)
     map_release(&index->last);
 }
 
-/* The last of this name, as where names are keys of a map; NULL: there is none. */
+/* The last of this name, as in upstream's map; NULL if none. */
 static const struct plugin_ref *index_find(const struct name_index *index, struct str name)
 {
     if (index->n > SHORT_LIST)
@@ -97,29 +97,29 @@ void plugin_section_merge(const struct plugin_ref *defaults, size_t n,
     *ret_section = out;
 }
 
-/* --- faults ----------------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 #define MULTI_POINT POINT_COUNT
 
-/* A plan on its way. */
+/* State of the computation. */
 struct planning {
     struct profile_plan *plan;
     const struct registry *registry;
     const struct profile_config *profile;
     const struct plugins_config *user;
-    unsigned *multi;  /* of each plugin of multiPoint: the points that it runs at */
-    bool *multi_told; /* that it does not exist */
+    unsigned *multi;  /* by plugin of multiPoint: the points that it runs at */
+    bool *multi_told; /* its absence has been reported */
     struct error_list *out;
 };
 
-/* The section as it stands in the file. */
+/* The section as in the file. */
 static const struct plugin_section *given_section(const struct planning *p, int point)
 {
     const struct plugins_config *given = p->profile->given ? p->profile->given : p->user;
     return point < POINT_COUNT ? &given->at[point] : &given->multi_point;
 }
 
-/* "plugins.score.enabled[0]", or the section alone where the file does not name the plugin. */
+/* "plugins.score.enabled[0]", or only the section if the file does not list the plugin. */
 static void write_place(const struct planning *p, int point, const struct plugin_ref *ref,
                         struct buf *out)
 {
@@ -140,7 +140,7 @@ static void write_place(const struct planning *p, int point, const struct plugin
 static void fault(const struct planning *p, int point, const struct plugin_ref *ref,
                   const char *fmt, ...) PRINTF_LIKE(4, 5);
 
-/* ref: the plugin at fault; NULL: the whole section. */
+/* ref: the plugin; NULL: the whole section. */
 static void fault(const struct planning *p, int point, const struct plugin_ref *ref,
                   const char *fmt, ...)
 {
@@ -173,7 +173,7 @@ static void fault_twice(const struct planning *p, int section, const struct plug
 
 /* --- points ----------------------------------------------------------------------------------- */
 
-/* Lists of a plan are short: no plugin is there twice. */
+/* Lists of a plan are short: they have no duplicates. */
 static bool list_has(const plan_list *list, struct str name)
 {
     for (size_t i = 0; i < list->n; i++)
@@ -189,12 +189,12 @@ static struct planned_plugin planned(const struct plugin_ref *ref, enum point po
     return (struct planned_plugin){ref->name, weight};
 }
 
-/* What runs at a point: named there; of multiPoint, but named there as well; of multiPoint. */
+/* The plugins of a point: listed there; of multiPoint and listed there; of multiPoint. */
 struct expansion {
     plan_list specific, overriding, expanded;
 };
 
-/* Plugins that the section names, in its order. */
+/* The plugins that the section lists, in its order. */
 static void take_specific(const struct planning *p, enum point point, plan_list *out)
 {
     const struct plugin_section *section = &p->user->at[point];
@@ -257,9 +257,9 @@ static void fill_point(const struct planning *p, enum point point)
     vec_release(&e.expanded);
 }
 
-/* --- the plan --------------------------------------------------------------------------------- */
+/* --- plan ------------------------------------------------------------------------------------- */
 
-/* Every plugin that a section names, once. */
+/* Every plugin that a section lists, once. */
 static void need_all(const struct planning *p)
 {
     struct map known = MAP_INIT;
@@ -276,8 +276,8 @@ static void need_all(const struct planning *p)
 }
 
 /*
- * The weights of a point must not overflow a score; upstream's arithmetic wraps, so that a negative
- * weight is refused unless it stands last.
+ * The weights of a point must not overflow a score. Upstream's arithmetic wraps, so a negative
+ * weight is an error unless it is the last.
  */
 static bool weights_overflow(const struct planning *p, enum point point,
                              const struct name_index *specific)
@@ -331,7 +331,7 @@ static void check_counts(const struct planning *p)
               STR_ARG(name));
 }
 
-/* Faults are told in the order in which upstream comes upon the points. */
+/* Errors are reported in the order in which upstream checks the points. */
 static const enum point order[POINT_COUNT] = {
     POINT_PRE_FILTER,         POINT_FILTER,          POINT_POST_FILTER, POINT_RESERVE,
     POINT_PRE_SCORE,          POINT_SCORE,           POINT_PRE_BIND,    POINT_BIND,
@@ -348,7 +348,7 @@ static void plan_points(struct planning *p)
         p->multi[i] = plugin_points(p->registry, multi->enabled.v[i].name);
     for (int i = 0; i < POINT_COUNT; i++)
         fill_point(p, order[i]);
-    /* What is missing may be what has just been refused. */
+    /* A missing plugin may be one that was just reported. */
     if (p->out->n == before)
         check_counts(p);
     check_weights(p, POINT_SCORE, "score plugins");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/config/registry.h"
 
-/* The number of plugins, the NULL at the end not counted. */
+/* The number of plugins without the final NULL. */
 static size_t count(const struct berth_plugin *const *plugins)
 {
     size_t n = 0;
@@ -10,7 +10,7 @@ static size_t count(const struct berth_plugin *const *plugins)
     return n;
 }
 
-/* The list as its owner may change it, with room for n plugins and the NULL. */
+/* The list for writing, with room for n plugins and the NULL. */
 static const struct berth_plugin **make_room(struct registry *r, size_t n)
 {
     const struct berth_plugin **list =
@@ -33,7 +33,7 @@ void registry_release(struct registry *r)
     *r = (struct registry){0};
 }
 
-/* The index of the final NULL where there is none of this name. */
+/* The index of the final NULL if there is none of this name. */
 static size_t index_of(const struct registry *r, struct str name)
 {
     size_t i = 0;

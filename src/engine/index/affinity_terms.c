@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * affinity_terms.c - distinct affinity terms of running pods.
+ *
+ * A term is in by_text and in the list of its topology key while a pod has it, and in its buckets
+ * only while a node carries the topology key.
+ */
 #include "engine/index/affinity_terms.h"
 
 #include "base/buf.h"
 
 /*
- * Terms stand in buckets by what a pod must have to be meant: one of the namespaces named, and one
- * label out of those that the selector demands. A term that names too many namespaces or values is
- * filed as if it named none: it is then looked at more often than it needs to be.
+ * Terms are filed in buckets by what a pod must have to be selected: one of the listed namespaces,
+ * and one label that the selector requires. A term with too many namespaces or values is filed as
+ * if it had none: it is then compared more often than necessary.
  */
 #define MAX_NAMED 16
 
 struct bucket_entry {
     struct running_term *term;
-    size_t filing; /* of the term: where it says that it stands here */
+    size_t filing; /* index of this entry in the term's filings */
 };
 
 struct affinity_bucket {
@@ -81,7 +87,7 @@ static enum affinity_role role_of(enum affinity_kind kind)
 
 /* --- buckets ---------------------------------------------------------------------------------- */
 
-/* Whom a bucket is for: pods of a namespace, or of any, with a label, or with any. */
+/* The pods that a bucket is for: of one namespace or any (NULL), with one label or any. */
 struct address {
     enum affinity_role role;
     const struct str *namespace;
@@ -123,6 +129,7 @@ static void file_at(struct affinity_terms *t, struct running_term *term, const s
 static void unfile_from(struct affinity_terms *t, struct affinity_filing filing)
 {
     struct affinity_bucket *b = filing.bucket;
+    INVARIANT(filing.place < b->terms.n);
     vec_swap_remove(&b->terms, filing.place);
     if (filing.place < b->terms.n) {
         const struct bucket_entry *moved = &b->terms.v[filing.place];
@@ -134,8 +141,8 @@ static void unfile_from(struct affinity_terms *t, struct affinity_filing filing)
     free_bucket(b);
 }
 
-/* A requirement that a pod meets by one of a few labels; NULL: the selector has none. */
-static const struct requirement *demanded_label(const struct selector *s)
+/* A requirement that only a few labels meet; NULL if the selector has none. */
+static const struct requirement *required_label(const struct selector *s)
 {
     for (size_t i = 0; i < s->requirements.n; i++) {
         const struct requirement *r = &s->requirements.v[i];
@@ -146,10 +153,10 @@ static const struct requirement *demanded_label(const struct selector *s)
     return NULL;
 }
 
-/* Under every value, each once: they are sorted. */
+/* Under every value, without duplicates: values are sorted. */
 static void file_values(struct affinity_terms *t, struct running_term *term, struct address a)
 {
-    const struct requirement *r = demanded_label(&term->term.pods.selector);
+    const struct requirement *r = required_label(&term->term.pods.selector);
     for (size_t i = 0; r && i < r->values.n; i++) {
         if (i && str_eq(r->values.v[i - 1], r->values.v[i]))
             continue;
@@ -180,6 +187,7 @@ static void unfile(struct affinity_terms *t, struct running_term *term)
     for (size_t i = 0; i < term->filings.n; i++)
         unfile_from(t, term->filings.v[i]);
     vec_release(&term->filings);
+    INVARIANT(t->n[role_of(term->kind)] > 0);
     t->n[role_of(term->kind)]--;
 }
 
@@ -202,6 +210,7 @@ static void add_to_key(struct affinity_terms *t, struct running_term *term)
 static void drop_from_key(struct affinity_terms *t, struct running_term *term)
 {
     struct affinity_key *key = term->key;
+    INVARIANT(key->terms.v[term->key_place] == term);
     vec_swap_remove(&key->terms, term->key_place);
     if (term->key_place < key->terms.n)
         key->terms.v[term->key_place]->key_place = term->key_place;
@@ -227,7 +236,7 @@ void affinity_terms_key_carried(struct affinity_terms *t, struct str text, bool 
     }
 }
 
-/* --- terms come and go ------------------------------------------------------------------------ */
+/* --- adding and removing terms ---------------------------------------------------------------- */
 
 static struct str text_of(struct affinity_terms *t, enum affinity_kind kind,
                           const struct affinity_term *term)
@@ -266,12 +275,13 @@ static void move_term(struct affinity_terms *t, enum affinity_kind kind,
                       const struct affinity_term *from, uint32_t slot, int sign)
 {
     if (from->pods.selector.nothing)
-        return; /* it means nobody */
+        return; /* it selects no pod */
     struct running_term *term = map_get(&t->by_text, text_of(t, kind, from));
     if (!term) {
-        assert(sign > 0); /* who leaves has come before */
+        assert(sign > 0); /* a pod is added before it is removed */
         term = add_term(t, kind, from);
     }
+    INVARIANT(sign > 0 || (term->n > 0 && slot_counts_at(&term->pods, slot) > 0));
     slot_counts_add(&term->pods, slot, sign);
     term->n = sign > 0 ? term->n + 1 : term->n - 1;
     if (!term->n)
@@ -289,7 +299,7 @@ void affinity_terms_moved(struct affinity_terms *t, const struct berth_pod *pod,
             move_term(t, (enum affinity_kind)kind, &pod->affinity->of[kind].v[i], node->slot, sign);
 }
 
-/* --- whom they mean --------------------------------------------------------------------------- */
+/* --- lookup ----------------------------------------------------------------------------------- */
 
 static void look_into(struct affinity_terms *t, const struct address *a,
                       const struct object_meta *pod, const str_map *namespace_labels,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * affinity_terms.h - what the pods that run want of others, and where they run.
+ * affinity_terms.h - the affinity terms of running pods, and the nodes they run on.
  *
- * Purpose:   a pod that is to be placed must respect, and wants to please, the affinity of the pods
- *            that are there already. Pods of one owner say the same: every distinct term is kept
- *            once, with the number of pods that have it on each node. Whose terms mean a given pod
- *            is found by its namespace and labels, without a look at the others, so that a cluster
- *            with a term for each of thousands of owners costs no more than one with a few. A term
- *            whose topology key no node carries means nothing, and is found by nobody.
- * Ownership: owns copies of the terms. As many as the pods that run have.
- * Threading: the engine's thread; what a cycle was given may be read by the pool's threads.
+ * Purpose:   InterPodAffinity checks a pod against the terms of the pods that run. Pods of one
+ *            owner have equal terms: every distinct term is kept once, with the number of pods
+ *            that have it on each node. The terms that select a given pod are found by its
+ *            namespace and labels, without reading the others, so a cluster with a term for each
+ *            of thousands of owners costs no more than one with a few. A term whose topology key
+ *            no node carries has no effect and is not found.
+ * Ownership: owns copies of the terms of running pods.
+ * Threading: the engine's thread; the pool's threads read the results during a cycle.
  */
 #ifndef BERTH_ENGINE_INDEX_AFFINITY_TERMS_H
 #define BERTH_ENGINE_INDEX_AFFINITY_TERMS_H
@@ -23,43 +23,43 @@
 struct running_term {
     struct affinity_term term;
     enum affinity_kind kind;
-    struct slot_counts pods; /* that have it, by node, also on nodes without an object */
-    uint64_t n;              /* of them */
+    struct slot_counts pods; /* pods that have it, by node, also on nodes without an object */
+    uint64_t n;              /* their number */
     struct str text;         /* its key in by_text */
     struct arena arena;      /* of term and text */
-    /* The rest is affinity_terms.c's. */
-    VEC(struct affinity_filing) filings; /* none while no node carries its topology key */
+    /* Private to affinity_terms.c. */
+    VEC(struct affinity_filing) filings; /* empty while no node carries its topology key */
     struct affinity_key *key;
     size_t key_place; /* in the key's list */
 };
 
 typedef VEC(const struct running_term *) running_terms;
 
-/* What a pod to be placed must respect, and what it may please. */
+/* Terms that exclude nodes (required anti-affinity), and terms that only score. */
 enum affinity_role { AFFINITY_MUST, AFFINITY_MAY, AFFINITY_ROLES };
 
 struct affinity_terms {
     struct map by_text; /* → struct running_term */
-    struct map buckets; /* whom a term can mean → struct affinity_bucket */
+    struct map buckets; /* the pods that a term can select → struct affinity_bucket */
     struct map keys;    /* topology key → struct affinity_key */
     const struct label_keys *label_keys;
-    size_t n[AFFINITY_ROLES]; /* distinct terms whose topology key some node carries */
-    uint64_t changes;         /* grows with every pod that has any and comes or goes */
+    size_t n[AFFINITY_ROLES]; /* distinct terms whose topology key a node carries */
+    uint64_t changes;         /* incremented when a pod with terms is added or removed */
     struct buf text, key;     /* scratch */
 };
 
 void affinity_terms_init(struct affinity_terms *t, const struct label_keys *label_keys);
 void affinity_terms_release(struct affinity_terms *t);
-/* A pod came to the node (sign 1) or left it (-1). */
+/* A pod was added to the node (sign 1) or removed from it (-1). */
 void affinity_terms_moved(struct affinity_terms *t, const struct berth_pod *pod,
                           const struct berth_node *node, int sign);
 
-/* A first node carries the topology key, or none does any more. */
+/* The first node carries the topology key, or the last one ceased to. */
 void affinity_terms_key_carried(struct affinity_terms *t, struct str key, bool carried);
 
 /*
- * Adds to ret_terms those that mean this pod, whose namespace has these labels: required terms
- * against others (AFFINITY_MUST), or all other terms. They stay valid until a pod comes or goes.
+ * Adds to ret_terms the terms that select this pod, whose namespace has these labels: required
+ * anti-affinity (AFFINITY_MUST), or all other kinds. Valid until a pod is added or removed.
  */
 void affinity_terms_find(struct affinity_terms *t, enum affinity_role role,
                          const struct object_meta *pod, const str_map *namespace_labels,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cluster.h - what in-tree plugins know of the cluster beyond the node in front of them.
+ * cluster.h - the objects and indexes that in-tree plugins read.
  *
- * Purpose:   the objects they look up, and the indexes that make "which nodes", "how many pods in
- *            this zone" and "whose anti-affinity" questions cheap. Indexes over nodes catch up by
- *            the cache's journal when they are asked; indexes over pods are told of each pod that
- *            comes to a node or leaves it.
+ * Purpose:   objects other than nodes and pods, and the indexes that make "which nodes", "how many
+ *            pods in this zone" and "whose anti-affinity" cheap. Indexes over nodes read the
+ *            cache's journal when they are used; indexes over pods are updated for each pod that
+ *            is added to a node or removed from it.
  * Ownership: part of the engine.
- * Threading: the engine's thread; what a cycle was given may be read by the pool's threads.
+ * Threading: the engine's thread; the pool's threads read the results during a cycle.
  */
 #ifndef BERTH_ENGINE_INDEX_CLUSTER_H
 #define BERTH_ENGINE_INDEX_CLUSTER_H
@@ -24,18 +24,18 @@
 struct cluster {
     struct cache *cache;
     struct objects objects;
-    struct node_memos memos;      /* answers of nodes to questions asked before */
+    struct node_memos memos;      /* cached answers by node */
     struct label_keys label_keys; /* of nodes */
     struct topologies topologies;
     struct pod_counts pod_counts;
-    struct affinity_terms affinity_terms; /* of the pods that run */
+    struct affinity_terms affinity_terms; /* of running pods */
     struct namespace_sets namespace_sets;
     struct pod_groups pod_groups;
 };
 
 void cluster_init(struct cluster *cluster, struct cache *cache);
 void cluster_release(struct cluster *cluster);
-/* A cycle begins: nobody holds on to what an earlier one was given. */
+/* Call before a cycle: results of earlier cycles become invalid. */
 void cluster_trim(struct cluster *cluster);
 
 #endif

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * domain_slots.c - sets of nodes by domain.
+ *
+ * Rebuilt by topology.c whenever a domain has changed; calls nothing above it.
+ */
 #include "engine/index/domain_slots.h"
 
 #include "base/bitset.h"
@@ -16,7 +21,7 @@ void domain_slots_free(struct domain_slots *d)
     free(d);
 }
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- construction ----------------------------------------------------------------------------- */
 
 static void make_sets(struct domain_slots *d, const struct topology *t)
 {
@@ -34,7 +39,7 @@ static void make_lists(struct domain_slots *d, const struct topology *t)
         d->first[topology_domain(t, slot) + 1]++;
     for (size_t i = 1; i <= t->n_domains; i++)
         d->first[i] += d->first[i - 1];
-    /* Each domain fills its part from behind; the ends move down to be the beginnings. */
+    /* Each domain is filled from its end; then first[d + 1] is its beginning. */
     for (uint32_t slot = (uint32_t)d->n_slots; slot-- > 0;)
         d->slots[--d->first[topology_domain(t, slot) + 1]] = slot;
     memmove(d->first, d->first + 1, t->n_domains * sizeof(*d->first));
@@ -79,7 +84,7 @@ static bool paint_sets(const struct domain_slots *d, const struct topology *t,
     uint64_t domains = 0;
     for (size_t i = 0; i < n; i++)
         domains |= (uint64_t)1 << topology_domain(t, slots[i]);
-    domains &= ~(uint64_t)1; /* no domain at all */
+    domains &= ~(uint64_t)1; /* domain 0: none */
     for (uint64_t left = domains; left; left &= left - 1) {
         const uint64_t *set = d->sets + (size_t)__builtin_ctzll(left) * words;
         for (size_t w = 0; w < words; w++)
@@ -88,7 +93,7 @@ static bool paint_sets(const struct domain_slots *d, const struct topology *t,
     return domains;
 }
 
-/* Each node is a domain of its own. */
+/* Each domain has one node. */
 static bool paint_hosts(const struct topology *t, const uint32_t *slots, size_t n, uint64_t *out)
 {
     uint32_t any = 0;
@@ -115,9 +120,8 @@ static bool paint_lists(const struct domain_slots *d, const struct topology *t,
     return any;
 }
 
-/* Without a column: the nodes that have the label are few. */
-static bool paint_few(const struct topology *t, size_t n_all, const uint32_t *slots, size_t n,
-                      uint64_t *out)
+bool domain_slots_paint_few(const struct topology *t, size_t n_all, const uint32_t *slots, size_t n,
+                            uint64_t *out)
 {
     bool any = false;
     for (size_t i = 0; t->n_few && i < n; i++) {
@@ -130,27 +134,12 @@ static bool paint_few(const struct topology *t, size_t n_all, const uint32_t *sl
     return any;
 }
 
-bool topologies_paint(struct topologies *ts, struct topology *t, size_t n_all,
-                      const uint32_t *slots, size_t n, uint64_t *out)
+bool domain_slots_paint(const struct domain_slots *d, const struct topology *t,
+                        const uint32_t *slots, size_t n, uint64_t *out)
 {
-    if (!t->n_slots)
-        return paint_few(t, n_all, slots, n, out);
-    const struct domain_slots *d = topologies_slots(ts, t, n_all);
     if (d->sets)
         return paint_sets(d, t, slots, n, out);
     if (t->n_nodes == t->n_used)
         return paint_hosts(t, slots, n, out);
     return paint_lists(d, t, slots, n, out);
-}
-
-void topologies_paint_others(struct topologies *ts, struct topology *t, size_t n_all, uint64_t *out)
-{
-    const struct domain_slots *d = t->n_slots ? topologies_slots(ts, t, n_all) : NULL;
-    for (size_t w = 0; w < BITSET_WORDS(n_all); w++) {
-        uint64_t labelled = d ? d->labelled[w] : 0;
-        for (size_t k = 0; k < t->n_few; k++)
-            if (t->few_slots[k] / 64 == w)
-                labelled |= (uint64_t)1 << (t->few_slots[k] % 64);
-        out[w] |= ~labelled;
-    }
 }

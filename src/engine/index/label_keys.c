@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * label_keys.c - counts nodes by label key.
+ *
+ * The slots of a key are listed while there are few; once there were more than LABEL_KEY_FEW, the
+ * list is gone until no node carries the key.
+ */
 #include "engine/index/label_keys.h"
 
 static void free_key(struct label_key *key)
@@ -51,8 +57,10 @@ static void drop_slot(struct label_key *key, uint32_t slot)
 static void drop(struct label_keys *k, struct str text, uint32_t slot)
 {
     struct label_key *key = map_get(&k->by_key, text);
+    INVARIANT(key && key->n_nodes > 0);
     if (!key)
         return;
+    INVARIANT(key->many || key->slots.n == key->n_nodes);
     drop_slot(key, slot);
     if (--key->n_nodes)
         return;

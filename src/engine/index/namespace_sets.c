@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * namespace_sets.c - results of namespace selectors, by the bytes of list and selector.
+ *
+ * A set that is out of date may still be used by the current cycle: it is freed by the next trim.
+ */
 #include "engine/index/namespace_sets.h"
 
 #include "engine/cache/pod_selection.h"
@@ -6,7 +11,7 @@
 struct namespace_set {
     struct str key;
     namespace_list names;
-    uint64_t changes; /* of namespaces, when it was made */
+    uint64_t changes; /* of namespaces, when it was computed */
     struct arena arena;
 };
 

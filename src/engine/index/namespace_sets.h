@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * namespace_sets.h - the namespaces that a selector picks.
+ * namespace_sets.h - the namespaces that a selector matches.
  *
- * Purpose:   the affinity terms of a pod name namespaces by their labels. The answer is kept until
- *            a namespace comes, changes or goes.
+ * Purpose:   affinity terms select namespaces by their labels. The result is cached until a
+ *            namespace is added, changed or removed.
  * Ownership: owns the lists and copies of their texts; bounded in number.
  * Threading: the engine's thread.
  */
@@ -14,23 +14,26 @@
 #include "base/map.h"
 #include "engine/index/objects.h"
 
-#define NAMESPACE_SETS_MAX 64 /* kept from one cycle to the next */
+#define NAMESPACE_SETS_MAX 64 /* kept between cycles */
 
 typedef LIST(struct str) namespace_list;
 
 struct namespace_sets {
     struct objects *objects;
     struct map by_key;                 /* → struct namespace_set */
-    VEC(struct namespace_set *) stale; /* that a cycle may hold on to */
+    VEC(struct namespace_set *) stale; /* replaced, but still used by the cycle */
     struct buf key;                    /* scratch */
 };
 
 void namespace_sets_init(struct namespace_sets *s, struct objects *objects);
 void namespace_sets_release(struct namespace_sets *s);
-/* Between cycles: gives back what is too much. */
+/* Call between cycles: frees stale sets, and all if there are too many. */
 void namespace_sets_trim(struct namespace_sets *s);
 
-/* These, and those whose labels match; sorted, each once. Valid until namespace_sets_trim. */
+/*
+ * The listed namespaces and those whose labels match, sorted and without duplicates. Valid until
+ * namespace_sets_trim.
+ */
 namespace_list namespace_sets_get(struct namespace_sets *s, namespace_list named,
                                   const struct selector *selector);
 

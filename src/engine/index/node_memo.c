@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * node_memo.c - columns and sets by question, kept in the order of their last use.
+ *
+ * An answer is valid for the journal positions seen_nodes and seen_pods; entries written since then
+ * name the slots to ask again.
+ */
 #include "engine/index/node_memo.h"
 
 struct node_memo {
     enum node_memo_kind kind;
     struct str key;                  /* owned */
-    uint64_t number;                 /* never given out twice */
-    struct node_memo *older, *newer; /* in the order of asking */
-    uint64_t seen_nodes, seen_pods;  /* entries of the cache's journals that the answers know */
-    size_t room;                     /* slots that there is room for; 0: nobody was asked yet */
+    uint64_t number;                 /* never reused */
+    struct node_memo *older, *newer; /* by last use */
+    uint64_t seen_nodes, seen_pods;  /* positions in the cache's journals; never decrease */
+    size_t room;                     /* slots allocated; 0: none yet */
     union {
         int64_t *column;
         uint64_t *words;
     };
 };
 
-/* A question and where its answers go. */
+/* A question and the memo for its answers. */
 struct asking {
     const struct cache *cache;
     struct node_memo *memo;
@@ -27,7 +33,7 @@ void node_memos_init(struct node_memos *m, const struct cache *cache)
     *m = (struct node_memos){.cache = cache};
 }
 
-/* --- which are remembered --------------------------------------------------------------------- */
+/* --- least recently used ---------------------------------------------------------------------- */
 
 static size_t answer_bytes(enum node_memo_kind kind, size_t slots)
 {
@@ -102,7 +108,7 @@ static inline void ask_slot(const struct asking *a, size_t slot)
     *word = answer ? *word | bit : *word & ~bit;
 }
 
-/* Slots that nobody has used yet come up as 0. */
+/* New slots are 0. */
 static void make_room(struct node_memos *m, struct node_memo *memo)
 {
     size_t room = m->cache->columns.cap;
@@ -115,7 +121,7 @@ static void make_room(struct node_memos *m, struct node_memo *memo)
     memo->room = room;
 }
 
-/* More entries than slots: asking all is less work than following them. */
+/* With more entries than slots, asking all nodes is less work. */
 static bool worth_following(const struct cache *c, const struct journal *j, uint64_t seen)
 {
     return journal_reaches(j, seen) && j->n - seen <= c->columns.n;

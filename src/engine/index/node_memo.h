@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * node_memo.h - what is asked of every node again and again.
+ * node_memo.h - cached answers of nodes to questions that plugins repeat.
  *
- * Purpose:   a question that depends on the node's object (does it match this selector, how many
- *            taints are not tolerated) or on its pods (is this port taken) has its answers kept in
- *            a column by slot, or as a set of slots, under a text that stands for the question.
- *            Nodes that changed since are asked again, the others are not.
- * Ownership: owns the answers, bounded in number and size: the one not asked for longest goes
- *            first. The text and the question are borrowed for the call.
- * Threading: asked on the engine's thread: in pre_filter, pre_score, filter_many and score_many.
- *            What it gives may be read by the pool's threads, and stays valid until the engine is
- *            told of anything else; NODE_MEMO_KEPT other questions may be asked meanwhile.
+ * Purpose:   the answers to a question that depends on the node's object (does it match this
+ *            selector, how many taints are not tolerated) or on its pods (is this port taken) are
+ *            kept in a column by slot, or as a set of slots, under a key that identifies the
+ *            question. Only nodes that changed are asked again.
+ * Ownership: owns the answers, bounded in number and size; the least recently used are evicted
+ *            first. The key and the question are borrowed for the call.
+ * Threading: call on the engine's thread: in pre_filter, pre_score, filter_many and score_many. The
+ *            pool's threads may read the results, which are valid until the engine's next event or
+ *            until NODE_MEMO_KEPT other questions are asked.
  *
- * The answers are about the cluster as it is. What filter and score are asked about a single node
- * may be a "what if": they look at the node that they are given.
+ * The answers are about the cache. filter and score of a single node may be a "what if": they must
+ * read the node that they are given.
  */
 #ifndef BERTH_ENGINE_INDEX_NODE_MEMO_H
 #define BERTH_ENGINE_INDEX_NODE_MEMO_H
 
 #include "engine/cache/cache.h"
 
-#define NODE_MEMO_MAX       512                /* questions remembered */
+#define NODE_MEMO_MAX       512                /* questions */
 #define NODE_MEMO_MAX_BYTES ((size_t)16 << 20) /* of answers and keys */
-#define NODE_MEMO_KEPT      64                 /* however large; more than any one pod can ask */
+#define NODE_MEMO_KEPT      64                 /* regardless of size; more than one pod can ask */
 
 struct node_memo;
 
@@ -31,7 +31,7 @@ enum node_memo_kind { NODE_MEMO_COLUMN, NODE_MEMO_SET, NODE_MEMO_POD_SET, NODE_M
 struct node_memos {
     const struct cache *cache;
     struct map by_key[NODE_MEMO_KINDS]; /* → struct node_memo */
-    struct node_memo *oldest, *newest;  /* by when they were last asked */
+    struct node_memo *oldest, *newest;  /* by last use */
     size_t n, bytes;                    /* bytes: of answers and keys */
     uint64_t last_number;
 };
@@ -39,12 +39,12 @@ struct node_memos {
 void node_memos_init(struct node_memos *m, const struct cache *cache);
 void node_memos_release(struct node_memos *m);
 
-/* The answer of one node; only asked of nodes with an object. ask: the question, borrowed. */
+/* The answer of one node, which has an object. ask: the parameters of the question, borrowed. */
 typedef int64_t node_question(const void *ask, const struct berth_node *node);
 
 /*
- * Answers by slot; 0 in slots without a node. key must name the question wholly: whose it is (the
- * plugin's name) and everything that `ask` says. Texts, not atoms: those are given out again.
+ * Answers by slot; 0 in slots without a node. The key must identify the question completely: the
+ * plugin's name and everything in `ask`, as text and not as atoms, which are reused.
  */
 const int64_t *node_memo_column(struct node_memos *m, struct str key, node_question *question,
                                 const void *ask);
@@ -52,8 +52,8 @@ const int64_t *node_memo_column(struct node_memos *m, struct str key, node_quest
 const uint64_t *node_memo_set(struct node_memos *m, struct str key, node_question *question,
                               const void *ask);
 /*
- * The same, with a number that stands for the set for as long as it is remembered, and for no other
- * ever: it is shorter than the key, where that is to be part of other keys.
+ * The same, with a number that identifies the set while it is cached and is never reused: shorter
+ * than the key as a part of other keys.
  */
 const uint64_t *node_memo_numbered_set(struct node_memos *m, struct str key,
                                        node_question *question, const void *ask,

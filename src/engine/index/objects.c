@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * objects.c - objects by kind and key, and by kind and namespace in order of addition.
+ *
+ * Both views have the same objects; only the view by key counts references.
+ */
 #include "engine/index/objects.h"
+
+#include "engine/cache/object_key.h"
 
 struct objects_bucket {
     char *namespace;
-    object_list list; /* references are the entries' */
+    object_list list; /* borrowed from the entries */
 };
 
 struct objects_entry {
@@ -44,11 +51,7 @@ void objects_release(struct objects *o)
 
 static struct str key_of(struct objects *o, struct str namespace, struct str name)
 {
-    buf_clear(&o->key);
-    buf_add_str(&o->key, namespace);
-    buf_add_char(&o->key, '/');
-    buf_add_str(&o->key, name);
-    return buf_str(&o->key);
+    return object_key(&o->key, namespace, name);
 }
 
 static struct objects_bucket *bucket(struct objects *o, enum kind_id kind, struct str namespace)
@@ -62,11 +65,13 @@ static struct objects_bucket *bucket(struct objects *o, enum kind_id kind, struc
     return b;
 }
 
+/* An object of by_name is in the list of its namespace. */
 static size_t place_in(const object_list *list, const struct object *object)
 {
     size_t i = 0;
     while (i < list->n && list->v[i] != object)
         i++;
+    INVARIANT(i < list->n);
     return i;
 }
 

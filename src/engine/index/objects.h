@@ -2,9 +2,9 @@
 /*
  * objects.h - objects of the cluster that plugins look up (upstream: listers).
  *
- * Purpose:   namespaces, services, owners of pods: everything but nodes and pods, which the cache
- *            keeps, by kind, namespace and name.
- * Ownership: holds a reference on each object; what it gives is borrowed.
+ * Purpose:   namespaces, services, owners of pods: everything except nodes and pods, which the
+ *            cache holds, by kind, namespace and name.
+ * Ownership: holds a reference on each object; results are borrowed.
  * Threading: changed by the engine's thread between cycles.
  */
 #ifndef BERTH_ENGINE_INDEX_OBJECTS_H
@@ -21,8 +21,8 @@ struct objects {
     struct map by_name[KIND_COUNT];      /* "namespace/name" → struct objects_entry */
     struct map by_namespace[KIND_COUNT]; /* → struct objects_bucket */
     struct buf key;                      /* scratch */
-    uint64_t changes;                    /* grows with every change */
-    uint64_t kind_changes[KIND_COUNT];   /* the same, of each kind */
+    uint64_t changes;                    /* incremented by every change */
+    uint64_t kind_changes[KIND_COUNT];   /* the same by kind */
 };
 
 void objects_init(struct objects *o);
@@ -30,10 +30,10 @@ void objects_release(struct objects *o);
 /* before NULL: an addition; after NULL: a deletion. */
 void objects_changed(struct objects *o, struct object *before, struct object *after);
 
-/* NULL where there is none. Objects of the cluster are in the empty namespace. */
+/* NULL if there is none. Cluster-scoped objects are in the empty namespace. */
 struct object *objects_get(struct objects *o, enum kind_id kind, struct str namespace,
                            struct str name);
-/* All of a namespace, in the order in which they came; NULL where there is none. */
+/* All objects of a namespace in the order in which they were added; NULL if there are none. */
 const object_list *objects_in(const struct objects *o, enum kind_id kind, struct str namespace);
 
 #endif

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pod_counts.c - counts of pods by selection.
+ *
+ * Selections and classes are linked in both directions; each link knows its index in the other's
+ * list, so that either side can be removed in O(1) per link. The counts of a selection are the sums
+ * of its classes' counts by slot. Sums by domain are computed on use: the log of the last MAX_LOG
+ * moves brings them up to date, otherwise they are recounted.
+ */
 #include "engine/index/pod_counts.h"
 
-#define MAX_LOG      32  /* moves that are told to the domains one by one; a power of two */
-#define KEEP_DOMAINS 4   /* topologies of a selection that outlive a cycle in which nobody asks */
-#define FEW_DOMAINS  8   /* so many are looked through faster than looked up */
-#define KEEP_MOVES   512 /* pods that come and go before a selection that nobody asks for goes */
+#define MAX_LOG      32  /* moves that domains apply one by one; a power of two */
+#define KEEP_DOMAINS 4   /* topologies of a selection that survive a cycle without use */
+#define FEW_DOMAINS  8   /* up to this many, a search is faster than a lookup */
+#define KEEP_MOVES   512 /* moves before an unused selection is evicted */
 
 struct pod_count_move {
     uint32_t slot;
@@ -15,19 +23,19 @@ struct pod_count_move {
 struct pod_count_domains {
     uint64_t topology; /* its id */
     uint64_t changes;  /* of the topology */
-    uint64_t seen;     /* of the selection's moves */
-    uint64_t cycle;    /* when it was last asked for */
+    uint64_t seen;     /* moves of the selection that are applied */
+    uint64_t cycle;    /* of the last use */
     uint32_t *counts;
     size_t n;
 };
 
-/* A selection that takes the class: it has the class at `link` in its list. */
+/* A selection that matches the class, which is at `link` in the selection's list. */
 struct class_link {
     struct pod_count *count;
     size_t link;
 };
 
-/* Pods that no selection tells apart. */
+/* Pods that no selection distinguishes. */
 struct pod_class {
     uint64_t hash;
     struct pod_class *next; /* another of the same hash */
@@ -36,7 +44,7 @@ struct pod_class {
     struct pod_namespace *namespace;
     size_t place; /* in the namespace's list */
     struct slot_counts slots;
-    VEC(struct class_link) counts; /* the selections that take it */
+    VEC(struct class_link) counts; /* the selections that match it */
 };
 
 struct pod_class_ref {
@@ -84,7 +92,7 @@ static void drop_namespace_if_empty(struct pod_counts *c, struct pod_namespace *
     free_namespace(ns);
 }
 
-/* --- which selection takes which class -------------------------------------------------------- */
+/* --- matching selections and classes ---------------------------------------------------------- */
 
 static void count_bytes(struct pod_count *count)
 {
@@ -104,10 +112,11 @@ static void link_if_taken(struct pod_count *count, struct pod_class *class)
     slot_counts_merge(&count->slots, &class->slots);
 }
 
-/* Takes the selection off the class's list. */
+/* Removes the selection from the class's list. */
 static void unlist_count(struct pod_count_link link)
 {
     struct pod_class *class = link.class;
+    INVARIANT(link.place < class->counts.n);
     vec_swap_remove(&class->counts, link.place);
     if (link.place < class->counts.n) {
         const struct class_link *moved = &class->counts.v[link.place];
@@ -115,10 +124,11 @@ static void unlist_count(struct pod_count_link link)
     }
 }
 
-/* Takes the class off the selection's list. */
+/* Removes the class from the selection's list. */
 static void unlist_class(struct class_link link)
 {
     struct pod_count *count = link.count;
+    INVARIANT(link.link < count->links.n && count->links.v[link.link].class);
     vec_swap_remove(&count->links, link.link);
     if (link.link < count->links.n) {
         const struct pod_count_link *moved = &count->links.v[link.link];
@@ -135,7 +145,7 @@ static void take_classes_of(struct pod_count *count, const struct pod_namespace 
             link_if_taken(count, ns->classes.v[i].class);
 }
 
-/* Looks at all classes that the selection might take. */
+/* Links all classes that the selection matches. */
 static void take_classes(struct pod_count *count)
 {
     struct pod_counts *c = count->owner;
@@ -237,19 +247,20 @@ static struct pod_class *class_of(struct pod_counts *c, const struct berth_pod *
     return class ? class : new_class(c, pod, hash);
 }
 
-/* Keeping it up has cost more than counting again when somebody asks. */
-static bool is_too_dear(const struct pod_count *count)
+/* Updating it since its last use has cost more than counting again would. */
+static bool costs_too_much(const struct pod_count *count)
 {
     return count->n_moves - count->asked_moves > KEEP_MOVES + count->cost;
 }
 
 static void move(struct pod_count *count, uint32_t slot, int sign)
 {
+    INVARIANT(sign > 0 || slot_counts_at(&count->slots, slot) > 0);
     slot_counts_add(&count->slots, slot, sign);
     if (count->log)
         count->log[count->n_moves % MAX_LOG] = (struct pod_count_move){slot, sign};
     count->n_moves++;
-    if (UNLIKELY(is_too_dear(count)) && !count->is_unasked) {
+    if (UNLIKELY(costs_too_much(count)) && !count->is_unasked) {
         count->is_unasked = true;
         vec_push(&count->owner->unasked, count);
     }
@@ -260,6 +271,7 @@ void pod_counts_moved(struct pod_counts *c, const struct berth_pod *pod,
                       const struct berth_node *node, int sign)
 {
     struct pod_class *class = class_of(c, pod);
+    INVARIANT(sign > 0 || slot_counts_at(&class->slots, node->slot) > 0);
     slot_counts_add(&class->slots, node->slot, sign);
     for (size_t i = 0; i < class->counts.n; i++)
         move(class->counts.v[i].count, node->slot, sign);
@@ -317,7 +329,7 @@ static void evict_unasked(struct pod_counts *c)
     for (size_t i = 0; i < c->unasked.n; i++) {
         struct pod_count *count = c->unasked.v[i];
         count->is_unasked = false;
-        if (is_too_dear(count))
+        if (costs_too_much(count))
             evict(c, count);
     }
     vec_release(&c->unasked);
@@ -330,7 +342,7 @@ void pod_counts_trim(struct pod_counts *c)
         evict_unasked(c);
     if (c->bytes <= c->max_bytes)
         return;
-    /* Some more than needed, so that not every cycle has to. */
+    /* More than necessary, so that the next cycles need not. */
     while (c->oldest && c->bytes > c->max_bytes / 8 * 7)
         evict(c, c->oldest);
 }
@@ -356,7 +368,7 @@ void pod_counts_release(struct pod_counts *c)
     buf_release(&c->key);
 }
 
-/* Every pod of the selection is in a namespace that some term names alone, if one does. */
+/* A term with exactly one namespace limits the whole selection to it. */
 static struct pod_count_ref_list *list_for(struct pod_counts *c, const struct pod_selection *s)
 {
     for (size_t i = 0; i < s->terms.n; i++)
@@ -402,11 +414,11 @@ static size_t domains_bytes(const struct pod_count_domains *d)
     return sizeof(*d) + d->n * sizeof(*d->counts) + 2 * sizeof(struct map_entry);
 }
 
-static void count_anew(const struct pod_count *count, const struct topology *t,
-                       struct pod_count_domains *d)
+static void recount(const struct pod_count *count, const struct topology *t,
+                    struct pod_count_domains *d)
 {
     if (t->n_domains > d->n) {
-        /* With some room: hosts come one at a time. */
+        /* With spare room: new hosts arrive one at a time. */
         d->n = t->n_domains + t->n_domains / 8;
         d->counts = xreallocarray(d->counts, d->n, sizeof(*d->counts));
     }
@@ -420,12 +432,15 @@ static void count_anew(const struct pod_count *count, const struct topology *t,
 static void catch_up(const struct pod_count *count, const struct topology *t,
                      struct pod_count_domains *d)
 {
+    INVARIANT(d->seen <= count->n_moves);
     if (d->changes != t->changes || d->n < t->n_domains || count->n_moves - d->seen > MAX_LOG) {
-        count_anew(count, t, d);
+        recount(count, t, d);
     } else {
         for (; d->seen < count->n_moves; d->seen++) {
             const struct pod_count_move *m = &count->log[d->seen % MAX_LOG];
-            d->counts[topology_domain(t, m->slot)] += (uint32_t)m->sign;
+            uint32_t domain = topology_domain(t, m->slot);
+            INVARIANT(m->sign > 0 || !domain || d->counts[domain] > 0);
+            d->counts[domain] += (uint32_t)m->sign;
         }
         d->counts[0] = 0;
     }
@@ -437,7 +452,7 @@ static struct str id_key(const uint64_t *id)
     return (struct str){(const char *)id, sizeof(*id)};
 }
 
-/* The keys are in the vector: it is done again whenever that moves. */
+/* The keys are in the vector: call again whenever it is reallocated. */
 static void index_domains(struct pod_count *count)
 {
     map_clear(&count->by_topology);
@@ -446,7 +461,7 @@ static void index_domains(struct pod_count *count)
                 (void *)(uintptr_t)(i + 1));
 }
 
-/* Topologies that are no more, or that nobody asks for, do not pile up. */
+/* Once a cycle: drops topologies that were not used in it, except a few. */
 static void drop_old_domains(struct pod_count *count)
 {
     if (count->dropped_cycle == count->owner->cycle)
@@ -488,7 +503,7 @@ static struct pod_count_domains *domains_of(struct pod_count *count, const struc
         index_domains(count);
     else if (count->by_topology.n)
         map_put(&count->by_topology, id_key(&d->topology), (void *)(uintptr_t)count->domains.n);
-    count_anew(count, t, d);
+    recount(count, t, d);
     d->seen = count->n_moves;
     count->domain_bytes += domains_bytes(d);
     count_bytes(count);

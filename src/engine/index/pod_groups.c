@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pod_groups.c - upstream: backend/cache/podgroupstate.go.
+ *
+ * Each member is in the list of its group, at `index`, and counted in exactly one state.
+ */
 #include "engine/index/pod_groups.h"
+
+#include "engine/cache/object_key.h"
 
 struct str pod_group_of(const struct pod *pod)
 {
@@ -35,9 +42,7 @@ void pod_groups_release(struct pod_groups *g)
 
 static struct str key_of(struct pod_groups *g, struct str namespace, struct str name)
 {
-    buf_clear(&g->key);
-    buf_add_printf(&g->key, "%.*s/%.*s", STR_ARG(namespace), STR_ARG(name));
-    return buf_str(&g->key);
+    return object_key(&g->key, namespace, name);
 }
 
 const struct pod_group_state *pod_groups_get(struct pod_groups *g, struct str namespace,
@@ -51,12 +56,23 @@ static struct pod_group_state *group_of(struct pod_groups *g, const struct berth
     return map_get(&g->by_key, key_of(g, pod->pod->metadata.namespace, pod_group_of(pod->pod)));
 }
 
+/* Each member is counted in its state. */
+static UNUSED bool counts_agree(const struct pod_group_state *group)
+{
+    size_t n = 0;
+    for (int state = 0; state < MEMBER_STATES; state++)
+        n += group->count[state];
+    return n == group->members.n;
+}
+
 static void set_state(struct pod_group_state *group, struct group_member *m,
                       enum member_state state)
 {
+    INVARIANT(group->count[m->state] > 0);
     group->count[m->state]--;
     m->state = state;
     group->count[state]++;
+    INVARIANT(counts_agree(group));
 }
 
 static struct group_member *add(struct pod_groups *g, struct berth_pod *pod)
@@ -64,7 +80,7 @@ static struct group_member *add(struct pod_groups *g, struct berth_pod *pod)
     struct pod_group_state *group = group_of(g, pod);
     if (!group) {
         group = xnew(struct pod_group_state);
-        group->key = xstrdup(buf_cstr(&g->key)); /* group_of has written it there */
+        group->key = xstrdup(buf_cstr(&g->key)); /* set by group_of */
         map_put(&g->by_key, str_of(group->key), group);
     }
     struct group_member *m = xnew(struct group_member);
@@ -85,7 +101,7 @@ void pod_groups_set(struct pod_groups *g, struct berth_pod *pod)
     } else {
         struct berth_pod *old = m->pod;
         m->pod = pod_info_ref(pod);
-        map_put(&g->members, pod_info_key(pod), m); /* the key's bytes are the new pod's now */
+        map_put(&g->members, pod_info_key(pod), m); /* the key's bytes belong to the new pod */
         pod_info_unref(old);
     }
     if (!str_empty(pod->pod->spec.node_name))
@@ -98,6 +114,7 @@ void pod_groups_remove(struct pod_groups *g, struct str uid)
     if (!m)
         return;
     struct pod_group_state *group = group_of(g, m->pod);
+    INVARIANT(group->count[m->state] > 0 && group->members.v[m->index] == m);
     group->count[m->state]--;
     vec_swap_remove(&group->members, m->index);
     if (m->index < group->members.n)
@@ -114,7 +131,7 @@ void pod_groups_moved(struct pod_groups *g, const struct berth_pod *pod, int sig
 {
     struct group_member *m =
         pod->pod->spec.scheduling_group ? map_get(&g->members, pod_info_key(pod)) : NULL;
-    /* Whoever is gone from the cluster belongs to no group, wherever it was assumed. */
+    /* A pod deleted from the API has left its group, though it may still be assumed. */
     if (!m)
         return;
     bool assigned = !str_empty(m->pod->pod->spec.node_name);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pod_groups.h - pods that belong together (upstream: PodGroupState).
+ * pod_groups.h - the members of pod groups (upstream: PodGroupState).
  *
- * Purpose:   which pods name which PodGroup in spec.schedulingGroup, and how far each of them is.
- *            A group is known as soon as a pod names it, whether or not its PodGroup exists.
- * Ownership: holds a reference on each pod; what it gives is borrowed.
+ * Purpose:   the pods that name each PodGroup in spec.schedulingGroup, and the state of each. A
+ *            group is known as soon as a pod names it, whether or not its PodGroup exists.
+ * Ownership: holds a reference on each pod; results are borrowed.
  * Threading: the engine's thread.
  */
 #ifndef BERTH_ENGINE_INDEX_POD_GROUPS_H
@@ -15,8 +15,8 @@
 
 enum member_state {
     MEMBER_UNSCHEDULED,
-    MEMBER_ASSUMED,  /* has a node in this scheduler's mind only */
-    MEMBER_ASSIGNED, /* has one for all to see */
+    MEMBER_ASSUMED,  /* on a node in this scheduler's cache only */
+    MEMBER_ASSIGNED, /* on a node in the API */
     MEMBER_STATES,
 };
 
@@ -38,19 +38,19 @@ struct pod_groups {
     struct buf key;     /* scratch */
 };
 
-/* The name of the pod's group; empty: it is on its own. */
+/* The name of the pod's group; empty if none. */
 struct str pod_group_of(const struct pod *pod);
 
 void pod_groups_init(struct pod_groups *groups);
 void pod_groups_release(struct pod_groups *groups);
 
-/* The pod is there, or is another version of itself. Pods without a group are passed over. */
+/* The pod was added or changed. Pods without a group are ignored. */
 void pod_groups_set(struct pod_groups *groups, struct berth_pod *pod);
 void pod_groups_remove(struct pod_groups *groups, struct str uid);
-/* It came to a node (sign 1), be it in mind only, or left it (-1). */
+/* The pod was added to a node of the cache (sign 1), also assumed, or removed from it (-1). */
 void pod_groups_moved(struct pod_groups *groups, const struct berth_pod *pod, int sign);
 
-/* NULL: no pod names it. */
+/* NULL if no pod names the group. */
 const struct pod_group_state *pod_groups_get(struct pod_groups *groups, struct str namespace,
                                              struct str name);
 static inline size_t pod_group_scheduled(const struct pod_group_state *group)

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slot_counts.c - parallel arrays of slots and counts with an optional hash index.
+ *
+ * The arrays have no holes: a slot whose count becomes 0 is replaced by the last one.
+ */
 #include "engine/index/slot_counts.h"
 
-#define WITHOUT_INDEX 8 /* so many are looked through faster than looked up */
+#define WITHOUT_INDEX 8 /* up to this many, a search is faster than a lookup */
 
 void slot_counts_release(struct slot_counts *s)
 {
@@ -16,9 +21,9 @@ size_t slot_counts_bytes(const struct slot_counts *s)
     return (size_t)s->cap * 2 * sizeof(uint32_t) + (size_t)s->index_size * sizeof(uint32_t);
 }
 
-/* --- the index -------------------------------------------------------------------------------- */
+/* --- index ------------------------------------------------------------------------------------ */
 
-/* Where in the index the slot is, or would go. */
+/* The index entry of the slot, or the free entry where it belongs. */
 static uint32_t probe(const struct slot_counts *s, uint32_t slot)
 {
     uint32_t mask = s->index_size - 1, i = slot & mask;
@@ -36,13 +41,16 @@ static void make_index(struct slot_counts *s, uint32_t size)
         s->index[probe(s, s->slots[i])] = i + 1;
 }
 
-/* Half full is enough, unless nothing can collide. There is always a free place to end at. */
+/*
+ * Half full is the limit, unless no slot can collide. A free entry always remains: probe and
+ * unindex end there.
+ */
 static bool too_small(const struct slot_counts *s, uint32_t n)
 {
     return n > s->index_size / 2 && (s->max_slot >= s->index_size || n >= s->index_size);
 }
 
-/* Closes the gap: moves back every entry that could not be reached across the hole. */
+/* Removes an entry of the linear probing: moves back those that the hole would make unreachable. */
 static void unindex(struct slot_counts *s, uint32_t hole)
 {
     uint32_t mask = s->index_size - 1;
@@ -56,9 +64,9 @@ static void unindex(struct slot_counts *s, uint32_t hole)
     s->index[hole] = 0;
 }
 
-/* --- numbers ---------------------------------------------------------------------------------- */
+/* --- counts ----------------------------------------------------------------------------------- */
 
-/* Its place, or n. */
+/* The place of the slot, or n. */
 static uint32_t find(const struct slot_counts *s, uint32_t slot)
 {
     if (s->index) {
@@ -86,10 +94,12 @@ static void append(struct slot_counts *s, uint32_t slot, uint32_t count)
     s->n++;
     if (s->index)
         s->index[probe(s, slot)] = s->n;
+    INVARIANT(!s->index || s->n < s->index_size);
 }
 
 static void drop(struct slot_counts *s, uint32_t place)
 {
+    INVARIANT(place < s->n);
     uint32_t last = --s->n;
     if (s->index) {
         unindex(s, probe(s, s->slots[place]));

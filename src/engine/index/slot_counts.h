@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slot_counts.h - a number for each node, of which most are zero.
+ * slot_counts.h - a count for each node, of which most are zero.
  *
- * Purpose:   how many pods of a kind are on which node. Pods of one owner are on a few nodes of
- *            thousands, those of another on all: room is taken for those that are not zero, and
- *            looking one up is a probe or two in either case.
+ * Purpose:   how many pods of a kind are on each node. Pods of one owner may be on a few nodes of
+ *            thousands, those of another on all: only counts that are not zero take memory, and a
+ *            lookup is a probe or two in either case.
  * Ownership: owns its arrays.
- * Threading: the engine's thread changes it; any may read meanwhile it does not.
+ * Threading: written by the engine's thread. Concurrent reads are allowed between writes.
  */
 #ifndef BERTH_ENGINE_INDEX_SLOT_COUNTS_H
 #define BERTH_ENGINE_INDEX_SLOT_COUNTS_H
@@ -14,12 +14,12 @@
 #include "base/base.h"
 
 struct slot_counts {
-    uint32_t *slots, *counts; /* of those that are not zero, side by side */
+    uint32_t *slots, *counts; /* parallel arrays of the counts that are not zero */
     uint32_t n, cap;
     /*
-     * Where to find a slot: a hash table of places + 1, home at slot & (size - 1). Slots below the
-     * size do not collide, so a table that has grown to the number of nodes is a plain array.
-     * NULL while there are few: these are looked through.
+     * A hash table from a slot to its place + 1, with home slot & (size - 1). Slots below the size
+     * do not collide, so a table that has grown to the number of nodes is a plain array. NULL
+     * while there are few counts: these are searched.
      */
     uint32_t *index;
     uint32_t index_size;
@@ -27,9 +27,9 @@ struct slot_counts {
 };
 
 void slot_counts_release(struct slot_counts *s);
-/* sign 1 or -1; what is zero does not get less. */
+/* sign is 1 or -1; a zero count stays zero. */
 void slot_counts_add(struct slot_counts *s, uint32_t slot, int sign);
-/* Adds every number of another. */
+/* Adds all counts of `from`. */
 void slot_counts_merge(struct slot_counts *s, const struct slot_counts *from);
 size_t slot_counts_bytes(const struct slot_counts *s);
 

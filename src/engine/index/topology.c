@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * topology.c - domains of nodes, updated from the cache's journal.
+ *
+ * A topology reads the journal of nodes from its position `seen` on when it is used; if the journal
+ * does not reach back that far, it visits all nodes. Values of the label get numbers; a number is
+ * reused when no node has its value any more. `changes` is incremented with each change of a slot's
+ * domain, so that pod_counts.c can tell whether its sums by domain are current.
+ */
 #include "engine/index/topology.h"
 
 #include "engine/index/domain_slots.h"
@@ -10,7 +18,7 @@ void topologies_init(struct topologies *t, const struct cache *cache,
     t->none = (struct topology){.id = ++t->next_id, .n_domains = 1};
 }
 
-/* --- which are kept --------------------------------------------------------------------------- */
+/* --- least recently used ---------------------------------------------------------------------- */
 
 static void count_bytes(struct topologies *ts, struct topology *t)
 {
@@ -72,8 +80,8 @@ void topologies_trim(struct topologies *t)
         forget(t, t->oldest);
 }
 
-/* The topology that was asked for, as it is now. */
-static struct topology *asked(struct topologies *ts, struct topology *t)
+/* Marks the topology as used and counts its size again. */
+static struct topology *used(struct topologies *ts, struct topology *t)
 {
     if (t != ts->newest) {
         unlist(ts, t);
@@ -81,16 +89,6 @@ static struct topology *asked(struct topologies *ts, struct topology *t)
     }
     count_bytes(ts, t);
     return t;
-}
-
-const struct domain_slots *topologies_slots(struct topologies *ts, struct topology *t, size_t n)
-{
-    if (t->slots && domain_slots_are_current(t->slots, t, n))
-        return t->slots;
-    domain_slots_free(t->slots);
-    t->slots = domain_slots_new(t, n);
-    count_bytes(ts, t);
-    return t->slots;
 }
 
 /* --- domains ---------------------------------------------------------------------------------- */
@@ -105,7 +103,7 @@ uint32_t topology_find(const struct topology *t, struct str value)
     return (uint32_t)(uintptr_t)map_get(&t->by_value, value);
 }
 
-/* Room for numbers below n. */
+/* Makes the numbers below n valid. */
 static void make_domains(struct topology *t, size_t n)
 {
     if (n <= t->n_domains)
@@ -138,7 +136,7 @@ static uint32_t domain_of(struct topology *t, struct str value)
     return domain;
 }
 
-/* No node has it any more. */
+/* No node has the value: its number is reused. */
 static void forget_value(struct topology *t, uint32_t domain)
 {
     struct str *value = &t->values.v[domain];
@@ -149,7 +147,7 @@ static void forget_value(struct topology *t, uint32_t domain)
     vec_push(&t->free_domains, domain);
 }
 
-/* --- keeping up with the nodes ---------------------------------------------------------------- */
+/* --- following changes of nodes --------------------------------------------------------------- */
 
 static void make_column(struct topology *t, size_t n)
 {
@@ -162,7 +160,7 @@ static void make_column(struct topology *t, size_t n)
         t->domain[t->few_slots[t->n_few - 1]] = t->few_domains[t->n_few - 1];
 }
 
-/* Where the slot stands among the few, or n_few. */
+/* The index of the slot among the few, or n_few. */
 static size_t find_few(const struct topology *t, uint32_t slot)
 {
     size_t i = 0;
@@ -185,7 +183,7 @@ static void set_few(struct topology *t, uint32_t slot, uint32_t domain)
     }
 }
 
-/* The column is made when more than a few nodes turn out to count. */
+/* The column is allocated when more than a few nodes are in a domain. */
 static void set_domain(struct topology *t, const struct cache *cache, uint32_t slot,
                        uint32_t domain)
 {
@@ -208,7 +206,9 @@ static void move(struct topology *t, const struct cache *cache, uint32_t slot, u
         t->n_nodes++;
         t->n_used += t->nodes[after]++ == 0;
     }
+    INVARIANT(t->n_used < t->n_domains && t->n_used <= t->n_nodes);
     if (before) {
+        INVARIANT(t->nodes[before] > 0 && t->n_nodes > 0 && t->n_used > 0);
         t->n_nodes--;
         if (--t->nodes[before] > 0)
             return;
@@ -218,7 +218,7 @@ static void move(struct topology *t, const struct cache *cache, uint32_t slot, u
     }
 }
 
-/* What a topology goes by: the label, or a rule. */
+/* What determines the domains of a topology: the label, or a rule. */
 struct looking {
     struct topology *topology;
     const struct cache *cache;
@@ -245,7 +245,7 @@ static void look_at(const struct looking *l, uint32_t slot)
     move(t, l->cache, slot, after);
 }
 
-/* Few nodes have the label, and it is known which. */
+/* Few nodes have the label: label_keys lists them. */
 static void look_at_few(const struct looking *l)
 {
     uint32_t slots[LABEL_KEY_FEW];
@@ -284,7 +284,7 @@ static void catch_up(const struct looking *l)
         make_column(t, l->cache->columns.cap);
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- topologies ------------------------------------------------------------------------------- */
 
 static struct topology *new_topology(struct topologies *ts, struct map *map, struct str key)
 {
@@ -311,7 +311,7 @@ struct topology *topologies_get(struct topologies *ts, struct str key)
         vec_push(&l.topology->values, (struct str){0});
         look_at_all(&l);
     }
-    return asked(ts, l.topology);
+    return used(ts, l.topology);
 }
 
 const struct topology *topologies_find(const struct topologies *ts, struct str key)
@@ -322,7 +322,7 @@ const struct topology *topologies_find(const struct topologies *ts, struct str k
     return t && t->seen == ts->cache->node_changes.n ? t : NULL;
 }
 
-/* Numbers of another base mean other domains. */
+/* Domain numbers of another base mean other domains. */
 static void start_over(struct topology *t, const struct topology *base)
 {
     if (t->n_slots)
@@ -348,5 +348,37 @@ const struct topology *topologies_derive(struct topologies *ts, const struct top
         start_over(l.topology, base);
         look_at_all(&l);
     }
-    return asked(ts, l.topology);
+    return used(ts, l.topology);
+}
+
+/* --- painting --------------------------------------------------------------------------------- */
+
+static const struct domain_slots *slots_of(struct topologies *ts, struct topology *t, size_t n)
+{
+    if (t->slots && domain_slots_are_current(t->slots, t, n))
+        return t->slots;
+    domain_slots_free(t->slots);
+    t->slots = domain_slots_new(t, n);
+    count_bytes(ts, t);
+    return t->slots;
+}
+
+bool topologies_paint(struct topologies *ts, struct topology *t, size_t n_all,
+                      const uint32_t *slots, size_t n, uint64_t *out)
+{
+    if (!t->n_slots)
+        return domain_slots_paint_few(t, n_all, slots, n, out);
+    return domain_slots_paint(slots_of(ts, t, n_all), t, slots, n, out);
+}
+
+void topologies_paint_others(struct topologies *ts, struct topology *t, size_t n_all, uint64_t *out)
+{
+    const struct domain_slots *d = t->n_slots ? slots_of(ts, t, n_all) : NULL;
+    for (size_t w = 0; w < BITSET_WORDS(n_all); w++) {
+        uint64_t labelled = d ? d->labelled[w] : 0;
+        for (size_t k = 0; k < t->n_few; k++)
+            if (t->few_slots[k] / 64 == w)
+                labelled |= (uint64_t)1 << (t->few_slots[k] % 64);
+        out[w] |= ~labelled;
+    }
 }

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * metric_tally.c - publishes changed tallies.
+ *
+ * A tally is in the list of dirty ones if and only if its flag is set.
+ */
 #include "engine/metrics/metric_tally.h"
 
 void metric_tally_board_init(struct metric_tally_board *board)
@@ -33,7 +38,7 @@ static void publish_one(struct metric_tally *t)
         break;
     case METRIC_GAUGE:
         metric_set(t->series, t->value);
-        return; /* it stays what it is */
+        return; /* a gauge keeps its value */
     case METRIC_HISTOGRAM:
         metric_observe_all(t->series, t->buckets, t->value);
         memset(t->buckets, 0, (t->desc->n_buckets + 1) * sizeof(*t->buckets));

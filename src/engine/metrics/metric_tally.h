@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metric_tally.h - what one thread has counted since it last told.
+ * metric_tally.h - counts of one thread since its last publish.
  *
- * Purpose:   a series of base/metrics.h is shared, so that every update of it is an atomic one. The
- *            engine counts dozens of things for each pod: it keeps its own tallies, plain numbers,
- *            and adds them to the series all at once, a few times a second.
- * Ownership: a board owns its tallies; they live as long as it does. Series belong to the registry.
- * Threading: one thread; metric_tally_publish may run beside readers of the registry.
+ * Purpose:   a series of base/metrics.h is shared: each update is atomic. The engine counts dozens
+ *            of things for each pod, so it keeps tallies, plain numbers, and adds them to the
+ *            series a few times a second.
+ * Ownership: a board owns its tallies until its release. Series belong to the registry.
+ * Threading: one thread; metric_tally_publish may run concurrently with readers of the registry.
  */
 #ifndef BERTH_ENGINE_METRICS_METRIC_TALLY_H
 #define BERTH_ENGINE_METRICS_METRIC_TALLY_H
@@ -19,7 +19,7 @@ struct metric_tally {
     const struct metric_desc *desc;
     struct metric_tally *next_dirty;
     bool dirty;
-    double value;       /* counter, histogram: to be added; gauge: what it is */
+    double value;       /* counter, histogram: to be added; gauge: the value */
     uint32_t buckets[]; /* histogram: to be added, the last one is +Inf */
 };
 
@@ -30,10 +30,10 @@ struct metric_tally_board {
 
 void metric_tally_board_init(struct metric_tally_board *board);
 void metric_tally_board_release(struct metric_tally_board *board);
-/* The tally of one series, which comes to life with it. values: as for metric_with. */
+/* The tally of one series, which is created if necessary. values: as for metric_with. */
 struct metric_tally *metric_tally_new(struct metric_tally_board *board,
                                       struct metric_family *family, const struct str *values);
-/* Adds everything to the series. */
+/* Adds all tallies to their series. */
 void metric_tally_publish(struct metric_tally_board *board);
 
 static inline void metric_tally_touch(struct metric_tally_board *board, struct metric_tally *t)
@@ -65,7 +65,7 @@ static inline void metric_tally_set(struct metric_tally_board *board, struct met
 static inline void metric_tally_observe(struct metric_tally_board *board, struct metric_tally *t,
                                         double value, uint32_t n)
 {
-    /* Most fall into the first. */
+    /* Most observations are in the first bucket. */
     t->buckets[value <= t->desc->buckets[0] ? 0 : metric_bucket(t->desc, value)] += n;
     t->value += value * n;
     metric_tally_touch(board, t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/metrics/scheduler_families.h"
 
-/* Each bound is the one before times two; the last list's times 1.5, rounding and all. */
+/* Each bound is twice the previous; in the last list 1.5 times, with upstream's rounding. */
 static const double from_1_to_16[] = {1, 2, 4, 8, 16};
 static const double from_1_to_64[] = {1, 2, 4, 8, 16, 32, 64};
 static const double from_10us[] = {1e-5,    2e-5,    4e-5,    8e-5,    0.00016, 0.00032,
@@ -58,150 +58,156 @@ const struct scheduler_family_desc scheduler_families[FAMILY_COUNT] = {
     [FAMILY_ASYNC_API_CALL_DURATION] =
         {HISTOGRAM("async_api_call_execution_duration_seconds", "ALPHA",
                    LABELS("call_type", "result"), from_1ms,
-                   "How long writes to the API server took, by kind and outcome."),
+                   "Duration of writes to the API server, by call type and result."),
          "SchedulerAsyncAPICalls"},
-    [FAMILY_ASYNC_API_CALLS] =
-        {COUNTER("async_api_call_execution_total", "ALPHA", LABELS("call_type", "result"),
-                 "Writes to the API server that have ended, by kind and outcome."),
-         "SchedulerAsyncAPICalls"},
+    [FAMILY_ASYNC_API_CALLS] = {COUNTER(
+                                    "async_api_call_execution_total", "ALPHA",
+                                    LABELS("call_type", "result"),
+                                    "Completed writes to the API server, by call type and result."),
+                                "SchedulerAsyncAPICalls"},
     [FAMILY_BATCH_ATTEMPTS] = {COUNTER("batch_attempts_total", "ALPHA", LABELS("profile", "result"),
-                                       "Attempts to use what an alike pod before has found."),
+                                       "Attempts to reuse the result of an identical pod."),
                                NULL},
-    [FAMILY_BATCH_CACHE_FLUSHED] =
-        {COUNTER("batch_cache_flushed_total", "ALPHA", LABELS("profile", "reason"),
-                 "Times that what alike pods share was thrown away, by reason."),
-         NULL},
+    [FAMILY_BATCH_CACHE_FLUSHED] = {COUNTER(
+                                        "batch_cache_flushed_total", "ALPHA",
+                                        LABELS("profile", "reason"),
+                                        "Flushes of results shared by identical pods, by reason."),
+                                    NULL},
     [FAMILY_CACHE_SIZE] = {GAUGE("cache_size", "ALPHA", LABELS("type"),
-                                 "Nodes, pods and assumed pods that the scheduler knows of."),
+                                 "Nodes, pods and assumed pods in the scheduler's cache."),
                            NULL},
     [FAMILY_DRA_BINDING_CONDITIONS_ALLOCATIONS] =
         {COUNTER("dra_bindingconditions_allocations_total", "ALPHA",
                  LABELS("profile", "driver", "status"),
-                 "Allocations of devices that have binding conditions, by driver and outcome."),
+                 "Allocations of devices with binding conditions, by driver and result."),
          "DRADeviceBindingConditions"},
     [FAMILY_DRA_BINDING_CONDITIONS_WAIT] =
         {HISTOGRAM("dra_bindingconditions_wait_duration_seconds", "ALPHA",
                    LABELS("profile", "driver", "status"), from_100ms,
-                   "How long PreBind waited for devices' binding conditions."),
+                   "Time that PreBind waited for binding conditions of devices."),
          "DRADeviceBindingConditions"},
     [FAMILY_EVENT_HANDLING] = {HISTOGRAM("event_handling_duration_seconds", "ALPHA",
                                          LABELS("event"), from_100us,
-                                         "How long it took to take note of what happened."),
+                                         "Duration of handling an event of the API server."),
                                NULL},
-    [FAMILY_EXTENSION_POINT] = {HISTOGRAM(
-                                    "framework_extension_point_duration_seconds", "STABLE",
-                                    LABELS("extension_point", "status", "profile"), from_100us,
-                                    "How long all plugins of an extension point took together."),
+    [FAMILY_EXTENSION_POINT] = {HISTOGRAM("framework_extension_point_duration_seconds", "STABLE",
+                                          LABELS("extension_point", "status", "profile"),
+                                          from_100us,
+                                          "Duration of all plugins of an extension point."),
                                 NULL},
     [FAMILY_GET_NODE_HINT] = {HISTOGRAM("get_node_hint_duration_seconds", "ALPHA",
                                         LABELS("hinted", "profile"), from_10us,
-                                        "How long it took to find the node that an alike pod "
-                                        "before points to."),
+                                        "Duration of finding the node hint of an identical pod."),
                               NULL},
     [FAMILY_GOROUTINES] = {GAUGE("goroutines", "BETA", LABELS("operation"),
-                                 "Pieces of work under way, by what they do."),
+                                 "Operations in progress, by operation."),
                            NULL},
-    [FAMILY_INFLIGHT_EVENTS] =
-        {GAUGE("inflight_events", "ALPHA", LABELS("event"),
-               "Events kept for pods that are being scheduled, and these pods."),
-         "SchedulerQueueingHints"},
+    [FAMILY_INFLIGHT_EVENTS] = {GAUGE("inflight_events", "ALPHA", LABELS("event"),
+                                      "Events kept for pods in flight, and these pods."),
+                                "SchedulerQueueingHints"},
     [FAMILY_PENDING_ASYNC_API_CALLS] = {GAUGE("pending_async_api_calls", "ALPHA",
                                               LABELS("call_type"),
-                                              "Writes to the API server that have not begun yet."),
+                                              "Writes to the API server that wait to be sent."),
                                         "SchedulerAsyncAPICalls"},
-    [FAMILY_PENDING_PODS] = {GAUGE("pending_pods", "STABLE", LABELS("queue"),
-                                   "Pods that wait: 'active' are ready to be tried, 'backoff' wait "
-                                   "for a retry, 'unschedulable' found no node, 'gated' may not be "
-                                   "tried."),
+    [FAMILY_PENDING_PODS] = {GAUGE(
+                                 "pending_pods", "STABLE", LABELS("queue"),
+                                 "Pending pods: in 'active' and 'backoff' queues, "
+                                 "'unschedulable' after a failed attempt, 'gated' by PreEnqueue."),
                              NULL},
     [FAMILY_PERMIT_WAIT] = {HISTOGRAM("permit_wait_duration_seconds", "BETA", LABELS("result"),
-                                      from_1ms, "How long Permit held pods."),
+                                      from_1ms, "Time that pods waited in Permit."),
                             NULL},
-    [FAMILY_PLUGIN_EVALUATION] =
-        {COUNTER("plugin_evaluation_total", "BETA", LABELS("plugin", "extension_point", "profile"),
-                 "How often plugins had a say in PreFilter, Filter, PreScore and Score."),
-         NULL},
+    [FAMILY_PLUGIN_EVALUATION] = {COUNTER(
+                                      "plugin_evaluation_total", "BETA",
+                                      LABELS("plugin", "extension_point", "profile"),
+                                      "Calls of plugins at PreFilter, Filter, PreScore and Score."),
+                                  NULL},
     [FAMILY_PLUGIN_EXECUTION] =
-        {HISTOGRAM("plugin_execution_duration_seconds", "ALPHA",
-                   LABELS("plugin", "extension_point", "status"), fine_from_10us,
-                   "How long a plugin took at an extension point, in a tenth of the attempts."),
+        {HISTOGRAM(
+             "plugin_execution_duration_seconds", "ALPHA",
+             LABELS("plugin", "extension_point", "status"), fine_from_10us,
+             "Duration of a plugin at an extension point, sampled in a tenth of the attempts."),
          NULL},
     [FAMILY_POD_SCHEDULED_AFTER_FLUSH] =
-        {COUNTER("pod_scheduled_after_flush_total", "ALPHA", NO_LABELS,
-                 "Pods that found a node when tried again for no reason but their long wait: a "
-                 "queueing hint may have missed something."),
+        {COUNTER(
+             "pod_scheduled_after_flush_total", "ALPHA", NO_LABELS,
+             "Pods scheduled after the unschedulable timeout requeued them: a queueing hint may "
+             "have missed an event."),
          NULL},
     [FAMILY_POD_SCHEDULING_ATTEMPTS] = {HISTOGRAM("pod_scheduling_attempts", "STABLE", NO_LABELS,
-                                                  from_1_to_16, "Attempts it took to bind a pod."),
+                                                  from_1_to_16,
+                                                  "Attempts needed to schedule a pod."),
                                         NULL},
-    [FAMILY_POD_SCHEDULING_SLI] = {HISTOGRAM("pod_scheduling_sli_duration_seconds", "BETA",
-                                             LABELS("attempts"), from_10ms,
-                                             "From a pod's entry into the queue until it is bound, "
-                                             "over all attempts."),
+    [FAMILY_POD_SCHEDULING_SLI] = {HISTOGRAM(
+                                       "pod_scheduling_sli_duration_seconds", "BETA",
+                                       LABELS("attempts"), from_10ms,
+                                       "Time from a pod's first enqueue until it is bound, over "
+                                       "all attempts."),
                                    NULL},
-    [FAMILY_POD_GROUP_ALGORITHM] = {HISTOGRAM("podgroup_scheduling_algorithm_duration_seconds",
-                                              "ALPHA", NO_LABELS, from_1ms,
-                                              "How long it took to decide on a pod group."),
+    [FAMILY_POD_GROUP_ALGORITHM] = {HISTOGRAM(
+                                        "podgroup_scheduling_algorithm_duration_seconds", "ALPHA",
+                                        NO_LABELS, from_1ms,
+                                        "Duration of the scheduling algorithm for a pod group."),
                                     "GenericWorkload"},
     [FAMILY_POD_GROUP_ATTEMPT_DURATION] =
         {HISTOGRAM("podgroup_scheduling_attempt_duration_seconds", "ALPHA",
                    LABELS("result", "profile"), from_1ms,
-                   "How long attempts to schedule pod groups took, up to the binding."),
+                   "Duration of attempts to schedule pod groups, without binding."),
          "GenericWorkload"},
     [FAMILY_POD_GROUP_ATTEMPTS] =
-        {COUNTER("podgroup_schedule_attempts_total", "ALPHA", LABELS("result", "profile"),
-                 "Attempts to schedule pod groups; 'unschedulable': no place was found, 'error': "
-                 "something broke."),
+        {COUNTER(
+             "podgroup_schedule_attempts_total", "ALPHA", LABELS("result", "profile"),
+             "Attempts to schedule pod groups; 'unschedulable': the group does not fit, 'error': "
+             "internal error."),
          "GenericWorkload"},
     [FAMILY_PREEMPTION_ATTEMPTS] = {COUNTER("preemption_attempts_total", "STABLE", NO_LABELS,
-                                            "Attempts to make room by preemption."),
+                                            "Attempts to preempt pods."),
                                     NULL},
     [FAMILY_PREEMPTION_GOROUTINES_DURATION] =
         {HISTOGRAM("preemption_goroutines_duration_seconds", "ALPHA", LABELS("result"), from_10ms,
-                   "How long it took to evict the victims of a preemption."),
+                   "Duration of evicting the victims of a preemption."),
          "SchedulerAsyncPreemption"},
-    [FAMILY_PREEMPTION_GOROUTINES] =
-        {COUNTER("preemption_goroutines_execution_total", "ALPHA", LABELS("result"),
-                 "Preemptions whose victims have been evicted, or could not be."),
-         "SchedulerAsyncPreemption"},
+    [FAMILY_PREEMPTION_GOROUTINES] = {COUNTER("preemption_goroutines_execution_total", "ALPHA",
+                                              LABELS("result"),
+                                              "Completed preemptions, by result."),
+                                      "SchedulerAsyncPreemption"},
     [FAMILY_PREEMPTION_VICTIMS] = {HISTOGRAM("preemption_victims", "STABLE", NO_LABELS,
-                                             from_1_to_64, "Pods chosen to go for one preemptor."),
+                                             from_1_to_64, "Victims selected for a preemptor."),
                                    NULL},
-    [FAMILY_QUEUE_INCOMING_PODS] = {COUNTER(
-                                        "queue_incoming_pods_total", "STABLE",
-                                        LABELS("queue", "event"),
-                                        "Pods that came to a queue, by what brought them there."),
+    [FAMILY_QUEUE_INCOMING_PODS] = {COUNTER("queue_incoming_pods_total", "STABLE",
+                                            LABELS("queue", "event"),
+                                            "Pods added to a queue, by event."),
                                     NULL},
     [FAMILY_QUEUEING_HINT] = {HISTOGRAM("queueing_hint_execution_duration_seconds", "ALPHA",
                                         LABELS("plugin", "event", "hint"), fine_from_10us,
-                                        "How long a plugin's queueing hint took."),
+                                        "Duration of a plugin's queueing hint."),
                               "SchedulerQueueingHints"},
     [FAMILY_RESOURCE_CLAIM_CREATES] = {COUNTER("resourceclaim_creates_total", "ALPHA",
                                                LABELS("status"),
-                                               "ResourceClaims that the scheduler asked for."),
+                                               "ResourceClaims created by the scheduler."),
                                        "DRAExtendedResource"},
     [FAMILY_SCHEDULE_ATTEMPTS] =
         {COUNTER(
              "schedule_attempts_total", "STABLE", LABELS("result", "profile"),
-             "Attempts to schedule pods; 'unschedulable': no node was found, 'error': something "
-             "broke."),
+             "Attempts to schedule pods; 'unschedulable': the pod fits no node, 'error': internal "
+             "error."),
          NULL},
     [FAMILY_ALGORITHM] = {HISTOGRAM("scheduling_algorithm_duration_seconds", "ALPHA", NO_LABELS,
-                                    from_1ms, "How long it took to decide on a pod's node."),
+                                    from_1ms, "Duration of the scheduling algorithm for a pod."),
                           NULL},
     [FAMILY_ATTEMPT_DURATION] = {HISTOGRAM(
                                      "scheduling_attempt_duration_seconds", "STABLE",
                                      LABELS("result", "profile"), from_1ms,
-                                     "How long attempts to schedule pods took, up to the binding."),
+                                     "Duration of attempts to schedule pods, without binding."),
                                  NULL},
-    [FAMILY_STORE_SCHEDULE_RESULTS] =
-        {HISTOGRAM("store_schedule_results_duration_seconds", "ALPHA", LABELS("profile"), from_10us,
-                   "How long it took to keep what was found for alike pods."),
-         NULL},
+    [FAMILY_STORE_SCHEDULE_RESULTS] = {HISTOGRAM(
+                                           "store_schedule_results_duration_seconds", "ALPHA",
+                                           LABELS("profile"), from_10us,
+                                           "Duration of storing the result for identical pods."),
+                                       NULL},
     [FAMILY_UNSCHEDULABLE_PODS] =
         {GAUGE("unschedulable_pods", "BETA", LABELS("plugin", "profile"),
-               "Pods that wait because this plugin turned them down; a pod counts for each such "
-               "plugin."),
+               "Pods that this plugin rejected; a pod counts for each plugin that rejected it."),
          NULL},
     [FAMILY_VOLUME_BINDER_CACHE] = {COUNTER("volume_binder_cache_requests_total", "ALPHA",
                                             LABELS("operation"),
@@ -209,6 +215,6 @@ const struct scheduler_family_desc scheduler_families[FAMILY_COUNT] = {
                                     NULL},
     [FAMILY_VOLUME_STAGE_ERRORS] = {COUNTER("volume_scheduling_stage_error_total", "ALPHA",
                                             LABELS("operation"),
-                                            "Errors while volumes were scheduled, by stage."),
+                                            "Errors of volume scheduling, by stage."),
                                     NULL},
 };

@@ -3,9 +3,9 @@
  * scheduler_families.h - the table of the scheduler_* metric families.
  *
  * Purpose:   name, type, labels, buckets and stability of each, as kube-scheduler v1.36 has them,
- *            and the feature gate that brings it. Help texts are our own.
+ *            and its feature gate. Help texts are berth's own.
  * Ownership: constant.
- * Threading: any.
+ * Threading: any thread.
  */
 #ifndef BERTH_ENGINE_METRICS_SCHEDULER_FAMILIES_H
 #define BERTH_ENGINE_METRICS_SCHEDULER_FAMILIES_H
@@ -55,7 +55,7 @@ enum scheduler_family {
 
 struct scheduler_family_desc {
     struct metric_desc metric;
-    const char *gate; /* NULL: always there */
+    const char *gate; /* NULL: none */
 };
 extern const struct scheduler_family_desc scheduler_families[FAMILY_COUNT];
 

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scheduler_metrics.c - upstream: pkg/scheduler/metrics.
+ *
+ * A tally is created when its combination of labels first occurs, so that series exist exactly as
+ * upstream's do; those that upstream creates at start are created at start.
+ */
 #include "engine/metrics/scheduler_metrics.h"
 
 #include "engine/framework/setup.h"
 
-/* Cycles in a hundred of which each plugin is timed by itself. */
+/* Upstream: pluginMetricsSamplePercent. */
 #define SAMPLE_PERCENT 10
 
 static const char *const point_names[METRIC_POINT_COUNT] = {
@@ -41,7 +47,7 @@ static struct str code_label(size_t code)
 
 /* --- tallies ---------------------------------------------------------------------------------- */
 
-/* The tally in this place of a table, which comes to life when it is first needed. */
+/* The tally in this place of a table, created on first use. */
 #define TALLY(m, place, family, ...) \
     (*(place) ? *(place) : make_tally((m), (place), (family), (struct str[]){__VA_ARGS__}))
 
@@ -58,9 +64,9 @@ static struct plugin_metrics *plugin_metrics(struct scheduler_metrics *m, uint16
     return m->plugins[plugin];
 }
 
-/* --- making and ending ------------------------------------------------------------------------ */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
-/* These are there from the beginning, as they are upstream. */
+/* Created at start, as upstream. */
 static void make_first_tallies(struct scheduler_metrics *m)
 {
     static const char *const queues[] = {"active", "backoff", "unschedulable", "gated"};
@@ -92,7 +98,7 @@ struct scheduler_metrics *scheduler_metrics_new(const struct scheduler_metrics_o
     return m;
 }
 
-/* Nothing waits any more in a queue that is no more. */
+/* The queue is gone: its gauges are zero. */
 static void clear_gauges(struct scheduler_metrics *m)
 {
     static const struct scheduler_gauges none = {0};
@@ -246,7 +252,7 @@ void scheduler_metrics_permit_wait(struct scheduler_metrics *m, enum berth_code 
 
 /* --- queue and cache -------------------------------------------------------------------------- */
 
-/* The tally of an event's row; extra: the labels besides the event's, which come at `at`. */
+/* The tally for an event; extra: the other labels; `at`: the index of the event's label. */
 static struct metric_tally *event_tally(struct scheduler_metrics *m, struct metric_tally **place,
                                         enum scheduler_family family,
                                         const struct cluster_event *event, struct str *values,
@@ -337,7 +343,7 @@ void scheduler_metrics_hint(struct scheduler_metrics *m, const struct berth_hand
 
 /* --- publishing ------------------------------------------------------------------------------- */
 
-/* Work of which there is none now, but has been: that shows by what it passed through. */
+/* Was there such work before? Its duration metrics show it. */
 static bool has_worked(const struct scheduler_metrics *m, enum metric_work work)
 {
     static const enum metric_point points[WORK_COUNT] = {
@@ -412,7 +418,7 @@ void scheduler_metrics_preemption_done(struct scheduler_metrics *m, bool ok, int
     scheduler_metrics_observe(m, FAMILY_PREEMPTION_GOROUTINES_DURATION, &result, seconds(ns));
 }
 
-/* --- groups of pods --------------------------------------------------------------------------- */
+/* --- pod groups ------------------------------------------------------------------------------- */
 
 void scheduler_metrics_group_algorithm(struct scheduler_metrics *m, int64_t ns)
 {

@@ -3,18 +3,18 @@
  * scheduler_metrics.h - kube-scheduler's own metrics: every family that begins with scheduler_.
  *
  * Purpose:   the same names, labels, buckets and meaning as upstream's, counted at the same places.
- *            The families are one table (scheduler_families.h). The engine counts into tallies that
- *            are found by index, never by a label's text; scheduler_metrics_publish adds them to
+ *            The families are one table (scheduler_families.h). The engine counts into tallies,
+ *            found by index and never by a label's text; scheduler_metrics_publish adds them to
  *            the registry, where scrapes read them.
- * Ownership: belongs to the engine that made it; the registry outlives it. profile_metrics belong
- *            to it, one per scheduler name for as long as it lives.
+ * Ownership: owned by the engine; the registry must outlive it. It owns its profile_metrics, one
+ *            per scheduler name.
  * Threading: the engine's thread. Scrapes read the registry at any time, from any thread.
  *
- * Where no registry is given there is no struct scheduler_metrics: callers check for NULL first, so
- * that not counting costs a branch. Functions for plugins, below, check themselves.
+ * Without a registry there is no struct scheduler_metrics: callers check for NULL first, so that
+ * disabled metrics cost a branch. The functions for plugins check themselves.
  *
- * Where upstream calls a plugin once for each node, berth may ask it about many at once. It then
- * counts as that many evaluations, each of the average duration.
+ * Where upstream calls a plugin once per node, berth may call it for many nodes at once. This
+ * counts as that many evaluations of the average duration.
  */
 #ifndef BERTH_ENGINE_METRICS_SCHEDULER_METRICS_H
 #define BERTH_ENGINE_METRICS_SCHEDULER_METRICS_H
@@ -28,7 +28,7 @@
 #include "engine/metrics/metric_tally.h"
 #include "engine/metrics/scheduler_families.h"
 
-/* What is timed as an extension point: finer than enum point. */
+/* The extension points of durations: finer than enum point. */
 enum metric_point {
     METRIC_PRE_ENQUEUE,
     METRIC_PRE_FILTER,
@@ -64,13 +64,13 @@ enum metric_evaluation {
 
 enum metric_result { RESULT_SCHEDULED, RESULT_UNSCHEDULABLE, RESULT_ERROR, RESULT_COUNT };
 enum metric_queue { INCOMING_ACTIVE, INCOMING_BACKOFF, INCOMING_UNSCHEDULABLE, INCOMING_COUNT };
-/* What goroutines do upstream, and what berth counts instead. */
+/* Operations of upstream's goroutines; berth counts the equivalent work. */
 enum metric_work { WORK_BINDING, WORK_PRIORITIZING_EXTENDER, WORK_FILTER, WORK_SCORE, WORK_COUNT };
 
-#define METRIC_CODES        (BERTH_PENDING + 1) /* a status' codes, from Success on */
-#define METRIC_MAX_ATTEMPTS 15                  /* more of them are "15+" */
+#define METRIC_CODES        (BERTH_PENDING + 1) /* status codes, from Success on */
+#define METRIC_MAX_ATTEMPTS 15                  /* more are "15+" */
 
-/* What is counted by profile. */
+/* Metrics by profile. */
 struct profile_metrics {
     struct profile_metrics *next;
     struct str name;
@@ -80,7 +80,7 @@ struct profile_metrics {
     struct metric_tally *unschedulable[FRAMEWORK_MAX_PLUGINS];
 };
 
-/* What is counted by plugin, whatever its profile. */
+/* Metrics by plugin, for all profiles. */
 struct plugin_metrics {
     struct metric_tally *executions[METRIC_POINT_COUNT][METRIC_CODES];
     struct metric_tally *hints[EVENT_NUMBERS][BERTH_QUEUE + 1];
@@ -88,8 +88,8 @@ struct plugin_metrics {
 
 struct scheduler_metrics_options {
     struct metrics *registry;
-    const struct features *features; /* some families come with a gate */
-    uint64_t seed;                   /* of the dice that choose the cycles to look at closely */
+    const struct features *features; /* some families have a gate */
+    uint64_t seed;                   /* of the sampling of cycles */
     int64_t (*now)(void *ctx);
     void *ctx; /* of now */
 };
@@ -100,7 +100,7 @@ struct scheduler_metrics {
     struct rand rand;
     int64_t (*now)(void *ctx);
     void *ctx;
-    int64_t published; /* when last; 0: not yet */
+    int64_t published; /* time of the last publish; 0: never */
 
     _Atomic uint32_t stops[FRAMEWORK_MAX_PLUGINS + 1]; /* see scheduler_metrics_stop */
     atomic_bool any_stops;
@@ -117,12 +117,12 @@ struct scheduler_metrics {
 };
 
 struct scheduler_metrics *scheduler_metrics_new(const struct scheduler_metrics_options *options);
-/* Publishes what is left; gauges go to zero. NULL is fine; returns NULL. */
+/* Publishes the rest and sets gauges to zero. NULL is allowed. Returns NULL. */
 struct scheduler_metrics *scheduler_metrics_free(struct scheduler_metrics *m);
-/* Those of this profile's name. Its plugins' evaluations begin to exist, at zero. */
+/* By the profile's name. Creates the evaluation series of its plugins with value 0. */
 struct profile_metrics *scheduler_metrics_profile(struct scheduler_metrics *m,
                                                   const struct profile *profile);
-/* The number is to become that of another plugin. */
+/* The id will be reused for another plugin. */
 void scheduler_metrics_forget_plugin(struct scheduler_metrics *metrics, size_t id);
 
 static inline int64_t scheduler_metrics_now(const struct scheduler_metrics *m)
@@ -132,34 +132,34 @@ static inline int64_t scheduler_metrics_now(const struct scheduler_metrics *m)
 
 /* --- attempts --------------------------------------------------------------------------------- */
 
-/* Throws the dice: is each plugin of this cycle to be timed by itself? */
+/* Decides at random whether the plugins of this cycle are timed (upstream: 10 %). */
 bool scheduler_metrics_sample(struct scheduler_metrics *m);
-/* How an attempt ended, and how long after the pod was popped. */
+/* An attempt ended, ns after the pod was popped. */
 void scheduler_metrics_attempt(struct scheduler_metrics *m, struct profile_metrics *p,
                                enum metric_result result, int64_t ns);
-/* Filter, score and choice, or PostFilter, have come to their end. */
+/* Filter, score and selection, or PostFilter, have ended. */
 void scheduler_metrics_algorithm(struct scheduler_metrics *m, int64_t ns);
-/* A pod is bound, ns after it was first tried; negative: nobody knows. */
+/* A pod is bound, ns after its first attempt; negative: unknown. */
 void scheduler_metrics_bound(struct scheduler_metrics *m, uint32_t attempts, int64_t ns,
                              bool was_flushed);
-/* All plugins of a point together. */
+/* All plugins of a point. */
 void scheduler_metrics_point(struct scheduler_metrics *m, struct profile_metrics *p,
                              enum metric_point point, enum berth_code code, int64_t ns);
-/* One of them, in a cycle that is looked at closely: n evaluations that took ns together. */
+/* One plugin in a sampled cycle: n evaluations that took ns in total. */
 void scheduler_metrics_plugin(struct scheduler_metrics *m, const struct berth_handle *h,
                               enum metric_point point, enum berth_code code, int64_t ns, size_t n);
 void scheduler_metrics_permit_wait(struct scheduler_metrics *m, enum berth_code code, int64_t ns);
 
-/* A status' code, or Error where it is none. */
+/* A valid status code; others are Error. */
 static inline size_t metric_code(enum berth_code code)
 {
     return (unsigned)code < METRIC_CODES ? (size_t)code : BERTH_ERROR;
 }
 
 /*
- * Filters of single nodes may run on any thread: each leaves no more than the place in the list at
- * which it stopped, behind the last where all passed. From these, once the attempt ends,
- * evaluations are counted.
+ * Filters of single nodes may run on any thread: each records only the index of the plugin at which
+ * it stopped, or the number of plugins if all passed. Evaluations are counted from these when the
+ * attempt ends.
  */
 static inline void scheduler_metrics_stop(struct scheduler_metrics *m, size_t place)
 {
@@ -167,7 +167,7 @@ static inline void scheduler_metrics_stop(struct scheduler_metrics *m, size_t pl
     if (!atomic_load_explicit(&m->any_stops, memory_order_relaxed))
         atomic_store_explicit(&m->any_stops, true, memory_order_relaxed);
 }
-/* Has any been left? */
+/* Has any been recorded? Resets the flag. */
 static inline bool scheduler_metrics_stopped(struct scheduler_metrics *m)
 {
     bool any = atomic_load_explicit(&m->any_stops, memory_order_relaxed);
@@ -191,32 +191,32 @@ static inline void scheduler_metrics_evaluated(struct scheduler_metrics *m,
 
 void scheduler_metrics_incoming(struct scheduler_metrics *m, enum metric_queue queue,
                                 const struct cluster_event *event);
-/* Events kept for pods in flight come and go; event NULL: such a pod itself. */
+/* Events kept for pods in flight; event NULL: the pods themselves. */
 void scheduler_metrics_in_flight(struct scheduler_metrics *m, const struct cluster_event *event,
                                  int delta);
-/* The plugins of either set begin (1), or cease (-1), to be what a pod waits for. */
+/* A pod begins (1) or ceases (-1) to wait for the plugins of either set. */
 void scheduler_metrics_rejected(struct scheduler_metrics *m, const struct profile *profile,
                                 const struct plugin_set *a, const struct plugin_set *b, int delta);
-/* A plugin's PreEnqueue holds a pod; of no concern where it is in one of the sets already. */
+/* A plugin's PreEnqueue gates a pod; not counted if it is in one of the sets already. */
 void scheduler_metrics_gated(struct scheduler_metrics *m, const struct profile *profile,
                              const struct berth_handle *gate, const struct plugin_set *a,
                              const struct plugin_set *b);
 void scheduler_metrics_handled(struct scheduler_metrics *m, const struct cluster_event *event,
                                int64_t ns);
-/* A plugin's hint was asked n times, which took ns together. */
+/* A plugin's hint was called n times, which took ns in total. */
 void scheduler_metrics_hint(struct scheduler_metrics *m, const struct berth_handle *handle,
                             const struct cluster_event *event, enum berth_hint hint, int64_t ns,
                             size_t n);
 
 /* --- publishing ------------------------------------------------------------------------------- */
 
-/* How things stand; the rest was counted as it happened. */
+/* Gauges that are read at publish; everything else is counted as it happens. */
 struct scheduler_gauges {
     size_t active, backoff, unschedulable, gated;
     size_t nodes, pods, assumed_pods;
     size_t work[WORK_COUNT];
 };
-/* Is there anything to publish? Gauges never change alone. */
+/* Is there anything to publish? Gauges never change without other metrics. */
 static inline bool scheduler_metrics_pending(const struct scheduler_metrics *m)
 {
     return m->board.dirty != NULL;
@@ -224,7 +224,7 @@ static inline bool scheduler_metrics_pending(const struct scheduler_metrics *m)
 void scheduler_metrics_publish(struct scheduler_metrics *m, const struct scheduler_gauges *gauges,
                                int64_t now);
 
-/* --- groups of pods --------------------------------------------------------------------------- */
+/* --- pod groups ------------------------------------------------------------------------------- */
 
 enum metric_group_result {
     METRIC_GROUP_SCHEDULED,
@@ -232,22 +232,22 @@ enum metric_group_result {
     METRIC_GROUP_WAITING_ON_PREEMPTION,
     METRIC_GROUP_ERROR,
 };
-/* All members have been tried; both take NULL. */
+/* All members have been tried. NULL is allowed in both functions. */
 void scheduler_metrics_group_algorithm(struct scheduler_metrics *m, int64_t ns);
-/* What came of it, preemption included. */
+/* The result, preemption included. */
 void scheduler_metrics_group_attempt(struct scheduler_metrics *m, struct str profile,
                                      enum metric_group_result result, int64_t ns);
 
 /* --- for plugins ------------------------------------------------------------------------------ */
 
-/* PostFilter was asked to make room (upstream: of pods that may preempt at all, each time). */
+/* DefaultPreemption's PostFilter ran. */
 void scheduler_metrics_preemption_attempt(struct scheduler_metrics *m);
-/* A node was chosen, and so many pods have to go. */
+/* A candidate with so many victims was selected. */
 void scheduler_metrics_preemption_victims(struct scheduler_metrics *m, size_t victims);
-/* With SchedulerAsyncPreemption: their eviction has ended. */
+/* With SchedulerAsyncPreemption: the eviction of the victims has ended. */
 void scheduler_metrics_preemption_done(struct scheduler_metrics *m, bool ok, int64_t ns);
 
-/* Anything else that happens seldom. values: as for metric_with. */
+/* For rare events. values: as for metric_with. */
 void scheduler_metrics_add(struct scheduler_metrics *m, enum scheduler_family family,
                            const struct str *values, double delta);
 void scheduler_metrics_observe(struct scheduler_metrics *m, enum scheduler_family family,

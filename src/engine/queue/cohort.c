@@ -1,40 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cohort.c - the heaps of cohorts, and the reports that hold them.
+ *
+ * A cohort is in `held` from a failed retry until the report of it has ended and the rest is over.
+ * It is in `ready` if it has a member to try and is not held. A member in backoffQ is in `early`
+ * while its backoff lasts, or in `parked` after it; a pod in any other place is in neither.
+ */
 #include "engine/queue/cohort.h"
 
 #include "base/time.h"
 #include "codec/json.h"
-#include "engine/queue/queue.h"
+#include "engine/queue/queued_pod.h"
+
+static struct berth_queued_pod *member_of(const struct heap_node *node)
+{
+    return CONTAINER_OF(node, struct berth_queued_pod, cohort_node);
+}
 
 static struct berth_queued_pod *member_at(const struct heap *heap)
 {
     struct heap_node *node = heap_peek(heap);
-    return node ? CONTAINER_OF(node, struct berth_queued_pod, cohort_node) : NULL;
+    return node ? member_of(node) : NULL;
 }
 
+/* A parked member is ready; it precedes one whose backoff has not ended. */
 static struct berth_queued_pod *next_of(const struct cohort *c)
 {
     struct berth_queued_pod *qp = member_at(&c->parked);
     return qp ? qp : member_at(&c->early);
 }
 
-/* --- the orders ------------------------------------------------------------------------------- */
+/* --- orders ----------------------------------------------------------------------------------- */
+
+static const struct berth_handle *sort_of(const struct cohorts *all)
+{
+    return *all->sort;
+}
 
 static bool parked_less(const struct heap_node *a, const struct heap_node *b, void *ctx)
 {
-    return queue_active_less(ctx, CONTAINER_OF(a, struct berth_queued_pod, cohort_node),
-                             CONTAINER_OF(b, struct berth_queued_pod, cohort_node));
+    return queued_pod_active_less(sort_of(ctx), member_of(a), member_of(b));
 }
 
 static bool early_less(const struct heap_node *a, const struct heap_node *b, void *ctx)
 {
-    return queue_backoff_less(ctx, CONTAINER_OF(a, struct berth_queued_pod, cohort_node),
-                              CONTAINER_OF(b, struct berth_queued_pod, cohort_node));
+    return queued_pod_backoff_less(sort_of(ctx), member_of(a), member_of(b));
 }
 
 static bool ready_less(const struct heap_node *a, const struct heap_node *b, void *ctx)
 {
-    return queue_backoff_less(ctx, next_of(CONTAINER_OF(a, struct cohort, ready)),
-                              next_of(CONTAINER_OF(b, struct cohort, ready)));
+    return queued_pod_backoff_less(sort_of(ctx), next_of(CONTAINER_OF(a, struct cohort, ready)),
+                                   next_of(CONTAINER_OF(b, struct cohort, ready)));
 }
 
 static bool held_less(const struct heap_node *a, const struct heap_node *b, void *ctx)
@@ -46,10 +62,10 @@ static bool held_less(const struct heap_node *a, const struct heap_node *b, void
 
 /* --- cohorts ---------------------------------------------------------------------------------- */
 
-static void init(struct cohort *c, struct queue *q)
+static void init(struct cohort *c, struct cohorts *all)
 {
-    heap_init(&c->early, early_less, q);
-    heap_init(&c->parked, parked_less, q);
+    heap_init(&c->early, early_less, all);
+    heap_init(&c->parked, parked_less, all);
 }
 
 static void release(struct cohort *c)
@@ -63,18 +79,17 @@ static struct str key_of(const uint64_t *key)
     return (struct str){(const char *)key, sizeof(*key)};
 }
 
-void cohorts_init(struct queue *q)
+void cohorts_init(struct cohorts *all, const struct berth_handle *const *sort)
 {
-    struct cohorts *all = &q->cohorts;
-    init(&all->loose, q);
+    *all = (struct cohorts){.sort = sort};
+    init(&all->loose, all);
     all->loose.loose = all->loose.fresh = true;
-    heap_init(&all->ready, ready_less, q);
-    heap_init(&all->held, held_less, q);
+    heap_init(&all->ready, ready_less, all);
+    heap_init(&all->held, held_less, all);
 }
 
-void cohorts_release(struct queue *q)
+void cohorts_release(struct cohorts *all)
 {
-    struct cohorts *all = &q->cohorts;
     heap_release(&all->ready);
     heap_release(&all->held);
     map_each (e, &all->by_key) {
@@ -85,25 +100,29 @@ void cohorts_release(struct queue *q)
     release(&all->loose);
     map_release(&all->by_key);
     map_release(&all->by_report);
+    vec_release(&all->unparked);
 }
 
-static struct cohort *cohort_at(struct queue *q, uint64_t key)
+static struct cohort *cohort_at(struct cohorts *all, uint64_t key)
 {
-    struct cohort *c = map_get(&q->cohorts.by_key, key_of(&key));
+    struct cohort *c = map_get(&all->by_key, key_of(&key));
     if (c)
         return c;
     c = xnew(struct cohort);
     c->key = key;
-    init(c, q);
-    map_put(&q->cohorts.by_key, key_of(&c->key), c);
+    init(c, all);
+    map_put(&all->by_key, key_of(&c->key), c);
     return c;
 }
 
-static void settle(struct queue *q, struct cohort *c)
+/* Frees the cohort if it has neither a member nor a report in progress. */
+static void settle(struct cohorts *all, struct cohort *c)
 {
     if (c->loose || c->members || heap_contains(&c->held))
         return;
-    map_del(&q->cohorts.by_key, key_of(&c->key));
+    INVARIANT(!c->early.items.n && !c->parked.items.n);
+    INVARIANT(!c->report && !heap_contains(&c->ready));
+    map_del(&all->by_key, key_of(&c->key));
     release(c);
     free(c);
 }
@@ -113,10 +132,15 @@ static bool is_held(const struct cohort *c)
     return heap_contains(&c->held) && !c->overdue;
 }
 
-/* Something about the cohort has changed: is there one to try, and where does it stand? */
-static void update(struct queue *q, struct cohort *c)
+/*
+ * Call after any change of a cohort. A cohort is in `ready` if and only if it has a member to try
+ * and is not held.
+ */
+static void update(struct cohorts *all, struct cohort *c)
 {
-    struct heap *ready = &q->cohorts.ready;
+    struct heap *ready = &all->ready;
+    INVARIANT(c->members >= c->early.items.n + c->parked.items.n);
+    INVARIANT(all->n_parked >= c->parked.items.n);
     bool has = c->parked.items.n || (c->fresh && c->early.items.n);
     if (has && !is_held(c)) {
         if (heap_contains(&c->ready))
@@ -130,58 +154,72 @@ static void update(struct queue *q, struct cohort *c)
 
 /* --- members ---------------------------------------------------------------------------------- */
 
-void cohort_enter(struct queue *q, struct berth_queued_pod *qp)
+/* ready_less compares the next members, so a cohort leaves `ready` before its heaps change. */
+static void leave_ready(struct cohorts *all, struct cohort *c)
+{
+    if (heap_contains(&c->ready))
+        heap_remove(&all->ready, &c->ready);
+}
+
+void cohort_add(struct cohorts *all, struct berth_queued_pod *qp)
+{
+    qp->cohort = &all->loose;
+    qp->cohort->members++;
+}
+
+void cohort_enter(struct cohorts *all, struct berth_queued_pod *qp)
 {
     struct cohort *c = qp->cohort;
-    if (heap_contains(&c->ready))
-        heap_remove(&q->cohorts.ready, &c->ready);
+    INVARIANT(!qp->parked);
+    leave_ready(all, c);
     heap_push(&c->early, &qp->cohort_node);
     c->fresh = true;
-    update(q, c);
+    update(all, c);
 }
 
-void cohort_leave(struct queue *q, struct berth_queued_pod *qp)
+void cohort_leave(struct cohorts *all, struct berth_queued_pod *qp)
 {
     struct cohort *c = qp->cohort;
-    /* Before its heaps change: while it stands in ready, it has one to compare. */
-    if (heap_contains(&c->ready))
-        heap_remove(&q->cohorts.ready, &c->ready);
+    leave_ready(all, c);
     heap_remove(qp->parked ? &c->parked : &c->early, &qp->cohort_node);
-    q->cohorts.n_parked -= qp->parked;
+    INVARIANT(all->n_parked >= qp->parked);
+    all->n_parked -= qp->parked;
     qp->parked = false;
-    update(q, c);
+    update(all, c);
 }
 
-void cohort_fix(struct queue *q, struct berth_queued_pod *qp)
+void cohort_fix(struct cohorts *all, struct berth_queued_pod *qp)
 {
     struct cohort *c = qp->cohort;
     heap_fix(qp->parked ? &c->parked : &c->early, &qp->cohort_node);
-    update(q, c);
+    update(all, c);
 }
 
-void cohort_forget(struct queue *q, struct berth_queued_pod *qp)
+void cohort_forget(struct cohorts *all, struct berth_queued_pod *qp)
 {
     struct cohort *c = qp->cohort;
+    INVARIANT(!heap_contains(&qp->cohort_node) && c->members > 0);
     c->members--;
     qp->cohort = NULL;
-    settle(q, c);
+    settle(all, c);
 }
 
-static void join(struct queue *q, struct berth_queued_pod *qp, struct cohort *c)
+static void join(struct cohorts *all, struct berth_queued_pod *qp, struct cohort *c)
 {
+    /* First: `c` may be the cohort that the pod is in already, with no other member. */
     c->members++;
-    cohort_forget(q, qp);
+    cohort_forget(all, qp);
     qp->cohort = c;
 }
 
-/* --- who is alike ----------------------------------------------------------------------------- */
+/* --- keys of cohorts -------------------------------------------------------------------------- */
 
 static void mix(uint64_t *key, uint64_t value)
 {
     *key = hash_u64(*key ^ hash_u64(value));
 }
 
-/* What filters look at, as far as pods of one controller share it. */
+/* A hash of the fields that filters read and that pods of one controller share. */
 static uint64_t shape_of(const struct berth_pod *pod)
 {
     const struct pod_spec *spec = &pod->pod->spec;
@@ -210,7 +248,7 @@ static uint64_t shape_of(const struct berth_pod *pod)
     return key;
 }
 
-/* The shape of a pod changes with its generation only; where there is none it is looked at anew. */
+/* Cached by metadata.generation, which changes with the spec; without one, computed each time. */
 static uint64_t shape(struct berth_queued_pod *qp)
 {
     int64_t generation = qp->pod->pod->metadata.generation;
@@ -221,7 +259,7 @@ static uint64_t shape(struct berth_queued_pod *qp)
     return qp->shape;
 }
 
-static uint64_t alike(struct berth_queued_pod *qp)
+static uint64_t cohort_key(struct berth_queued_pod *qp)
 {
     uint64_t key = shape(qp);
     mix(&key, str_hash((struct str){(const char *)&qp->rejectors, sizeof(qp->rejectors)}));
@@ -231,192 +269,188 @@ static uint64_t alike(struct berth_queued_pod *qp)
 
 /* --- reports ---------------------------------------------------------------------------------- */
 
-static bool is_full(const struct queue *q)
+static bool is_full(const struct cohorts *all)
 {
-    return q->cohorts.by_report.n >= COHORT_MAX_REPORTS;
+    return all->by_report.n >= COHORT_MAX_REPORTS;
 }
 
-static void forget_report(struct queue *q, struct cohort *c)
+static void forget_report(struct cohorts *all, struct cohort *c)
 {
     if (c->report)
-        map_del(&q->cohorts.by_report, key_of(&c->report));
+        map_del(&all->by_report, key_of(&c->report));
     c->report = 0;
 }
 
-static void hold_until(struct queue *q, struct cohort *c, int64_t until)
+static void hold_until(struct cohorts *all, struct cohort *c, int64_t until)
 {
     c->held_until = until;
     if (heap_contains(&c->held))
-        heap_fix(&q->cohorts.held, &c->held);
+        heap_fix(&all->held, &c->held);
     else
-        heap_push(&q->cohorts.held, &c->held);
+        heap_push(&all->held, &c->held);
 }
 
-void queue_turned_down(struct queue *q, struct berth_queued_pod *qp, uint64_t report, int64_t now)
+void cohort_turned_down(struct cohorts *all, struct berth_queued_pod *qp, uint64_t report,
+                        int64_t now)
 {
     if (!report) {
-        join(q, qp, &q->cohorts.loose);
+        join(all, qp, &all->loose);
         return;
     }
-    join(q, qp, cohort_at(q, alike(qp)));
+    join(all, qp, cohort_at(all, cohort_key(qp)));
     qp->cohort->fresh = false;
     if (qp->attempts > 1) {
         struct cohort *c = qp->cohort;
-        forget_report(q, c);
+        forget_report(all, c);
         c->report = report;
         c->reported = now;
         c->overdue = false;
-        map_put(&q->cohorts.by_report, key_of(&c->report), c);
-        hold_until(q, c, now + COHORT_PATIENCE);
+        map_put(&all->by_report, key_of(&c->report), c);
+        hold_until(all, c, now + COHORT_PATIENCE);
     }
-    update(q, qp->cohort);
+    update(all, qp->cohort);
 }
 
-static void unpark(struct queue *q, struct berth_queued_pod *qp)
+static void unpark(struct cohorts *all, struct berth_queued_pod *qp)
 {
-    cohort_leave(q, qp);
-    qp->place = QUEUE_ACTIVE;
-    heap_push(&q->active, &qp->node);
+    INVARIANT(qp->parked);
+    cohort_leave(all, qp);
+    vec_push(&all->unparked, qp);
 }
 
-/* There is time for one more: in activeQ it does not stand behind those that are new. */
-static void unpark_next(struct queue *q)
+/* One more report is possible: in activeQ the pod competes with new pods by QueueSort. */
+static void unpark_next(struct cohorts *all)
 {
-    struct heap_node *first = heap_peek(&q->cohorts.ready);
-    if (!first || is_full(q))
+    struct heap_node *first = heap_peek(&all->ready);
+    if (!first || is_full(all))
         return;
     struct berth_queued_pod *next = next_of(CONTAINER_OF(first, struct cohort, ready));
     if (next->parked)
-        unpark(q, next);
+        unpark(all, next);
 }
 
-static void let_go(struct queue *q, struct cohort *c)
+static void end_hold(struct cohorts *all, struct cohort *c)
 {
-    forget_report(q, c);
-    heap_remove(&q->cohorts.held, &c->held);
-    update(q, c);
-    settle(q, c);
-    unpark_next(q);
+    forget_report(all, c);
+    heap_remove(&all->held, &c->held);
+    update(all, c);
+    settle(all, c);
+    unpark_next(all);
 }
 
-static void let_go_until(struct queue *q, int64_t now)
+static void end_holds(struct cohorts *all, int64_t now)
 {
     struct heap_node *node;
-    while ((node = heap_peek(&q->cohorts.held))) {
+    while ((node = heap_peek(&all->held))) {
         struct cohort *c = CONTAINER_OF(node, struct cohort, held);
         if (now < c->held_until)
             break;
         if (c->report && now < c->reported + COHORT_MAX_REPORT) {
             c->overdue = true;
-            hold_until(q, c, c->reported + COHORT_MAX_REPORT);
-            update(q, c);
-            unpark_next(q);
+            hold_until(all, c, c->reported + COHORT_MAX_REPORT);
+            update(all, c);
+            unpark_next(all);
         } else {
-            let_go(q, c);
+            end_hold(all, c);
         }
     }
 }
 
-bool queue_report_done(struct queue *q, uint64_t report, int64_t now)
+bool cohort_report_done(struct cohorts *all, uint64_t report, int64_t now)
 {
-    struct cohort *c = map_get(&q->cohorts.by_report, key_of(&report));
+    struct cohort *c = map_get(&all->by_report, key_of(&report));
     if (!c)
         return false;
     int64_t took = now - c->reported;
-    forget_report(q, c);
-    hold_until(q, c, c->overdue || took < COHORT_QUICK ? now : MIN(c->held_until, now + took));
-    let_go_until(q, now);
-    unpark_next(q); /* of another cohort, where there were too many reports */
+    forget_report(all, c);
+    hold_until(all, c, c->overdue || took < COHORT_QUICK ? now : MIN(c->held_until, now + took));
+    end_holds(all, now);
+    unpark_next(all); /* of any cohort: there may have been too many reports */
     return true;
 }
 
 /* --- attempts --------------------------------------------------------------------------------- */
 
-bool cohort_holds(const struct queue *q, const struct berth_queued_pod *qp)
+bool cohort_holds(const struct cohorts *all, const struct berth_queued_pod *qp)
 {
     const struct cohort *c = qp->cohort;
-    return !c->loose && !qp->urgent && (is_held(c) || is_full(q));
+    return !c->loose && !qp->urgent && (is_held(c) || is_full(all));
 }
 
-void cohort_park(struct queue *q, struct berth_queued_pod *qp, int64_t now)
+void cohort_park(struct cohorts *all, struct berth_queued_pod *qp, int64_t now)
 {
     struct cohort *c = qp->cohort;
-    heap_remove(&q->active, &qp->node);
-    qp->place = QUEUE_BACKOFF;
+    INVARIANT(!c->loose && !qp->parked);
     qp->parked = true;
-    if (!q->cohorts.n_parked++)
-        q->cohorts.next_unpark = now + COHORT_MAX_REPORT;
-    if (heap_contains(&c->ready))
-        heap_remove(&q->cohorts.ready, &c->ready);
+    if (!all->n_parked++)
+        all->next_unpark = now + COHORT_MAX_REPORT;
+    leave_ready(all, c);
     heap_push(&c->parked, &qp->cohort_node);
-    update(q, c);
+    update(all, c);
 }
 
-struct berth_queued_pod *cohort_next(const struct queue *q)
+struct berth_queued_pod *cohort_next(const struct cohorts *all)
 {
-    const struct cohorts *all = &q->cohorts;
     struct heap_node *node = heap_peek(&all->ready);
-    if (node && !is_full(q))
+    if (node && !is_full(all))
         return next_of(CONTAINER_OF(node, struct cohort, ready));
     return member_at(&all->loose.early);
 }
 
-void cohort_succeeded(struct queue *q, struct cohort *c)
+void cohort_succeeded(struct cohorts *all, struct cohort *c)
 {
     if (c->loose)
         return;
     while (c->parked.items.n)
-        unpark(q, member_at(&c->parked));
+        unpark(all, member_at(&c->parked));
     c->fresh = true;
-    update(q, c);
+    update(all, c);
 }
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-/* Where activeQ is never empty nobody looks for those who may go: they wait in there. */
-static void unpark_ready(struct queue *q)
+/* cohort_next is called only when activeQ is empty. If it never is, parked pods compete in it. */
+static void unpark_ready(struct cohorts *all)
 {
-    const struct heap *ready = &q->cohorts.ready;
+    const struct heap *ready = &all->ready;
     for (size_t i = ready->items.n; i-- > 0;) {
         struct cohort *c = CONTAINER_OF(ready->items.v[i], struct cohort, ready);
         if (c->parked.items.n)
-            unpark(q, member_at(&c->parked));
+            unpark(all, member_at(&c->parked));
         i = MIN(i, ready->items.n);
     }
 }
 
-void cohorts_flush(struct queue *q, int64_t now)
+void cohorts_flush(struct cohorts *all, int64_t now)
 {
-    struct cohorts *all = &q->cohorts;
-    let_go_until(q, now);
+    end_holds(all, now);
     if (!all->n_parked || now < all->next_unpark)
         return;
     all->next_unpark = now + COHORT_MAX_REPORT;
-    if (!is_full(q))
-        unpark_ready(q);
+    if (!is_full(all))
+        unpark_ready(all);
 }
 
-int64_t cohorts_next_flush(const struct queue *q)
+int64_t cohorts_next_flush(const struct cohorts *all)
 {
-    const struct cohorts *all = &q->cohorts;
     struct heap_node *node = heap_peek(&all->held);
     int64_t at = all->n_parked ? all->next_unpark : INT64_MAX;
     return node ? MIN(at, CONTAINER_OF(node, struct cohort, held)->held_until) : at;
 }
 
-void cohorts_unpark_all(struct queue *q)
+void cohorts_unpark_all(struct cohorts *all)
 {
-    map_each (e, &q->cohorts.by_key) {
+    map_each (e, &all->by_key) {
         struct cohort *c = e->value;
         while (c->parked.items.n)
-            unpark(q, member_at(&c->parked));
+            unpark(all, member_at(&c->parked));
     }
 }
 
-void cohorts_reorder(struct queue *q)
+void cohorts_reorder(struct cohorts *all)
 {
-    map_each (e, &q->cohorts.by_key)
+    map_each (e, &all->by_key)
         heap_reorder(&((struct cohort *)e->value)->early);
-    heap_reorder(&q->cohorts.loose.early);
-    heap_reorder(&q->cohorts.ready);
+    heap_reorder(&all->loose.early);
+    heap_reorder(&all->ready);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * queue_gates.c - PreEnqueue: who is let into the queue, and the plugins that hold the others.
+ * queue_gates.c - PreEnqueue: the pods that are admitted, and the plugins that gate the others.
  */
 #include "engine/framework/status.h"
 #include "engine/metrics/scheduler_metrics.h"
 #include "engine/queue/queue.h"
 
-/* True where the plugin lets the pod into the queue; else it is the pod's gate from now on. */
+/* False: the plugin rejects the pod and is its gate from now on (upstream: runPreEnqueuePlugin). */
 static bool opens(struct queue *q, struct berth_queued_pod *qp, const struct berth_handle *h)
 {
     int64_t began = q->sampled ? scheduler_metrics_now(q->metrics) : 0;
@@ -21,12 +21,12 @@ static bool opens(struct queue *q, struct berth_queued_pod *qp, const struct ber
     if (q->metrics)
         scheduler_metrics_gated(q->metrics, qp->profile, h, &qp->rejectors, &qp->pending);
     plugin_set_add(&qp->rejectors, h->id);
-    if (queue_says(q, 4))
+    if (queue_logs(q, 4))
         queue_log_gated(q, qp, h);
     return false;
 }
 
-/* PreEnqueue: every plugin must agree. The one that held the pod last is asked first. */
+/* Every plugin must admit the pod; its last gate runs first (upstream: runPreEnqueuePlugins). */
 static bool all_open(struct queue *q, struct berth_queued_pod *qp)
 {
     const handle_list *list = &qp->profile->at[POINT_PRE_ENQUEUE];
@@ -49,8 +49,10 @@ bool queue_admits(struct queue *q, struct berth_queued_pod *qp)
     return yes;
 }
 
-bool queue_gate_cares(const struct queue *q, const struct berth_queued_pod *qp,
-                      const struct cluster_event *event)
+/* Upstream: GatingPluginEvents. A gated pod is not moved by events that its gate did not register.
+ */
+bool queue_gate_registered(const struct queue *q, const struct berth_queued_pod *qp,
+                           const struct cluster_event *event)
 {
     for (size_t i = 0; i < q->registrar.events.n; i++) {
         const struct event_registration *r = &q->registrar.events.v[i];

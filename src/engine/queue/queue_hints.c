@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * queue_hints.c - which events concern which pods, and the events that pods in flight missed.
+ * queue_hints.c - which events requeue which pods, and the events kept for pods in flight.
  */
 #include "engine/metrics/scheduler_metrics.h"
 #include "engine/queue/queue.h"
 
-bool queue_cares(const struct queue *q, const struct cluster_event *event)
+bool queue_is_of_interest(const struct queue *q, const struct cluster_event *event)
 {
     if (event_is_wildcard(event))
         return true;
@@ -23,16 +23,20 @@ static bool rejected_by(const struct berth_queued_pod *qp, const struct berth_ha
            (plugin_set_has(&qp->rejectors, h->id) || plugin_set_has(&qp->pending, h->id));
 }
 
+/*
+ * Only plugins that rejected the pod are asked, and only those that registered the event. A plugin
+ * without a hint function always queues.
+ */
 enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth_queued_pod *qp,
                                        const struct cluster_event *event)
 {
     enum queue_strategy strategy = QUEUE_AFTER_BACKOFF;
     if (queue_broke(qp) || event_is_wildcard(event)) {
-        /* With an object it is about that very pod. */
+        /* A wildcard event with an object is for this pod only (ForceActivate). */
         if (!queue_broke(qp) && event->after &&
             !str_eq(object_meta(event->after)->uid, pod_info_key(qp->pod)))
             strategy = QUEUE_SKIP;
-        if (queue_says(q, 6))
+        if (queue_logs(q, 6))
             queue_log_worth(q, qp, event, strategy);
         return strategy;
     }
@@ -49,6 +53,7 @@ enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth
             q->hints.v[i].n[hint != BERTH_QUEUE_SKIP]++;
         if (hint == BERTH_QUEUE_SKIP)
             continue;
+        /* A plugin that returned Pending knows that its event has happened: no backoff. */
         if (plugin_set_has(&qp->pending, r->handle->id))
             return QUEUE_AT_ONCE;
         strategy = QUEUE_AFTER_BACKOFF;
@@ -60,16 +65,18 @@ enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth
 
 enum queue_strategy queue_strategy_in_flight(struct queue *q, const struct berth_queued_pod *qp)
 {
-    /* No longer in flight: what happened since then is not known, so it is tried again. */
+    /* Binding: the events since it left flight were not kept, so it is retried. */
     if (queue_broke(qp) || qp->place != QUEUE_IN_FLIGHT)
         return QUEUE_AFTER_BACKOFF;
+    /* Upstream: hints concern single pods, so a pod group is retried by backoff alone. */
     if (q->options.groups && qp->pod->pod->spec.scheduling_group)
         return QUEUE_AFTER_BACKOFF;
+    INVARIANT(qp->events_from >= q->events_base && qp->events_from <= q->events_base + q->events.n);
     enum queue_strategy strategy = QUEUE_SKIP;
-    if (queue_says(q, 5))
+    if (queue_logs(q, 5))
         queue_log_in_flight(q, qp, NULL);
     for (size_t i = (size_t)(qp->events_from - q->events_base); i < q->events.n; i++) {
-        if (queue_says(q, 5))
+        if (queue_logs(q, 5))
             queue_log_in_flight(q, qp, &q->events.v[i]);
         int64_t began = q->metrics ? queue_begin_hints(q) : 0;
         enum queue_strategy s = queue_strategy_for(q, qp, &q->events.v[i]);
@@ -95,8 +102,11 @@ void queue_keep_event(struct queue *q, const struct cluster_event *event)
         scheduler_metrics_in_flight(q->metrics, event, 1);
 }
 
+/* The events of a pod in flight are events.v[events_from - events_base …]. */
 void queue_enter_flight(struct queue *q, struct berth_queued_pod *qp)
 {
+    INVARIANT(!q->n_in_flight == !q->first_in_flight);
+    INVARIANT(q->n_in_flight || !q->events.n);
     qp->events_from = q->events_base + q->events.n;
     qp->prev_in_flight = q->last_in_flight;
     qp->next_in_flight = NULL;
@@ -110,11 +120,12 @@ void queue_enter_flight(struct queue *q, struct berth_queued_pod *qp)
         scheduler_metrics_in_flight(q->metrics, NULL, 1);
 }
 
-/* Events older than the first pod in flight concern nobody any more. */
+/* Drops the events that are older than every pod in flight. */
 static void drop_old_events(struct queue *q)
 {
     uint64_t from =
         q->first_in_flight ? q->first_in_flight->events_from : q->events_base + q->events.n;
+    INVARIANT(from >= q->events_base && from <= q->events_base + q->events.n);
     size_t n = (size_t)(from - q->events_base);
     for (size_t i = 0; i < n; i++) {
         if (q->metrics)
@@ -129,6 +140,11 @@ static void drop_old_events(struct queue *q)
 
 void queue_leave_flight(struct queue *q, struct berth_queued_pod *qp)
 {
+    INVARIANT(q->n_in_flight > 0);
+    INVARIANT(qp->prev_in_flight ? qp->prev_in_flight->next_in_flight == qp
+                                 : q->first_in_flight == qp);
+    INVARIANT(qp->next_in_flight ? qp->next_in_flight->prev_in_flight == qp
+                                 : q->last_in_flight == qp);
     if (qp->prev_in_flight)
         qp->prev_in_flight->next_in_flight = qp->next_in_flight;
     else

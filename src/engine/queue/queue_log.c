@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the queue says of its work; called only where somebody listens. */
+/* queue_log.c - upstream's log messages of the queue; called only at an enabled verbosity. */
 #include "engine/framework/status.h"
 #include "engine/queue/queue.h"
 
@@ -120,15 +120,16 @@ void queue_log_event(const struct queue *q, const struct cluster_event *event,
                      const struct berth_queued_pod *qp)
 {
     struct buf label = BUF_INIT;
-    struct log_kv told = KV_STR("event", label_of(event, &label));
+    struct log_kv about = KV_STR("event", label_of(event, &label));
     if (qp)
-        engine_log(q->options.log, 5, "Event is not making pod schedulable", KV_POD(qp->pod), told);
+        engine_log(q->options.log, 5, "Event is not making pod schedulable", KV_POD(qp->pod),
+                   about);
     else
-        engine_log(q->options.log, 5, "Event received while pods are in flight", told);
+        engine_log(q->options.log, 5, "Event received while pods are in flight", about);
     buf_release(&label);
 }
 
-void queue_log_unwanted(const struct queue *q, const struct cluster_event *event)
+void queue_log_not_of_interest(const struct queue *q, const struct cluster_event *event)
 {
     struct buf label = BUF_INIT;
     engine_log(q->options.log, 6, "receive an event that isn't interested by any enabled plugins",
@@ -140,15 +141,15 @@ void queue_log_worth(const struct queue *q, const struct berth_queued_pod *qp,
                      const struct cluster_event *event, enum queue_strategy strategy)
 {
     struct buf label = BUF_INIT;
-    struct log_kv told = KV_STR("event", label_of(event, &label));
+    struct log_kv about = KV_STR("event", label_of(event, &label));
     if (strategy == QUEUE_SKIP)
         engine_log(q->options.log, 6,
                    "Not worth requeuing because the event is wildcard, but for another pod",
-                   KV_POD(qp->pod), told, KV_META("newObj", object_meta(event->after)));
+                   KV_POD(qp->pod), about, KV_META("newObj", object_meta(event->after)));
     else if (plugin_set_empty(&qp->rejectors) && plugin_set_empty(&qp->pending))
         engine_log(q->options.log, 6, "Worth requeuing because no failed plugins", KV_POD(qp->pod));
     else
         engine_log(q->options.log, 6, "Worth requeuing because the event is wildcard",
-                   KV_POD(qp->pod), told);
+                   KV_POD(qp->pod), about);
     buf_release(&label);
 }

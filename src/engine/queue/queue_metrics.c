@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the queue counts; called only where there are metrics. */
+/* queue_metrics.c - upstream's metrics of the queue; called only if q->metrics is not NULL. */
 #include "engine/metrics/scheduler_metrics.h"
 #include "engine/queue/queue.h"
 
@@ -17,7 +17,7 @@ void queue_count_incoming(const struct queue *q, const struct berth_queued_pod *
         scheduler_metrics_incoming(q->metrics, INCOMING_UNSCHEDULABLE, &qp->moved_by);
         break;
     case QUEUE_IN_FLIGHT:
-        /* Straight from backoffQ, it came through activeQ all the same. */
+        /* Popped from backoffQ: upstream counts it as incoming to activeQ. */
         if (qp->moved_by.label && strcmp(qp->moved_by.label, EVENT_POP_FROM_BACKOFF) == 0)
             scheduler_metrics_incoming(q->metrics, INCOMING_ACTIVE, &qp->moved_by);
         break;
@@ -54,7 +54,7 @@ void queue_end_hints(struct queue *q, const struct cluster_event *event, int64_t
     uint64_t all = count_all(q);
     if (!all)
         return;
-    /* Each is as long as the others. */
+    /* All calls are timed together; each counts with their average. */
     double each = (double)(scheduler_metrics_now(q->metrics) - began) / (double)all;
     for (size_t i = 0; i < q->hints.n; i++)
         for (int hint = BERTH_QUEUE_SKIP; hint <= BERTH_QUEUE; hint++) {
@@ -77,7 +77,7 @@ int64_t queue_begin_pre_enqueue(struct queue *q)
 
 void queue_end_pre_enqueue(const struct queue *q, const struct berth_queued_pod *qp, int64_t began)
 {
-    /* Whatever plugins say: upstream never looks at it when it names the status. */
+    /* Always "Success": the status that upstream's deferred call reads is never assigned. */
     scheduler_metrics_point(q->metrics, qp->profile->metrics, METRIC_PRE_ENQUEUE, BERTH_SUCCESS,
                             scheduler_metrics_now(q->metrics) - began);
 }

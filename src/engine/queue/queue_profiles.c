@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * queue_profiles.c - what the queue owes to profiles: the order of pods, the events that plugins
- * want to be told, gates; and what becomes of the pods when the profiles are replaced.
+ * queue_profiles.c - what the queue takes from profiles: the order of pods, the registered events
+ * and the gates; and the pods when profiles are replaced by a reload.
  */
 #include "engine/queue/queue.h"
 
 /* --- registration ----------------------------------------------------------------------------- */
 
-/* A plugin that waits for new nodes is told of changed taints too: either may open a node. */
+/*
+ * A plugin that registers Node/Add without Node/UpdateNodeTaint gets the latter as well: a node may
+ * be added with a taint that is removed later (upstream: buildQueueingHintMap).
+ */
 static void complete_registration(struct berth_registrar *r, size_t from)
 {
     bool adds = false, taints = false;
@@ -48,14 +51,14 @@ void queue_forget_profiles(struct queue *q)
     vec_clear(&q->registrar.events);
 }
 
-/* --- pods follow their profiles --------------------------------------------------------------- */
+/* --- replaced profiles ------------------------------------------------------------------------ */
 
 struct following {
     struct queue *q;
     queue_successor_fn *fn;
     void *ctx;
     int64_t now;
-    struct plugin_set same; /* of the pod looked at */
+    struct plugin_set same; /* of the current pod */
     struct queue_followed done;
 };
 
@@ -68,7 +71,7 @@ static const struct berth_handle *gate_with_id(const struct profile *p, uint16_t
     return NULL;
 }
 
-/* NULL: the pod's profile is no more. */
+/* NULL: the pod's profile was removed. */
 static struct profile *successor(struct following *f, const struct berth_queued_pod *qp)
 {
     f->same = (struct plugin_set){0};
@@ -77,7 +80,7 @@ static struct profile *successor(struct following *f, const struct berth_queued_
     return to;
 }
 
-/* False: the pod's profile is no more. */
+/* False: the pod's profile was removed. */
 static bool follow(struct following *f, struct berth_queued_pod *qp)
 {
     struct profile *to = successor(f, qp);
@@ -86,7 +89,7 @@ static bool follow(struct following *f, struct berth_queued_pod *qp)
     return to;
 }
 
-/* Does a plugin that was not there, or was another, have a say in who may wait? */
+/* Does the profile have a PreEnqueue plugin that is new or changed? */
 static bool has_new_gates(const struct following *f, const struct profile *p)
 {
     const handle_list *list = &p->at[POINT_PRE_ENQUEUE];
@@ -130,8 +133,8 @@ static void follow_unschedulable(struct following *f, struct berth_queued_pod *q
 }
 
 /*
- * In flight or being bound: whoever has it decides. Until it comes back it keeps the profile that
- * its cycle keeps; one that came in between may be gone before that.
+ * A pod in flight or binding keeps the profile of its cycle until it is requeued. Its successor is
+ * set anew by each reload, since the profile of a reload in between may have been freed.
  */
 static void follow_others(struct following *f)
 {
@@ -149,12 +152,13 @@ struct queue_followed queue_follow_profiles(struct queue *q, queue_successor_fn 
 {
     struct following f = {.q = q, .fn = fn, .ctx = ctx, .now = now};
     struct heap *heaps[] = {&q->active, &q->backoff, &q->error_backoff};
-    cohorts_unpark_all(q);
+    cohorts_unpark_all(&q->cohorts);
+    queue_activate_unparked(q);
     for (size_t i = 0; i < ARRAY_LEN(heaps); i++)
         heap_reorder(heaps[i]);
-    cohorts_reorder(q);
+    cohorts_reorder(&q->cohorts);
     follow_others(&f);
-    /* Backwards: a pod that leaves is replaced by the last one, which has been looked at. */
+    /* Backwards: the last pod, which has been visited, takes the index of one that leaves. */
     for (size_t i = q->unschedulable.n; i-- > 0;)
         follow_unschedulable(&f, q->unschedulable.v[i]);
     for (size_t i = 0; i < ARRAY_LEN(heaps); i++)

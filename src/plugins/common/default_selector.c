@@ -12,7 +12,7 @@ static void merge(label_set *set, const str_map *labels)
         vec_push(set, labels->v[i]);
 }
 
-/* Not a service without a selector: that selects nothing. */
+/* A Service without a selector selects nothing. */
 static bool selects(const str_map *selector, const str_map *labels)
 {
     for (size_t i = 0; i < selector->n; i++) {
@@ -33,14 +33,14 @@ static void merge_services(struct objects *objects, const struct pod *pod, label
     }
 }
 
-/* --- the owner -------------------------------------------------------------------------------- */
+/* --- owners ----------------------------------------------------------------------------------- */
 
 static bool is_kind(const struct owner_reference *owner, const char *kind, const char *version)
 {
     return str_is(owner->kind, kind) && str_is(owner->api_version, version);
 }
 
-/* What the owner's selector adds; one that makes no sense, or is not there, adds nothing. */
+/* Adds the owner's selector; an invalid selector or a missing owner adds nothing. */
 static void owner_requirements(struct objects *objects, const struct pod *pod,
                                const struct owner_reference *owner, struct arena *a,
                                struct selector *ret_selector)
@@ -61,7 +61,7 @@ static void owner_requirements(struct objects *objects, const struct pod *pod,
 static void merge_controller(struct objects *objects, const struct pod *pod,
                              const struct owner_reference *owner, label_set *set)
 {
-    /* "/v1" is read as "v1": a group that is empty. */
+    /* "/v1" is "v1": the empty group. */
     if (!is_kind(owner, "ReplicationController", "v1") &&
         !is_kind(owner, "ReplicationController", "/v1"))
         return;
@@ -71,9 +71,9 @@ static void merge_controller(struct objects *objects, const struct pod *pod,
         merge(set, &object_replication_controller(object)->spec.selector);
 }
 
-/* --- all together ----------------------------------------------------------------------------- */
+/* --- all resources ---------------------------------------------------------------------------- */
 
-/* Of several values for a key the last counts. Gives how many are left. */
+/* The last of several values for a key counts. Returns the number that remains. */
 static size_t drop_overruled(struct requirement *rs, size_t n)
 {
     size_t left = 0;

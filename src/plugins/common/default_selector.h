@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * default_selector.h - whom a pod is to be spread from, when it does not say.
+ * default_selector.h - the selector for pods without spread constraints (upstream:
+ * helper.DefaultSelector).
  *
  * Purpose:   the selector deduced from the Services that select the pod and from the
- *            ReplicationController, ReplicaSet or StatefulSet that runs it.
- * Ownership: the selector borrows its texts from these objects; its arrays live in the arena.
+ *            ReplicationController, ReplicaSet or StatefulSet that owns it.
+ * Ownership: the selector borrows its texts from these objects; its arrays are in the arena.
  * Threading: the engine's thread.
  */
 #ifndef BERTH_PLUGINS_COMMON_DEFAULT_SELECTOR_H
@@ -14,7 +15,7 @@
 #include "api/selector.h"
 #include "engine/index/objects.h"
 
-/* Without requirements where nothing is known of the pod. */
+/* Without requirements if the pod has neither Services nor an owner. */
 void default_selector(struct objects *objects, const struct pod *pod, struct arena *a,
                       struct selector *ret_selector);
 

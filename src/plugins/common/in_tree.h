@@ -4,7 +4,7 @@
  *
  * Purpose:   declares what each plugin defines for plugins/registry.c, which lists it.
  * Ownership: constant.
- * Threading: any.
+ * Threading: any thread.
  */
 #ifndef BERTH_PLUGINS_COMMON_IN_TREE_H
 #define BERTH_PLUGINS_COMMON_IN_TREE_H
@@ -31,7 +31,7 @@ extern const struct berth_plugin node_declared_features_plugin;
 extern const struct berth_plugin gang_scheduling_plugin;
 extern const struct berth_plugin topology_placement_generator_plugin;
 extern const struct berth_plugin pod_group_pods_count_plugin;
-/* Only configurations of older releases name these. */
+/* Used only by configurations of older releases. */
 extern const struct berth_plugin node_resources_least_allocated_plugin;
 extern const struct berth_plugin node_resources_most_allocated_plugin;
 extern const struct berth_plugin requested_to_capacity_ratio_plugin;
@@ -41,12 +41,10 @@ extern const struct berth_plugin service_affinity_plugin;
 extern const struct berth_plugin selector_spread_plugin;
 
 extern const struct args_kind default_preemption_args_kind;
-extern const struct args_kind dynamic_resources_args_kind;
 extern const struct args_kind inter_pod_affinity_args_kind;
 extern const struct args_kind node_affinity_args_kind;
 extern const struct args_kind node_label_args_kind;
 extern const struct args_kind service_affinity_args_kind;
 extern const struct args_kind spread_args_kind;
-extern const struct args_kind volume_binding_args_kind;
 
 #endif

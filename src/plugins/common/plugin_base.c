@@ -14,7 +14,7 @@ int plain_plugin_create(const struct berth_host *host, struct berth_handle *h,
     return 0;
 }
 
-/* Counts of taints and sums of weights are small: each is scaled once and then looked up. */
+/* Counts of taints and sums of weights are small: each is scaled once and cached. */
 #define SMALL_SCORES 256
 
 struct scale {
@@ -23,8 +23,8 @@ struct scale {
 };
 
 /*
- * a / b for a of any sign and b > 0. Where both are exact as double the quotient is, too: it lies
- * at least 1 / b below the next whole number. That is several times faster.
+ * a / b for a of any sign and b > 0. If both are exact as double, so is the truncated quotient: it
+ * is at least 1 / b below the next whole number. That is several times faster.
  */
 static inline int64_t divide(int64_t a, int64_t b)
 {
@@ -142,7 +142,7 @@ void key_add(struct buf *key, struct str part)
     buf_add_str(key, part);
 }
 
-/* What a toleration is about: all effects where it names none. */
+/* The effects of a toleration: all if it names none. */
 static unsigned effects_of(const struct toleration *t)
 {
     struct taint alike = {.effect = t->effect};

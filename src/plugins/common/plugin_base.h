@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plugin_base.h - what the in-tree plugins have in common.
+ * plugin_base.h - helpers of in-tree plugins.
  *
- * Purpose:   head of their structs, the usual checks on the objects of a queueing hint, scaling of
- *            scores, refusing nodes of a batch, texts that stand for a question or a part of a pod.
+ * Purpose:   the head of a struct berth_plugin, objects of queueing hints, normalization of scores,
+ *            rejection of nodes of a batch, and keys for cached questions and signatures.
  * Ownership: see each.
  * Threading: see include/berth/plugin.h.
  */
@@ -14,13 +14,14 @@
 #include "base/bitset.h"
 #include "base/buf.h"
 #include "engine/cache/node_info.h"
+#include "engine/config/point.h"
 #include "engine/ports/engine_log.h"
 
 #define PLUGIN_HEAD(plugin_name)                                                         \
     .abi = BERTH_ABI, .struct_size = sizeof(struct berth_plugin), .name = (plugin_name), \
     .version = BERTH_VERSION
 
-/* Of plugins that take no arguments and keep nothing of their own; destroyed by free. */
+/* A plugin without arguments and state; destroyed by free. */
 struct plain_plugin {
     const struct berth_host *host;
     struct berth_handle *handle;
@@ -29,15 +30,13 @@ struct plain_plugin {
 int plain_plugin_create(const struct berth_host *host, struct berth_handle *h,
                         struct berth_str args, void **ret_self, struct berth_error *error);
 
-#define MAX_NODE_SCORE 100
-
 /*
- * Scales scores so that the highest becomes max; reverse: the lowest is best, 0 becomes max. Where
- * all are 0 they stay so, or all become max (upstream: DefaultNormalizeScore).
+ * Scales scores so that the highest becomes max; reverse: the lowest is best, 0 becomes max. If all
+ * are 0 they stay 0, or with reverse become max (upstream: DefaultNormalizeScore).
  */
 void normalize_scores(int64_t *scores, size_t n, int64_t max, bool reverse);
 
-/* The two of them as a plugin's normalize. */
+/* Both as a plugin's normalize. */
 enum berth_code normalize_highest_best(void *self, const struct berth_cycle *cycle,
                                        const struct berth_pod *pod, const uint32_t *slots,
                                        int64_t *scores, size_t n, struct berth_status *status);
@@ -45,31 +44,31 @@ enum berth_code normalize_lowest_best(void *self, const struct berth_cycle *cycl
                                       const struct berth_pod *pod, const uint32_t *slots,
                                       int64_t *scores, size_t n, struct berth_status *status);
 
-/* Refuses those nodes of the 64 behind `word` that `bits` names and that are still feasible. */
+/* Rejects the feasible nodes in `bits` of the 64 nodes of `word`. */
 void batch_refuse(struct berth_filter_batch *batch, size_t word, uint64_t bits,
                   enum berth_code code, berth_reason reason);
 
-/* Refuses the feasible nodes in the set, or all that are not in it. */
+/* Rejects the feasible nodes in the set, or all that are not in it. */
 void batch_refuse_set(struct berth_filter_batch *batch, const uint64_t *set, enum berth_code code,
                       berth_reason reason);
 void batch_refuse_others(struct berth_filter_batch *batch, const uint64_t *set,
                          enum berth_code code, berth_reason reason);
-/* Whether two sets over n slots have a node in common. */
+/* Do two sets over n slots have a node in common? */
 bool sets_meet(const uint64_t *a, const uint64_t *b, size_t n);
 
 /*
- * Keys: texts made of parts that are told apart by their lengths, so that no two lists of parts
- * give the same text. They name the questions of node_memo.h, and what a pod is signed with.
+ * Keys: texts of length-prefixed parts, so that different lists of parts have different texts. They
+ * identify the questions of node_memo.h and the fragments of a pod's signature.
  */
 void key_add(struct buf *key, struct str part);
 void key_add_number(struct buf *key, int64_t number);
-/* Starts over; whose: the plugin's name and which of its questions. */
+/* Clears the key and adds the plugin's name and question. */
 static inline void key_begin(struct buf *key, struct str whose)
 {
     buf_clear(key);
     key_add(key, whose);
 }
-/* Those tolerations of the pod that are about one of the effects. */
+/* The pod's tolerations of any of these effects. */
 void key_add_tolerations(struct buf *key, const struct pod *pod, unsigned effects);
 
 static inline struct toleration_list pod_tolerations(const struct pod *pod)
@@ -77,18 +76,18 @@ static inline struct toleration_list pod_tolerations(const struct pod *pod)
     return (struct toleration_list){pod->spec.tolerations.v, pod->spec.tolerations.n};
 }
 
-/* A reason that has to be made up: printf to the host's status_text. */
+/* printf to the host's status_text. */
 void status_printf(const struct berth_host *host, struct berth_status *status, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
 
-/* For plugins that reject nothing, so that no event can help. */
+/* For plugins that never reject: registers no events. */
 void no_events(void *self, struct berth_registrar *r);
 
-/* A hint: has the pod that waits itself been changed? */
+/* A hint: queues if the pending pod itself changed. */
 enum berth_hint hint_own_pod(void *self, const struct berth_pod *pod,
                              const struct berth_object *before, const struct berth_object *after);
 
-/* The node or pod of a hint; NULL where the object is NULL. */
+/* The node or pod of a hint; NULL if the object is NULL. */
 static inline const struct node *hint_node(const struct berth_object *o)
 {
     return o ? object_node(object_of_abi(o)) : NULL;
@@ -98,7 +97,7 @@ static inline const struct pod *hint_pod(const struct berth_object *o)
     return o ? object_pod(object_of_abi(o)) : NULL;
 }
 
-/* A pod of a hint in a log line; NULL is shown as an empty name. */
+/* A pod of a hint in a log message; NULL is an empty name. */
 #define KV_HINT_POD(k, p) \
     KV_REF(k, (p) ? (p)->metadata.namespace : STR(""), (p) ? (p)->metadata.name : STR(""))
 
@@ -107,7 +106,7 @@ static inline enum berth_hint hint_if(bool helps)
     return helps ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
 }
 
-/* Is the hint about the very pod that waits? */
+/* Is the changed pod the pending pod itself? */
 static inline bool hint_about(const struct berth_pod *pod, const struct pod *changed)
 {
     return str_eq(pod->pod->metadata.uid, changed->metadata.uid);

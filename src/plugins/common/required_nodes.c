@@ -22,7 +22,7 @@ void key_add_node_term(struct buf *key, const struct node_selector_term *term)
     key_add_requirements(key, term->match_fields.v, term->match_fields.n);
 }
 
-/* NULL is not the same as one without terms, which no node matches. */
+/* NULL differs from a selector without terms, which matches no node. */
 void key_add_node_selector(struct buf *key, const struct node_selector *selector)
 {
     key_add_number(key, selector ? (int64_t)selector->node_selector_terms.n : -1);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* args.c - DefaultPreemptionArgs (upstream: ValidateDefaultPreemptionArgs). */
 #include "plugins/default_preemption/args.h"
-
-#include "engine/config/error_list.h"
 
 static const struct field default_preemption_fields[] = {
     ARGS_META_FIELDS(struct default_preemption_args),

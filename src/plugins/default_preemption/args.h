@@ -2,9 +2,9 @@
 /*
  * args.h - DefaultPreemptionArgs.
  *
- * Purpose:   how many candidates preemption looks for.
+ * Purpose:   the number of candidates that preemption searches for.
  * Ownership: a decoded value lives in the caller's arena.
- * Threading: any.
+ * Threading: any thread.
  */
 #ifndef BERTH_PLUGINS_DEFAULT_PREEMPTION_ARGS_H
 #define BERTH_PLUGINS_DEFAULT_PREEMPTION_ARGS_H

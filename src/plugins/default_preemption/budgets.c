@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* budgets.c - compiled PodDisruptionBudgets, and the pods that violate them. */
 #include "plugins/default_preemption/budgets.h"
 
 #include "api/policy.h"
@@ -26,7 +27,7 @@ void budgets_release(struct budgets *b)
     arena_release(&b->arena);
 }
 
-/* False: it is about no pod at all. */
+/* False: it selects no pod. */
 static bool compile(const struct pod_disruption_budget *pdb, struct arena *a, struct budget *ret)
 {
     ret->pdb = pdb;
@@ -60,7 +61,7 @@ void budgets_refresh(struct budgets *b, const struct objects *objects)
 
 /* --- counting --------------------------------------------------------------------------------- */
 
-/* What is left of a budget that pods were taken from. */
+/* The disruptions that remain of a budget. */
 struct remainder {
     const struct budget *budget;
     int64_t left;
@@ -77,7 +78,7 @@ static struct remainder *remainder_of(remainders *list, const struct budget *bud
     return &vec_last(list);
 }
 
-/* Its disruption has been counted already. */
+/* Upstream: pods in status.disruptedPods have been charged already. */
 static bool is_disrupted(const struct pod_disruption_budget *pdb, struct str name)
 {
     for (size_t i = 0; i < pdb->status.disrupted_pods.n; i++)
@@ -86,14 +87,14 @@ static bool is_disrupted(const struct pod_disruption_budget *pdb, struct str nam
     return false;
 }
 
-/* stop: at the first budget that is violated, the others are not charged. */
+/* stop: end at the first violated budget; the others are not charged. */
 static bool violates(const struct budgets *b, const struct berth_pod *pod, remainders *left,
                      bool stop)
 {
     const struct object_meta *meta = &pod->pod->metadata;
     const struct budget_list *list = map_get(&b->by_namespace, meta->namespace);
     bool violated = false;
-    /* Upstream: a pod without labels is in no budget, not even in one that excludes labels. */
+    /* Upstream: no budget selects a pod without labels, not even one that excludes labels. */
     for (size_t i = 0; list && meta->labels.n && i < list->n && !(stop && violated); i++) {
         const struct budget *budget = &list->v[i];
         if (!selector_matches(&budget->selector, &meta->labels) ||

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * budgets.h - which pods a PodDisruptionBudget would rather keep.
+ * budgets.h - pods whose eviction violates a PodDisruptionBudget.
  *
- * Purpose:   the budgets of the cluster with their selectors ready for use, by namespace.
- * Ownership: owns copies; made anew when a budget has changed.
- * Threading: budgets_refresh on the engine's thread; then read by any.
+ * Purpose:   the budgets of the cluster with compiled selectors, by namespace.
+ * Ownership: owns copies, rebuilt after a budget has changed.
+ * Threading: budgets_refresh on the engine's thread; the rest on any thread.
  */
 #ifndef BERTH_PLUGINS_DEFAULT_PREEMPTION_BUDGETS_H
 #define BERTH_PLUGINS_DEFAULT_PREEMPTION_BUDGETS_H
@@ -15,24 +15,24 @@
 struct budgets {
     struct arena arena;
     struct map by_namespace; /* to struct budget_list */
-    uint64_t seen;           /* of the objects' changes, + 1 */
+    uint64_t seen;           /* changes of budgets, + 1; 0: not built yet */
 };
 
 void budgets_init(struct budgets *b);
 void budgets_release(struct budgets *b);
-/* Brings them up to date. What budgets say of pods is then true until objects change. */
+/* Rebuilds them if a budget has changed. */
 void budgets_refresh(struct budgets *b, const struct objects *objects);
 /*
- * If these pods left, one after the other: which of them would leave a budget with less than it
- * allows? Moves those to the front; both parts keep their order. Gives their number.
+ * Moves the pods to the front whose eviction, in this order, violates a budget; both parts keep
+ * their order. Returns the number of these pods (upstream: filterPodsWithPDBViolation).
  */
 size_t budgets_split(const struct budgets *b, pod_list *pods);
 /*
- * The same for victims that leave as a whole. As upstream has it, the first budget that a victim
- * violates is the last that is charged for it.
+ * The same for victims that are evicted as a whole. As upstream, the first budget that a victim
+ * violates is the last that it is charged to (upstream: filterVictimsWithPDBViolation).
  */
 size_t budgets_split_victims(const struct budgets *b, struct group_victim **victims, size_t n);
-/* Is any of them about the pod? */
+/* Does any budget select the pod? */
 bool budgets_have(const struct budgets *b, const struct berth_pod *pod);
 
 #endif

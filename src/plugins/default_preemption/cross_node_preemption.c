@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cross_node_preemption.c - branch and bound over sets of victims.
+ *
+ * The pool of a node is ordered so that pods whose eviction may harm come first: once only harmless
+ * pods remain, evicting all of them decides whether a branch has any solution.
+ */
 #include "plugins/default_preemption/cross_node_preemption.h"
 
 #include "base/go_sort.h"
 #include "engine/framework/framework.h"
 #include "plugins/default_preemption/cross_node_terms.h"
 
-/* What a set of victims costs; compared in this order, and never less for one victim more. */
+/* The cost of a set of victims, compared in this order. One more victim never lowers it. */
 struct cost {
     int64_t violations, highest, sum;
     size_t n;
 };
 
-#define NOBODY SIZE_MAX
+#define NONE SIZE_MAX
 
 struct member {
     struct bound_pod bound;
-    size_t rather; /* the last before it whose leaving is as good, and costs no more */
+    size_t rather; /* the last before it whose eviction helps as much and costs no more */
     bool taken;
 };
 
@@ -24,19 +30,21 @@ struct search {
     const struct berth_cycle *cycle;
     struct cross_node_terms cross_terms;
     struct what_if what_if;
-    size_t steps; /* that are left */
+    size_t steps; /* remaining */
 
-    /* The node that is being searched. */
+    /* The current node. */
     const struct berth_node *node;
-    VEC(struct member) pool; /* by enum place, then the cheapest first */
-    size_t n_two_faced;
-    size_t node_steps; /* that are left */
+    VEC(struct member)
+    pool; /* by enum place, then the cheapest first; the first n_may_harm may harm */
+    size_t n_may_harm;
+    size_t node_steps; /* remaining */
     bool gave_up;
-    const struct berth_handle *refuser; /* in the last dry run; NULL: nobody, or something broke */
+    const struct berth_handle
+        *refuser; /* plugin that rejected the last dry run; NULL: none, or an error */
     struct cost found;
-    pod_list found_pods; /* the cheapest that help onto it; none: nothing was found yet */
+    pod_list found_pods; /* the cheapest victims for the node; empty: none found yet */
 
-    /* Of the nodes before. */
+    /* The best of the nodes before. */
     const struct berth_node *best_node;
     struct cost best;
     pod_list best_pods;
@@ -55,7 +63,7 @@ static bool is_cheaper(const struct cost *a, const struct cost *b)
     return a->n < b->n;
 }
 
-/* Those that are taken, the most important first. */
+/* The taken pods, the most important first. */
 static void list_taken(const struct search *s, pod_list *ret)
 {
     vec_clear(ret);
@@ -72,7 +80,8 @@ static struct cost cost_of(const struct search *s)
     list_taken(s, &pods);
     for (size_t i = 0; i < pods.n; i++) {
         cost.highest = MAX(cost.highest, (int64_t)pods.v[i]->priority);
-        cost.sum += pods.v[i]->priority + (int64_t)INT32_MAX + 1; /* as engine/candidate.c */
+        cost.sum +=
+            pods.v[i]->priority + (int64_t)INT32_MAX + 1; /* as engine/preempt/candidate.c */
     }
     cost.n = pods.n;
     cost.violations = (int64_t)budgets_split(s->rules->budgets, &pods);
@@ -80,8 +89,8 @@ static struct cost cost_of(const struct search *s)
     return cost;
 }
 
-/* Is what is taken still worth looking at? More will only cost more. */
-static bool is_promising(const struct search *s)
+/* Is the taken set cheaper than the best so far? Supersets only cost more. */
+static bool is_cheap_enough(const struct search *s)
 {
     struct cost cost = cost_of(s);
     return (!s->best_node || is_cheaper(&cost, &s->best)) &&
@@ -101,7 +110,7 @@ static bool step(struct search *s)
     return true;
 }
 
-/* Does the pod fit if those that are taken leave, and all from `rest` on? */
+/* Does the pod fit without the taken pods and all pods from `rest` on? */
 static bool fits(struct search *s, size_t rest)
 {
     s->refuser = NULL;
@@ -118,7 +127,7 @@ static bool fits(struct search *s, size_t rest)
     return what_if_filter_nominated(&s->what_if, &s->refuser) == BERTH_SUCCESS;
 }
 
-/* --- the search ------------------------------------------------------------------------------- */
+/* --- search ----------------------------------------------------------------------------------- */
 
 static void take_found(struct search *s)
 {
@@ -127,23 +136,23 @@ static void take_found(struct search *s)
 }
 
 /*
- * Tries whom to take next, from `from` on; whoever is passed over stays. Each set is met at most
- * once, and none with a pod in whose place another would do. Two bounds cut branches off: what is
- * taken must be cheaper than the best so far, and where only pods are left whose leaving does
- * nothing but good, all of them together must be enough.
+ * Tries each pod from `from` on as the next victim; skipped pods stay. Each set is visited at most
+ * once, and no set with a pod that a cheaper one outside the set could replace. Two bounds prune:
+ * the taken set must be cheaper than the best so far, and if only pods remain whose eviction never
+ * harms, all of them together must suffice.
  */
 static void extend(struct search *s, size_t from)
 {
     for (size_t i = from; i < s->pool.n && !s->gave_up; i++) {
         struct member *m = &s->pool.v[i];
-        if (m->rather != NOBODY && !s->pool.v[m->rather].taken)
+        if (m->rather != NONE && !s->pool.v[m->rather].taken)
             continue;
-        /* Who took the pod before this one has asked the same. */
-        bool is_asked = i == from && from > s->n_two_faced;
-        if (i >= s->n_two_faced && !is_asked && !fits(s, i))
+        /* The caller that took the pod before this one has run the same dry run. */
+        bool is_known = i == from && from > s->n_may_harm;
+        if (i >= s->n_may_harm && !is_known && !fits(s, i))
             return;
         m->taken = true;
-        if (is_promising(s)) {
+        if (is_cheap_enough(s)) {
             if (fits(s, s->pool.n))
                 take_found(s);
             else
@@ -153,7 +162,7 @@ static void extend(struct search *s, size_t from)
     }
 }
 
-/* --- who is asked to leave -------------------------------------------------------------------- */
+/* --- potential victims ------------------------------------------------------------------------ */
 
 static bool holds_only_room(const struct berth_pod *pod)
 {
@@ -161,7 +170,7 @@ static bool holds_only_room(const struct berth_pod *pod)
            !pod->pod->spec.resource_claims.n;
 }
 
-/* Is what a holds on its node plain room, and no less than b does? */
+/* Do both use only plain resources, and a no less than b? */
 static bool holds_as_much(const struct berth_pod *a, const struct berth_pod *b)
 {
     const struct resource *x = &a->requests, *y = &b->requests;
@@ -169,7 +178,7 @@ static bool holds_as_much(const struct berth_pod *a, const struct berth_pod *b)
            x->memory >= y->memory && x->ephemeral_storage >= y->ephemeral_storage;
 }
 
-/* Do budgets, and spreading by any labels, see no difference between them? */
+/* Do budgets and label selectors not distinguish them? */
 static bool look_alike(const struct search *s, const struct bound_pod *a, const struct bound_pod *b)
 {
     const struct object_meta *x = &a->pod->pod->metadata, *y = &b->pod->pod->metadata;
@@ -181,7 +190,7 @@ static bool look_alike(const struct search *s, const struct bound_pod *a, const 
            !budgets_have(s->rules->budgets, b->pod);
 }
 
-/* Does the leaving of a help as much as that of b, and cost no more? */
+/* Does evicting a help as much as evicting b, and cost no more? */
 static bool rather(const struct search *s, const struct bound_pod *a, const struct bound_pod *b)
 {
     bool here = a->node == s->node;
@@ -202,7 +211,7 @@ static bool costs_less(const void *a, const void *b)
     return costs_more(b, a);
 }
 
-/* The same for pods on one node: of equals, who makes the most room. */
+/* The same for pods on the node: among equal priorities, the largest first. */
 static bool makes_more_room(const void *a, const void *b)
 {
     const struct berth_pod *x = ((const struct member *)a)->bound.pod;
@@ -220,34 +229,34 @@ static bool makes_more_room(const void *a, const void *b)
 
 typedef VEC(struct member) member_list;
 
-/* Whose leaving may help onto the node. */
+/* The pods whose eviction may make the node fit. */
 static void find_members(struct search *s, member_list *ret)
 {
     const pod_list *here = &s->node->pods;
     for (size_t i = 0; i < here->n; i++)
         if (here->v[i]->priority < s->rules->pod->priority)
             vec_push(ret, (struct member){cross_node_terms_of(&s->cross_terms, here->v[i], s->node),
-                                          NOBODY, false});
+                                          NONE, false});
     for (size_t i = 0; i < s->cross_terms.pods.n; i++) {
         const struct bound_pod *other = &s->cross_terms.pods.v[i];
         if (other->node != s->node && cross_node_terms_matter(&s->cross_terms, other, s->node))
-            vec_push(ret, (struct member){*other, NOBODY, false});
+            vec_push(ret, (struct member){*other, NONE, false});
     }
 }
 
-/* Whom to decide about first: pods that are there for their room alone come last. */
-enum place { PLACE_TWO_FACED, PLACE_BOUND, PLACE_PLAIN };
+/* The order of decisions: pods that matter only for their resources come last. */
+enum place { PLACE_MAY_HARM, PLACE_BOUND, PLACE_PLAIN };
 
 static enum place place_of(const struct search *s, const struct bound_pod *bound)
 {
-    if (cross_node_terms_are_two_faced(&s->cross_terms, bound, s->node))
-        return PLACE_TWO_FACED;
+    if (cross_node_terms_may_harm(&s->cross_terms, bound, s->node))
+        return PLACE_MAY_HARM;
     return cross_node_terms_matter(&s->cross_terms, bound, s->node) ? PLACE_BOUND : PLACE_PLAIN;
 }
 
 typedef VEC(void *) member_order;
 
-/* Those of the place, in order. */
+/* Appends the pods of the place, in order. */
 static void add_to_pool(struct search *s, const member_order *all, enum place place)
 {
     member_order order = {0};
@@ -264,12 +273,12 @@ static void add_to_pool(struct search *s, const member_order *all, enum place pl
 static void find_rather(struct search *s)
 {
     for (size_t i = 1; i < s->pool.n; i++)
-        for (size_t k = i; k-- > 0 && s->pool.v[i].rather == NOBODY;)
+        for (size_t k = i; k-- > 0 && s->pool.v[i].rather == NONE;)
             if (rather(s, &s->pool.v[k].bound, &s->pool.v[i].bound))
                 s->pool.v[i].rather = k;
 }
 
-/* The least important come first; the others are left out if there are too many. */
+/* The least important pods, CROSS_NODE_MAX_PODS at most. */
 static void gather(struct search *s)
 {
     member_list all = {0};
@@ -278,10 +287,10 @@ static void gather(struct search *s)
     for (size_t i = 0; i < all.n; i++)
         vec_push(&order, &all.v[i]);
     go_sort(order.v, order.n, costs_less);
-    order.n = MIN(order.n, (size_t)WIDE_MAX_PODS);
+    order.n = MIN(order.n, (size_t)CROSS_NODE_MAX_PODS);
     vec_clear(&s->pool);
-    add_to_pool(s, &order, PLACE_TWO_FACED);
-    s->n_two_faced = s->pool.n;
+    add_to_pool(s, &order, PLACE_MAY_HARM);
+    s->n_may_harm = s->pool.n;
     add_to_pool(s, &order, PLACE_BOUND);
     add_to_pool(s, &order, PLACE_PLAIN);
     vec_release(&order);
@@ -296,22 +305,22 @@ static bool is_only_about_here(const struct search *s)
     return true;
 }
 
-/* Can it be said without a search that nothing helps? */
+/* Is it certain without a search that nothing helps? */
 static bool is_hopeless(struct search *s)
 {
-    /* Where leaving does nothing but good, ordinary preemption has said it of the node's own. */
-    if (!s->n_two_faced)
+    /* If no eviction can harm, ordinary preemption has decided about the node's own pods. */
+    if (!s->n_may_harm)
         return is_only_about_here(s);
-    /* Who does not look beyond the node and refuses even if all leave will always refuse. */
+    /* A plugin that reads only the node and rejects it without any of the pods always rejects. */
     return !fits(s, 0) && s->refuser && !s->refuser->plugin->remove_pod;
 }
 
-/* --- the nodes -------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static void search_node(struct search *s, const struct berth_node *node)
 {
     s->node = node;
-    s->node_steps = WIDE_MAX_NODE_STEPS;
+    s->node_steps = CROSS_NODE_MAX_NODE_STEPS;
     s->gave_up = false;
     vec_clear(&s->found_pods);
     gather(s);
@@ -319,7 +328,7 @@ static void search_node(struct search *s, const struct berth_node *node)
         return;
     find_rather(s);
     extend(s, 0);
-    /* What may not be the cheapest is not taken. */
+    /* An unfinished search may not have found the cheapest. */
     if (s->gave_up || !s->found_pods.n)
         return;
     s->best_node = node;
@@ -335,14 +344,14 @@ const struct berth_node *cross_node_preemption_find(const void *ctx,
                                                     struct victims *ret_victims)
 {
     const struct victim_rules *rules = ctx;
-    struct search s = {.rules = rules, .cycle = cycle, .steps = WIDE_MAX_STEPS};
+    struct search s = {.rules = rules, .cycle = cycle, .steps = CROSS_NODE_MAX_STEPS};
     struct berth_status status;
     status_init(&status);
     cross_node_terms_init(&s.cross_terms, rules->cluster, rules->pod);
     what_if_init(&s.what_if, rules->pod, &status);
     cross_node_terms_find_pods(&s.cross_terms);
     bool any = s.cross_terms.pods.n && !s.cross_terms.too_many;
-    for (size_t i = 0; any && i < MIN(n, (size_t)WIDE_MAX_NODES); i++)
+    for (size_t i = 0; any && i < MIN(n, (size_t)CROSS_NODE_MAX_NODES); i++)
         search_node(&s, nodes[i]);
     if (s.best_node) {
         ret_victims->pods.v = s.best_pods.v;

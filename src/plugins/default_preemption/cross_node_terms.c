@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugins/default_preemption/cross_node_terms.h"
 
-/* --- the pod's own ---------------------------------------------------------------------------- */
+/* --- terms of the pod ------------------------------------------------------------------------- */
 
-/* NULL: no node carries the key, so that it binds nobody. */
+/* NULL: no node carries the key, so the term has no effect. */
 static struct cross_node_term *add(struct cross_node_terms *b, enum cross_node_term_kind kind,
                                    struct str topology_key)
 {
@@ -11,8 +11,8 @@ static struct cross_node_term *add(struct cross_node_terms *b, enum cross_node_t
     struct cross_node_term *cross_term = &b->v[b->n];
     if (topology_is_none(t))
         return NULL;
-    b->too_many = b->too_many || b->n == BONDS_MAX;
-    b->n += b->n < BONDS_MAX;
+    b->too_many = b->too_many || b->n == CROSS_TERMS_MAX;
+    b->n += b->n < CROSS_TERMS_MAX;
     *cross_term = (struct cross_node_term){kind, t, .selector = {.nothing = true}};
     return cross_term;
 }
@@ -86,7 +86,7 @@ static bool is_about(const struct cross_node_terms *b, const struct cross_node_t
     return false;
 }
 
-/* The cross_term, as a bit, by which others want to be far from the pod in this topology. */
+/* The bit of the term for anti-affinity of other pods with this topology key. */
 static uint64_t existing(struct cross_node_terms *b, struct str topology_key)
 {
     for (size_t i = 0; i < b->n; i++)
@@ -146,7 +146,7 @@ void cross_node_terms_find_pods(struct cross_node_terms *b)
         find_on(b, all->v[i]);
 }
 
-/* --- together --------------------------------------------------------------------------------- */
+/* --- relations -------------------------------------------------------------------------------- */
 
 static uint32_t domain(const struct cross_node_terms *b, size_t i, const struct berth_node *node)
 {
@@ -160,7 +160,7 @@ bool cross_node_terms_matter(const struct cross_node_terms *b, const struct boun
     for (size_t i = 0; i < b->n; i++) {
         if (!(pod->cross_terms >> i & 1) || b->v[i].kind == CROSS_TERM_AFFINITY)
             continue;
-        /* Spreading does not count those that are leaving, though a dry run takes them off. */
+        /* Spread constraints do not count terminating pods, though a dry run removes them. */
         if (b->v[i].kind == CROSS_TERM_SPREAD && leaving)
             continue;
         if (domain(b, i, node) && domain(b, i, node) == domain(b, i, pod->node))
@@ -169,8 +169,8 @@ bool cross_node_terms_matter(const struct cross_node_terms *b, const struct boun
     return false;
 }
 
-bool cross_node_terms_are_two_faced(const struct cross_node_terms *b, const struct bound_pod *pod,
-                                    const struct berth_node *node)
+bool cross_node_terms_may_harm(const struct cross_node_terms *b, const struct bound_pod *pod,
+                               const struct berth_node *node)
 {
     for (size_t i = 0; i < b->n; i++) {
         if (!(pod->cross_terms >> i & 1))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DefaultPreemption: where a pod fits nowhere, pods of lower priority make room for it. The search
- * and the eviction are the engine's (engine/preemption.h); here is who may preempt, how many nodes
- * are looked at and, in victims.c, who is spared.
+ * DefaultPreemption: evicts pods of lower priority for a pod that fits no node. The engine searches
+ * nodes and evicts (engine/preempt/preemption.h); the plugin decides which pods may preempt, how
+ * many candidates are searched for and, in victims.c, which pods are victims.
  */
 #include "api/scheduling.h"
 #include "engine/framework/framework.h"
@@ -19,8 +19,8 @@ struct default_preemption {
     struct cluster *cluster;
     int64_t percentage, absolute; /* see struct preemption_policy */
     bool async;
-    bool by_placement; /* groups are tried on placements */
-    bool as_group;     /* groups preempt as a whole */
+    bool by_placement; /* placement-based pod group scheduling */
+    bool as_group;     /* pod groups preempt as a whole */
     bool wide;         /* victims may be on several nodes */
     berth_reason no_victims, waiting, group_waiting;
     struct budgets budgets;
@@ -85,9 +85,9 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     return r;
 }
 
-/* --- the queue -------------------------------------------------------------------------------- */
+/* --- queue ------------------------------------------------------------------------------------ */
 
-/* NULL: there is none. */
+/* NULL if there is none. */
 static const struct pod_group *group_of(const struct default_preemption *self,
                                         const struct pod *pod)
 {
@@ -116,7 +116,10 @@ static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,
     return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
 }
 
-/* Whether it can be scheduled then is for those plugins to say that turned the pod down. */
+/*
+ * Upstream: the event wakes a gated pod; whether it is schedulable then depends on the hints of the
+ * plugins that rejected it.
+ */
 static enum berth_hint after_pod_deleted(void *ctx, const struct berth_pod *pod,
                                          const struct berth_object *before,
                                          const struct berth_object *after)
@@ -135,15 +138,16 @@ static void events(void *ctx, struct berth_registrar *r)
         self->host->register_event(r, BERTH_RESOURCE_POD, BERTH_ACTION_DELETE, after_pod_deleted);
 }
 
-/* --- who may preempt -------------------------------------------------------------------------- */
+/* --- eligibility ------------------------------------------------------------------------------ */
 
-/* Has the pod preempted others before, and one of them takes its time to go? */
+/* Upstream: PodEligibleToPreemptOthers. Is a victim of the pod on its nominated node terminating?
+ */
 static bool waits_for_victims(const struct default_preemption *self, struct berth_cycle *cycle,
                               const struct berth_pod *pod)
 {
     struct str name = preemption_nominated_node(cycle, pod);
     const struct berth_node *node = str_empty(name) ? NULL : preemption_node(cycle, name);
-    /* Where the victims' leaving would not help any more, others may have to go. */
+    /* If the nominated node became unresolvable, the pod may preempt elsewhere. */
     if (!node || self->host->node_verdict(cycle, node) == BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE)
         return false;
     for (size_t i = 0; i < node->pods.n; i++)
@@ -154,7 +158,7 @@ static bool waits_for_victims(const struct default_preemption *self, struct bert
     return preemption_node_has_room(cycle, pod, node);
 }
 
-/* Members of a group: not here, where they would be seen one by one. NULL: it may. */
+/* Why a member of a pod group may not preempt on its own; NULL: it may. */
 static const char *why_not_member(const struct default_preemption *self, const struct pod *pod)
 {
     if (self->by_placement) {
@@ -169,7 +173,7 @@ static const char *why_not_member(const struct default_preemption *self, const s
                           : NULL;
 }
 
-/* NULL: it may. */
+/* Why the pod may not preempt; NULL: it may. */
 static const char *why_not(const struct default_preemption *self, struct berth_cycle *cycle,
                            const struct berth_pod *pod)
 {
@@ -183,12 +187,12 @@ static const char *why_not(const struct default_preemption *self, struct berth_c
     return NULL;
 }
 
-/* --- the preemption --------------------------------------------------------------------------- */
+/* --- PostFilter ------------------------------------------------------------------------------- */
 
 static enum berth_code post_filter(void *ctx, struct berth_cycle *cycle,
                                    const struct berth_pod *pod, struct berth_status *status)
 {
-    (void)pod; /* an older version */
+    (void)pod; /* the version of the cycle: upstream reads the latest from its lister */
     struct default_preemption *self = ctx;
     const struct berth_pod *newest = preemption_pod(cycle);
     const char *refusal = why_not(self, cycle, newest);

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * victims.c - upstream: SelectVictimsOnNode.
+ *
+ * The victims are minimal in the order of reprieve: adding back any of them makes the pod not fit.
+ */
 #include "plugins/default_preemption/victims.h"
 
 #include "base/go_sort.h"
@@ -29,7 +34,10 @@ static bool fits(struct what_if *w)
     return what_if_filter_nominated(w, &plugin) == BERTH_SUCCESS;
 }
 
-/* Those that may come back do; the others are victims. False: a plugin broke. */
+/*
+ * Adds the pods back in order; those with which the preemptor does not fit are victims. The pods
+ * before n_violating violate budgets: so they are reprieved first. False: a plugin failed.
+ */
 static bool reprieve(const struct victim_rules *rules, struct what_if *w, const pod_list *potential,
                      size_t n_violating, struct victims *ret)
 {
@@ -58,10 +66,13 @@ static bool has(const pod_list *list, const struct berth_pod *pod)
     return false;
 }
 
-/* Moves them to the front of those that have their priority; all else stays in order. */
-static void favour(const pod_list *spare, pod_list *pods)
+/*
+ * Victim relocation: moves the pods of `spare` before the others of the same priority, so that they
+ * are reprieved first; all else stays in order.
+ */
+static void prefer(const pod_list *spare, pod_list *pods)
 {
-    size_t front = 0; /* of those of this priority, behind the ones that were moved */
+    size_t front = 0; /* first pod of this priority that was not moved */
     for (size_t i = 0; i < pods->n; i++) {
         struct berth_pod *pod = pods->v[i];
         if (i && pods->v[i - 1]->priority != pod->priority)
@@ -84,12 +95,13 @@ static enum berth_code pick(const struct victim_rules *rules, struct what_if *w,
         return code;
     sort(potential);
     if (ret->spare)
-        favour(ret->spare, potential);
+        prefer(ret->spare, potential);
     size_t n_violating = budgets_split(rules->budgets, potential);
     if (!reprieve(rules, w, potential, n_violating, ret)) {
         vec_clear(&ret->pods);
         return BERTH_ERROR;
     }
+    /* Upstream: victims are in order of importance if both parts had pods. */
     if ((n_violating && n_violating < potential->n) || ret->spare)
         sort(&ret->pods);
     return BERTH_SUCCESS;

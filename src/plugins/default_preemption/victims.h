@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * victims.h - who has to leave a node so that a pod fits.
+ * victims.h - the pods to evict from a node so that a pod fits (upstream: SelectVictimsOnNode).
  *
- * Purpose:   all pods of lower priority leave in a dry run; if that helps, as many as possible come
- *            back: first those that budgets would rather keep, the most important first.
- * Ownership: see engine/preemption.h.
- * Threading: any; changes nothing but what it is given.
+ * Purpose:   a dry run removes all pods of lower priority; if the pod fits then, as many as
+ * possible are reprieved: first those that would violate a budget, each part in order of
+ *            importance.
+ * Ownership: see engine/preempt/preemption.h.
+ * Threading: any thread; writes only to its arguments.
  */
 #ifndef BERTH_PLUGINS_DEFAULT_PREEMPTION_VICTIMS_H
 #define BERTH_PLUGINS_DEFAULT_PREEMPTION_VICTIMS_H
@@ -15,17 +16,17 @@
 #include "plugins/default_preemption/budgets.h"
 
 struct victim_rules {
-    const struct berth_pod *pod; /* that needs the room */
+    const struct berth_pod *pod; /* the preemptor */
     const struct budgets *budgets;
-    berth_reason none; /* nobody is below it */
+    berth_reason none; /* no pod has a lower priority */
     struct cluster *cluster;
     const struct engine_log *log;
 };
 
-/* Has the scheduler asked it to leave, and it is on its way? */
+/* Is it terminating by preemption (upstream: podTerminatingByPreemption)? */
 bool pod_leaves_by_preemption(const struct berth_pod *pod);
 
-/* A struct preemption_policy's select; ctx is a struct victim_rules. */
+/* struct preemption_policy's select; ctx is a struct victim_rules. */
 enum berth_code victims_select(const void *ctx, struct what_if *what_if,
                                const struct berth_cycle *cycle, const struct berth_node *node,
                                struct victims *ret_victims);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a pod may go. PreFilter paints three sets of nodes, those that each rule refuses, from the
- * pods that matter and the domains they run in; filtering is a look at the sets.
+ * filter.c - PreFilter and Filter of InterPodAffinity.
+ *
+ * PreFilter computes three sets of nodes, those that each rule rejects, from the pods that match
+ * and the domains they run in; Filter reads the sets. Upstream counts pods by topology value in
+ * PreFilter and looks the counts up in Filter; the verdicts are the same (what_if.c keeps its way).
  */
-#include "engine/index/domain_slots.h"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
 static const enum berth_code codes[REFUSALS] = {
@@ -32,7 +34,10 @@ static bool paint(struct inter_pod_affinity *self, struct topology *t,
                             pods->n, out);
 }
 
-/* Nodes in the domains of pods that want to be far from this one. True where there are any. */
+/*
+ * Nodes in the domains of pods whose required anti-affinity selects this pod (upstream:
+ * getExistingAntiAffinityCounts). True if there are any.
+ */
 static bool plan_existing(struct inter_pod_affinity *self, const struct berth_pod *pod)
 {
     bool any = false;
@@ -47,6 +52,7 @@ static bool plan_existing(struct inter_pod_affinity *self, const struct berth_po
     return any;
 }
 
+/* Upstream: satisfyPodAntiAffinity. Each term alone selects pods. */
 static void plan_anti_affinity(struct inter_pod_affinity *self)
 {
     const struct own_terms *own = &self->filter.anti;
@@ -58,8 +64,9 @@ static void plan_anti_affinity(struct inter_pod_affinity *self)
 }
 
 /*
- * A node passes if, for every term, a pod that all terms mean runs in its domain. Where there is
- * none in any domain at all, the pod may be the first, provided that it means itself.
+ * Upstream: satisfyPodAffinity. A node passes if, for every term, a pod that all terms select runs
+ * in its domain. If there is none in any domain, a pod that matches its own terms may be the first
+ * of its kind: then every node with all topology keys passes.
  */
 static void plan_affinity(struct inter_pod_affinity *self)
 {
@@ -69,7 +76,7 @@ static void plan_affinity(struct inter_pod_affinity *self)
     const struct pod_count *count = pod_counts_get(&self->cluster->pod_counts, &selection);
     size_t words = BITSET_WORDS(plan->n_slots);
     uint64_t *refused = plan->refused[REFUSAL_AFFINITY];
-    uint64_t *missing = arena_array(&plan->arena, uint64_t, words); /* lack a topology key */
+    uint64_t *missing = arena_array(&plan->arena, uint64_t, words); /* without a topology key */
     uint64_t *reached = arena_array(&plan->arena, uint64_t, words);
     bool any = false;
     for (size_t i = 0; i < own->terms.n; i++) {
@@ -130,7 +137,7 @@ static enum refusal planned_refusal(const struct filter_plan *plan, uint32_t slo
 {
     int i = 0;
     if (slot >= plan->n_slots)
-        return REFUSALS; /* it came when the attempt was under way */
+        return REFUSALS; /* the node was added during the attempt */
     while (i < REFUSALS && !(plan->refused[i][slot / 64] >> (slot % 64) & 1))
         i++;
     return (enum refusal)i;

@@ -1,49 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When it is worth trying again to place a pod that InterPodAffinity turned down. */
+/* hints.c - queueing hints of InterPodAffinity. */
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
 /*
- * Do all terms mean this pod? Upstream does not look up namespaces by their labels here, so that a
- * pod may wait longer than it needs to; our feature gate mends that as well.
+ * Do all terms select this pod (upstream: podMatchesAllAffinityTerms)? Upstream does not evaluate
+ * namespace selectors here, so a pod may wait longer than necessary; BerthExactNamespaceSelectors
+ * corrects that as well.
  */
-static bool all_mean(struct inter_pod_affinity *self, const struct affinity_set *set,
-                     enum affinity_kind kind, const struct pod *pod)
+static bool all_select(struct inter_pod_affinity *self, const struct affinity_set *set,
+                       enum affinity_kind kind, const struct pod *pod)
 {
     size_t n = set ? set->of[kind].n : 0;
     for (size_t i = 0; i < n; i++) {
         const struct affinity_term *term = &set->of[kind].v[i];
-        struct pod_term meant = self->exact_namespaces ? own_term(self, term) : term->pods;
-        struct pod_selection selection = {.terms = {&meant, 1}};
+        struct pod_term selected = self->exact_namespaces ? own_term(self, term) : term->pods;
+        struct pod_selection selection = {.terms = {&selected, 1}};
         if (!pod_selection_takes(&selection, &pod->metadata))
             return false;
     }
     return n > 0;
 }
 
-static bool is_wrong(const struct affinity_set *set, enum affinity_kind kind)
+static bool is_invalid(const struct affinity_set *set, enum affinity_kind kind)
 {
     return set && set->is_wrong[kind];
 }
 
-/* Neither on a node nor promised one. */
+/* Neither on a node nor with a nominated node. */
 static bool is_nowhere(const struct pod *pod)
 {
     return pod && str_empty(pod->spec.node_name) && str_empty(pod->status.nominated_node_name);
 }
 
-/* Each of these says whether the change helps, and what to log of it; NULL: nothing. */
+/* Each of these returns whether the change helps, and the log message; NULL: none. */
 
 static bool freed_by(struct inter_pod_affinity *self, const struct berth_pod *pod,
                      const struct pod *gone, const char **ret_why)
 {
-    if (all_mean(self, pod->affinity, AFFINITY_REQUIRED_ANTI, gone)) {
+    if (all_select(self, pod->affinity, AFFINITY_REQUIRED_ANTI, gone)) {
         *ret_why = "a scheduled pod was deleted and it matches the target pod's anti-affinity. The "
                    "pod may be schedulable now";
         return true;
     }
     struct affinity_set *set = affinity_set_new(gone);
-    bool wrong = is_wrong(set, AFFINITY_REQUIRED_ANTI);
-    bool freed = !wrong && all_mean(self, set, AFFINITY_REQUIRED_ANTI, pod->pod);
+    bool wrong = is_invalid(set, AFFINITY_REQUIRED_ANTI);
+    bool freed = !wrong && all_select(self, set, AFFINITY_REQUIRED_ANTI, pod->pod);
     affinity_set_free(set);
     *ret_why = wrong   ? NULL
                : freed ? "a scheduled pod was deleted and the target pod matches the deleted pod's "
@@ -56,15 +57,15 @@ static bool freed_by(struct inter_pod_affinity *self, const struct berth_pod *po
 static bool helped_by_update(struct inter_pod_affinity *self, const struct affinity_set *set,
                              const struct pod *old, const struct pod *new, const char **ret_why)
 {
-    if (!all_mean(self, set, AFFINITY_REQUIRED, old) &&
-        all_mean(self, set, AFFINITY_REQUIRED, new)) {
+    if (!all_select(self, set, AFFINITY_REQUIRED, old) &&
+        all_select(self, set, AFFINITY_REQUIRED, new)) {
         *ret_why =
             "a scheduled pod was updated to match the target pod's affinity, and the pod may "
             "be schedulable now";
         return true;
     }
-    bool helps = all_mean(self, set, AFFINITY_REQUIRED_ANTI, old) &&
-                 !all_mean(self, set, AFFINITY_REQUIRED_ANTI, new);
+    bool helps = all_select(self, set, AFFINITY_REQUIRED_ANTI, old) &&
+                 !all_select(self, set, AFFINITY_REQUIRED_ANTI, new);
     *ret_why = helps
                    ? "a scheduled pod was updated not to match the target pod's anti affinity, and "
                      "the pod may be schedulable now"
@@ -76,7 +77,7 @@ static bool helped_by_update(struct inter_pod_affinity *self, const struct affin
 static bool helped_by_new(struct inter_pod_affinity *self, const struct affinity_set *set,
                           const struct pod *new, const char **ret_why)
 {
-    bool helps = all_mean(self, set, AFFINITY_REQUIRED, new);
+    bool helps = all_select(self, set, AFFINITY_REQUIRED, new);
     *ret_why = helps ? "a scheduled pod was added and it matches the target pod's affinity"
                      : "a scheduled pod was added and it doesn't match the target pod's affinity";
     return helps;
@@ -91,7 +92,7 @@ enum berth_hint ipa_after_pod_change(void *ctx, const struct berth_pod *pod,
     const struct affinity_set *set = pod->affinity;
     const char *why = NULL;
     bool helps;
-    /* Its own labels are others now: those who hated it may not do so any more. */
+    /* Its own labels changed: the anti-affinity of other pods may not select it any more. */
     if (old && new && hint_about(pod, new)) {
         engine_log(self->log, 5, "the target pod labels have changed and it may be schedulable now",
                    KV_POD(pod));
@@ -105,7 +106,7 @@ enum berth_hint ipa_after_pod_change(void *ctx, const struct berth_pod *pod,
             KV_POD(pod), KV_HINT_POD("originalPod", old), KV_HINT_POD("modifiedPod", new));
         return BERTH_QUEUE_SKIP;
     }
-    if (is_wrong(set, AFFINITY_REQUIRED) || is_wrong(set, AFFINITY_REQUIRED_ANTI))
+    if (is_invalid(set, AFFINITY_REQUIRED) || is_invalid(set, AFFINITY_REQUIRED_ANTI))
         return BERTH_QUEUE;
     if (old && new)
         helps = helped_by_update(self, set, old, new, &why);
@@ -131,7 +132,7 @@ static bool moved(const struct str *from, const struct str *to)
     return from && to && !str_eq(*from, *to);
 }
 
-/* What to log where a node has come into a domain; NULL: it has not. */
+/* The log message if the node entered a domain; NULL: it did not. */
 static const char *helps_affinity(const struct affinity_term *term, const struct node *old,
                                   const struct node *new)
 {
@@ -148,7 +149,7 @@ static const char *helps_affinity(const struct affinity_term *term, const struct
                : NULL;
 }
 
-/* The same where it has left a domain, or is new and perhaps in none that matters. */
+/* The log message if the node left a domain or was added; NULL: neither. */
 static const char *helps_anti_affinity(const struct affinity_term *term, const struct node *old,
                                        const struct node *new)
 {
@@ -176,11 +177,11 @@ enum berth_hint ipa_after_node_change(void *ctx, const struct berth_pod *pod,
     const char *why = NULL;
     if (!new)
         return BERTH_QUEUE_SKIP;
-    if (is_wrong(set, AFFINITY_REQUIRED))
+    if (is_invalid(set, AFFINITY_REQUIRED))
         return BERTH_QUEUE;
     for (size_t i = 0; !why && set && i < set->of[AFFINITY_REQUIRED].n; i++)
         why = helps_affinity(&set->of[AFFINITY_REQUIRED].v[i], old, new);
-    if (!why && is_wrong(set, AFFINITY_REQUIRED_ANTI))
+    if (!why && is_invalid(set, AFFINITY_REQUIRED_ANTI))
         return BERTH_QUEUE;
     for (size_t i = 0; !why && set && i < set->of[AFFINITY_REQUIRED_ANTI].n; i++)
         why = helps_anti_affinity(&set->of[AFFINITY_REQUIRED_ANTI].v[i], old, new);

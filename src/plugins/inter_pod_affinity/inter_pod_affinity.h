@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inter_pod_affinity.h - what the files of InterPodAffinity share.
+ * inter_pod_affinity.h - internals of InterPodAffinity.
  *
- * Purpose:   filter.c and what_if.c decide where a pod may go, score.c where it is liked best,
- *            hints.c when to try again; plugin.c puts them together.
- * Ownership: one instance for each profile. The plans are as long as the cluster is large, and only
- *            the attempt under way needs them: an instance has one of each and uses it again. The
- *            cycle state says whose attempt they are about.
- * Threading: plans are made on the engine's thread and read by the pool's.
+ * Purpose:   filter.c and what_if.c filter, score.c scores, hints.c has the queueing hints,
+ * plugin.c has arguments and registration. Ownership: one instance per profile. Plans are as long
+ * as the cluster has nodes, and only the current attempt needs them: an instance has one of each
+ * and reuses it. The cycle state holds the number of the attempt that a plan belongs to. Threading:
+ * plans are written on the engine's thread and read by the pool's threads.
  */
 #ifndef BERTH_PLUGINS_INTER_POD_AFFINITY_INTER_POD_AFFINITY_H
 #define BERTH_PLUGINS_INTER_POD_AFFINITY_INTER_POD_AFFINITY_H
@@ -17,49 +16,49 @@
 #include "plugins/common/plugin_base.h"
 #include "plugins/inter_pod_affinity/topology_places.h"
 
-/* Why a node is refused, in the order in which it is looked at. */
+/* Why a node is rejected, in the order of upstream's Filter. */
 enum refusal {
-    REFUSAL_AFFINITY,      /* none of the pods that it wants to be near is there */
-    REFUSAL_ANTI_AFFINITY, /* a pod is there that it wants to be far from */
-    REFUSAL_EXISTING,      /* a pod is there that wants to be far from it */
+    REFUSAL_AFFINITY,      /* a required affinity term is not satisfied */
+    REFUSAL_ANTI_AFFINITY, /* a required anti-affinity term selects a pod in its domain */
+    REFUSAL_EXISTING,      /* the anti-affinity of a pod in its domain selects the pod */
     REFUSALS,
 };
 
-/* Pods by domain of the topology keys in question; see what_if.c. */
+/* Pods by topology key and domain (upstream: topologyToMatchedTermCount); see what_if.c. */
 struct pair_counts {
     struct topology_places keys;
     VEC(struct key_counts) counts; /* by place of the key */
-    size_t n_pairs;                /* of key and value that have pods */
+    size_t n_pairs;                /* pairs of key and domain that have pods */
 };
 
 /*
- * The waiting pod's own terms of one kind, namespaces told by their labels included, and without
- * those whose topology key no node carries.
+ * The pending pod's terms of one kind, with the namespaces that their selectors match, and without
+ * terms whose topology key no node carries.
  */
 struct own_terms {
     LIST(struct pod_term) terms;
     struct topology **topologies; /* by term */
 };
 
-/* What PreFilter found out. */
+/* The result of PreFilter. */
 struct filter_plan {
     uint64_t attempt;
-    struct arena arena; /* all of the below */
+    struct arena arena; /* of everything below */
     struct own_terms required, anti;
     bool unreachable;  /* a required term has a topology key that no node carries */
-    bool may_be_first; /* it satisfies its own required affinity */
+    bool may_be_first; /* the pod matches its own required affinity */
     size_t n_slots;
-    uint64_t *refused[REFUSALS]; /* sets of slots; of nodes that are not there they say nothing */
-    bool counted;                /* counts are made when the first "what if" is asked */
-    const str_map *namespace_labels; /* of the waiting pod's namespace; with the counts */
+    uint64_t *refused[REFUSALS];     /* sets of slots; undefined for slots without a node */
+    bool counted;                    /* counts are computed for the first "what if" */
+    const str_map *namespace_labels; /* of the pending pod's namespace; set with the counts */
     struct pair_counts counts[REFUSALS];
 };
 
-/* What PreScore found out. */
+/* The result of PreScore. */
 struct score_plan {
     uint64_t attempt;
     struct arena arena;
-    struct topology_places keys; /* those that say something about any node */
+    struct topology_places keys; /* keys with a score for some node */
     VEC(int64_t *) scores;       /* by place of the key: the sum of weights by domain; [0] is 0 */
 };
 
@@ -75,7 +74,7 @@ struct inter_pod_affinity {
     const struct engine_log *log;
     struct cluster *cluster;
     int32_t hard_weight;
-    bool ignore_preferred; /* of pods that run, where the waiting pod prefers nothing */
+    bool ignore_preferred; /* of existing pods, if the pending pod has no preferred terms */
     bool exact_namespaces; /* FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS */
     berth_reason reasons[REFUSALS];
     berth_state_key filter_state, score_state;
@@ -87,16 +86,16 @@ struct inter_pod_affinity {
 
 /* --- own_terms.c ------------------------------------------------------------------------------ */
 
-/* The pods that a waiting pod's term means. Valid for this attempt. */
+/* The pods that a term of the pending pod selects. Valid for this attempt. */
 struct pod_term own_term(struct inter_pod_affinity *self, const struct affinity_term *term);
-/* All of a kind; set NULL: none. False: some have a topology key that no node carries. */
+/* All terms of a kind; set NULL: none. False: no node carries the topology key of some. */
 bool own_terms_make(struct inter_pod_affinity *self, const struct affinity_set *set,
                     enum affinity_kind kind, struct arena *a, struct own_terms *ret_own);
-/* The labels of a pod's namespace; none where the namespace is not known. */
+/* The labels of a pod's namespace; empty if the namespace is unknown. */
 const str_map *namespace_labels(const struct inter_pod_affinity *self, const struct pod *pod);
 struct topology *topology_of(const struct inter_pod_affinity *self, struct str key);
 
-/* --- the extension points --------------------------------------------------------------------- */
+/* --- extension points ------------------------------------------------------------------------- */
 
 enum berth_code ipa_pre_filter(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
                                struct berth_status *status);
@@ -133,7 +132,7 @@ enum berth_hint ipa_after_node_change(void *self, const struct berth_pod *pod,
 
 /* --- what_if.c -------------------------------------------------------------------------------- */
 
-/* The cycle state: whose plan it is, and what has come and gone since PreFilter. */
+/* The cycle state: the attempt, and the pods added and removed since PreFilter. */
 struct filter_state {
     struct inter_pod_affinity *self;
     uint64_t attempt;
@@ -145,11 +144,11 @@ struct filter_state {
 struct filter_state *filter_state_new(struct inter_pod_affinity *self, uint64_t attempt);
 void *filter_state_clone(const void *state);
 void filter_state_free(void *state);
-/* NULL, and *status filled, where PreFilter has not run. */
+/* NULL, with *status set, if PreFilter has not run. */
 struct filter_state *filter_state_read(const struct inter_pod_affinity *self,
                                        const struct berth_cycle *cycle,
                                        struct berth_status *status);
-/* The verdict with everything that has come and gone; REFUSALS: the node is fine. */
+/* The verdict with all pods added and removed; REFUSALS: the node passes. */
 enum refusal what_if_refusal(const struct filter_state *state, const struct berth_node *node);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* own_terms.c - the pending pod's own terms, with their namespaces resolved. */
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
 struct topology *topology_of(const struct inter_pod_affinity *self, struct str key)
@@ -15,16 +16,17 @@ const str_map *namespace_labels(const struct inter_pod_affinity *self, const str
 }
 
 /*
- * Namespaces picked by their labels join those that are named. Since 1.34 upstream keeps the
- * selector as well and asks it about namespaces whose labels it does not tell, so that one that
- * only excludes (NotIn, DoesNotExist) takes in every namespace. A feature gate of ours mends that.
+ * Namespaces that the selector matches join those that are listed (upstream:
+ * mergeAffinityTermNamespacesIfNotEmpty). Since 1.34 upstream keeps the selector as well and
+ * matches it against empty labels, so that a selector that only excludes (NotIn, DoesNotExist)
+ * selects every namespace. The feature gate BerthExactNamespaceSelectors corrects that.
  */
 struct pod_term own_term(struct inter_pod_affinity *self, const struct affinity_term *term)
 {
     const struct selector *by_label = &term->namespace_selector;
-    bool takes_all = !by_label->nothing && by_label->requirements.n == 0;
+    bool all = !by_label->nothing && by_label->requirements.n == 0;
     struct pod_term own = {.selector = term->pods.selector};
-    if (takes_all || (term->pods.any_namespace && !self->exact_namespaces)) {
+    if (all || (term->pods.any_namespace && !self->exact_namespaces)) {
         own.any_namespace = true;
         return own;
     }

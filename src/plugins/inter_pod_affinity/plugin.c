@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * InterPodAffinity: a pod goes near the pods that it wants to be near, and far from those that it,
- * or that they, want to keep apart.
+ * InterPodAffinity: podAffinity and podAntiAffinity of the pending pod, and of the pods that run.
  */
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
@@ -122,9 +121,10 @@ static void events(void *ctx, struct berth_registrar *r)
 }
 
 /*
- * A pod with affinity of its own changes, by being placed, what holds for the next of its kind. Any
- * other is looked at by the pods that run through its namespace and labels. Upstream signs without
- * them where preferences of running pods are ignored, though their anti-affinity is not.
+ * A pod with terms of its own changes, once placed, the verdict for the next pod like it: it has no
+ * signature. Terms of running pods select any other pod by its namespace and labels, so these are
+ * signed. Upstream omits them if preferred terms of existing pods are ignored, though required
+ * anti-affinity still applies.
  */
 static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
 {

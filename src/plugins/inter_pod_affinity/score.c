@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a pod is liked best: the weights of all terms that are satisfied there, its own and those
- * of the pods that run, summed up by topology key and value. Sums wrap around, as upstream's do.
+ * score.c - PreScore, Score and NormalizeScore of InterPodAffinity.
+ *
+ * The score of a node is the sum of the weights of all terms, of the pod and of running pods, that
+ * apply in its domains, summed by topology key and value. Sums wrap, as upstream's do.
  */
 #include "plugins/common/go_math.h"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
@@ -26,7 +28,10 @@ static int64_t *scores_of(struct score_plan *plan, const struct topology *t)
     return vec_last(&plan->scores);
 }
 
-/* Every one of the pods adds the weight to its domain. A weight of 0 says something, too. */
+/*
+ * Upstream: processTerm. Every pod adds the weight to its domain. A weight of 0 creates an entry,
+ * too, which decides between a score of 0 and Skip.
+ */
 static void add_weight(struct inter_pod_affinity *self, const struct topology *t,
                        const struct slot_counts *pods, int64_t weight)
 {
@@ -37,10 +42,10 @@ static void add_weight(struct inter_pod_affinity *self, const struct topology *t
         int64_t *score = &scores[topology_domain(t, pods->slots[i])];
         *score = go_add(*score, go_mul(weight, pods->counts[i]));
     }
-    scores[0] = 0; /* no domain at all */
+    scores[0] = 0; /* domain 0: none */
 }
 
-/* In upstream's 32 bits. */
+/* Upstream multiplies by the sign in 32 bits. */
 static int64_t signed_weight(enum affinity_kind kind, int32_t weight)
 {
     return kind == AFFINITY_PREFERRED_ANTI ? (int32_t)(0 - (uint32_t)weight) : weight;
@@ -61,6 +66,7 @@ static void add_own(struct inter_pod_affinity *self, const struct affinity_set *
     }
 }
 
+/* Upstream: processExistingPod. Required affinity counts with hardPodAffinityWeight. */
 static void add_existing(struct inter_pod_affinity *self, const struct berth_pod *pod)
 {
     vec_clear(&self->found);
@@ -76,7 +82,7 @@ static void add_existing(struct inter_pod_affinity *self, const struct berth_pod
     }
 }
 
-/* Whether the pod lists preferences, good or bad. */
+/* Has the pod preferred affinity or anti-affinity terms? */
 static bool prefers(const struct pod *pod)
 {
     const struct affinity *a = pod->spec.affinity;
@@ -165,7 +171,7 @@ static void add_scores(const struct topology *t, const int64_t *by_domain,
                        struct berth_score_batch *batch)
 {
     const uint32_t *domain = t->domain;
-    /* A column is as long as the cache's. */
+    /* A column of a topology is as long as the cache's. */
     for (size_t i = 0; domain && i < batch->n; i++)
         batch->scores[i] = go_add(batch->scores[i], by_domain[domain[batch->slots[i]]]);
     for (size_t i = 0; !domain && i < batch->n; i++)
@@ -186,16 +192,16 @@ enum berth_code ipa_score_many(void *ctx, const struct berth_cycle *cycle,
     return BERTH_SUCCESS;
 }
 
-/* --- normalising ------------------------------------------------------------------------------ */
+/* --- NormalizeScore --------------------------------------------------------------------------- */
 
-/* Many nodes have the same score, whose percentage is worked out once: a division is dear. */
+/* Many nodes have the same score: its percentage is cached, since a division is slow. */
 #define KNOWN 64
 
 struct known_percent {
     int64_t above, percent;
 };
 
-/* Where a score lies between the lowest and the highest, in percent. */
+/* Upstream: the position of a score between the lowest and the highest, in percent. */
 static int64_t percent(struct known_percent *known, int64_t above, int64_t spread)
 {
     struct known_percent *at =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugins/inter_pod_affinity/topology_places.h"
 
-#define FEW 8 /* so many are looked through faster than looked up */
+#define FEW 8 /* up to this many, a search is faster than a lookup */
 
 void topology_places_release(struct topology_places *p)
 {
@@ -12,7 +12,7 @@ void topology_places_release(struct topology_places *p)
 void topology_places_clear(struct topology_places *p)
 {
     if (p->by_id.n)
-        topology_places_release(p); /* a pod with that many keys is rare: its memory goes back */
+        topology_places_release(p); /* a pod with that many keys is rare: free its memory */
     else
         vec_clear(&p->all);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * topology_places.h - a list of topologies, each once.
+ * topology_places.h - a list of distinct topologies.
  *
- * Purpose:   sums by topology stand in an array; this tells a topology's place in it. Most pods
- *            name one or two topology keys, some may name thousands: looking one up takes a few
- *            comparisons in either case.
+ * Purpose:   the index of a topology in arrays of sums by topology. Most pods use one or two
+ *            topology keys, some may use thousands: a lookup takes a few comparisons in either
+ *            case.
  * Ownership: borrows the topologies; owns the list.
- * Threading: one thread adds; any may look up meanwhile nobody does.
+ * Threading: written by one thread. Concurrent lookups are allowed between writes.
  */
 #ifndef BERTH_PLUGINS_INTER_POD_AFFINITY_TOPOLOGY_PLACES_H
 #define BERTH_PLUGINS_INTER_POD_AFFINITY_TOPOLOGY_PLACES_H
@@ -22,9 +22,9 @@ struct topology_places {
 
 void topology_places_release(struct topology_places *p);
 void topology_places_clear(struct topology_places *p);
-/* TOPOLOGY_PLACE_NONE where it is not listed. */
+/* TOPOLOGY_PLACE_NONE if it is not listed. */
 size_t topology_places_find(const struct topology_places *p, const struct topology *t);
-/* At the end of the list; it must not be there yet. */
+/* Appends it; it must not be listed yet. */
 void topology_places_add(struct topology_places *p, const struct topology *t);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What if pods came to a node, or left it? The sets that PreFilter painted cannot say when the last
- * pod of a domain is gone: here pods are counted by topology key and value, as upstream does from
- * the start. What has come and gone is a short list beside the counts, which all clones share.
- * The first question is asked on the engine's thread and makes the counts; those that follow, about
- * pods that run, look nothing up that would have to be made.
+ * what_if.c - AddPod and RemovePod of InterPodAffinity, and Filter after them.
+ *
+ * The sets that PreFilter computes do not tell when the last pod of a domain is removed: here pods
+ * are counted by topology key and value, as upstream does from the start (preFilterState). Pods
+ * added and removed are a short list beside the counts, which all clones share. The first call is
+ * on the engine's thread and computes the counts; later calls, about running pods, create nothing
+ * and may be on any thread.
  */
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
@@ -13,7 +15,7 @@ struct key_counts {
     int64_t *by_domain;
 };
 
-/* Where a count changes. No padding: its bytes are a key. */
+/* The count that changes. Without padding: its bytes are a map key. */
 struct change_key {
     uint64_t topology; /* its id */
     uint32_t which;    /* enum refusal */
@@ -26,9 +28,9 @@ struct count_change {
     int64_t by;
 };
 
-#define FEW_CHANGES 8 /* so many are looked through faster than looked up */
+#define FEW_CHANGES 8 /* up to this many, a search is faster than a lookup */
 
-/* --- the cycle state -------------------------------------------------------------------------- */
+/* --- cycle state ------------------------------------------------------------------------------ */
 
 struct filter_state *filter_state_new(struct inter_pod_affinity *self, uint64_t attempt)
 {
@@ -123,7 +125,7 @@ static void count_pods(struct filter_plan *plan, enum refusal which, const struc
     int64_t *by_domain = find_key(p, t)->by_domain;
     for (size_t i = 0; i < pods->n; i++)
         by_domain[topology_domain(t, pods->slots[i])] += pods->counts[i];
-    by_domain[0] = 0; /* no domain at all */
+    by_domain[0] = 0; /* domain 0: none */
 }
 
 static void count_pairs(struct pair_counts *p)
@@ -143,7 +145,7 @@ static void count_existing(struct inter_pod_affinity *self, const struct berth_p
                    topology_of(self, self->found.v[i]->term.topology_key), &self->found.v[i]->pods);
 }
 
-/* terms: of one selection that means pods by all of them. */
+/* Pods that all of these terms select count for each of them. */
 static void count_own(struct inter_pod_affinity *self, enum refusal which,
                       const struct own_terms *own, size_t from, size_t to)
 {
@@ -174,9 +176,9 @@ static void make_counts(struct inter_pod_affinity *self, const struct berth_pod 
     plan->counted = true;
 }
 
-/* --- pods come and go ------------------------------------------------------------------------- */
+/* --- adding and removing pods ----------------------------------------------------------------- */
 
-/* A pod that comes to a node (by 1) or leaves it (by -1). */
+/* A pod added to a node (by 1) or removed from it (by -1). */
 struct move {
     struct filter_state *state;
     const struct berth_pod *other;
@@ -198,7 +200,7 @@ static void change_count(const struct move *m, enum refusal which, const struct 
         add_change(state, (struct count_change){key, t, m->by});
 }
 
-/* Known from counting, unless the term is of a pod that does not run yet. */
+/* Created by counting, unless the term belongs to a pod that does not run yet. */
 static const struct topology *topology_counted(const struct inter_pod_affinity *self,
                                                struct str key)
 {
@@ -218,7 +220,7 @@ static void change_existing(const struct move *m, const struct berth_pod *pod)
     }
 }
 
-/* As with counting: the pod counts for each of the terms if all of them mean it. */
+/* Upstream: updateWithPod. The pod counts for each of the terms if all of them select it. */
 static void change_own(const struct move *m, enum refusal which, const struct own_terms *own,
                        size_t from, size_t to)
 {
@@ -263,9 +265,9 @@ enum berth_code ipa_remove_pod(void *ctx, struct berth_cycle *cycle, const struc
     return BERTH_SUCCESS;
 }
 
-/* --- the verdict ------------------------------------------------------------------------------ */
+/* --- verdicts --------------------------------------------------------------------------------- */
 
-/* As PreFilter found it. */
+/* Before any change. */
 static int64_t count_before(const struct filter_state *state, enum refusal which,
                             const struct topology *t, uint32_t domain)
 {
@@ -280,7 +282,7 @@ static int64_t count_now(const struct filter_state *state, enum refusal which,
     return count_before(state, which, t, domain) + (c ? c->by : 0);
 }
 
-/* Does no pod anywhere satisfy the required affinity? */
+/* Does no pod in the cluster satisfy the required affinity (upstream: len(affinityCounts) == 0)? */
 static bool would_be_first(const struct filter_state *state)
 {
     int64_t n = (int64_t)state->self->filter.counts[REFUSAL_AFFINITY].n_pairs;
@@ -321,7 +323,7 @@ static bool satisfies_anti_affinity(const struct filter_state *state, uint32_t s
     return true;
 }
 
-static bool is_hated(const struct filter_state *state, const struct topology *t, uint32_t slot)
+static bool is_excluded(const struct filter_state *state, const struct topology *t, uint32_t slot)
 {
     uint32_t domain = topology_domain(t, slot);
     return domain && count_now(state, REFUSAL_EXISTING, t, domain) > 0;
@@ -331,11 +333,11 @@ static bool satisfies_existing(const struct filter_state *state, uint32_t slot)
 {
     const struct pair_counts *p = &state->self->filter.counts[REFUSAL_EXISTING];
     for (size_t i = 0; i < p->keys.all.n; i++)
-        if (is_hated(state, p->keys.all.v[i], slot))
+        if (is_excluded(state, p->keys.all.v[i], slot))
             return false;
     for (size_t i = 0; i < state->changes.n; i++)
         if (state->changes.v[i]->key.which == REFUSAL_EXISTING &&
-            is_hated(state, state->changes.v[i]->topology, slot))
+            is_excluded(state, state->changes.v[i]->topology, slot))
             return false;
     return true;
 }

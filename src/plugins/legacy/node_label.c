@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NodeLabel, up to v1.22: the profile says which labels nodes must have or lack, and which they
- * should. Nothing of it depends on the pod.
+ * NodeLabel (releases up to 1.22): the arguments list labels that nodes must or should have or
+ * lack, for all pods alike.
  */
 #include "engine/framework/framework.h"
+#include "engine/index/cluster.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 
@@ -27,15 +28,15 @@ static const struct type args_type = TYPE("NodeLabelArgs", struct node_label_arg
 struct node_label {
     const struct berth_host *host;
     struct node_memos *memos;
-    struct arena arena; /* holds what follows */
+    struct arena arena; /* of what follows */
     struct node_label_args args;
-    struct str key; /* of both questions */
+    struct str key; /* of both node_memo questions */
     berth_reason mismatch;
 };
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-/* No label can be wanted and unwanted. Of a label that is named twice the last place is told. */
+/* A label may not be both present and absent. The last index of a repeated label is reported. */
 static void check(const label_list *present, const label_list *absent, const char *present_name,
                   const char *absent_name, struct error_list *c)
 {
@@ -124,7 +125,7 @@ static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth
 
 /* --- filter ----------------------------------------------------------------------------------- */
 
-/* How many of the labels the node has. */
+/* The number of these labels that the node has. */
 static size_t count_labels(const label_list *labels, const struct berth_node *node)
 {
     size_t n = 0;

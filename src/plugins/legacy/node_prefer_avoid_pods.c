@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NodePreferAvoidPods, up to v1.22: an annotation of a node names the ReplicationControllers and
- * ReplicaSets whose pods should rather go elsewhere.
+ * NodePreferAvoidPods (releases up to 1.22): an annotation of a node lists the
+ * ReplicationControllers and ReplicaSets whose pods should avoid it.
  */
 #include "codec/json.h"
 #include "engine/framework/framework.h"
@@ -11,9 +11,9 @@
 
 #define AVOID_ANNOTATION STR("scheduler.alpha.kubernetes.io/preferAvoidPods")
 
-/* --- the annotation --------------------------------------------------------------------------- */
+/* --- annotation ------------------------------------------------------------------------------- */
 
-/* Left out: evictionTime, reason, message. */
+/* Not decoded: evictionTime, reason, message. */
 struct avoid_entry {
     struct pod_signature {
         struct owner_reference *pod_controller;
@@ -43,7 +43,7 @@ static const struct field avoid_fields[] = {
 };
 static const struct type avoid_type = TYPE("AvoidPods", struct avoid_pods, avoid_fields);
 
-/* Whether the list in the annotation names the controller; one that cannot be read names nobody. */
+/* Does the annotation list the controller? An invalid annotation lists none. */
 static bool names_controller(struct str annotation, const struct owner_reference *controller)
 {
     struct avoid_pods avoid;
@@ -87,7 +87,7 @@ static void destroy(void *ctx)
     free(self);
 }
 
-/* The controller that nodes may want to avoid; NULL: none such. */
+/* The controller that nodes may avoid; NULL if none. */
 static const struct owner_reference *controller_of(const struct pod *pod)
 {
     const struct owner_reference *c = object_meta_controller(&pod->metadata);
@@ -141,7 +141,7 @@ static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
     struct avoid_plugin *self = ctx;
     const struct owner_reference *controller = controller_of(pod->pod);
     const uint64_t *avoiding = NULL;
-    /* Hardly any node has the annotation: who is meant is asked only when one does. */
+    /* Hardly any node has the annotation: it is parsed only if a node has one. */
     if (controller && sets_meet(node_memo_set(self->memos, STR("NodePreferAvoidPods/any"),
                                               ask_avoids_anybody, NULL),
                                 batch->columns->present, batch->columns->n)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SelectorSpread: pods of one service or owner go to different nodes and zones. As it was in the
- * last release that had it; PodTopologySpread does this by default now.
+ * SelectorSpread (releases up to 1.22): spreads the pods of a Service or owner over nodes and
+ * zones. PodTopologySpread does this by default now.
  */
 #include "engine/framework/framework.h"
 #include "plugins/common/default_selector.h"
@@ -9,7 +9,7 @@
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 
-/* How much zones count beside nodes. */
+/* The weight of zones; nodes have the rest. */
 #define ZONE_WEIGHT (2.0 / 3.0)
 
 struct selector_spread {
@@ -18,7 +18,7 @@ struct selector_spread {
     berth_state_key key;
 };
 
-/* The pods to spread from; count NULL: there are none. */
+/* The pods to spread from; count NULL: none. */
 struct state {
     const struct pod_count *pods;
 };
@@ -45,7 +45,7 @@ static enum berth_code pre_score(void *ctx, struct berth_cycle *cycle, const str
     (void)n;
     (void)status;
     struct selector_spread *self = ctx;
-    /* A pod that says itself how it wants to be spread is PodTopologySpread's. */
+    /* Pods with constraints of their own are left to PodTopologySpread. */
     if (pod->pod->spec.topology_spread_constraints.n)
         return BERTH_SKIP;
     struct state *s = self->host->cycle_alloc(cycle, sizeof(*s));
@@ -102,7 +102,7 @@ struct zone {
 struct zones {
     struct arena arena;
     struct map by_key;
-    struct zone **of; /* by place; NULL: the node is in none */
+    struct zone **of; /* by index; NULL: the node is in none */
 };
 
 static void zones_init(struct zones *z, const struct berth_columns *columns, const uint32_t *slots,
@@ -133,7 +133,7 @@ static void zones_release(struct zones *z)
     arena_release(&z->arena);
 }
 
-/* The fewer pods, the better: none gives all, as many as the fullest has gives nothing. */
+/* 1 without pods, 0 with as many as the fullest. */
 static double share(int64_t pods, int64_t most)
 {
     const double all = MAX_NODE_SCORE;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ServiceAffinity, of configurations up to 1.22: the pods of a service run on nodes that are alike
- * in certain labels (affinityLabels), and are spread over the values of others
- * (antiAffinityLabelsPreference).
+ * ServiceAffinity (releases up to 1.22): the pods of a Service run on nodes with equal values of
+ * affinityLabels, and are spread over the values of antiAffinityLabelsPreference.
  */
 #include "api/core.h"
 #include "engine/framework/framework.h"
+#include "engine/index/cluster.h"
 #include "plugins/common/go_math.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
@@ -29,7 +29,7 @@ const struct args_kind service_affinity_args_kind = {
 struct service_affinity {
     const struct berth_host *host;
     struct cluster *cluster;
-    struct arena arena; /* holds args */
+    struct arena arena; /* of args */
     struct service_affinity_args args;
     berth_reason mismatch;
     berth_state_key filter_state;
@@ -70,7 +70,7 @@ static bool labels_include(const str_map *labels, const str_map *wanted)
     return true;
 }
 
-/* The first service that selects the pod; NULL: none does. */
+/* The first Service that selects the pod; NULL if none. */
 static const struct service *service_of(const struct service_affinity *self, const struct pod *pod)
 {
     const object_list *all =
@@ -86,7 +86,7 @@ static const struct service *service_of(const struct service_affinity *self, con
 
 /* --- filter ----------------------------------------------------------------------------------- */
 
-/* Pods of the same namespace that have all labels of the waiting pod, in the order of the nodes. */
+/* Pods of the same namespace with all labels of the pending pod, in the order of nodes. */
 struct matching {
     bool has_service;
     VEC(const struct berth_pod *) pods;
@@ -206,7 +206,7 @@ static bool is_on(const struct berth_node *node, const struct berth_pod *pod)
     return false;
 }
 
-/* The first of the pods; one that has been taken off the node in question is passed over. */
+/* The first of the pods; skips one that a "what if" removed from this node. */
 static const struct berth_pod *first_alike(const struct matching *m, const struct berth_node *node)
 {
     for (size_t i = 0; i < m->pods.n; i++) {
@@ -217,7 +217,7 @@ static const struct berth_pod *first_alike(const struct matching *m, const struc
     return NULL;
 }
 
-/* What the node must have for a label; NULL: anything will do. */
+/* The value that the node must have for a label; NULL: any. */
 static const struct str *wanted(struct str label, const struct pod *pod, const struct node *model)
 {
     const struct str *value = str_map_get(&pod->spec.node_selector, label);
@@ -244,7 +244,7 @@ static enum berth_code filter(void *ctx, const struct berth_cycle *cycle,
         return BERTH_ERROR;
     for (size_t i = 0; i < n; i++)
         told += wanted(self->args.affinity_labels.v[i], pod->pod, NULL) != NULL;
-    /* What the pod leaves open, the node of the first of its kind tells. */
+    /* Labels that the pod's nodeSelector leaves open come from the node of the first such pod. */
     const struct berth_pod *first = m->has_service && told < n ? first_alike(m, node) : NULL;
     if (first) {
         model = cache_node(self->cluster->cache, first->node_name);
@@ -284,7 +284,7 @@ static enum berth_code score(void *ctx, const struct berth_cycle *cycle,
     return BERTH_SUCCESS;
 }
 
-/* The pods of the service by value of one label: the fewer a node's value has, the better. */
+/* The pods of the Service by value of one label: fewer score higher. */
 static void add_label(struct service_affinity *self, struct str label, const uint32_t *slots,
                       const int64_t *pods, size_t n, double *sums)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NodeAffinity: which nodes a pod demands (nodeSelector, required node affinity) and prefers. The
- * profile may add demands and preferences of its own to those of every pod (addedAffinity).
+ * NodeAffinity: nodeSelector, required and preferred node affinity. The arguments may add required
+ * and preferred terms for every pod (addedAffinity).
  */
 #include "api/selector_fault.h"
 #include "engine/cycle/cycle.h"
@@ -16,7 +16,7 @@ struct affinity_plugin {
     const struct berth_host *host;
     const struct engine_log *log;
     struct node_memos *memos;
-    struct arena arena; /* holds what follows */
+    struct arena arena; /* of what follows */
     struct node_terms *added_required, *added_preferred;
     struct str added_required_key, added_preferred_key;
     berth_reason pod_mismatch, enforced_mismatch, conflict;
@@ -24,10 +24,10 @@ struct affinity_plugin {
     struct buf key; /* scratch */
 };
 
-/* What PreFilter leaves for Filter. */
+/* The result of PreFilter. */
 struct demands {
     struct required_node_affinity affinity;
-    bool names_nodes; /* only few nodes are candidates: not worth asking all */
+    bool names_nodes; /* PreFilter returned node names: few nodes, not worth a column */
 };
 
 /* --- keys ------------------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth
     return BERTH_SUCCESS;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
 static void destroy(void *ctx)
 {
@@ -69,7 +69,7 @@ static void take_required(struct affinity_plugin *self, const struct node_select
     self->added_required_key = arena_dup(&self->arena, buf_str(&self->key));
 }
 
-/* They have been checked: nothing fails. */
+/* The terms are validated: compilation succeeds. */
 static int take_preferred(struct affinity_plugin *self, const struct node_affinity *added)
 {
     struct err err;
@@ -115,7 +115,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     return 0;
 }
 
-/* --- what a node is asked --------------------------------------------------------------------- */
+/* --- questions to nodes ----------------------------------------------------------------------- */
 
 static int64_t ask_demands(const void *ask, const struct berth_node *node)
 {
@@ -134,8 +134,8 @@ static int64_t ask_preferences(const void *ask, const struct berth_node *node)
 
 /* --- queueing hint ---------------------------------------------------------------------------- */
 
-/* Terms that make no sense count as a match that may come: the pod is tried again. */
-enum match { NO_MATCH, MATCH, WHO_KNOWS };
+/* Invalid terms count as a possible match, as upstream's errors in hints: the pod is retried. */
+enum match { NO_MATCH, MATCH, UNKNOWN_MATCH };
 
 static enum match match(const struct required_node_affinity *affinity, const struct node *node)
 {
@@ -144,11 +144,11 @@ static enum match match(const struct required_node_affinity *affinity, const str
         return MATCH;
     return selector_matches(&affinity->node_selector, labels) &&
                    !str_empty(node_terms_fault(&affinity->terms))
-               ? WHO_KNOWS
+               ? UNKNOWN_MATCH
                : NO_MATCH;
 }
 
-/* Whether the change may help, and what to log of it; NULL: nothing, as with broken terms. */
+/* May the change help? The log message is NULL for invalid terms. */
 static bool may_help(const struct pod *pod, const struct node *old, const struct node *new,
                      const char **ret_why)
 {
@@ -161,11 +161,11 @@ static bool may_help(const struct pod *pod, const struct node *old, const struct
     arena_release(&scratch);
     *ret_why = now == NO_MATCH ? "node was created or updated, but the pod's NodeAffinity doesn't "
                                  "match"
-               : now == WHO_KNOWS || then == WHO_KNOWS ? NULL
+               : now == UNKNOWN_MATCH || then == UNKNOWN_MATCH ? NULL
                : !old          ? "node was created, and matches with the pod's NodeAffinity"
                : then == MATCH ? "node updated, but the pod's NodeAffinity hasn't changed"
                                : "node was updated and the pod's NodeAffinity changed to matched";
-    return now == WHO_KNOWS || (now == MATCH && then != MATCH);
+    return now == UNKNOWN_MATCH || (now == MATCH && then != MATCH);
 }
 
 static enum berth_hint after_node_change(void *ctx, const struct berth_pod *pod,
@@ -204,7 +204,7 @@ static void events(void *ctx, struct berth_registrar *r)
 
 typedef VEC(struct berth_str) name_list;
 
-/* Keeps of names[from …] those that are among the values. */
+/* Removes from names[from …] those that are not among the values. */
 static void intersect(name_list *names, size_t from, const struct node_selector_requirement *r)
 {
     struct map values = MAP_INIT;
@@ -218,7 +218,7 @@ static void intersect(name_list *names, size_t from, const struct node_selector_
     map_release(&values);
 }
 
-/* Adds the nodes that the term leaves; false where it does not go by name. */
+/* Adds the nodes that the term names by metadata.name; false if it does not. */
 static bool add_term_names(const struct node_selector_term *term, name_list *names)
 {
     bool by_name = false;
@@ -236,7 +236,7 @@ static bool add_term_names(const struct node_selector_term *term, name_list *nam
     return by_name;
 }
 
-/* The nodes that the required terms name; false where some term does not go by name. */
+/* The nodes that the required terms name; false if a term does not name nodes. */
 static bool find_names(const struct node_selector *required, name_list *names)
 {
     if (!required || required->node_selector_terms.n == 0)
@@ -253,7 +253,7 @@ static enum berth_code pre_filter(void *ctx, struct berth_cycle *cycle, const st
     struct affinity_plugin *self = ctx;
     name_list names = {0};
     enum berth_code code = BERTH_SUCCESS;
-    if (!pod_demands_nodes(pod->pod) && !self->added_required)
+    if (!pod_requires_nodes(pod->pod) && !self->added_required)
         return BERTH_SKIP;
     struct demands *demands = arena_new(&cycle->arena, struct demands);
     required_nodes_compile(pod->pod, &cycle->arena, &demands->affinity);
@@ -271,7 +271,7 @@ static enum berth_code pre_filter(void *ctx, struct berth_cycle *cycle, const st
 
 /* --- filter ----------------------------------------------------------------------------------- */
 
-/* Who disables PreFilter has his demands compiled each time, in scratch. */
+/* If the profile disables PreFilter, the terms are compiled for each call, in scratch. */
 static const struct required_node_affinity *demands_of(const struct affinity_plugin *self,
                                                        const struct berth_cycle *cycle,
                                                        const struct berth_pod *pod,
@@ -304,7 +304,7 @@ static enum berth_code filter(void *ctx, const struct berth_cycle *cycle,
     return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
 }
 
-/* Asks the candidates alone. */
+/* Filters the feasible nodes one by one. */
 static void filter_few(const struct affinity_plugin *self,
                        const struct required_node_affinity *affinity,
                        struct berth_filter_batch *batch)
@@ -330,7 +330,7 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
             batch,
             node_memo_set(self->memos, self->added_required_key, ask_terms, self->added_required),
             BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, self->enforced_mismatch);
-    if (!pod_demands_nodes(pod->pod))
+    if (!pod_requires_nodes(pod->pod))
         return BERTH_SUCCESS;
     if (demands && demands->names_nodes) {
         filter_few(self, &demands->affinity, batch);
@@ -355,7 +355,7 @@ static bool prefers_anything(const struct pod *pod)
     return affinity && affinity->preferred.n > 0;
 }
 
-/* False where a term makes no sense: status says what is wrong. */
+/* False if a term is invalid: status has the error. */
 static bool compile_preferences(const struct affinity_plugin *self, const struct pod *pod,
                                 struct arena *a, struct node_terms *ret_terms,
                                 struct berth_status *status)
@@ -389,7 +389,7 @@ static enum berth_code pre_score(void *ctx, struct berth_cycle *cycle, const str
     return BERTH_SUCCESS;
 }
 
-/* NULL with status filled where they make no sense. scratch is for where PreScore is disabled. */
+/* NULL with status set if they are invalid. scratch is used if PreScore is disabled. */
 static const struct node_terms *preferences_of(const struct affinity_plugin *self,
                                                const struct berth_cycle *cycle,
                                                const struct berth_pod *pod, struct arena *scratch,

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* fit_hints.c - queueing hints of NodeResourcesFit (upstream: EventsToRegister of Fit). */
 #include "plugins/node_resources/fit_hints.h"
 
 #include "api/resource_claim.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/node_resources/fit_request.h"
 
+/* NodeResourcesFit begins with a plain plugin. */
+static const struct engine_log *log_of(const void *self)
+{
+    return ((const struct plain_plugin *)self)->log;
+}
+
 /* --- pods ------------------------------------------------------------------------------------- */
 
-/* By its name in the API; what is counted neither as an integer nor by name gives 0. */
+/* By its API name; 0 for resources that scheduling does not count. */
 static int64_t amount_of(const struct resources *r, struct str name)
 {
     if (str_eq(name, RESOURCE_CPU))
@@ -20,7 +27,7 @@ static int64_t amount_of(const struct resources *r, struct str name)
     return amount ? *amount : 0;
 }
 
-/* Does the change leave anything that the pod asks for freer than before? */
+/* Upstream: isSchedulableAfterPodScaleDown. Was a resource freed that the pending pod requests? */
 static bool freed_by_resize(const struct pod *waiting, const struct pod *old, const struct pod *new)
 {
     static const struct resource_gates gates = RESOURCE_GATES_DEFAULT;
@@ -42,19 +49,20 @@ static bool freed_by_resize(const struct pod *waiting, const struct pod *old, co
     return freed;
 }
 
-/* Whoever goes from a node leaves room there, also one that was only assumed to be on it. */
+/* Upstream: isSchedulableAfterPodEvent. A pod that leaves a node frees room, also an assumed one.
+ */
 static enum berth_hint after_assigned_pod_left(void *self, const struct berth_pod *pod,
                                                const struct berth_object *before,
                                                const struct berth_object *after)
 {
     (void)after;
-    engine_log(fit_log(self), 5,
+    engine_log(log_of(self), 5,
                "another scheduled pod was deleted, and it may make the unscheduled pod schedulable",
                KV_POD(pod), KV_HINT_POD("deletedPod", hint_pod(before)));
     return BERTH_QUEUE;
 }
 
-/* One without a node held room only if it was promised some. */
+/* A pod without a node held room only if it had a nominated node. */
 static enum berth_hint after_waiting_pod_left(void *self, const struct berth_pod *pod,
                                               const struct berth_object *before,
                                               const struct berth_object *after)
@@ -63,7 +71,7 @@ static enum berth_hint after_waiting_pod_left(void *self, const struct berth_pod
     const struct pod *left = hint_pod(before);
     bool helps = !left || !str_empty(left->status.nominated_node_name);
     engine_log(
-        fit_log(self), 5,
+        log_of(self), 5,
         helps ? "another scheduled pod was deleted, and it may make the unscheduled pod schedulable"
               : "the deleted pod was unscheduled and it wouldn't make the unscheduled pod "
                 "schedulable",
@@ -81,7 +89,7 @@ static enum berth_hint after_scale_down(void *self, const struct berth_pod *pod,
     bool helps = hint_about(pod, new) ||
                  (!str_empty(new->spec.node_name) && freed_by_resize(pod->pod, old, new));
     engine_log(
-        fit_log(self), 5,
+        log_of(self), 5,
         helps ? "another scheduled pod or the target pod itself got scaled down, and it may make "
                 "the unscheduled pod schedulable"
               : "pod got scaled down, but the modification isn't related to the resource requests "
@@ -98,7 +106,7 @@ static int64_t scalar_of(const struct resources *r, const struct fit_request *wa
     return amount ? *amount : 0;
 }
 
-/* Has the node grown in something that the pod asks for? */
+/* Upstream: haveAnyRequestedResourcesIncreased. */
 static bool has_grown(const struct fit_request *want, const struct resources *old,
                       const struct resources *new)
 {
@@ -113,7 +121,7 @@ static bool has_grown(const struct fit_request *want, const struct resources *ol
     return false;
 }
 
-/* Would the pod fit if the node were empty? Resources that the filter ignores count here. */
+/* Upstream: isFit. Would the pod fit the empty node? Resources that the filter ignores count. */
 static bool fits_empty(const struct fit_request *want, const struct resources *has)
 {
     const struct fit_amounts amounts = {
@@ -130,6 +138,7 @@ static bool fits_empty(const struct fit_request *want, const struct resources *h
     return true;
 }
 
+/* Upstream: isSchedulableAfterNodeChange. */
 static enum berth_hint after_node_change(void *self, const struct berth_pod *pod,
                                          const struct berth_object *before,
                                          const struct berth_object *after)
@@ -148,7 +157,7 @@ static enum berth_hint after_node_change(void *self, const struct berth_pod *pod
     arena_release(&scratch);
     fit_request_free(want);
     engine_log(
-        fit_log(self), 5,
+        log_of(self), 5,
         !fits
             ? "node was created or updated, but it doesn't have enough resource(s) to accommodate "
               "this pod"
@@ -162,10 +171,10 @@ static enum berth_hint after_node_change(void *self, const struct berth_pod *pod
 
 /* --- device classes --------------------------------------------------------------------------- */
 
-/* What a class is called as a resource where it names none itself. */
+/* The prefix of a class's implicit extended resource name. */
 #define DEVICE_CLASS_PREFIX "deviceclass.resource.kubernetes.io/"
 
-static bool asks_for(const struct berth_pod *pod, struct str prefix, struct str name)
+static bool requests_resource(const struct berth_pod *pod, struct str prefix, struct str name)
 {
     static const struct resource_gates gates = {.pod_level_resources = true};
     struct arena scratch;
@@ -178,7 +187,7 @@ static bool asks_for(const struct berth_pod *pod, struct str prefix, struct str 
     return asks;
 }
 
-/* A class may stand for a resource that no node has by itself. */
+/* Upstream: isSchedulableAfterDeviceClassEvent. A class may provide an extended resource. */
 static enum berth_hint after_class_change(void *self, const struct berth_pod *pod,
                                           const struct berth_object *before,
                                           const struct berth_object *after)
@@ -189,10 +198,10 @@ static enum berth_hint after_class_change(void *self, const struct berth_pod *po
         return BERTH_QUEUE_SKIP;
     struct str name = new->spec.extended_resource_name;
     bool same = old && str_eq(old->spec.extended_resource_name, name);
-    bool by_class = !old && asks_for(pod, STR(DEVICE_CLASS_PREFIX), new->metadata.name);
-    bool helps = !same && (by_class || (!str_empty(name) && asks_for(pod, STR(""), name)));
+    bool by_class = !old && requests_resource(pod, STR(DEVICE_CLASS_PREFIX), new->metadata.name);
+    bool helps = !same && (by_class || (!str_empty(name) && requests_resource(pod, STR(""), name)));
     engine_log(
-        fit_log(self), 5,
+        log_of(self), 5,
         same       ? "device class has identical extended resource name"
         : by_class ? "device class was added, and may now fit the pod's resource requests"
         : helps

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fit_hints.h - which changes of the cluster may make room for a pod that NodeResourcesFit turned
- * down.
+ * fit_hints.h - queueing hints of NodeResourcesFit.
  *
- * Purpose:   the events that the plugin registers, with their queueing hints.
- * Ownership: nothing is kept.
+ * Purpose:   the events that the plugin registers, with their hints. Its `self` must begin with a
+ *            struct plain_plugin.
+ * Ownership: keeps nothing.
  * Threading: the engine's thread.
  */
 #ifndef BERTH_PLUGINS_NODE_RESOURCES_FIT_HINTS_H
@@ -12,8 +12,6 @@
 
 #include "engine/framework/framework.h"
 
-/* The voice of NodeResourcesFit, whose `self` the hints are given. */
-const struct engine_log *fit_log(const void *self);
 void fit_hints_register(const struct berth_host *host, struct berth_registrar *r);
 
 #endif

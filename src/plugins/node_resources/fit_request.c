@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* fit_request.c - upstream: computePodResourceRequest. */
 #include "plugins/node_resources/fit_request.h"
 
 #include "plugins/node_resources/resource_terms.h"
 
-/* Requests are never negative: upstream takes the larger of 0 and each. */
+/* Upstream clamps requests at 0 (SetMaxResource). */
 static int64_t or_nothing(int64_t amount)
 {
     return amount > 0 ? amount : FIT_NOTHING;
@@ -24,7 +25,7 @@ static struct fit_request *new_request(struct intern *names, size_t n_scalars, i
 
 typedef bool keep_fn(const void *ctx, struct str name);
 
-/* From what was derived when the pod arrived. */
+/* From the data derived when the pod arrived. */
 static struct fit_request *from_derived(const struct berth_pod *pod, keep_fn *keep, const void *ctx)
 {
     const struct resource *has = &pod->requests;
@@ -41,7 +42,7 @@ static struct fit_request *from_derived(const struct berth_pod *pod, keep_fn *ke
     return r;
 }
 
-/* From the spec alone: the pod's status speaks of a resize, which was counted in. */
+/* From the spec: the derived data includes a resize of the pod's status. */
 static struct fit_request *from_spec(const struct berth_pod *pod, keep_fn *keep, const void *ctx)
 {
     static const struct resource_gates gates = {.pod_level_resources = true};

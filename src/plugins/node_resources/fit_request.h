@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fit_request.h - what a pod to be placed asks for, ready to be compared with what nodes have.
+ * fit_request.h - the resource requests of a pending pod (upstream: preFilterState of Fit).
  *
- * Purpose:   the requests of its spec, also the pod's own ones, but not what a resize makes of them
- *            (upstream: computePodResourceRequest). Made once before nodes are filtered.
+ * Purpose:   the requests of its spec with pod-level requests, but without the status of a resize
+ *            (upstream: computePodResourceRequest). Computed once in PreFilter.
  * Ownership: on the heap; holds a use of each name.
- * Threading: made and freed on the engine's thread, read by any.
+ * Threading: created and freed on the engine's thread; any thread may read.
  */
 #ifndef BERTH_PLUGINS_NODE_RESOURCES_FIT_REQUEST_H
 #define BERTH_PLUGINS_NODE_RESOURCES_FIT_REQUEST_H
@@ -13,13 +13,13 @@
 #include "engine/cache/node_info.h"
 #include "plugins/common/go_math.h"
 
-/* Asked for nothing: less than anything that is free. */
+/* No request: less than any free amount. */
 #define FIT_NOTHING INT64_MIN
 
 struct fit_scalar {
     atom_t name;
     int64_t amount;      /* > 0 */
-    berth_reason reason; /* filled in by who filters */
+    berth_reason reason; /* set by PreFilter */
 };
 
 struct fit_request {
@@ -29,7 +29,7 @@ struct fit_request {
     struct fit_scalar scalars[];
 };
 
-/* keep: whether a scalar resource of this name counts; NULL: all do. */
+/* keep: does a scalar resource of this name count? NULL: all do. */
 struct fit_request *fit_request_new(const struct berth_pod *pod,
                                     bool (*keep)(const void *ctx, struct str name),
                                     const void *ctx);
@@ -38,19 +38,18 @@ struct fit_request *fit_request_free(struct fit_request *r);
 void fit_request_sign(const struct fit_request *r, const struct berth_host *host,
                       struct berth_signature *s);
 
-/* --- what a node lacks ------------------------------------------------------------------------ */
+/* --- insufficient resources ------------------------------------------------------------------- */
 
-/* Bits in the order in which reasons are told. */
+/* Bits in the order of upstream's reasons. */
 enum fit_lack {
     LACKS_PODS = 1 << 0,
     LACKS_CPU = 1 << 1,
     LACKS_MEMORY = 1 << 2,
     LACKS_EPHEMERAL_STORAGE = 1 << 3,
-    FIT_LACKS = 4, /* their number */
+    FIT_LACKS = 4, /* number of bits */
 };
 
-/* What is there and what is used of it; amounts may be absurd, differences wrap as upstream's do.
- */
+/* Of a node. Amounts may be out of range; differences wrap as upstream's do. */
 struct fit_amounts {
     int64_t allocatable_cpu, requested_cpu;
     int64_t allocatable_memory, requested_memory;
@@ -58,7 +57,7 @@ struct fit_amounts {
     int64_t allowed_pods, pods;
 };
 
-/* The set of enum fit_lack. */
+/* Upstream: fitsRequest. The set of enum fit_lack. */
 static inline unsigned fit_lacks(const struct fit_request *r, const struct fit_amounts *a)
 {
     bool pods = a->pods >= a->allowed_pods;
@@ -69,7 +68,7 @@ static inline unsigned fit_lacks(const struct fit_request *r, const struct fit_a
     return (unsigned)pods | (unsigned)cpu << 1 | (unsigned)memory << 2 | (unsigned)storage << 3;
 }
 
-/* Whether one of what it lacks is more than the node has at all: emptying it would not help. */
+/* Upstream: Unresolvable. Does a request exceed the whole node, so that preemption cannot help? */
 static inline bool fit_is_hopeless(const struct fit_request *r, const struct fit_amounts *a,
                                    unsigned lacks)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NodeResourcesBalancedAllocation: a pod goes where it makes the use of resources more even, so
- * that no node runs out of one of them while others lie idle.
+ * NodeResourcesBalancedAllocation: prefers nodes on which the pod makes the utilization of
+ * resources more even.
  *
- * Scores must be upstream's to the last bit of the last fraction: the operations on doubles are
- * upstream's, in its order, each rounded by itself.
+ * Scores must equal upstream's exactly: the operations on doubles are upstream's, in its order,
+ * each rounded by itself.
  */
 #include <math.h>
 
@@ -61,7 +61,7 @@ static enum berth_code pre_score(void *ctx, struct berth_cycle *cycle, const str
     const struct balanced_allocation *self = ctx;
     struct score_terms *terms = self->host->cycle_alloc(cycle, score_terms_size(&self->resources));
     score_terms_fill(terms, &self->resources, pod);
-    /* A pod that asks for nothing makes nothing uneven: all of them would go to one node. */
+    /* Upstream skips pods without requests: all of them would score the same node best. */
     if (terms->best_effort)
         return BERTH_SKIP;
     self->host->state_write(cycle, self->state, terms, NULL, NULL);
@@ -70,7 +70,7 @@ static enum berth_code pre_score(void *ctx, struct berth_cycle *cycle, const str
 
 /* --- score ------------------------------------------------------------------------------------ */
 
-/* How much of a resource is taken; not more than all of it. */
+/* The used fraction of a resource, at most 1. */
 static inline double fraction(int64_t requested, int64_t allocatable, bool sane)
 {
     double f = (double)requested / (double)allocatable;
@@ -79,7 +79,7 @@ static inline double fraction(int64_t requested, int64_t allocatable, bool sane)
     return sane && f < 0 ? 0 : f;
 }
 
-/* Fractions of one node, added up in the order of the terms; the first two are kept. */
+/* The fractions of one node: their sum in the order of the terms, and the first two. */
 struct fractions {
     double first, second, total;
     size_t n;
@@ -115,25 +115,25 @@ static inline int64_t balance(double deviation)
     return go_int64((1 - deviation) * (double)MAX_NODE_SCORE);
 }
 
-/* From 50, it becomes as uneven as can be, over 75, nothing changes, to 100. */
+/* Upstream: balancedResourceScorer. 50: as uneven as possible, 75: no change, 100: as even. */
 static inline int64_t improvement(int64_t with, int64_t without)
 {
     return MAX_NODE_SCORE / 2 + go_sub(go_add(MAX_NODE_SCORE / 2, with), without) / 2;
 }
 
-/* The standard deviation of two. */
+/* The standard deviation of two fractions. */
 static inline double half_apart(double a, double b)
 {
     return fabs((a - b) / 2);
 }
 
-/* Of up to two. */
+/* Of at most two fractions. */
 static inline double deviation_of_few(const struct fractions *f)
 {
     return f->n == 2 ? half_apart(f->first, f->second) : 0;
 }
 
-/* Of more than two. The pod's request is added where it is there. */
+/* Of more than two fractions; with_pod adds the pod's requests. */
 static double deviation(const struct balanced_allocation *self, const struct score_terms *terms,
                         const struct berth_node *node, const struct fractions *f, bool with_pod)
 {
@@ -163,7 +163,7 @@ static int64_t score_node(const struct balanced_allocation *self, const struct s
                        balance(deviation(self, terms, node, &c.without, false)));
 }
 
-/* Two resources, as by default. Nothing is counted on the way, so that a node is four divisions. */
+/* Two resources, the default: four divisions per node. */
 static inline int64_t score_two(const struct score_term *terms, struct term_amounts a,
                                 struct term_amounts b, bool sane)
 {
@@ -197,7 +197,7 @@ static struct score_log score_log(const struct balanced_allocation *self,
                               .pod = pod};
 }
 
-/* Without pre_score, as a configuration may have it, a pod that asks for nothing scores 0. */
+/* If the profile enables Score without PreScore, a pod without requests scores 0. */
 static enum berth_code score(void *ctx, const struct berth_cycle *cycle,
                              const struct berth_pod *pod, const struct berth_node *node,
                              int64_t *ret_score, struct berth_status *status)

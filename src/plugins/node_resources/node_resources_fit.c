@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NodeResourcesFit: a pod goes where what it asks for is still free, and among those nodes where
- * the scoring strategy of its arguments would have it.
+ * NodeResourcesFit: filters nodes by the free amount of each requested resource, and scores them by
+ * the configured scoring strategy.
  */
 #include "engine/config/features.h"
 #include "engine/framework/framework.h"
@@ -15,18 +15,16 @@
 #define MAX_INSUFFICIENT 32
 
 struct node_resources_fit {
-    const struct berth_host *host;
-    struct berth_handle *handle;
-    const struct engine_log *log;
-    struct arena arena; /* holds args */
+    struct plain_plugin base; /* first: fit_hints.c reads it */
+    struct arena arena;       /* of args */
     struct fit_args args;
     struct resource_scorer scorer, placement_scorer;
     berth_state_key request_key, terms_key;
-    berth_reason lack[FIT_LACKS];       /* one reason each */
-    berth_reason lacks[1 << FIT_LACKS]; /* by set of enum fit_lack: their list */
+    berth_reason lack[FIT_LACKS];       /* by bit of enum fit_lack */
+    berth_reason lacks[1 << FIT_LACKS]; /* by set of enum fit_lack: the list of reasons */
 };
 
-/* --- making it -------------------------------------------------------------------------------- */
+/* --- lifecycle -------------------------------------------------------------------------------- */
 
 static void make_reasons(struct node_resources_fit *self)
 {
@@ -37,14 +35,14 @@ static void make_reasons(struct node_resources_fit *self)
         {"Insufficient ephemeral-storage", 30},
     };
     for (size_t i = 0; i < FIT_LACKS; i++)
-        self->lack[i] = self->host->reason(self->handle, texts[i]);
+        self->lack[i] = self->base.host->reason(self->base.handle, texts[i]);
     for (unsigned set = 1; set < ARRAY_LEN(self->lacks); set++) {
         berth_reason list[FIT_LACKS];
         size_t n = 0;
         for (unsigned i = 0; i < FIT_LACKS; i++)
             if (set >> i & 1)
                 list[n++] = self->lack[i];
-        self->lacks[set] = self->host->reason_list(self->handle, list, n);
+        self->lacks[set] = self->base.host->reason_list(self->base.handle, list, n);
     }
 }
 
@@ -59,9 +57,9 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
                   void **ret_self, struct berth_error *error)
 {
     struct node_resources_fit *self = xnew(struct node_resources_fit);
-    self->host = host;
-    self->handle = h;
-    self->log = handle_log(h);
+    self->base.host = host;
+    self->base.handle = h;
+    self->base.log = handle_log(h);
     arena_init(&self->arena, 0);
     int r = plugin_args_read(&fit_args_kind, text, &self->arena, &self->args, error);
     if (r < 0) {
@@ -83,7 +81,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     return 0;
 }
 
-/* --- what is asked for ------------------------------------------------------------------------ */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static bool list_has(const struct str *v, size_t n, struct str s)
 {
@@ -93,8 +91,8 @@ static bool list_has(const struct str *v, size_t n, struct str s)
     return false;
 }
 
-/* Extended resources may be left to somebody else, by name or by the domain of their name. */
-static bool is_looked_at(const void *ctx, struct str name)
+/* Upstream: ignoredResources and ignoredResourceGroups exclude extended resources. */
+static bool is_checked(const void *ctx, struct str name)
 {
     const struct fit_args *args = ctx;
     struct str group = str_slice(name, 0, str_find(name, '/'));
@@ -108,7 +106,7 @@ static berth_reason insufficient(const struct node_resources_fit *self, struct s
     char text[512];
     int n = snprintf(text, sizeof(text), "Insufficient %.*s", STR_ARG(name));
     struct berth_str reason = {text, MIN((size_t)MAX(n, 0), sizeof(text) - 1)};
-    return self->host->reason(self->handle, reason);
+    return self->base.host->reason(self->base.handle, reason);
 }
 
 static void free_request(void *request)
@@ -121,19 +119,19 @@ static enum berth_code pre_filter(void *ctx, struct berth_cycle *cycle, const st
 {
     (void)status;
     const struct node_resources_fit *self = ctx;
-    struct fit_request *request = fit_request_new(pod, is_looked_at, &self->args);
+    struct fit_request *request = fit_request_new(pod, is_checked, &self->args);
     for (size_t i = 0; i < request->n; i++)
         request->scalars[i].reason =
             insufficient(self, intern_text(request->names, request->scalars[i].name));
-    self->host->state_write(cycle, self->request_key, request, NULL, free_request);
+    self->base.host->state_write(cycle, self->request_key, request, NULL, free_request);
     return BERTH_SUCCESS;
 }
 
-/* Filter may have been enabled without PreFilter. */
+/* The profile enables Filter without PreFilter. */
 static enum berth_code no_request(const struct node_resources_fit *self,
                                   struct berth_status *status)
 {
-    self->host->status_text(
+    self->base.host->status_text(
         status,
         BERTH_STR("error reading \"PreFilterNodeResourcesFit\" from cycleState: not found"));
     return BERTH_ERROR;
@@ -144,7 +142,7 @@ static enum berth_code no_request(const struct node_resources_fit *self,
 /* Scalar resources that a node lacks. */
 struct shortage {
     size_t n;
-    bool hopeless; /* of one, more than the node has at all: emptying it would not help */
+    bool hopeless; /* a request exceeds the whole node: preemption cannot help */
     berth_reason reasons[MAX_INSUFFICIENT];
 };
 
@@ -174,7 +172,7 @@ static enum berth_code filter(void *ctx, const struct berth_cycle *cycle,
 {
     (void)pod;
     const struct node_resources_fit *self = ctx;
-    const struct fit_request *want = self->host->state_read(cycle, self->request_key);
+    const struct fit_request *want = self->base.host->state_read(cycle, self->request_key);
     if (!want)
         return no_request(self, status);
     const struct fit_amounts amounts = {
@@ -193,9 +191,9 @@ static enum berth_code filter(void *ctx, const struct berth_cycle *cycle,
     find_scalar_shortage(want, node, &s);
     for (size_t i = 0; i < FIT_LACKS; i++)
         if (lacks >> i & 1)
-            self->host->status_reason(status, self->lack[i]);
+            self->base.host->status_reason(status, self->lack[i]);
     for (size_t i = 0; i < s.n; i++)
-        self->host->status_reason(status, s.reasons[i]);
+        self->base.host->status_reason(status, s.reasons[i]);
     return lacks || s.n ? refusal(s.hopeless) : BERTH_SUCCESS;
 }
 
@@ -213,7 +211,7 @@ static inline struct fit_amounts column_amounts(const struct berth_columns *c, s
     };
 }
 
-/* The list of what lacks in the columns and beside them. */
+/* The reasons for resources in the columns, then for scalar resources, as upstream lists them. */
 static berth_reason all_reasons(const struct node_resources_fit *self, unsigned lacks,
                                 const struct shortage *s)
 {
@@ -226,10 +224,10 @@ static berth_reason all_reasons(const struct node_resources_fit *self, unsigned 
             list[n++] = self->lack[i];
     for (size_t i = 0; i < s->n; i++)
         list[n++] = s->reasons[i];
-    return self->host->reason_list(self->handle, list, n);
+    return self->base.host->reason_list(self->base.handle, list, n);
 }
 
-/* Which of the nodes from `slot` on, 64 at most, lack something that is in the columns. */
+/* The nodes among the 64 from `slot` on that lack a resource of the columns. */
 static uint64_t lacking(const struct fit_request *want, const struct berth_columns *c, size_t slot)
 {
     uint64_t bits = 0;
@@ -262,12 +260,12 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
     (void)pod;
     const struct node_resources_fit *self = ctx;
     const struct berth_columns *c = batch->columns;
-    const struct fit_request *want = self->host->state_read(cycle, self->request_key);
+    const struct fit_request *want = self->base.host->state_read(cycle, self->request_key);
     if (!want)
         return no_request(self, status);
     for (size_t w = 0; w < BITSET_WORDS(c->n); w++) {
         uint64_t left = batch->feasible[w];
-        /* Most nodes fit. Scalar resources are not in the columns: then all are looked at. */
+        /* Most nodes fit. Scalar resources are not in the columns: then all nodes are checked. */
         if (left && want->n == 0)
             left &= lacking(want, c, w * 64);
         for (; left; left &= left - 1)
@@ -284,16 +282,16 @@ static enum berth_code pre_score(void *ctx, struct berth_cycle *cycle, const str
     (void)slots, (void)n, (void)status;
     const struct node_resources_fit *self = ctx;
     const struct scored_resources *resources = &self->scorer.resources;
-    struct score_terms *terms = self->host->cycle_alloc(cycle, score_terms_size(resources));
+    struct score_terms *terms = self->base.host->cycle_alloc(cycle, score_terms_size(resources));
     score_terms_fill(terms, resources, pod);
-    self->host->state_write(cycle, self->terms_key, terms, NULL, NULL);
+    self->base.host->state_write(cycle, self->terms_key, terms, NULL, NULL);
     return BERTH_SUCCESS;
 }
 
 static struct score_log score_log(const struct node_resources_fit *self,
                                   const struct berth_pod *pod, const struct score_terms *terms)
 {
-    return (struct score_log){.log = self->log,
+    return (struct score_log){.log = self->base.log,
                               .logger = LOGGER_SCORE("NodeResourcesFit"),
                               .scorer = resource_scorer_name(&self->scorer),
                               .resources = &self->scorer.resources,
@@ -301,17 +299,17 @@ static struct score_log score_log(const struct node_resources_fit *self,
                               .pod = pod};
 }
 
-/* Score may have been enabled without PreScore: then every call finds out for itself. */
+/* If the profile enables Score without PreScore, every call computes the terms. */
 static enum berth_code score(void *ctx, const struct berth_cycle *cycle,
                              const struct berth_pod *pod, const struct berth_node *node,
                              int64_t *ret_score, struct berth_status *status)
 {
     (void)status;
     const struct node_resources_fit *self = ctx;
-    struct score_terms *kept = self->host->state_read(cycle, self->terms_key);
+    struct score_terms *kept = self->base.host->state_read(cycle, self->terms_key);
     struct score_terms *terms = kept ? kept : score_terms_new(&self->scorer.resources, pod);
     *ret_score = resource_scorer_score(&self->scorer, terms, node);
-    if (score_log_on(self->log)) {
+    if (score_log_on(self->base.log)) {
         struct score_log log = score_log(self, pod, terms);
         score_log_node(&log, node, *ret_score);
     }
@@ -326,10 +324,10 @@ static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
 {
     (void)status;
     const struct node_resources_fit *self = ctx;
-    struct score_terms *kept = self->host->state_read(cycle, self->terms_key);
+    struct score_terms *kept = self->base.host->state_read(cycle, self->terms_key);
     struct score_terms *terms = kept ? kept : score_terms_new(&self->scorer.resources, pod);
     resource_scorer_score_many(&self->scorer, terms, batch);
-    if (score_log_on(self->log)) {
+    if (score_log_on(self->base.log)) {
         struct score_log log = score_log(self, pod, terms);
         score_log_batch(&log, batch);
     }
@@ -349,29 +347,24 @@ static enum berth_code score_placement(void *ctx, const struct berth_cycle *cycl
     return BERTH_SUCCESS;
 }
 
-/* --- the rest --------------------------------------------------------------------------------- */
-
-const struct engine_log *fit_log(const void *self)
-{
-    return ((const struct node_resources_fit *)self)->log;
-}
+/* --- registration ----------------------------------------------------------------------------- */
 
 static void events(void *ctx, struct berth_registrar *r)
 {
-    fit_hints_register(((const struct node_resources_fit *)ctx)->host, r);
+    fit_hints_register(((const struct node_resources_fit *)ctx)->base.host, r);
 }
 
 /*
- * What is asked for, and what scoring makes of it: containers without requests count there, so two
- * pods that ask for the same may be scored differently.
+ * The requests for the filter, and the terms for the score, which counts containers without
+ * requests: pods with equal requests may have different scores.
  */
 static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
 {
     const struct node_resources_fit *self = ctx;
     struct fit_request *request = fit_request_new(pod, NULL, NULL);
     struct score_terms *terms = score_terms_new(&self->scorer.resources, pod);
-    fit_request_sign(request, self->host, s);
-    score_terms_sign(terms, self->host, pod->names, s);
+    fit_request_sign(request, self->base.host, s);
+    score_terms_sign(terms, self->base.host, pod->names, s);
     free(terms);
     fit_request_free(request);
     return BERTH_SUCCESS;

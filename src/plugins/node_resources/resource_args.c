@@ -155,7 +155,7 @@ static const struct str scoring_types[] = {
     [SCORING_REQUESTED_TO_CAPACITY_RATIO] = STR_INIT("RequestedToCapacityRatio"),
 };
 
-/* ARRAY_LEN(scoring_types) where there is no such type. */
+/* ARRAY_LEN(scoring_types) if there is no such type. */
 static size_t find_type(struct str name)
 {
     size_t i = 0;
@@ -187,7 +187,7 @@ static void check_strategy(const struct scoring_strategy *s, struct error_list *
     }
 }
 
-/* --- the kinds -------------------------------------------------------------------------------- */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
 static void fill_fit(void *ctx, struct arena *a)
 {
@@ -250,7 +250,7 @@ const struct args_kind balanced_allocation_args_kind = {
     .check = check_balanced,
 };
 
-/* --- the kinds of older releases -------------------------------------------------------------- */
+/* --- kinds of older releases ------------------------------------------------------------------ */
 
 static void fill_allocation(void *ctx, struct arena *a)
 {
@@ -291,7 +291,7 @@ const struct args_kind allocation_args_kinds[] = {
         LEGACY_KIND("RequestedToCapacityRatio", &ratio_args_type, check_ratio),
 };
 
-/* Names became keys of a map then: the last weight of a name is the one that counts. */
+/* Releases up to 1.22 kept names as map keys: the last weight of a name counts. */
 static void merge_repeated(resource_spec_list *list)
 {
     size_t n = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * resource_args.h - arguments of the plugins that look at resources.
+ * resource_args.h - arguments of the plugins that read resources.
  *
  * Purpose:   NodeResourcesFitArgs, NodeResourcesBalancedAllocationArgs and the three kinds of older
- *            releases: read strictly, defaults filled in, checked as upstream checks them.
- * Ownership: everything lives in the arena given.
+ *            releases: strict decoding, defaults and validation as upstream's.
+ * Ownership: everything is in the caller's arena.
  * Threading: one thread; constant afterwards.
  */
 #ifndef BERTH_PLUGINS_NODE_RESOURCES_RESOURCE_ARGS_H
@@ -18,14 +18,14 @@ struct resource_spec {
 };
 typedef LIST(struct resource_spec) resource_spec_list;
 
-/* A point of the function that RequestedToCapacityRatio scores by. */
+/* A point of RequestedToCapacityRatio's function. */
 struct shape_point {
     int32_t utilization; /* 0 … 100 */
     int32_t score;       /* 0 … 10 */
 };
 typedef LIST(struct shape_point) shape_list;
 extern const struct type shape_point_type;
-/* Points must be there, in order, in range. path: where the shape stands, for errors. */
+/* Points must exist, in order and in range. path: of the shape, for errors. */
 void shape_check(const shape_list *shape, const char *path, struct error_list *c);
 
 enum scoring_type {
@@ -40,7 +40,7 @@ struct scoring_strategy {
     resource_spec_list resources;
     struct requested_to_capacity_ratio {
         shape_list shape;
-    } *requested_to_capacity_ratio; /* set where type says so */
+    } *requested_to_capacity_ratio; /* set for that type */
 };
 
 struct fit_args {
@@ -64,7 +64,7 @@ struct allocation_args {
 extern const struct args_kind fit_args_kind, balanced_allocation_args_kind;
 /* Of the older plugins, by enum scoring_type. */
 extern const struct args_kind allocation_args_kinds[3];
-/* The arguments of one of these. A resource that is named twice has the last of its weights. */
+/* The arguments of one of these. The last weight of a repeated resource counts. */
 int allocation_args_read(struct berth_str text, enum scoring_type type, struct arena *a,
                          struct allocation_args *ret_args, struct berth_error *error) MUST_CHECK;
 

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * resource_scorer.c - upstream: least_allocated.go, most_allocated.go,
+ * requested_to_capacity_ratio.go.
+ *
+ * The score is the average of the resources' scores by weight. The columns are scored with the same
+ * arithmetic as single nodes.
+ */
 #include "plugins/node_resources/resource_scorer.h"
 
 #include <math.h>
@@ -6,15 +13,15 @@
 #include "engine/group/placements.h"
 #include "plugins/common/plugin_base.h"
 
-/* Shapes score from 0 to 10. */
+/* Shapes have scores from 0 to 10. */
 #define SHAPE_SCALE 10
 
 /* --- one resource ----------------------------------------------------------------------------- */
 
-/* Amounts up to this can be multiplied by a score, and then some, without overflow. */
+/* Amounts up to this can be multiplied by a score without overflow. */
 #define TAME_MAX (INT64_MAX / 128)
 
-/* 0 <= requested <= capacity, 0 < capacity <= TAME_MAX: what is negative is huge without a sign. */
+/* 0 <= requested <= capacity, 0 < capacity <= TAME_MAX: unsigned, negative amounts are huge. */
 static inline bool is_tame(int64_t requested, int64_t capacity)
 {
     return (uint64_t)requested <= (uint64_t)capacity && (uint64_t)capacity - 1 < TAME_MAX;
@@ -22,8 +29,8 @@ static inline bool is_tame(int64_t requested, int64_t capacity)
 
 /*
  * part * 100 / whole, for 0 <= part <= whole <= TAME_MAX, whole > 0. The quotient of doubles is
- * several times faster than that of 64-bit integers. It is at most 100 and wrong by less than
- * 100 * 3 * 2^-53, so cut off it is wrong by at most one, which the remainder shows.
+ * several times faster than that of 64-bit integers. It is at most 100 with an error below
+ * 100 * 3 * 2^-53, so truncation is wrong by at most one, which the remainder shows.
  */
 static inline int64_t percent(int64_t part, int64_t whole)
 {
@@ -34,8 +41,8 @@ static inline int64_t percent(int64_t part, int64_t whole)
 }
 
 /*
- * (part - subtract) * 100 / whole for any amounts: as upstream's wrap around, or without bounds and
- * with the result within them. Out of the loops over nodes, which it would slow down.
+ * (part - subtract) * 100 / whole for any amounts: wrapping as upstream's, or with `sane` exact and
+ * clamped. Not inlined: it would slow down the loops over nodes.
  */
 __attribute__((cold, noinline)) static int64_t odd_percent(int64_t part, int64_t subtract,
                                                            int64_t whole, bool sane)
@@ -58,7 +65,7 @@ static inline int64_t score_least(int64_t requested, int64_t capacity, bool sane
 
 static inline int64_t score_most(int64_t requested, int64_t capacity, bool sane)
 {
-    /* More may be requested than there is: containers without requests count with defaults. */
+    /* Upstream: requested may exceed capacity, since containers without requests get defaults. */
     requested = MIN(requested, capacity);
     if (LIKELY(is_tame(requested, capacity)))
         return percent(requested, capacity);
@@ -88,7 +95,7 @@ static inline void add(struct tally *t, int64_t score, int64_t weight)
     t->weights = go_add(t->weights, weight);
 }
 
-/* type is s->type, as a constant where loops are made for one type each. */
+/* type is s->type: a constant in loops that are specialized for one type. */
 static inline void add_resource(const struct resource_scorer *s, enum scoring_type type,
                                 struct tally *t, struct term_amounts amounts,
                                 const struct score_term *term)
@@ -106,17 +113,17 @@ static inline void add_resource(const struct resource_scorer *s, enum scoring_ty
         break;
     case SCORING_REQUESTED_TO_CAPACITY_RATIO:
         score = score_ratio(s, requested, capacity);
-        /* What scores nothing does not pull the others down. */
+        /* Upstream: RequestedToCapacityRatio ignores resources with a score of 0. */
         if (score > 0)
             add(t, score, weight);
         break;
     }
 }
 
-/* To the nearest whole number, halves upwards. */
+/* Upstream: math.Round, halves upwards. */
 static int64_t rounded(const struct tally *t)
 {
-    /* Where numbers are small the nearest is found without a fraction, and is the same. */
+    /* Small numbers: integer arithmetic has the same result. */
     if (t->sum >= 0 && t->sum < INT32_MAX && t->weights > 0 && t->weights < INT32_MAX)
         return (2 * t->sum + t->weights) / (2 * t->weights);
     return go_int64(round((double)t->sum / (double)t->weights));
@@ -139,7 +146,7 @@ static inline int64_t mean(const struct resource_scorer *s, enum scoring_type ty
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-/* The score at a utilization, on the lines from point to point and level outside of them. */
+/* Upstream: BuildBrokenLinearFunction. Linear between points, constant outside. */
 static uint8_t shape_at(const shape_list *shape, int32_t utilization)
 {
     const struct shape_point *v = shape->v;
@@ -187,7 +194,7 @@ int64_t resource_scorer_score(const struct resource_scorer *s, const struct scor
     return mean(s, s->type, &tally);
 }
 
-/* One loop for each type, so that nothing is asked twice within it. */
+/* Specialized by type: the loop has no branch on it. */
 __attribute__((always_inline)) static inline void score_columns(const struct resource_scorer *s,
                                                                 enum scoring_type type,
                                                                 const struct score_terms *terms,
@@ -239,8 +246,7 @@ static void add_requests(struct score_terms *sum, const struct score_terms *pod)
                 sum->v[i].request = go_add(sum->v[i].request, pod->v[k].request);
 }
 
-/* The resources that the placement's nodes can have, with what the pods that would go there want.
- */
+/* The resources of the placement's nodes, with the sum of the proposed pods' requests. */
 static struct score_terms *proposed(const struct resource_scorer *s,
                                     const struct berth_placement *placement)
 {
@@ -276,7 +282,7 @@ int64_t resource_scorer_score_sum(const struct resource_scorer *s,
     struct score_terms *terms = placement->n ? proposed(s, placement) : NULL;
     for (size_t i = 0; terms && i < terms->n; i++) {
         const struct score_term *term = &terms->v[i];
-        /* What nobody asks for is not looked at, but for the resources that every node has. */
+        /* Scalar resources that no pod requests are not scored. */
         if (term->source != TERM_SCALAR || term->request != 0)
             add_resource(s, s->type, &tally, sum_amounts(term, placement), term);
     }

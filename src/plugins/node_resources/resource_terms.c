@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * resource_terms.c - upstream: calculatePodResourceRequest and calculateResourceAllocatableRequest.
+ *
+ * The amounts derived with the pod are used if they equal what the configuration's gates count;
+ * otherwise the requests are computed from the spec.
+ */
 #include "plugins/node_resources/resource_terms.h"
 
 static bool source_of(struct str name, bool nonzero, enum term_source *ret_source)
@@ -25,7 +31,7 @@ void scored_resources_init(struct scored_resources *r, resource_spec_list list, 
         r->has_unknown |= !source_of(list.v[i].name, nonzero, &source);
 }
 
-/* --- what the pod asks for -------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 bool pod_status_has_resources(const struct pod *pod)
 {
@@ -39,12 +45,12 @@ bool pod_status_has_resources(const struct pod *pod)
     return s->resources;
 }
 
-/* Whether the amounts that stand in struct berth_pod are those that count. */
+/* Are the amounts in struct berth_pod those that count? */
 static bool is_derived(const struct scored_resources *r, const struct berth_pod *pod)
 {
     if (r->has_unknown)
         return false;
-    /* The pod's own are counted with all gates open, and with defaults beside its own requests. */
+    /* They are computed with all gates enabled, and with defaults besides pod-level requests. */
     bool resizing = !r->gates.in_place_pod_vertical_scaling && pod_status_has_resources(pod->pod);
     bool own = (r->nonzero || !r->gates.pod_level_resources) && pod_level_requests_set(pod->pod);
     return !resizing && !own;
@@ -69,7 +75,7 @@ static int64_t derived_request(const struct berth_pod *pod, enum term_source sou
     return resource_scalar(&pod->requests, name);
 }
 
-/* The requests as this configuration counts them. */
+/* The requests counted with the gates of this configuration. */
 static void count_requests(const struct scored_resources *r, const struct berth_pod *pod,
                            struct arena *a, quantity_map *ret_requests)
 {
@@ -108,7 +114,7 @@ size_t score_terms_size(const struct scored_resources *r)
     return sizeof(struct score_terms) + r->list.n * sizeof(struct score_term);
 }
 
-/* A scalar resource that the pod does not ask for says nothing about a node. */
+/* Upstream: a scalar resource that the pod does not request is not scored. */
 static void add_term(struct score_terms *terms, struct score_term term, int64_t request)
 {
     term.request = request;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * resource_terms.h - what a score looks at, for one pod: which resources, and how much it asks for.
+ * resource_terms.h - the resources that a score reads, with the requests of one pod.
  *
  * Purpose:   the configured resources joined with a pod once, before its nodes are scored. A term
- *            knows where a node keeps its amount, so that scoring a node is arithmetic.
- * Ownership: scored_resources borrows its list. Terms borrow atoms from the pods and nodes that are
- *            there while the pod is being scored; they are not kept beyond that.
- * Threading: made on the engine's thread, read by any.
+ *            names the field of a node, so that scoring a node is arithmetic.
+ * Ownership: scored_resources borrows its list. Terms borrow atoms from pods and nodes: they are
+ *            valid for one attempt.
+ * Threading: created on the engine's thread; any thread may read.
  */
 #ifndef BERTH_PLUGINS_NODE_RESOURCES_RESOURCE_TERMS_H
 #define BERTH_PLUGINS_NODE_RESOURCES_RESOURCE_TERMS_H
@@ -15,12 +15,12 @@
 #include "plugins/common/go_math.h"
 #include "plugins/node_resources/resource_args.h"
 
-/* The configured resources, and how a pod's requests for them are counted. */
+/* The configured resources, and how the requests of a pod are counted. */
 struct scored_resources {
     resource_spec_list list;
-    bool nonzero; /* cpu and memory: with defaults for containers that ask for none */
-    struct resource_gates gates; /* of the pod to be placed */
-    bool has_unknown;            /* of names that no node can have */
+    bool nonzero; /* cpu and memory with upstream's defaults for containers without requests */
+    struct resource_gates gates; /* for the pending pod */
+    bool has_unknown;            /* the list has names that no node can have */
 };
 
 void scored_resources_init(struct scored_resources *r, resource_spec_list list, bool nonzero,
@@ -42,30 +42,31 @@ struct score_term {
     int64_t weight;
 };
 
-/* In the order of the configuration, without those that no node can count for this pod. */
+/* In the order of the configuration, without terms that no node counts for this pod. */
 struct score_terms {
-    bool best_effort; /* the pod asks for none of the configured resources */
+    bool best_effort; /* the pod requests none of the configured resources (upstream:
+                         isBestEffortPod) */
     size_t n;
     struct score_term v[];
 };
 
-/* Room that terms need. */
+/* The size of terms in bytes. */
 size_t score_terms_size(const struct scored_resources *r);
-/* Fills terms, which has that room. */
+/* `terms` has score_terms_size bytes. */
 void score_terms_fill(struct score_terms *terms, const struct scored_resources *r,
                       const struct berth_pod *pod);
 /* The same on the heap; the caller frees it. */
 struct score_terms *score_terms_new(const struct scored_resources *r, const struct berth_pod *pod);
 
-/* One resource, for sums over many nodes. False where no node can have it. */
+/* One resource, for sums over many nodes. False if no node can have it. */
 bool score_term_init(struct score_term *term, const struct scored_resources *r, size_t i,
                      const struct intern *names);
 
-/* Signs what scores depend on. */
+/* Signs everything that scores depend on. */
 void score_terms_sign(const struct score_terms *terms, const struct berth_host *host,
                       const struct intern *names, struct berth_signature *s);
 
-/* Whether the pod's status says anything of resources: a resize, under way or done. */
+/* Does the pod's status have resources: a resize, in progress or done? */
 bool pod_status_has_resources(const struct pod *pod);
 
 /* --- amounts of a node ------------------------------------------------------------------------ */
@@ -74,7 +75,7 @@ struct term_amounts {
     int64_t allocatable, allocated;
 };
 
-/* Where there is nothing allocatable, the term does not count on this node. */
+/* A term with nothing allocatable does not count on the node. */
 static inline struct term_amounts node_amounts(const struct score_term *term,
                                                const struct berth_node *node)
 {
@@ -97,16 +98,15 @@ static inline struct term_amounts node_amounts(const struct score_term *term,
                                  resource_scalar(used, term->name)};
 }
 
-/* The same amounts of all nodes, by slot. */
+/* The same amounts for all nodes, by slot. */
 struct term_column {
     const int64_t *allocatable, *allocated;
 };
 
-/* As many terms as are scored over columns; who configures more has his nodes looked at one by one.
- */
+/* The most terms that are scored over columns; with more, nodes are scored one by one. */
 #define TERM_COLUMNS_MAX 4
 
-/* False where there are too many, or one that has no columns. */
+/* False if there are too many terms, or one without columns. */
 bool score_terms_columns(const struct score_terms *terms, const struct berth_columns *columns,
                          struct term_column ret_columns[TERM_COLUMNS_MAX]);
 

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 
-/* The amounts of one configured resource; none where this pod's score leaves it out. */
+/* The amounts of one configured resource; 0 if the pod's score does not count it. */
 static struct term_amounts amounts_at(const struct score_log *log, const struct berth_node *node,
                                       size_t i, size_t *term)
 {

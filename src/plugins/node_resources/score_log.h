@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * score_log.h - log lines about scores of resources, at level 10.
+ * score_log.h - log messages about resource scores, at level 10.
  *
- * Purpose:   one line per node with what it has, what would be requested of it, and the score.
+ * Purpose:   one message per node with its allocatable and requested amounts and the score.
  * Ownership: borrows everything for the call.
- * Threading: any.
+ * Threading: any thread.
  */
 #ifndef BERTH_PLUGINS_NODE_RESOURCES_SCORE_LOG_H
 #define BERTH_PLUGINS_NODE_RESOURCES_SCORE_LOG_H
@@ -27,7 +27,7 @@ static inline bool score_log_on(const struct engine_log *log)
     return engine_log_on(log, SCORE_LOG_LEVEL);
 }
 
-/* To be called where score_log_on. */
+/* Call only if score_log_on. */
 void score_log_node(const struct score_log *log, const struct berth_node *node, int64_t score);
 void score_log_batch(const struct score_log *log, const struct berth_score_batch *batch);
 

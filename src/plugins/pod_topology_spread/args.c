@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* args.c - PodTopologySpreadArgs (upstream: ValidatePodTopologySpreadArgs). */
 #include "base/map.h"
 #include "plugins/pod_topology_spread/spread.h"
 
@@ -45,7 +46,7 @@ static void check_action(size_t i, struct str action, struct error_list *c)
                        i, STR_ARG(action));
 }
 
-/* Constraints that have been looked at: keys and what they ask for. */
+/* The constraints checked so far: topologyKey and whenUnsatisfiable. */
 struct seen {
     struct arena arena;
     struct map map;

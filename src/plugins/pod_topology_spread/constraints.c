@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* constraints.c - the constraints of a pod, or the defaults (upstream: common.go). */
 #include "plugins/common/default_selector.h"
 #include "plugins/pod_topology_spread/spread.h"
 
@@ -14,9 +15,9 @@ static int by_text(const void *a, const void *b)
     return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-/* The pod's own labels under these keys are demanded as well. */
-static void demand_own_labels(const struct topology_spread_constraint *from, const struct pod *pod,
-                              struct arena *a, struct selector *selector)
+/* Requires the pod's own labels under matchLabelKeys (upstream: mergeLabelSetWithSelector). */
+static void require_own_labels(const struct topology_spread_constraint *from, const struct pod *pod,
+                               struct arena *a, struct selector *selector)
 {
     size_t n_keys = from->match_label_keys.n, n = 0;
     if (n_keys == 0 || selector->nothing)
@@ -40,15 +41,15 @@ static void demand_own_labels(const struct topology_spread_constraint *from, con
     *selector = (struct selector){.requirements = {rs, n}};
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- compilation ------------------------------------------------------------------------------ */
 
 static bool honors(struct str policy, bool fallback)
 {
     return str_empty(policy) ? fallback : str_is(policy, "Honor");
 }
 
-/* Whose constraints of which kind are read, and where to. */
-struct reading {
+/* What is compiled, and where to. */
+struct compilation {
     struct spread *self;
     const struct pod *pod;
     enum spread_action action;
@@ -56,7 +57,7 @@ struct reading {
     struct buf *why;
 };
 
-static int compile(const struct reading *r, const struct topology_spread_constraint *from,
+static int compile(const struct compilation *r, const struct topology_spread_constraint *from,
                    struct spread_constraint *c)
 {
     *c = (struct spread_constraint){
@@ -68,11 +69,11 @@ static int compile(const struct reading *r, const struct topology_spread_constra
     };
     int code = selector_compile(from->label_selector, r->arena, &c->selector, NULL);
     if (code == 0 && r->self->match_label_keys)
-        demand_own_labels(from, r->pod, r->arena, &c->selector);
+        require_own_labels(from, r->pod, r->arena, &c->selector);
     return code;
 }
 
-static int compile_list(const struct reading *r, const struct topology_spread_constraint *from,
+static int compile_list(const struct compilation *r, const struct topology_spread_constraint *from,
                         size_t n, struct spread_constraints *out)
 {
     struct str action = str_of(actions[r->action]);
@@ -96,8 +97,8 @@ static int compile_list(const struct reading *r, const struct topology_spread_co
     return 0;
 }
 
-/* The default constraints, if anything tells whom to spread from. */
-static int compile_defaults(const struct reading *r, struct spread_constraints *out)
+/* Upstream: buildDefaultConstraints. Without a selector from the pod's owners there are none. */
+static int compile_defaults(const struct compilation *r, struct spread_constraints *out)
 {
     struct selector selector;
     int code = compile_list(r, r->self->defaults.v, r->self->defaults.n, out);
@@ -115,10 +116,19 @@ int spread_constraints_compile(struct spread *self, const struct pod *pod,
                                enum spread_action action, struct arena *a,
                                struct spread_constraints *ret_constraints, struct buf *why)
 {
-    struct reading r = {self, pod, action, a, why};
+    struct compilation r = {self, pod, action, a, why};
     const struct pod_spec *spec = &pod->spec;
     if (spec->topology_spread_constraints.n == 0)
         return compile_defaults(&r, ret_constraints);
     return compile_list(&r, spec->topology_spread_constraints.v,
                         spec->topology_spread_constraints.n, ret_constraints);
+}
+
+enum berth_code spread_fail(const struct spread *self, struct berth_status *status,
+                            const char *doing, const struct buf *why)
+{
+    char *text = xasprintf("%s: %.*s", doing, STR_ARG(buf_str(why)));
+    self->host->status_text(status, abi_str(str_of(text)));
+    free(text);
+    return BERTH_ERROR;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pods and nodes by topology domain. The numbers are there already, since the cluster keeps them:
- * for all nodes, and for those that count where a constraint leaves some out.
+ * domains.c - pods and nodes by topology domain.
+ *
+ * The indexes of the cluster have the numbers (index/pod_counts.h, index/topology.h): for all
+ * nodes, and for the nodes that count if a constraint excludes some.
  */
 #include "plugins/common/required_nodes.h"
 #include "plugins/pod_topology_spread/spread.h"
 
-/* --- which nodes a pod can use ---------------------------------------------------------------- */
+/* --- nodes that a pod can use ----------------------------------------------------------------- */
 
 static bool affinity_matches(const struct required_node_affinity *affinity, const struct node *node)
 {
@@ -19,9 +21,9 @@ static bool taints_tolerated(const struct pod *pod, const struct node *node, boo
     return !taints_find_untolerated(taints, pod_tolerations(pod), TAINT_BARS, comparison);
 }
 
-static bool demands_met(const struct pod *pod, const struct node *node)
+static bool affinity_met(const struct pod *pod, const struct node *node)
 {
-    if (!pod_demands_nodes(pod))
+    if (!pod_requires_nodes(pod))
         return true;
     struct arena scratch;
     struct required_node_affinity affinity;
@@ -32,11 +34,12 @@ static bool demands_met(const struct pod *pod, const struct node *node)
     return matches;
 }
 
+/* Upstream: matchNodeInclusionPolicies. */
 bool spread_node_counts(const struct spread *self, const struct spread_constraint *c,
                         struct spread_usable *u)
 {
     if (c->honor_affinity && !u->affinity)
-        u->affinity = demands_met(u->pod, u->node) ? SPREAD_YES : SPREAD_NO;
+        u->affinity = affinity_met(u->pod, u->node) ? SPREAD_YES : SPREAD_NO;
     if (c->honor_taints && !u->taints)
         u->taints =
             taints_tolerated(u->pod, u->node, self->comparison_operators) ? SPREAD_YES : SPREAD_NO;
@@ -44,9 +47,9 @@ bool spread_node_counts(const struct spread *self, const struct spread_constrain
            !(c->honor_taints && u->taints == SPREAD_NO);
 }
 
-/* --- the same of all nodes -------------------------------------------------------------------- */
+/* --- the same for all nodes ------------------------------------------------------------------- */
 
-/* Compiled when the first node has to be asked: mostly none has. */
+/* Compiled when the first node is asked: mostly all answers are cached. */
 struct affinity_question {
     const struct pod *pod;
     struct arena *arena;
@@ -90,14 +93,14 @@ static const uint64_t *taints_set(struct spread *self, const struct pod *pod)
     return node_memo_set(&self->cluster->memos, buf_str(&self->key), ask_taints, &question);
 }
 
-/* --- counting --------------------------------------------------------------------------------- */
+/* --- state ------------------------------------------------------------------------------------ */
 
-/* What may keep a node from counting for a constraint, as bits. */
+/* What may exclude a node from a constraint, as bits. */
 enum { BY_AFFINITY = 1, BY_TAINTS = 2, BY_KEYS = 4, REASONS_ALL = 7 };
 
 /* The nodes that count. */
 struct node_set {
-    const uint64_t *words; /* NULL: not made yet */
+    const uint64_t *words; /* NULL: not computed yet */
     uint64_t number;
 };
 
@@ -107,13 +110,13 @@ struct counting {
     struct arena *arena;
     struct spread_domains *out;
     size_t n_words, n_nodes; /* nodes: those with an object */
-    size_t n_incomplete;     /* topologies that not all nodes are in */
+    size_t n_incomplete;     /* topologies that some nodes are not in */
     const uint64_t *present;
     const uint64_t *affinity, *taints;       /* NULL: every node counts */
-    struct node_set usable[REASONS_ALL + 1]; /* by what is demanded of them */
+    struct node_set usable[REASONS_ALL + 1]; /* by bits of what excludes nodes */
 };
 
-/* A set that holds every node is as good as none. */
+/* NULL if the set has every node. */
 static const uint64_t *unless_all(const struct counting *k, const uint64_t *set)
 {
     for (size_t w = 0; w < k->n_words; w++)
@@ -130,15 +133,15 @@ static void find_usable_nodes(struct counting *k)
         affinity |= k->scope->constraints.list.v[i].honor_affinity;
         taints |= k->scope->constraints.list.v[i].honor_taints;
     }
-    if (affinity && pod_demands_nodes(pod))
+    if (affinity && pod_requires_nodes(pod))
         k->affinity = unless_all(k, affinity_set(k->self, pod, k->arena));
     if (taints)
         k->taints = unless_all(k, taints_set(k->self, pod));
 }
 
-/* --- the nodes that count --------------------------------------------------------------------- */
+/* --- nodes that count ------------------------------------------------------------------------- */
 
-/* Asked of each node once, whatever the number of constraints. */
+/* Each node is asked once for all constraints. */
 struct usable_question {
     const struct counting *counting;
     unsigned reasons;
@@ -162,7 +165,7 @@ static int64_t ask_usable(const void *ask, const struct berth_node *node)
     return true;
 }
 
-/* What stands for the set: everything that ask_usable looks at. */
+/* The key of the set: everything that ask_usable reads. */
 static struct str name_usable(struct buf *key, const struct spread_scope *scope, unsigned reasons)
 {
     key_begin(key, STR("PodTopologySpread"));
@@ -188,13 +191,13 @@ static const struct node_set *usable_nodes(struct counting *k, unsigned reasons)
     return set;
 }
 
-/* --- by domain -------------------------------------------------------------------------------- */
+/* --- counts by domain ------------------------------------------------------------------------- */
 
-/* How one constraint sees the nodes. */
+/* The nodes as one constraint counts them. */
 struct view {
     const struct topology *topology;
     const struct node_set *usable;
-    uint32_t unlabelled; /* the domain of nodes that lack the key; 0: they do not count */
+    uint32_t unlabelled; /* the domain of nodes without the key; 0: they do not count */
 };
 
 static uint32_t domain_at(const void *ctx, uint32_t slot)
@@ -215,7 +218,7 @@ static unsigned reasons_of(const struct counting *k, size_t i)
         reasons |= BY_AFFINITY;
     if (c->honor_taints && k->taints)
         reasons |= BY_TAINTS;
-    /* Nodes that lack this key are in no domain anyway. */
+    /* Nodes without this key are in no domain; only other incomplete topologies matter. */
     if (k->scope->all_keys && k->n_incomplete > incomplete)
         reasons |= BY_KEYS;
     return reasons;
@@ -235,7 +238,7 @@ static void fill(struct counting *k, size_t i)
     struct spread_domains *d = &k->out[i];
     const struct topology *t = d->topology;
     unsigned reasons = reasons_of(k, i);
-    /* Where keys are not demanded, a label that is missing is as one that is empty. */
+    /* Upstream: if not all keys are required, a missing label counts as an empty value. */
     uint32_t unlabelled = k->scope->all_keys ? 0 : topology_find(t, STR(""));
     if (reasons || unlabelled) {
         struct view v = {t, usable_nodes(k, reasons), unlabelled};
@@ -248,7 +251,7 @@ static void fill(struct counting *k, size_t i)
     d->counts = d->pods ? pod_count_by_domain(d->pods, t) : arena_array(k->arena, uint32_t, d->n);
 }
 
-/* An empty selector matches every pod, and yet none is counted for it. */
+/* Upstream: countPodsMatchSelector returns 0 for an empty selector, though it matches every pod. */
 static struct pod_count *pods_of(struct spread *self, const struct spread_constraint *c,
                                  const struct berth_pod *pod)
 {
@@ -260,7 +263,7 @@ static struct pod_count *pods_of(struct spread *self, const struct spread_constr
     return pod_counts_get(&self->cluster->pod_counts, &selection);
 }
 
-/* False where a key is demanded that no node carries. */
+/* False: no node carries a required key. */
 static bool find_topologies(struct counting *k)
 {
     bool all = true;

@@ -1,34 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * filter.c - PreFilter and Filter of PodTopologySpread (upstream: filtering.go).
+ *
+ * A node passes if, for each DoNotSchedule constraint, it has the topology key and
+ * pods in its domain + 1 if the pod matches itself - minimum of all domains <= maxSkew.
+ */
 #include "plugins/pod_topology_spread/spread.h"
 
 #define LOGGER LOGGER_FILTER("PodTopologySpread")
 
-#define UNSET INT32_MAX /* pods in a domain that is not there */
+#define UNSET INT32_MAX /* pods in a domain that does not exist */
 
-/* A domain with few pods. */
+/* A domain with few pods (upstream: criticalPaths). */
 struct path {
     uint32_t domain;
     int64_t pods;
 };
 
-/* What a "what if" changed. */
+/* Pods that a "what if" added to a domain or removed from it. */
 struct delta {
     uint32_t domain;
     int64_t pods;
 };
 
-/* One constraint's numbers that a "what if" may change. */
+/* The numbers of one constraint that a "what if" may change. */
 struct axis {
     /*
-     * The two domains with the fewest pods. Pods come and go on one node in a "what if", so that
-     * one of the two is a domain that stays as it is, and the lower is the lowest of all.
+     * The two domains with the fewest pods, the lower one first. A "what if" changes the pods of
+     * one node only, so at least one of the two keeps its count, and the lower of them is the
+     * minimum of all domains.
      */
     struct path paths[2];
     size_t n_domains;
     VEC(struct delta) deltas;
 };
 
-/* The same for the attempt and for all its "what if"s. */
+/* Shared by the attempt and all its "what if" clones. */
 struct base {
     struct arena arena;
     struct spread_constraints constraints;
@@ -49,7 +56,7 @@ static void free_state(void *data)
     for (size_t i = 0; i < s->n; i++)
         vec_release(&s->axes[i].deltas);
     if (s->owns_base) {
-        struct arena arena = s->base->arena; /* the base lives in it */
+        struct arena arena = s->base->arena; /* contains the base */
         arena_release(&arena);
     }
     free(s);
@@ -71,7 +78,7 @@ static void *clone_state(const void *data)
     return s;
 }
 
-/* --- the domains with the fewest pods --------------------------------------------------------- */
+/* --- domains with the fewest pods ------------------------------------------------------------- */
 
 static void swap_paths(struct path paths[2])
 {
@@ -80,6 +87,7 @@ static void swap_paths(struct path paths[2])
     paths[1] = first;
 }
 
+/* Upstream: criticalPaths.update. Keeps paths[0].pods <= paths[1].pods. */
 static void update_paths(struct path paths[2], uint32_t domain, int64_t pods)
 {
     int i = domain == paths[0].domain ? 0 : domain == paths[1].domain ? 1 : -1;
@@ -93,6 +101,7 @@ static void update_paths(struct path paths[2], uint32_t domain, int64_t pods)
     } else if (pods < paths[1].pods) {
         paths[1] = (struct path){domain, pods};
     }
+    INVARIANT(paths[0].pods <= paths[1].pods);
 }
 
 static void find_paths(const struct spread_domains *d, struct path paths[2])
@@ -100,7 +109,7 @@ static void find_paths(const struct spread_domains *d, struct path paths[2])
     const uint32_t *counts = d->counts;
     uint32_t bound = UNSET;
     paths[0] = paths[1] = (struct path){0, UNSET};
-    /* Nothing is less than none: two of these settle it. */
+    /* A count above paths[1] changes nothing; two domains with 0 pods end the search. */
     for (uint32_t domain = 1; domain < d->n && bound > 0; domain++)
         if (counts[domain] < bound && d->nodes[domain]) {
             update_paths(paths, domain, counts[domain]);
@@ -108,7 +117,7 @@ static void find_paths(const struct spread_domains *d, struct path paths[2])
         }
 }
 
-/* With fewer domains than the pod wants there to be, the others count as empty ones. */
+/* Upstream: minMatchNum. With fewer domains than minDomains the minimum is 0. */
 static int64_t lowest(const struct axis *axis, const struct spread_constraint *c)
 {
     return (int64_t)axis->n_domains < c->min_domains ? 0 : axis->paths[0].pods;
@@ -116,6 +125,7 @@ static int64_t lowest(const struct axis *axis, const struct spread_constraint *c
 
 /* --- pre_filter ------------------------------------------------------------------------------- */
 
+/* Upstream: calPreFilterState. */
 static struct state *make_state(struct spread *self, const struct berth_pod *pod, struct base *base)
 {
     size_t n = base->constraints.list.n;
@@ -184,6 +194,10 @@ static inline int64_t pods_in(const struct axis *axis, const struct spread_domai
     return (domain < d->n ? d->counts[domain] : 0) + (delta ? delta->pods : 0);
 }
 
+/*
+ * Upstream: updateWithPod. A domain without nodes that count becomes one, also by a pod that is
+ * removed: upstream's map gets an entry for it.
+ */
 static void change(struct axis *axis, const struct spread_domains *d, uint32_t domain, int sign)
 {
     struct delta *delta = find_delta(axis, domain);
@@ -204,7 +218,7 @@ static bool has_all_keys(const struct state *s, const struct berth_node *node)
     return true;
 }
 
-/* Not looked at, as upstream does not: whether the other pod is terminating. */
+/* As upstream's updateWithPod, this counts the other pod even if it is terminating. */
 static enum berth_code what_if(const struct spread *self, struct berth_cycle *cycle,
                                const struct berth_pod *pod, const struct berth_pod *other,
                                const struct berth_node *node, int sign)
@@ -297,7 +311,7 @@ enum berth_code spread_filter(void *ctx, const struct berth_cycle *cycle,
     return BERTH_SUCCESS;
 }
 
-/* The nodes of one constraint. */
+/* Filters the feasible nodes by one constraint, with the verdicts of spread_filter. */
 static void filter_axis(const struct spread *self, const struct state *s, size_t i,
                         const struct berth_pod *pod, struct berth_filter_batch *batch)
 {
@@ -313,9 +327,9 @@ static void filter_axis(const struct spread *self, const struct state *s, size_t
             missing |= domain ? 0 : bit;
             mismatch |= domain && pods_in(axis, d, domain) > limit ? bit : 0;
         }
-        uint64_t told = UNLIKELY(engine_log_on(self->log, 5)) ? missing | mismatch : 0;
-        for (; told; told &= told - 1) {
-            uint32_t slot = (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(told);
+        uint64_t logged = UNLIKELY(engine_log_on(self->log, 5)) ? missing | mismatch : 0;
+        for (; logged; logged &= logged - 1) {
+            uint32_t slot = (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(logged);
             log_refused(self, s, i, pod, batch->columns->nodes[slot],
                         topology_domain(d->topology, slot));
         }

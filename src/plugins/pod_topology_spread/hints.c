@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* hints.c - queueing hints of PodTopologySpread. */
 #include "plugins/pod_topology_spread/spread.h"
 
-/* The constraints that keep the pod out. False: they make no sense; trying again will tell. */
+/* The DoNotSchedule constraints. False: they are invalid; the next attempt reports the error. */
 static bool constraints_of(struct spread *self, const struct berth_pod *pod, struct arena *a,
                            struct spread_constraints *ret_constraints)
 {
@@ -14,6 +15,7 @@ static bool constraints_of(struct spread *self, const struct berth_pod *pod, str
 
 /* --- pods ------------------------------------------------------------------------------------- */
 
+/* Upstream: involvedInTopologySpreading. */
 static bool is_involved(const struct pod *changed, const struct berth_pod *pod)
 {
     if (hint_about(pod, changed))
@@ -52,9 +54,9 @@ static bool any_honors_taints(const struct spread_constraints *cs)
     return false;
 }
 
-/* Does a constraint take one of the two and not the other? */
-static bool any_tells_apart(const struct spread_constraints *cs, const struct pod *a,
-                            const struct pod *b)
+/* Does a constraint match one of the two and not the other? */
+static bool any_distinguishes(const struct spread_constraints *cs, const struct pod *a,
+                              const struct pod *b)
 {
     for (size_t i = 0; i < cs->list.n; i++) {
         const struct selector *selector = &cs->list.v[i].selector;
@@ -65,7 +67,7 @@ static bool any_tells_apart(const struct spread_constraints *cs, const struct po
     return false;
 }
 
-/* Whether the change helps, and what to log of it. */
+/* Upstream: isSchedulableAfterPodChange. *ret_why is the log message. */
 static bool pod_change_helps(const struct spread_constraints *cs, const struct berth_pod *pod,
                              const struct pod *old, const struct pod *new, const char **ret_why)
 {
@@ -94,7 +96,7 @@ static bool pod_change_helps(const struct spread_constraints *cs, const struct b
             "pod schedulable";
         return false;
     }
-    helps = any_tells_apart(cs, old, new);
+    helps = any_distinguishes(cs, old, new);
     *ret_why = helps ? "a scheduled pod's label was updated and it makes the updated pod match or "
                        "unmatch the pod's topology spread constraints"
                      : "a scheduled pod's label was updated, but it's a change unrelated to the "
@@ -165,7 +167,7 @@ static bool same_taints(const struct node *a, const struct node *b)
     return true;
 }
 
-/* The same of nodes; a change that changes nothing is not logged. */
+/* Upstream: isSchedulableAfterNodeChange, which does not log an update without effect. */
 static bool node_change_helps(const struct spread *self, const struct spread_constraints *cs,
                               const struct berth_pod *pod, const struct node *old,
                               const struct node *new)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PodTopologySpread: pods that belong together go to different zones, hosts and the like. */
+/* PodTopologySpread: spreads matching pods over zones, hosts and other topology domains. */
 #include "plugins/pod_topology_spread/spread.h"
 
 #include "engine/framework/framework.h"
@@ -7,6 +7,7 @@
 
 #define MISMATCH "node(s) didn't match pod topology spread constraints"
 
+/* Upstream: systemDefaultConstraints. */
 static struct topology_spread_constraint system_defaults[] = {
     {
         .topology_key = STR_INIT(LABEL_HOSTNAME),
@@ -58,16 +59,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     return 0;
 }
 
-enum berth_code spread_fail(const struct spread *self, struct berth_status *status,
-                            const char *doing, const struct buf *why)
-{
-    char *text = xasprintf("%s: %.*s", doing, STR_ARG(buf_str(why)));
-    self->host->status_text(status, abi_str(str_of(text)));
-    free(text);
-    return BERTH_ERROR;
-}
-
-/* Where a pod goes depends on all pods of the cluster, unless nothing spreads it. */
+/* Upstream: SignPod. The verdict for a pod with constraints depends on all pods: not signable. */
 static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
 {
     (void)s;

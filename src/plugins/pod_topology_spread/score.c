@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * score.c - PreScore, Score and NormalizeScore of PodTopologySpread (upstream: scoring.go).
+ *
+ * The raw score of a node is the sum over the ScheduleAnyway constraints of
+ * pods in its domain * log(number of domains + 2) + maxSkew - 1; fewer pods are better.
+ */
 #include <math.h>
 
 #include "plugins/common/go_math.h"
 #include "plugins/pod_topology_spread/spread.h"
 
 #define INVALID_SCORE (-1)
-#define BLOCK         256 /* nodes whose sums are on the stack */
+#define BLOCK         256 /* nodes per pass: their sums are on the stack */
 
 struct state {
-    struct arena arena; /* which the state lives in, too */
+    struct arena arena; /* contains the state, too */
     struct spread_constraints constraints;
     struct spread_domains *domains;
     double *weights;
-    bool all_keys; /* nodes that lack a key are ignored */
+    bool all_keys; /* nodes without a key are ignored */
     bool ignores_all;
-    uint64_t *ignored; /* a set of slots; NULL: none is */
+    uint64_t *ignored; /* a set of slots; NULL: none (upstream: IgnoredNodes) */
 };
 
 static void free_state(void *data)
@@ -28,7 +34,7 @@ static inline bool ignores(const struct state *s, uint32_t slot)
     return s->ignored && s->ignored[slot / 64] >> (slot % 64) & 1;
 }
 
-/* Of the slots that are to be scored, those that lack a key. */
+/* The slots to be scored that lack a key. */
 static void find_ignored(struct state *s, size_t n_all, const uint32_t *slots, size_t n)
 {
     s->ignored = arena_array(&s->arena, uint64_t, BITSET_WORDS(n_all));
@@ -45,7 +51,7 @@ static void find_ignored(struct state *s, size_t n_all, const uint32_t *slots, s
 /* --- weights ---------------------------------------------------------------------------------- */
 
 /*
- * The natural logarithm, to the last bit as Go's math.Log has it, which that of libm is not. x is
+ * The natural logarithm with the same bits as Go's math.Log, which libm's log does not have. x is
  * at least 1. With x = 2^k (1 + f), and 1 + f between sqrt(1/2) and sqrt(2), and s = f / (2 + f):
  * log(1 + f) = 2s + 2/3 s^3 + 2/5 s^5 + …, of which the polynomial is the best approximation with
  * seven terms (Sun's fdlibm, whence also the split of log 2 into two numbers).
@@ -73,12 +79,12 @@ static double natural_log(double x)
     return k * ln2_high - ((half_square - series) - f);
 }
 
-/* How many domains of the topology the feasible nodes are in. */
+/* The number of domains with feasible nodes (upstream: topoSize of initPreScoreState). */
 static size_t count_domains(struct state *s, size_t i, const uint32_t *slots, size_t n)
 {
     const struct topology *t = s->domains[i].topology;
     bool *seen = arena_array(&s->arena, bool, t->n_domains);
-    /* Without the label is as with an empty value. */
+    /* Upstream: a missing label counts as an empty value. */
     uint32_t without = topology_find(t, STR(""));
     size_t count = 0;
     for (size_t k = 0; k < n; k++) {
@@ -92,6 +98,7 @@ static size_t count_domains(struct state *s, size_t i, const uint32_t *slots, si
     return count;
 }
 
+/* Upstream: topologyNormalizingWeight. */
 static void find_weights(struct state *s, const uint32_t *slots, size_t n)
 {
     size_t n_ignored = 0;
@@ -147,7 +154,7 @@ enum berth_code spread_pre_score(void *ctx, struct berth_cycle *cycle, const str
         struct state *s = arena_new(&arena, struct state);
         s->arena = arena;
         s->constraints = constraints;
-        /* The system's defaults spread over hosts also where there are no zones. */
+        /* Upstream: requireAllTopologies. System defaults also apply to nodes without a zone. */
         s->all_keys = pod->pod->spec.topology_spread_constraints.n > 0 || !self->system_defaults;
         fill_state(self, pod, slots, n, s);
         self->host->state_write(cycle, self->score_key, s, NULL, free_state);
@@ -160,7 +167,7 @@ enum berth_code spread_pre_score(void *ctx, struct berth_cycle *cycle, const str
 
 /* --- score ------------------------------------------------------------------------------------ */
 
-/* To the nearest whole number, halves away from zero. */
+/* As Go's math.Round and conversion to int64: halves away from zero. */
 static int64_t round_score(double x)
 {
     if (x <= -0x1p52 || x >= 0x1p52)
@@ -170,7 +177,7 @@ static int64_t round_score(double x)
     return whole + (rest >= 0.5) - (rest <= -0.5);
 }
 
-/* One constraint's share in the score of a node. */
+/* One constraint's part of the score of a node (upstream: scoreForCount). */
 static double share(const struct state *s, size_t i, uint32_t slot)
 {
     const struct spread_constraint *c = &s->constraints.list.v[i];
@@ -196,7 +203,7 @@ static int64_t score_of(const struct state *s, uint32_t slot)
     return round_score(sum);
 }
 
-/* A configuration has Score without PreScore. */
+/* The profile enables Score without PreScore. */
 static enum berth_code unprepared(const struct spread *self, struct berth_status *status)
 {
     self->host->status_text(
@@ -218,7 +225,8 @@ enum berth_code spread_score(void *ctx, const struct berth_cycle *cycle,
     return BERTH_SUCCESS;
 }
 
-/* Adds one constraint's shares; in the order of constraints, so that sums round the same way. */
+/* Adds the parts of one constraint; called in the order of constraints, so that sums round alike.
+ */
 static void add_shares(const struct state *s, size_t i, const uint32_t *slots, size_t n,
                        double *sums)
 {
@@ -266,7 +274,8 @@ enum berth_code spread_score_many(void *ctx, const struct berth_cycle *cycle,
 
 /* --- normalize -------------------------------------------------------------------------------- */
 
-/* 100 * a / b. As double where these are exact: their quotient is, too, down to its whole part. */
+/* 100 * a / b in whole numbers. In double for exactly representable operands: a division is faster.
+ */
 static int64_t scale(int64_t a, int64_t b)
 {
     const int64_t exact = (int64_t)1 << 45;
@@ -275,6 +284,7 @@ static int64_t scale(int64_t a, int64_t b)
     return go_div(go_mul(MAX_NODE_SCORE, a), b);
 }
 
+/* Upstream: NormalizeScore. Fewer pods score higher; ignored nodes score 0. */
 enum berth_code spread_normalize(void *ctx, const struct berth_cycle *cycle,
                                  const struct berth_pod *pod, const uint32_t *slots,
                                  int64_t *scores, size_t n, struct berth_status *status)

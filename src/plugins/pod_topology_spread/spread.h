@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spread.h - what the files of PodTopologySpread share.
+ * spread.h - internals of PodTopologySpread.
  *
- * Purpose:   the plugin's instance; constraints of a pod, read and ready for use; pods and nodes by
+ * Purpose:   the plugin's instance, the compiled constraints of a pod, and pods and nodes by
  *            topology domain.
- * Ownership: what is made for a pod lives in the arena of its cycle state.
- * Threading: as include/berth/plugin.h says; made in pre_filter and pre_score, only read
- * afterwards.
+ * Ownership: data about a pod lives in the arena of its cycle state.
+ * Threading: as in include/berth/plugin.h; cycle state is written in pre_filter and pre_score and
+ *            read afterwards.
  */
 #ifndef BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_SPREAD_H
 #define BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_SPREAD_H
@@ -44,14 +44,15 @@ struct spread_constraint {
     struct str topology_key;
     struct selector selector;
     int32_t max_skew, min_domains;
-    bool honor_affinity, honor_taints; /* nodes that the pod cannot use do not count */
+    bool honor_affinity, honor_taints; /* nodes that the pod cannot use do not count (upstream:
+                                        * matchNodeInclusionPolicies) */
 };
 
 struct spread_constraints {
     LIST(struct spread_constraint) list;
 };
 
-/* Hosts are scored by their own pods each, whatever the label says. */
+/* Upstream: the hostname key is scored by the pods of each node, not by the label's value. */
 static inline bool spread_is_per_node(const struct spread_constraint *c)
 {
     return str_is(c->topology_key, LABEL_HOSTNAME);
@@ -60,32 +61,32 @@ static inline bool spread_is_per_node(const struct spread_constraint *c)
 enum spread_action { SPREAD_DO_NOT_SCHEDULE, SPREAD_SCHEDULE_ANYWAY };
 
 /*
- * The pod's constraints with that action, or the default ones where it has none at all. -EINVAL
- * with the reason appended to *why where a selector makes no sense.
+ * The pod's constraints with that action, or the default constraints if it has none at all
+ * (upstream: getConstraints). -EINVAL, with the error appended to *why, if a selector is invalid.
  */
 int spread_constraints_compile(struct spread *self, const struct pod *pod,
                                enum spread_action action, struct arena *a,
                                struct spread_constraints *ret_constraints,
                                struct buf *why) MUST_CHECK;
-/* A pod and a node, of which it is found out once whether the pod can use the node. */
+/* A pod and a node: caches whether the pod can use the node. */
 struct spread_usable {
     const struct pod *pod;
     const struct node *node;
     enum { SPREAD_UNKNOWN, SPREAD_NO, SPREAD_YES } affinity, taints;
 };
-/* Whether the node counts for the constraint, as far as its policies go. */
+/* Do the constraint's nodeAffinityPolicy and nodeTaintsPolicy count the node? */
 bool spread_node_counts(const struct spread *self, const struct spread_constraint *c,
                         struct spread_usable *usable);
 
 /* --- pods by domain --------------------------------------------------------------------------- */
 
-/* What one constraint sees of the cluster. */
+/* The cluster as one constraint counts it. */
 struct spread_domains {
     struct topology *topology;
-    struct pod_count *pods; /* those that match; NULL: the selector takes none */
-    /* By domain, over the nodes that count; counts is 0 where nodes is. */
+    struct pod_count *pods; /* pods that match; NULL: the selector matches none */
+    /* By domain, over the nodes that count; counts is 0 where nodes is 0. */
     const uint32_t *counts, *nodes;
-    size_t n;      /* domains there are numbers for */
+    size_t n;      /* length of the arrays */
     size_t n_used; /* domains that have nodes */
 };
 
@@ -93,12 +94,12 @@ struct spread_scope {
     struct spread_constraints constraints;
     const struct berth_pod *pod;
     bool all_keys;   /* only nodes that have every key count */
-    bool for_scores; /* what is scored by node needs nothing by domain */
+    bool for_scores; /* constraints that are scored by node need no domains */
 };
 
 /*
- * Fills one struct spread_domains for each constraint. False: a key is demanded that no node
- * carries, so that no node counts; then only the topologies are filled in.
+ * Fills one struct spread_domains for each constraint. False: no node carries a required key, so
+ * that no node counts; then only the topologies are set.
  */
 bool spread_domains_fill(struct spread *self, const struct spread_scope *scope, struct arena *a,
                          struct spread_domains *out);
@@ -132,7 +133,7 @@ enum berth_code spread_normalize(void *self, const struct berth_cycle *cycle,
                                  int64_t *scores, size_t n, struct berth_status *status);
 void spread_events(void *self, struct berth_registrar *r);
 
-/* A breakdown: "doing: why". */
+/* An error "doing: why". */
 enum berth_code spread_fail(const struct spread *self, struct berth_status *status,
                             const char *doing, const struct buf *why);
 

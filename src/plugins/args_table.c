@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Arguments of VolumeBinding and DynamicResources. Configurations that name them are read, checked
- * and written as upstream does, though not_supported.c uses none of them.
- */
+#include "plugins/args_table.h"
+
 #include "api/scalars.h"
 #include "base/time.h"
-#include "plugins/common/in_tree.h"
 #include "plugins/node_resources/resource_args.h"
 
 /* --- VolumeBinding ---------------------------------------------------------------------------- */
@@ -13,7 +10,7 @@
 struct volume_binding_args {
     struct args_meta meta;
     int64_t *bind_timeout_seconds;
-    shape_list shape; /* v NULL: not given */
+    shape_list shape; /* v NULL: absent */
 };
 
 static const struct field volume_binding_fields[] = {
@@ -25,7 +22,7 @@ static const struct field volume_binding_fields[] = {
 static const struct type volume_binding_type =
     TYPE("VolumeBindingArgs", struct volume_binding_args, volume_binding_fields);
 
-/* Free room is good. */
+/* The default: prefer nodes with free resources. */
 static void fill_shape(shape_list *shape, struct arena *a)
 {
     shape->v = arena_array(a, struct shape_point, 2);
@@ -45,7 +42,7 @@ static void fill_volume_binding(void *ctx, struct arena *a)
         fill_shape(&args->shape, a);
 }
 
-static void complain_of_shape(const shape_list *shape, struct error_list *c)
+static void add_shape_error(const shape_list *shape, struct error_list *c)
 {
     struct buf text = BUF_INIT;
     for (size_t i = 0; i < shape->n; i++)
@@ -69,10 +66,10 @@ static void check_volume_binding(const void *ctx, struct error_list *c)
     if (args->meta.features->on[FEATURE_STORAGE_CAPACITY_SCORING])
         shape_check(&args->shape, "shape", c);
     else if (args->shape.v)
-        complain_of_shape(&args->shape, c);
+        add_shape_error(&args->shape, c);
 }
 
-const struct args_kind volume_binding_args_kind = {
+static const struct args_kind volume_binding_kind = {
     .plugin = "VolumeBinding",
     .name = "VolumeBindingArgs",
     .type = &volume_binding_type,
@@ -125,8 +122,7 @@ static void fill_dynamic_resources(void *ctx, struct arena *a)
         fill_duration(&args->binding_timeout, 600 * NSEC_PER_SEC, a);
 }
 
-static void complain_of_duration(struct error_list *c, const char *field, int64_t ns,
-                                 const char *why)
+static void add_duration_error(struct error_list *c, const char *field, int64_t ns, const char *why)
 {
     struct buf text = BUF_INIT;
     duration_format(ns, &text);
@@ -142,18 +138,37 @@ static void check_dynamic_resources(const void *ctx, struct error_list *c)
         error_list_add(c, "filterTimeout: Forbidden: DRASchedulingFilterTimeout feature gate is "
                           "disabled");
     else if (filter && *filter < 0)
-        complain_of_duration(c, "filterTimeout", *filter, "must be zero or positive");
+        add_duration_error(c, "filterTimeout", *filter, "must be zero or positive");
     if (binding && !has_binding_timeout(args->meta.features))
         error_list_add(c, "bindingTimeout: Forbidden: DRADeviceBindingConditions or "
                           "DRAResourceClaimDeviceStatus feature gate is disabled");
     else if (binding && *binding < NSEC_PER_SEC)
-        complain_of_duration(c, "bindingTimeout", *binding, "must be at least 1 second");
+        add_duration_error(c, "bindingTimeout", *binding, "must be at least 1 second");
 }
 
-const struct args_kind dynamic_resources_args_kind = {
+static const struct args_kind dynamic_resources_kind = {
     .plugin = "DynamicResources",
     .name = "DynamicResourcesArgs",
     .type = &dynamic_resources_type,
     .fill = fill_dynamic_resources,
     .check = check_dynamic_resources,
+};
+
+/* --- table ------------------------------------------------------------------------------------ */
+
+const struct args_kind *const in_tree_args[] = {
+    &default_preemption_args_kind,
+    &dynamic_resources_kind,
+    &inter_pod_affinity_args_kind,
+    &node_affinity_args_kind,
+    &balanced_allocation_args_kind,
+    &fit_args_kind,
+    &spread_args_kind,
+    &volume_binding_kind,
+    &node_label_args_kind,
+    &service_affinity_args_kind,
+    &allocation_args_kinds[SCORING_LEAST_ALLOCATED],
+    &allocation_args_kinds[SCORING_MOST_ALLOCATED],
+    &allocation_args_kinds[SCORING_REQUESTED_TO_CAPACITY_RATIO],
+    NULL,
 };
