@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * berth/plugin.h - the C interface of scheduling plugins.
+ * berth/plugin.h - the C interface for scheduling plugins.
  *
- * A plugin is one `struct berth_plugin`: a name, a constructor, and one pointer for each extension
- * point of the Kubernetes scheduling framework. A pointer that is not NULL means "implemented".
- * The plugins inside berth and those loaded at run time use the very same struct.
+ * A plugin is one `struct berth_plugin`: a name, a constructor, and one function pointer for each
+ * extension point of the Kubernetes scheduling framework. NULL means "not implemented". In-tree
+ * and out-of-tree plugins use the same struct.
  *
- * A shared object exports one symbol, data only, so that it can be inspected without running it:
+ * A shared object exports one array, data only, so that it can be inspected without running code:
  *
  *     const struct berth_plugin *const berth_plugins[] = {&my_plugin, NULL};
  *
- * Everything a plugin needs from berth arrives in `struct berth_host`, a struct of functions: a
- * plugin links against nothing and can be tested on a host of the test's own making.
+ * All services of berth are in `struct berth_host`, a struct of functions. A plugin links against
+ * nothing, and a unit test can pass its own host.
  *
- * Compatibility: the major half of `abi` must be equal on both sides. Both structs grow only at
- * their end, and each side looks at the other's `struct_size` before it touches a newer member. A
- * plugin compiled against an older header works in a newer berth.
+ * Compatibility: the major half of `abi` must be equal on both sides. Both structs grow only at the
+ * end, and each side checks the other's `struct_size` before it reads a newer member. A plugin
+ * compiled with an older header works with a newer berth.
  *
- * Threads: filter, score, filter_many and score_many of one plugin may run on several threads at
- * once for one pod; they must not change anything but what they are given to fill. So may add_pod
- * and remove_pod, each with a cycle of its own; the first call of them in an attempt comes alone.
- * pre_bind and bind of a plugin without BERTH_PLUGIN_NONBLOCKING run on a worker thread and may
- * block. All other functions are called by one thread, one at a time, and must not block: the whole
- * scheduler waits for them.
+ * Threads: for one pod, filter, score, filter_many and score_many may run on several threads at the
+ * same time; they must not write anything except their results. add_pod and remove_pod may do so
+ * too, each with its own cycle; the first call in an attempt is made alone. pre_bind and bind run
+ * on a worker thread and may block, unless the plugin sets BERTH_PLUGIN_NONBLOCKING. All other
+ * functions are called on one thread, one at a time, and must not block: they stop the scheduler.
  *
- * Memory: what a function is given is borrowed for the call unless its comment says otherwise.
- * Strings are (pointer, length) and need not end in NUL.
+ * Memory: arguments are borrowed for the call unless a comment says otherwise. Strings are
+ * (pointer, length) and need not end with NUL.
  */
 #ifndef BERTH_PLUGIN_H
 #define BERTH_PLUGIN_H
@@ -43,45 +42,45 @@ struct berth_str {
     size_t n;
 };
 
-/* Verdicts, in upstream's order. */
+/* Status codes, in upstream's order. */
 enum berth_code {
     BERTH_SUCCESS = 0,
-    BERTH_ERROR,         /* something broke: the attempt ends, the pod is retried */
-    BERTH_UNSCHEDULABLE, /* not here, not now; preemption may help */
-    BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, /* not here; preemption cannot help */
+    BERTH_ERROR,                          /* internal error: the attempt ends, the pod is retried */
+    BERTH_UNSCHEDULABLE,                  /* the pod does not fit; preemption may help */
+    BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, /* the pod does not fit; preemption cannot help */
     BERTH_WAIT,                           /* permit: hold the pod */
-    BERTH_SKIP,                           /* pre_filter, pre_score, bind: not my business */
-    BERTH_PENDING,                        /* rejected; requeue at once when a hint says so */
+    BERTH_SKIP,                           /* pre_filter, pre_score, bind: nothing to do */
+    BERTH_PENDING,                        /* rejected; a hint requeues the pod without backoff */
 
-    /* pre_bind and bind only: the outcome comes later through berth_host.op_done. */
+    /* pre_bind and bind only: berth_host.op_done reports the result later. */
     BERTH_ASYNC = 100,
 };
 
-/* What the scheduler hands around. Opaque: read by the host's accessors. */
-struct berth_pod;    /* a pod and what scheduling derived from it (PodInfo) */
-struct berth_node;   /* a node, its pods and their sums (NodeInfo) */
-struct berth_object; /* any API object, in queueing hints */
-struct berth_queued_pod;
-struct berth_cycle;      /* one attempt to schedule one pod (CycleState) */
-struct berth_status;     /* takes the reasons of a verdict */
-struct berth_binding_op; /* a pre_bind or bind under way */
-struct berth_handle;     /* this plugin's instance in its profile */
-struct berth_registrar;
-struct berth_signature;
-struct berth_waiting_pod;
+/* Opaque types; use the host's functions to read them. */
+struct berth_pod;         /* a pod with precomputed data (PodInfo) */
+struct berth_node;        /* a node with its pods and sums (NodeInfo) */
+struct berth_object;      /* an API object in a queueing hint */
+struct berth_queued_pod;  /* a pod in the queue (QueuedPodInfo) */
+struct berth_cycle;       /* one attempt to schedule one pod (CycleState) */
+struct berth_status;      /* collects the reasons of a status (Status) */
+struct berth_binding_op;  /* a pre_bind or bind in progress */
+struct berth_handle;      /* the plugin's instance in a profile (Handle) */
+struct berth_registrar;   /* collects the events of a plugin */
+struct berth_signature;   /* collects the parts of a pod's scheduling signature */
+struct berth_waiting_pod; /* a pod that permit holds (WaitingPod) */
 struct berth_pod_group;
 struct berth_placement;
-struct berth_placements;
+struct berth_placements; /* collects the placements of a pod group */
 
-/* Number of a reason text, from berth_host.reason; 0 is none. */
+/* The id of a reason, from berth_host.reason; 0: none. */
 typedef uint32_t berth_reason;
-/* Number of a cycle-state key, from berth_host.state_key. */
+/* The id of a key in the cycle state, from berth_host.state_key. */
 typedef uint32_t berth_state_key;
 
 /* --- cluster events and queueing hints -------------------------------------------------------- */
 
 enum berth_resource {
-    BERTH_RESOURCE_POD, /* matches the two below */
+    BERTH_RESOURCE_POD, /* matches the next two */
     BERTH_RESOURCE_ASSIGNED_POD,
     BERTH_RESOURCE_UNSCHEDULED_POD,
     BERTH_RESOURCE_NODE,
@@ -114,7 +113,7 @@ enum berth_action {
     BERTH_ACTION_UPDATE_POD_TOLERATION = 1 << 10,
     BERTH_ACTION_UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 1 << 11,
     BERTH_ACTION_UPDATE_POD_GENERATED_RESOURCE_CLAIM = 1 << 12,
-    BERTH_ACTION_UPDATE_OTHER = 1 << 13, /* an update that none of the above describes */
+    BERTH_ACTION_UPDATE_OTHER = 1 << 13, /* any other update */
     BERTH_ACTION_UPDATE = ((1 << 14) - 1) & ~(BERTH_ACTION_ADD | BERTH_ACTION_DELETE),
     BERTH_ACTION_ALL = (1 << 14) - 1,
 };
@@ -122,8 +121,8 @@ enum berth_action {
 enum berth_hint { BERTH_QUEUE_SKIP, BERTH_QUEUE };
 
 /*
- * Could this change make the pod, which this plugin rejected, schedulable? before is NULL for an
- * addition, after for a deletion. When in doubt: BERTH_QUEUE.
+ * Returns whether the change may make a pod schedulable that this plugin rejected. before is NULL
+ * for an addition, after for a deletion. When in doubt, return BERTH_QUEUE.
  */
 typedef enum berth_hint berth_hint_fn(void *self, const struct berth_pod *pod,
                                       const struct berth_object *before,
@@ -132,8 +131,8 @@ typedef enum berth_hint berth_hint_fn(void *self, const struct berth_pod *pod,
 /* --- columns: all nodes at once --------------------------------------------------------------- */
 
 /*
- * Node state, one array per property. Index: a node's slot, 0 … n - 1. Slots without a node
- * have a zero bit in `present`. cpu in thousandths, memory and storage in bytes.
+ * Node state, one array per property. The index is a node's slot, 0 … n - 1. Slots without a node
+ * have a zero bit in `present`. cpu is in millicores, memory and storage are in bytes.
  */
 struct berth_columns {
     size_t struct_size;
@@ -148,12 +147,12 @@ struct berth_columns {
     const int64_t *pod_count;
 };
 
-/* The verdict over many nodes: clear the bit of each node that fails and say why. */
+/* Filters many nodes: clear the bit of each node that fails, and set its code and reason. */
 struct berth_filter_batch {
     const struct berth_columns *columns;
-    uint64_t *feasible;    /* in: the nodes to look at; out: those that pass */
-    uint8_t *codes;        /* by slot: berth_code, for those that fail */
-    berth_reason *reasons; /* by slot: from berth_host.reason or reason_list */
+    uint64_t *feasible;    /* in: the nodes to check; out: those that pass */
+    uint8_t *codes;        /* by slot, for nodes that fail: berth_code */
+    berth_reason *reasons; /* by slot, for nodes that fail: from reason or reason_list */
 };
 
 struct berth_score_batch {
@@ -163,7 +162,7 @@ struct berth_score_batch {
     int64_t *scores; /* out, in the order of slots */
 };
 
-/* --- the host --------------------------------------------------------------------------------- */
+/* --- host ------------------------------------------------------------------------------------- */
 
 enum berth_value_kind {
     BERTH_VALUE_ABSENT,
@@ -177,61 +176,66 @@ enum berth_value_kind {
 
 struct berth_value {
     enum berth_value_kind kind;
-    struct berth_str str; /* STRING, as long as the object lives */
+    struct berth_str str; /* STRING; lives as long as the object */
     int64_t i;            /* INT, BOOL, LIST */
-    double d;
+    double d;             /* DOUBLE */
 };
 
-/* A member that is NULL, or lies beyond struct_size, is a service that this host does not have. */
+/* A member that is NULL or lies beyond struct_size is not supported by this host. */
 struct berth_host {
     uint32_t abi;
     size_t struct_size;
 
-    /* Log at klog level `level`; message is text without a line end. Any thread. */
+    /* Logs a line at klog level `level`. message has no line break. Any thread. */
     void (*log)(struct berth_handle *h, int level, struct berth_str message);
 
-    /* A reason text's number; the same text gives the same number, for as long as the process
-     * runs: meant for fixed texts. In create; reason_list also later. */
+    /*
+     * Returns the id of a reason. Equal texts have the same id, until the process exits: use it for
+     * fixed texts only. Call it in create.
+     */
     berth_reason (*reason)(struct berth_handle *h, struct berth_str text);
-    /* The number that stands for several reasons of one verdict. */
+    /* Returns an id for several reasons of one status. May also be called after create. */
     berth_reason (*reason_list)(struct berth_handle *h, const berth_reason *reasons, size_t n);
-    /* Reasons of the verdict about to be returned; several calls add up. status_text copies. */
+    /* Adds a reason to the status that the plugin is about to return. status_text copies text. */
     void (*status_reason)(struct berth_status *status, berth_reason reason);
     void (*status_text)(struct berth_status *status, struct berth_str text);
 
-    /* Cycle state. Plugins that ask for the same name share the key. write takes data over and
-     * calls free_fn at the end of the attempt; clone_fn copies it for dry runs (NULL: share). */
+    /*
+     * Cycle state. Plugins that use the same name share the key. state_write takes ownership of
+     * data: free_fn frees it at the end of the attempt; clone_fn copies it for dry runs (NULL: dry
+     * runs share it).
+     */
     berth_state_key (*state_key)(struct berth_handle *h, struct berth_str name);
     void (*state_write)(struct berth_cycle *cycle, berth_state_key key, void *data,
                         void *(*clone_fn)(const void *data), void (*free_fn)(void *data));
     void *(*state_read)(const struct berth_cycle *cycle, berth_state_key key);
-    /* Memory that lives as long as the attempt; zeroed, never NULL. */
+    /* Returns zeroed memory that lives as long as the attempt. Never returns NULL. */
     void *(*cycle_alloc)(struct berth_cycle *cycle, size_t size);
-    /* Pods to move to the active queue when this one has been bound. */
+    /* Moves `pod` to activeQ when the pod of this attempt has been bound (PodsToActivate). */
     void (*activate)(struct berth_cycle *cycle, const struct berth_pod *pod);
 
-    /* The node-subset result of pre_filter: only these nodes can be feasible. */
+    /* pre_filter only: limits the attempt to these nodes (PreFilterResult). */
     void (*limit_nodes)(struct berth_cycle *cycle, const struct berth_str *names, size_t n);
 
-    /* All nodes, and one by name (NULL: unknown). */
+    /* All nodes, and one by name (NULL if none). */
     const struct berth_columns *(*columns)(const struct berth_cycle *cycle);
     const struct berth_node *(*node_by_name)(struct berth_handle *h, struct berth_str name);
-    /* post_filter: a node's verdict in this attempt. */
+    /* post_filter only: a node's status in this attempt (NodeToStatusReader). */
     enum berth_code (*node_verdict)(const struct berth_cycle *cycle, const struct berth_node *node);
-    /* post_filter: the node that the pod may have once its victims are gone. */
+    /* post_filter only: sets the pod's nominated node (PostFilterResult). */
     void (*nominate)(struct berth_cycle *cycle, struct berth_str node_name);
 
-    /* Events to register. */
+    /* events only: registers a set of enum berth_action. hint NULL: always BERTH_QUEUE. */
     void (*register_event)(struct berth_registrar *r, enum berth_resource resource,
                            unsigned actions, berth_hint_fn *hint);
 
-    /* The binding of pod to node_name is written to the API; op ends with the outcome. */
+    /* Writes the binding of pod to node_name to the API server; ends op with the result. */
     void (*write_binding)(struct berth_handle *h, const struct berth_pod *pod,
                           struct berth_str node_name, struct berth_binding_op *op);
-    /* Ends an operation that returned BERTH_ASYNC. Any thread, exactly once. */
+    /* Ends an operation that returned BERTH_ASYNC. Call it exactly once, from any thread. */
     void (*op_done)(struct berth_binding_op *op, enum berth_code code, struct berth_str reason);
 
-    /* Pods held in permit. Each returns false where the pod no longer waits. */
+    /* Pods held by permit. Allow and reject return false if the pod no longer waits. */
     void (*waiting_pods)(struct berth_handle *h, void (*fn)(void *ctx, struct berth_waiting_pod *w),
                          void *ctx);
     const struct berth_pod *(*waiting_pod)(const struct berth_waiting_pod *w);
@@ -239,22 +243,22 @@ struct berth_host {
     bool (*waiting_reject)(struct berth_handle *h, struct berth_waiting_pod *w,
                            struct berth_str reason);
 
-    /* A part of the pod's scheduling signature. */
+    /* sign only: adds a part to the pod's scheduling signature. */
     void (*sign)(struct berth_signature *s, struct berth_str part);
 
-    /* Reading pods. */
+    /* Pods. */
     struct berth_str (*pod_namespace)(const struct berth_pod *pod);
     struct berth_str (*pod_name)(const struct berth_pod *pod);
     struct berth_str (*pod_uid)(const struct berth_pod *pod);
     struct berth_str (*pod_node_name)(const struct berth_pod *pod);
     int32_t (*pod_priority)(const struct berth_pod *pod);
     bool (*pod_label)(const struct berth_pod *pod, struct berth_str key, struct berth_str *ret);
-    /* Effective request: cpu in thousandths, anything else in whole units. */
+    /* The pod's total request: cpu in millicores, other resources in whole units. */
     int64_t (*pod_request)(const struct berth_pod *pod, struct berth_str resource);
-    /* By path, as in "spec.tolerations[0].key" or "metadata.annotations[example.com/x]". */
+    /* A field by path: "spec.tolerations[0].key", "metadata.annotations[example.com/x]". */
     struct berth_value (*pod_field)(const struct berth_pod *pod, struct berth_str path);
 
-    /* Reading nodes. */
+    /* Nodes. Quantities are in the units of pod_request. */
     struct berth_str (*node_name)(const struct berth_node *node);
     bool (*node_label)(const struct berth_node *node, struct berth_str key, struct berth_str *ret);
     int64_t (*node_allocatable)(const struct berth_node *node, struct berth_str resource);
@@ -263,12 +267,12 @@ struct berth_host {
     const struct berth_pod *(*node_pod)(const struct berth_node *node, size_t i);
     struct berth_value (*node_field)(const struct berth_node *node, struct berth_str path);
 
-    /* Reading the objects of a hint. */
+    /* Objects of a queueing hint. */
     struct berth_value (*object_field)(const struct berth_object *object, struct berth_str path);
 
-    /* Queue order. */
+    /* Pods in the queue, for less. */
     const struct berth_pod *(*queued_pod)(const struct berth_queued_pod *q);
-    int64_t (*queued_since)(const struct berth_queued_pod *q); /* ns, the queue's clock */
+    int64_t (*queued_since)(const struct berth_queued_pod *q); /* ns on the queue's clock */
 
     /* Pod groups. */
     struct berth_str (*pod_group_name)(const struct berth_pod_group *g);
@@ -277,49 +281,51 @@ struct berth_host {
                           const struct berth_str *node_names, size_t n);
     size_t (*placement_nodes)(const struct berth_placement *p);
     const struct berth_node *(*placement_node)(const struct berth_placement *p, size_t i);
-    /* score_placement: the members that would get a node there, and which one. */
+    /* score_placement only: the pods of the group that fit, and their nodes. */
     size_t (*placement_pods)(const struct berth_placement *p);
     const struct berth_pod *(*placement_pod)(const struct berth_placement *p, size_t i,
                                              struct berth_str *ret_node_name);
 };
 
-/* --- the plugin ------------------------------------------------------------------------------- */
+/* --- plugin ----------------------------------------------------------------------------------- */
 
-/* Why create failed, in one line. */
+/* The error of create: one line, ends with NUL. */
 struct berth_error {
     char text[256];
 };
 
 enum berth_plugin_flags {
-    /* pre_bind and bind never block: they may run on the scheduling thread. */
+    /* pre_bind and bind do not block: they may run on the engine's thread. */
     BERTH_PLUGIN_NONBLOCKING = 1 << 0,
 };
 
 struct berth_plugin {
     uint32_t abi;
     size_t struct_size;
-    const char *name; /* as in KubeSchedulerConfiguration */
+    const char *name; /* in KubeSchedulerConfiguration */
     const char *version;
     unsigned flags;
 
     /*
-     * Makes an instance for one profile. args: the pluginConfig entry as JSON text, empty where
-     * there is none. host and h stay valid until destroy. 0, or non-zero with *error filled.
+     * Makes an instance for one profile. args: the plugin's args in pluginConfig as JSON; empty if
+     * none. host and h are valid until destroy. Returns 0, or non-zero and sets *error.
      */
     int (*create)(const struct berth_host *host, struct berth_handle *h, struct berth_str args,
                   void **ret_self, struct berth_error *error);
     void (*destroy)(void *self);
 
-    /* Which changes may make a pod schedulable that this plugin rejected. NULL: any change. */
+    /* Registers the events that may make a rejected pod schedulable. NULL: all events. */
     void (*events)(void *self, struct berth_registrar *r);
 
     enum berth_code (*pre_enqueue)(void *self, const struct berth_pod *pod,
                                    struct berth_status *status);
+    /* QueueSort: whether a is scheduled before b. */
     bool (*less)(void *self, const struct berth_queued_pod *a, const struct berth_queued_pod *b);
 
     enum berth_code (*pre_filter)(void *self, struct berth_cycle *cycle,
                                   const struct berth_pod *pod, struct berth_status *status);
-    /* What if `other` were added to, or removed from, node? Changes this plugin's cycle state. */
+    /* PreFilterExtensions: updates the cycle state as if `other` were added to or removed from
+     * node. */
     enum berth_code (*add_pod)(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
                                const struct berth_pod *other, const struct berth_node *node,
                                struct berth_status *status);
@@ -329,30 +335,34 @@ struct berth_plugin {
     enum berth_code (*filter)(void *self, const struct berth_cycle *cycle,
                               const struct berth_pod *pod, const struct berth_node *node,
                               struct berth_status *status);
-    /* The verdicts of filter for many nodes at once; optional, and only beside it. An error code
-     * ends the attempt. */
+    /*
+     * Optional, in addition to filter: the same results for many nodes at once. Returns
+     * BERTH_SUCCESS, or a code that ends the attempt.
+     */
     enum berth_code (*filter_many)(void *self, const struct berth_cycle *cycle,
                                    const struct berth_pod *pod, struct berth_filter_batch *batch,
                                    struct berth_status *status);
     enum berth_code (*post_filter)(void *self, struct berth_cycle *cycle,
                                    const struct berth_pod *pod, struct berth_status *status);
 
+    /* slots: the feasible nodes, as indexes into the columns. */
     enum berth_code (*pre_score)(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
                                  const uint32_t *slots, size_t n, struct berth_status *status);
     enum berth_code (*score)(void *self, const struct berth_cycle *cycle,
                              const struct berth_pod *pod, const struct berth_node *node,
                              int64_t *ret_score, struct berth_status *status);
+    /* Optional, in addition to score: the same results for many nodes at once. */
     enum berth_code (*score_many)(void *self, const struct berth_cycle *cycle,
                                   const struct berth_pod *pod, struct berth_score_batch *batch,
                                   struct berth_status *status);
-    /* Brings scores to 0 … 100; slots as in pre_score. */
+    /* NormalizeScore: scales scores to 0 … 100. slots as in pre_score. */
     enum berth_code (*normalize)(void *self, const struct berth_cycle *cycle,
                                  const struct berth_pod *pod, const uint32_t *slots,
                                  int64_t *scores, size_t n, struct berth_status *status);
 
     enum berth_code (*reserve)(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
                                struct berth_str node_name, struct berth_status *status);
-    /* Must not fail; is called even where reserve was not, and may be called twice. */
+    /* Must not fail. May be called without a call of reserve before, and more than once. */
     void (*unreserve)(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
                       struct berth_str node_name);
     /* BERTH_WAIT holds the pod for at most *ret_timeout_ns. */
@@ -360,7 +370,7 @@ struct berth_plugin {
                               struct berth_str node_name, int64_t *ret_timeout_ns,
                               struct berth_status *status);
 
-    /* Will pre_bind have work to do? BERTH_SKIP: no. */
+    /* Returns BERTH_SKIP if pre_bind has nothing to do. */
     enum berth_code (*pre_bind_preflight)(void *self, struct berth_cycle *cycle,
                                           const struct berth_pod *pod, struct berth_str node_name,
                                           struct berth_status *status);
@@ -373,7 +383,10 @@ struct berth_plugin {
     void (*post_bind)(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
                       struct berth_str node_name);
 
-    /* Adds all of the pod that this plugin's verdicts depend on; BERTH_UNSCHEDULABLE: cannot. */
+    /*
+     * Adds everything of the pod that the plugin's results depend on. Returns BERTH_UNSCHEDULABLE
+     * if the pod has no signature.
+     */
     enum berth_code (*sign)(void *self, const struct berth_pod *pod, struct berth_signature *s);
 
     /* Pod groups. */

@@ -34,7 +34,7 @@ int go_parse_bool(struct str text, bool *ret_value, struct err *reterr)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* Takes "0x", "0o", "0b" or "0" off, what they say about the base. */
+/* Removes the prefix "0x", "0o", "0b" or "0" and returns its base. */
 static unsigned take_base(struct str *digits)
 {
     if (digits->n < 2 || digits->p[0] != '0')
@@ -55,7 +55,7 @@ static int digit_of(char c)
 
 enum outcome { GOOD, BAD_SYNTAX, TOO_LARGE };
 
-/* Underscores may stand between digits, and after the base's prefix. */
+/* Underscores are allowed between digits and after the prefix. */
 static enum outcome read_digits(struct str digits, unsigned base, bool underscores, uint64_t *ret)
 {
     uint64_t value = 0;
@@ -82,7 +82,6 @@ int go_parse_int(struct str text, unsigned bits, int64_t *ret_value, struct err 
 {
     bool negative = text.n && text.p[0] == '-';
     struct str digits = str_slice(text, negative || (text.n && text.p[0] == '+'), text.n);
-    /* An underscore is allowed only where the base was given by a prefix. */
     bool zero = digits.n == 1 && digits.p[0] == '0';
     unsigned base = zero ? 10 : take_base(&digits);
     uint64_t value = 0, limit = (UINT64_C(1) << (bits - 1)) - (negative ? 0 : 1);
@@ -111,7 +110,7 @@ int go_parse_float32(struct str text, float *ret_value, struct err *reterr)
 {
     char *copy = str_dup(text), *end = copy;
     float value = 0;
-    /* strtof skips white space and knows "nan(…)"; Go does neither. */
+    /* strtof skips white space and accepts "nan(…)"; Go does neither. */
     bool plain = text.n && strchr(" \t\n\v\f\r", text.p[0]) == NULL && !strchr(copy, '(');
     if (plain)
         value = strtof(copy, &end);
@@ -133,12 +132,12 @@ void go_format_float32(float value, struct buf *out)
         buf_add_cstr(out, isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
         return;
     }
-    /* The fewest digits that read back as the same number. */
+    /* The fewest digits that parse to the same number. */
     int digits = 0;
     do
         snprintf(text, sizeof(text), "%.*e", digits, (double)value);
     while (strtof(text, NULL) != value && ++digits < 9);
-    /* As 'g' with the shortest precision: exponents below -4 and from 6 on are written out. */
+    /* Go's 'g' with the shortest precision: exponent notation below 1e-4 and from 1e6. */
     int exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
     if (exponent >= -4 && exponent < 6)
         snprintf(text, sizeof(text), "%.*f", MAX(digits - exponent, 0), (double)value);
@@ -209,7 +208,7 @@ void go_strings_push(struct go_strings *list, struct arena *a, struct str text)
     list->v = v;
 }
 
-/* A field that begins with a quote; *at moves to the comma behind it or the end. */
+/* Reads a quoted field. *at moves to the comma after it, or to the end. */
 static int read_quoted(struct str text, size_t *at, struct buf *field, struct err *reterr)
 {
     size_t i = *at + 1;

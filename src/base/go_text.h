@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * go_text.h - values read from text as Go's strconv, time and encoding/csv read them.
+ * go_text.h - parses and formats values like Go's strconv, time and encoding/csv.
  *
- * Purpose:   flags of kube-scheduler take "0x10" and "1_000" for a number, and say
- *            `strconv.ParseInt: parsing "abc": invalid syntax` to what is none. So do ours.
+ * Purpose:   flags of kube-scheduler accept "0x10" and "1_000", and fail with
+ *            `strconv.ParseInt: parsing "abc": invalid syntax`. berth's flags do the same.
  * Ownership: values; texts of lists are copied to the arena.
  * Threading: any.
  */
@@ -15,7 +15,7 @@
 #include "base/err.h"
 
 int go_parse_bool(struct str text, bool *ret_value, struct err *reterr) MUST_CHECK;
-/* Base by prefix, as ParseInt(text, 0, bits) and ParseUint(text, 10, bits). */
+/* ParseInt(text, 0, bits), with the base by prefix, and ParseUint(text, 10, bits). */
 int go_parse_int(struct str text, unsigned bits, int64_t *ret_value, struct err *reterr) MUST_CHECK;
 int go_parse_uint(struct str text, unsigned bits, uint64_t *ret_value,
                   struct err *reterr) MUST_CHECK;
@@ -29,7 +29,7 @@ struct go_strings {
     size_t n;
 };
 
-/* One line of comma-separated values, appended to *list. */
+/* Appends one line of comma-separated values to *list. */
 int go_parse_csv(struct str text, struct arena *a, struct go_strings *list,
                  struct err *reterr) MUST_CHECK;
 void go_strings_push(struct go_strings *list, struct arena *a, struct str text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/commands.h"
 
-/* Two commands write about all of them. */
+/* These two commands describe all commands. */
 static int completion(int argc, char **argv)
 {
     return cmd_completion(&commands, argc, argv);
@@ -18,13 +18,13 @@ static const struct command table[] = {
     {"simulate", cmd_simulate, cmd_simulate_flags, "FILE",
      "schedule the pods of manifest files, without a cluster"},
     {"explain", cmd_explain, cmd_explain_flags, "",
-     "ask a running scheduler why a pod is where it is, or nowhere"},
+     "show why a running scheduler placed a pod, or did not"},
     {"config", cmd_config, cmd_config_flags, "convert validate diff FILE",
      "convert, check and compare configuration files"},
-    {"bench", cmd_bench, cmd_bench_flags, "engine", "measure the engine alone, without a cluster"},
+    {"bench", cmd_bench, cmd_bench_flags, "engine", "measure the scheduling engine"},
     {"completion", completion, cmd_completion_flags, "bash zsh fish",
-     "print what teaches a shell to complete berth's command lines"},
-    {"kube-scheduler", cmd_kube_scheduler, NULL, "", NULL}, /* as if called by that name */
+     "print a shell completion script"},
+    {"kube-scheduler", cmd_kube_scheduler, NULL, "", NULL}, /* as if called with that name */
     {"mdoc", mdoc, NULL, "", NULL},                         /* for `make man` */
 };
 const struct command_list commands = {table, ARRAY_LEN(table)};

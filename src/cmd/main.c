@@ -4,14 +4,15 @@
 
 static void help(FILE *out)
 {
-    fputs("berth decides which node each pod runs on: a drop-in replacement for\n"
-          "kube-scheduler.\n\nUsage: berth COMMAND [FLAGS]\n\nCommands:\n",
+    fputs("berth is a Kubernetes scheduler: a drop-in replacement for kube-scheduler.\n"
+          "\nUsage: berth COMMAND [FLAGS]\n\nCommands:\n",
           out);
     for (size_t i = 0; i < commands.n; i++)
         if (commands.v[i].help)
             fprintf(out, "  %-12s %s\n", commands.v[i].name, commands.v[i].help);
-    fputs("\n`berth COMMAND --help` tells more. `berth --version` prints the version.\n"
-          "Under any other name than berth, with flags only, the program is the scheduler.\n",
+    fputs("\nUse `berth COMMAND --help` for more about a command and `berth --version` for the\n"
+          "version. A copy or link with another name runs the scheduler if it is called with\n"
+          "flags only.\n",
           out);
 }
 
@@ -20,7 +21,7 @@ static int help_on(char *name)
 {
     const struct command *command = name ? command_find(name) : NULL;
     if (name && !command)
-        return cmd_fail(EXIT_USAGE, "unknown command \"%s\"; `berth --help` lists them", name);
+        return cmd_fail(EXIT_USAGE, "unknown command \"%s\"; see `berth --help`", name);
     if (!command) {
         help(stdout);
         return EXIT_DONE;
@@ -30,8 +31,8 @@ static int help_on(char *name)
 }
 
 /*
- * A copy or link of another name is a scheduler as guides build one: all that it takes is flags.
- * Commands work under any name but kube-scheduler, which has none.
+ * A copy or link with another name is the scheduler if it is called with flags only, like a
+ * scheduler that was built with plugins of its own. kube-scheduler has no commands at all.
  */
 static bool is_scheduler(int argc, char **argv)
 {
@@ -60,5 +61,5 @@ int main(int argc, char **argv)
     const struct command *command = command_find(argv[1]);
     if (command)
         return command->run(argc - 1, argv + 1);
-    return cmd_fail(EXIT_USAGE, "unknown command \"%s\"; `berth --help` lists them", argv[1]);
+    return cmd_fail(EXIT_USAGE, "unknown command \"%s\"; see `berth --help`", argv[1]);
 }

@@ -15,7 +15,7 @@
 
 struct authn {
     struct loop *loop;
-    struct rest_client *client; /* NULL: nobody to ask about tokens */
+    struct rest_client *client; /* NULL: tokens are not accepted */
     struct reviews *reviews;
     struct authn_trust trust;
     int64_t token_ttl;
@@ -32,13 +32,13 @@ struct authn_call {
     struct review_wait wait;
     char *token; /* NULL: waits for the first lookup */
     int64_t asked;
-    bool good; /* the answer says so */
+    bool good; /* the token is valid */
     authn_fn *fn;
     void *ctx;
 };
 
-/* What one way of authenticating came to. */
-enum outcome { NOBODY, SOMEBODY, REFUSED };
+/* The result of one authenticator; NO_OPINION: the request has no credentials for it. */
+enum outcome { NO_OPINION, AUTHENTICATED, REFUSED };
 
 /* --- users ------------------------------------------------------------------------------------ */
 
@@ -59,7 +59,8 @@ static void add_group(struct user_info *user, const char *group, struct arena *a
     user->groups.v = groups;
 }
 
-static void tell_user(authn_fn *fn, void *ctx, struct user_info *user, struct arena *a)
+/* Upstream: every authenticated user is in system:authenticated. */
+static void finish_user(authn_fn *fn, void *ctx, struct user_info *user, struct arena *a)
 {
     if (!str_is(user->username, USER_ANONYMOUS) && !in_group(user, GROUP_AUTHENTICATED) &&
         !in_group(user, GROUP_UNAUTHENTICATED))
@@ -67,7 +68,8 @@ static void tell_user(authn_fn *fn, void *ctx, struct user_info *user, struct ar
     fn(ctx, AUTHN_OK, user);
 }
 
-static void tell_nobody(authn_fn *fn, void *ctx, bool refused)
+/* No authenticator has accepted the request: it is anonymous, or has bad credentials. */
+static void finish_without_user(authn_fn *fn, void *ctx, bool refused)
 {
     struct str group = STR(GROUP_UNAUTHENTICATED);
     struct user_info anonymous = {.username = STR(USER_ANONYMOUS), .groups = {&group, 1}};
@@ -87,11 +89,11 @@ static enum outcome by_proxy(struct authn *authn, const struct http_exchange *x,
     const struct authn_trust *trust = &authn->trust;
     struct err err;
     if (!x->peer || !trust->proxies)
-        return NOBODY;
+        return NO_OPINION;
     if (tls_peer_verify(x->peer, trust->proxies, &err) < 0 ||
         !authn_proxy_allows(&trust->proxy, x->peer->common_name))
         return REFUSED;
-    return authn_proxy_user(&trust->proxy, &x->headers, a, user) ? SOMEBODY : NOBODY;
+    return authn_proxy_user(&trust->proxy, &x->headers, a, user) ? AUTHENTICATED : NO_OPINION;
 }
 
 static double seconds_left(const struct tls_peer *peer)
@@ -106,7 +108,7 @@ static enum outcome by_certificate(struct authn *authn, const struct http_exchan
     struct buf extra = BUF_INIT;
     struct err err;
     if (!peer || !authn->trust.clients)
-        return NOBODY;
+        return NO_OPINION;
     review_metrics_certificate(authn->metrics, seconds_left(peer));
     if (tls_peer_verify(peer, authn->trust.clients, &err) < 0) {
         err_prefix(&err, err.code, "verifying certificate of \"%.*s\" failed",
@@ -115,7 +117,7 @@ static enum outcome by_certificate(struct authn *authn, const struct http_exchan
         return REFUSED;
     }
     if (str_empty(peer->common_name))
-        return NOBODY;
+        return NO_OPINION;
     *user = (struct user_info){.username = arena_dup(a, peer->common_name)};
     user->groups.v = arena_array(a, struct str, peer->n_organizations);
     for (size_t i = 0; i < peer->n_organizations; i++)
@@ -125,12 +127,12 @@ static enum outcome by_certificate(struct authn *authn, const struct http_exchan
     buf_add_cstr(&extra, "\"]}");
     user->extra = arena_dup(a, buf_str(&extra));
     buf_release(&extra);
-    return SOMEBODY;
+    return AUTHENTICATED;
 }
 
 /* --- tokens ----------------------------------------------------------------------------------- */
 
-/* The token of "Authorization: Bearer TOKEN"; empty where there is none. */
+/* The token of "Authorization: Bearer TOKEN"; empty if none. */
 static struct str bearer_token(const struct http_exchange *x)
 {
     struct str rest = str_trim(http_headers_get(&x->headers, "authorization")), word, token;
@@ -140,16 +142,17 @@ static struct str bearer_token(const struct http_exchange *x)
     return token;
 }
 
-static void tell_status(authn_fn *fn, void *ctx, struct token_review_status *status,
-                        struct arena *a)
+static void finish_review(authn_fn *fn, void *ctx, struct token_review_status *status,
+                          struct arena *a)
 {
     if (status->authenticated)
-        tell_user(fn, ctx, &status->user, a);
+        finish_user(fn, ctx, &status->user, a);
     else
-        tell_nobody(fn, ctx, true);
+        finish_without_user(fn, ctx, true);
 }
 
-static bool tell_cached(struct authn *authn, struct str token, authn_fn *fn, void *ctx)
+/* False if the token is not in the cache. */
+static bool finish_cached(struct authn *authn, struct str token, authn_fn *fn, void *ctx)
 {
     struct str text;
     if (!ttl_cache_get(&authn->cache, token, loop_now(authn->loop), &text))
@@ -161,13 +164,14 @@ static bool tell_cached(struct authn *authn, struct str token, authn_fn *fn, voi
     if (ok)
         review_metrics_token_hit(authn->metrics);
     if (ok)
-        tell_status(fn, ctx, &status, &arena);
+        finish_review(fn, ctx, &status, &arena);
     arena_release(&arena);
     return ok;
 }
 
-/* An answer with an error may be another one the next time. */
-static void keep(struct authn *authn, struct str token, const struct token_review_status *status)
+/* A response with an error is not cached: the next one may differ. */
+static void cache_status(struct authn *authn, struct str token,
+                         const struct token_review_status *status)
 {
     if (authn->token_ttl <= 0 || status->error.n)
         return;
@@ -190,7 +194,7 @@ static void call_free(struct authn_call *call)
     free(call);
 }
 
-/* As upstream adds the two up. */
+/* Upstream's aggregate of the two errors. */
 static int refusal(struct str why, struct err *reterr)
 {
     if (str_empty(why) || str_is(why, "invalid bearer token"))
@@ -207,7 +211,7 @@ static int read_review(const struct rest_result *result, struct arena *a,
                : json_decode(result->body, &token_review_type, 0, a, ret_review, reterr);
 }
 
-/* Once per review: what came of it is kept. */
+/* Called once per review: caches and counts the response. */
 static void on_answer(void *ctx, struct str token, const struct rest_result *result, int64_t took)
 {
     struct authn *authn = ctx;
@@ -218,7 +222,7 @@ static void on_answer(void *ctx, struct str token, const struct rest_result *res
     review_metrics_answer(authn->metrics, REVIEW_AUTHN, result->status, took);
     int r = read_review(result, &arena, &review, &err);
     if (r == 0)
-        keep(authn, token, &review.status);
+        cache_status(authn, token, &review.status);
     if (r == 0 && !review.status.authenticated)
         r = refusal(review.status.error, &err);
     if (r < 0)
@@ -242,11 +246,11 @@ static void on_review(struct review_wait *wait, const struct rest_result *result
     arena_init(&arena, 0);
     call->good = read_review(result, &arena, &review, &err) == 0 && review.status.authenticated;
     call_free(call);
-    tell_status(fn, ctx, &review.status, &arena);
+    finish_review(fn, ctx, &review.status, &arena);
     arena_release(&arena);
 }
 
-/* Who presents a token is not known yet: addresses take turns. False: fn was told "busy". */
+/* The user is not known yet, so fairness is by client address. False: fn got AUTHN_BUSY. */
 static bool ask(struct authn_call *call, struct str token)
 {
     struct authn *authn = call->authn;
@@ -265,7 +269,7 @@ static bool ask(struct authn_call *call, struct str token)
     return asked;
 }
 
-/* --- one after the other ---------------------------------------------------------------------- */
+/* --- the chain of authenticators -------------------------------------------------------------- */
 
 static struct authn_call *call_new(struct authn *authn, const struct http_exchange *x, authn_fn *fn,
                                    void *ctx)
@@ -280,9 +284,9 @@ static struct authn_call *call_new(struct authn *authn, const struct http_exchan
     return call;
 }
 
-/* By what the request shows; *refused where something was shown that is not good. */
-static bool by_what_it_shows(struct authn *authn, const struct http_exchange *x, authn_fn *fn,
-                             void *ctx, bool *refused)
+/* Authenticates by headers and certificate. *refused: a credential was presented and is invalid. */
+static bool by_connection(struct authn *authn, const struct http_exchange *x, authn_fn *fn,
+                          void *ctx, bool *refused)
 {
     struct arena arena;
     struct user_info user;
@@ -290,31 +294,31 @@ static bool by_what_it_shows(struct authn *authn, const struct http_exchange *x,
     authn_trust_refresh(&authn->trust);
     enum outcome outcome = by_proxy(authn, x, &arena, &user);
     *refused = outcome == REFUSED;
-    if (outcome != SOMEBODY)
+    if (outcome != AUTHENTICATED)
         outcome = by_certificate(authn, x, &arena, &user);
     *refused |= outcome == REFUSED;
-    if (outcome == SOMEBODY)
-        tell_user(fn, ctx, &user, &arena);
+    if (outcome == AUTHENTICATED)
+        finish_user(fn, ctx, &user, &arena);
     arena_release(&arena);
-    return outcome == SOMEBODY;
+    return outcome == AUTHENTICATED;
 }
 
 struct authn_call *authn_check(struct authn *authn, const struct http_exchange *x, authn_fn *fn,
                                void *ctx)
 {
     bool refused;
-    /* Whoever shows a certificate waits until it is known whom to believe. */
+    /* Requests with a certificate wait for the first lookup of the CAs. */
     if (x->peer && authn->trust.looks_up && !authn->trust.looked_up &&
         authn->n_calls < LOOKUP_WAITS)
         return call_new(authn, x, fn, ctx);
-    if (by_what_it_shows(authn, x, fn, ctx, &refused))
+    if (by_connection(authn, x, fn, ctx, &refused))
         return NULL;
     struct str token = bearer_token(x);
     if (str_empty(token) || !authn->client) {
-        tell_nobody(fn, ctx, refused);
+        finish_without_user(fn, ctx, refused);
         return NULL;
     }
-    if (tell_cached(authn, token, fn, ctx))
+    if (finish_cached(authn, token, fn, ctx))
         return NULL;
     struct authn_call *call = call_new(authn, x, fn, ctx);
     return ask(call, token) ? call : NULL;
@@ -328,8 +332,7 @@ static struct authn_call *find_waiting(struct authn *authn)
     return call;
 }
 
-/* Goes on with those that waited. Each time from the beginning: whoever is told may cancel others.
- */
+/* Continues the requests that waited. Restarts the search every time: fn may cancel other calls. */
 static void on_first_lookup(struct authn_trust *trust)
 {
     struct authn *authn = CONTAINER_OF(trust, struct authn, trust);
@@ -339,13 +342,13 @@ static void on_first_lookup(struct authn_trust *trust)
         void *ctx = call->ctx;
         struct str token = bearer_token(x);
         bool refused;
-        if (by_what_it_shows(authn, x, fn, ctx, &refused)) {
+        if (by_connection(authn, x, fn, ctx, &refused)) {
             call_free(call);
         } else if (!str_empty(token)) {
             (void)ask(call, token);
         } else {
             call_free(call);
-            tell_nobody(fn, ctx, refused);
+            finish_without_user(fn, ctx, refused);
         }
     }
 }
@@ -359,7 +362,7 @@ struct authn_call *authn_cancel(struct authn_call *call)
     return NULL;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- making and freeing ----------------------------------------------------------------------- */
 
 static struct reviews *make_reviews(struct authn *authn, const struct authn_options *options)
 {

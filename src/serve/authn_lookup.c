@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom to believe: CAs and names, from files and from the cluster. */
+/* CAs and names of trusted clients and proxies, from files and from the cluster. */
 #include "base/log.h"
 #include "codec/json_value.h"
 #include "serve/authn_internal.h"
@@ -13,11 +13,11 @@
 #define LOOKUP_AGAIN    (10 * NSEC_PER_SEC)
 #define LOOKUP_TIMEOUT  (10 * NSEC_PER_SEC)
 
-/* Upstream's names for these chores. */
-#define CHORE_MAP       "DynamicConfigMapCABundle-client-ca"
-#define CHORE_HEADERS   "RequestHeaderAuthRequestController"
-#define CHORE_CLIENT_CA "DynamicCABundle-client-ca-bundle"
-#define CHORE_PROXY_CA  "DynamicCABundle-request-header"
+/* Names of upstream's work queues, for metrics. */
+#define QUEUE_MAP       "DynamicConfigMapCABundle-client-ca"
+#define QUEUE_HEADERS   "RequestHeaderAuthRequestController"
+#define QUEUE_CLIENT_CA "DynamicCABundle-client-ca-bundle"
+#define QUEUE_PROXY_CA  "DynamicCABundle-request-header"
 
 struct config_map {
     str_map data;
@@ -45,7 +45,7 @@ static int read_ca(struct authn_ca_file *file, struct tls_trust **trust, struct 
     if (r == 0)
         r = tls_trust_new(buf_str(&pem), file->path, &fresh, reterr);
     buf_release(&pem);
-    file->stamp = stamp; /* of a bad one too: it is told once */
+    file->stamp = stamp; /* also of an invalid file: the error is logged once */
     if (r < 0)
         return r;
     tls_trust_free(*trust);
@@ -58,7 +58,7 @@ static int refresh_ca(struct authn_trust *trust, bool proxies, struct err *reter
     int64_t began = time_mono();
     int r = proxies ? read_ca(&trust->proxy_ca, &trust->proxies, reterr)
                     : read_ca(&trust->client_ca, &trust->clients, reterr);
-    workqueue_metrics_done(trust->metrics, proxies ? CHORE_PROXY_CA : CHORE_CLIENT_CA, began,
+    workqueue_metrics_done(trust->metrics, proxies ? QUEUE_PROXY_CA : QUEUE_CLIENT_CA, began,
                            r == 0);
     return r;
 }
@@ -71,14 +71,15 @@ void authn_trust_refresh(struct authn_trust *trust)
         return;
     trust->next_file_check = now + trust->file_interval;
     if (trust->client_ca.path && refresh_ca(trust, false, &err) < 0)
-        log_error("Client CA file could not be read again", KV_ERR(&err));
+        log_error("Failed to reload the client CA file; keeping the current one", KV_ERR(&err));
     if (trust->proxy_ca.path && refresh_ca(trust, true, &err) < 0)
-        log_error("Request header CA file could not be read again", KV_ERR(&err));
+        log_error("Failed to reload the request header CA file; keeping the current one",
+                  KV_ERR(&err));
 }
 
 /* --- the cluster ------------------------------------------------------------------------------ */
 
-/* A JSON list of texts under a key of the ConfigMap; absent is empty. */
+/* The JSON list of strings in a key of the ConfigMap; empty if the key is missing. */
 static int read_names(const struct config_map *map, struct str key, struct arena *a,
                       authn_names *ret_names, struct err *reterr)
 {
@@ -120,7 +121,7 @@ static int read_proxy(const struct config_map *map, struct arena *a, struct auth
     return r;
 }
 
-/* An absent key means that nobody is believed by it, and is no failure. */
+/* A missing key is not an error: no certificates are trusted then. */
 static int replace_trust(const struct config_map *map, struct str key, struct tls_trust **trust,
                          struct err *reterr)
 {
@@ -157,7 +158,7 @@ static int take_map(struct authn_trust *trust, struct str body, struct err *rete
     return r;
 }
 
-static void tell_failure(struct authn_trust *trust, const struct err *err)
+static void log_failure(struct authn_trust *trust, const struct err *err)
 {
     if (!trust->failing)
         log_warning("Error looking up in-cluster authentication configuration", KV_ERR(err));
@@ -177,12 +178,12 @@ static void on_config_map(void *ctx, const struct rest_result *result)
     trust->call = NULL;
     int64_t began = time_mono();
     int r = result->code == 0 ? take_map(trust, result->body, &err) : result->code;
-    workqueue_metrics_done(trust->metrics, CHORE_MAP, began, r == 0);
+    workqueue_metrics_done(trust->metrics, QUEUE_MAP, began, r == 0);
     if (!trust->proxy_ca.path)
-        workqueue_metrics_done(trust->metrics, CHORE_HEADERS, began, r == 0);
+        workqueue_metrics_done(trust->metrics, QUEUE_HEADERS, began, r == 0);
     bool first = !trust->looked_up;
     if (r < 0)
-        tell_failure(trust, &err);
+        log_failure(trust, &err);
     else
         trust->failing = false;
     trust->looked_up = true;
@@ -202,14 +203,14 @@ static void on_timer(struct loop_timer *timer)
     trust->call = rest_send(trust->client, &request, on_config_map, trust);
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- start and release ------------------------------------------------------------------------ */
 
 static bool given(const char *path)
 {
     return path && *path;
 }
 
-static void tell_no_client(const struct authn_trust *trust)
+static void warn_no_client(const struct authn_trust *trust)
 {
     if (!trust->client_ca.path)
         log_plain_warning("No authentication-kubeconfig provided in order to lookup "
@@ -227,12 +228,12 @@ static void begin_lookup(struct authn_trust *trust, const struct authn_options *
     if (o->skip_lookup || (trust->client_ca.path && trust->proxy_ca.path))
         return;
     if (!trust->client) {
-        tell_no_client(trust);
+        warn_no_client(trust);
         return;
     }
-    workqueue_metrics_init(trust->metrics, CHORE_MAP);
+    workqueue_metrics_init(trust->metrics, QUEUE_MAP);
     if (!trust->proxy_ca.path)
-        workqueue_metrics_init(trust->metrics, CHORE_HEADERS);
+        workqueue_metrics_init(trust->metrics, QUEUE_HEADERS);
     trust->looks_up = true;
     loop_timer_set(&trust->timer, 0);
 }
@@ -253,13 +254,13 @@ int authn_trust_init(struct authn_trust *trust, struct loop *loop, struct rest_c
     loop_timer_init(&trust->timer, loop, on_timer);
     if (given(o->client_ca_file)) {
         trust->client_ca.path = xstrdup(o->client_ca_file);
-        workqueue_metrics_init(o->metrics, CHORE_CLIENT_CA);
+        workqueue_metrics_init(o->metrics, QUEUE_CLIENT_CA);
         r = refresh_ca(trust, false, reterr);
     }
     if (r == 0 && given(o->request_header_ca_file)) {
         trust->proxy_ca.path = xstrdup(o->request_header_ca_file);
         trust->proxy = authn_proxy_copy(&o->proxy, &trust->arena);
-        workqueue_metrics_init(o->metrics, CHORE_PROXY_CA);
+        workqueue_metrics_init(o->metrics, QUEUE_PROXY_CA);
         r = refresh_ca(trust, true, reterr);
     }
     if (r == 0)

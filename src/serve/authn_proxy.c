@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The user whom a front proxy names in its headers. */
+/* Users in the request headers of a front proxy. */
 #include "codec/json.h"
 #include "net/url.h"
 #include "serve/authn_internal.h"
@@ -31,7 +31,7 @@ bool authn_proxy_allows(const struct authn_proxy *proxy, struct str common_name)
     return proxy->allowed_names.n == 0;
 }
 
-/* The first value that is not empty, by the order of names. */
+/* The first non-empty value, in the order of names. */
 static struct str first_value(const struct http_headers *headers, authn_names names)
 {
     for (size_t i = 0; i < names.n; i++)
@@ -59,7 +59,7 @@ struct extra {
     struct str key, value;
 };
 
-/* Decoded where it can be; as it is where not. */
+/* The key in lower case, percent-decoded if possible. */
 static struct str extra_key(struct str name, struct arena *a)
 {
     struct buf key = BUF_INIT, lower = BUF_INIT;
@@ -90,7 +90,7 @@ static size_t collect_extra(const struct authn_proxy *proxy, const struct http_h
     return n;
 }
 
-/* {"key":["value", …], …}, each key once. */
+/* {"key":["value", …], …}, with each key once. */
 static struct str write_extra(const struct extra *extra, size_t n, struct arena *a)
 {
     struct buf out = BUF_INIT;

@@ -10,13 +10,13 @@
 
 #define CACHE_ENTRIES  8192
 #define CACHE_BYTES    ((size_t)8 << 20)
-/* What is longer than this is asked about every time, as upstream does. */
+/* Upstream: requests with longer keys are not cached. */
 #define CACHED_KEY_MAX 10000
 #define REVIEW_TIMEOUT (10 * NSEC_PER_SEC)
 
 struct authz {
     struct loop *loop;
-    struct rest_client *client; /* NULL: nobody to ask */
+    struct rest_client *client; /* NULL: no reviews */
     struct arena arena;         /* of the lists below */
     struct str *paths;          /* without leading '/' */
     size_t n_paths;
@@ -37,7 +37,7 @@ struct authz_call {
     void *ctx;
 };
 
-/* --- what needs no question ------------------------------------------------------------------- */
+/* --- requests that are always allowed --------------------------------------------------------- */
 
 static struct str without_slash(struct str path)
 {
@@ -94,7 +94,7 @@ static void write_key(const struct user_info *user, struct str verb, struct str 
     json_encode(&subject_access_review_spec_type, &spec, out);
 }
 
-static void tell(authz_fn *fn, void *ctx, const struct subject_access_review_status *status)
+static void finish(authz_fn *fn, void *ctx, const struct subject_access_review_status *status)
 {
     if (status->denied && status->allowed)
         fn(ctx, AUTHZ_FAILED,
@@ -107,7 +107,8 @@ static void tell(authz_fn *fn, void *ctx, const struct subject_access_review_sta
            status->reason);
 }
 
-static bool tell_cached(struct authz *authz, struct str key, authz_fn *fn, void *ctx)
+/* False if the request is not in the cache. */
+static bool finish_cached(struct authz *authz, struct str key, authz_fn *fn, void *ctx)
 {
     struct str text;
     if (!ttl_cache_get(&authz->cache, key, loop_now(authz->loop), &text))
@@ -117,13 +118,13 @@ static bool tell_cached(struct authz *authz, struct str key, authz_fn *fn, void 
     arena_init(&arena, 0);
     bool ok = json_decode(text, &subject_access_review_status_type, 0, &arena, &status, NULL) == 0;
     if (ok)
-        tell(fn, ctx, &status);
+        finish(fn, ctx, &status);
     arena_release(&arena);
     return ok;
 }
 
-static void keep(struct authz *authz, struct str key,
-                 const struct subject_access_review_status *status)
+static void cache_status(struct authz *authz, struct str key,
+                         const struct subject_access_review_status *status)
 {
     int64_t ttl = status->allowed ? authz->authorized_ttl : authz->unauthorized_ttl;
     if (ttl <= 0 || key.n > CACHED_KEY_MAX)
@@ -134,7 +135,7 @@ static void keep(struct authz *authz, struct str key,
     buf_release(&text);
 }
 
-/* Once per review: what came of it is kept. */
+/* Called once per review: caches and counts the response. */
 static void on_answer(void *ctx, struct str key, const struct rest_result *result, int64_t took)
 {
     struct authz *authz = ctx;
@@ -147,7 +148,7 @@ static void on_answer(void *ctx, struct str key, const struct rest_result *resul
     if (r == 0)
         r = json_decode(result->body, &subject_access_review_type, 0, &arena, &review, &err);
     if (r == 0)
-        keep(authz, key, &review.status);
+        cache_status(authz, key, &review.status);
     else
         log_error("Failed to make webhook authorizer request", KV_ERR(&err));
     arena_release(&arena);
@@ -179,23 +180,23 @@ static void on_review(struct review_wait *wait, const struct rest_result *result
     if (r == 0)
         r = json_decode(result->body, &subject_access_review_type, 0, &arena, &review, &err);
     if (r == 0)
-        tell(fn, ctx, &review.status);
+        finish(fn, ctx, &review.status);
     else
         fn(ctx, AUTHZ_FAILED, str_of(err.msg));
     arena_release(&arena);
 }
 
-/* NULL: too many wait. */
+/* NULL if too many reviews are waiting. */
 static struct authz_call *ask(struct authz *authz, const struct authz_request *request,
                               struct str key, authz_fn *fn, void *ctx)
 {
     struct buf body = BUF_INIT;
-    bool stranger = str_is(request->user->username, USER_ANONYMOUS);
+    bool anonymous = str_is(request->user->username, USER_ANONYMOUS);
     subject_access_review_write(key, &body);
     struct review_request review = {.key = key,
                                     .text = buf_str(&body),
-                                    .caller = stranger ? request->from : request->user->username,
-                                    .stranger = stranger};
+                                    .caller = anonymous ? request->from : request->user->username,
+                                    .anonymous = anonymous};
     struct authz_call *call = xnew(struct authz_call);
     *call = (struct authz_call){
         .authz = authz, .fn = fn, .ctx = ctx, .next = authz->calls, .prev = &authz->calls};
@@ -224,7 +225,7 @@ struct authz_call *authz_check(struct authz *authz, const struct authz_request *
     struct buf key = BUF_INIT;
     struct authz_call *call = NULL;
     write_key(request->user, request->verb, request->path, &key);
-    if (!tell_cached(authz, buf_str(&key), fn, ctx)) {
+    if (!finish_cached(authz, buf_str(&key), fn, ctx)) {
         call = ask(authz, request, buf_str(&key), fn, ctx);
         if (!call)
             fn(ctx, AUTHZ_BUSY, STR(""));
@@ -242,7 +243,7 @@ struct authz_call *authz_cancel(struct authz_call *call)
     return NULL;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- making and freeing ----------------------------------------------------------------------- */
 
 int authz_new(struct loop *loop, const struct authz_options *options, struct authz **ret_authz,
               struct err *reterr)

@@ -10,7 +10,7 @@
 struct numbers {
     uint64_t v[NUMBERS_MAX];
     size_t n;
-    struct str rest; /* what stands behind the last */
+    struct str rest; /* the text after the last number */
 };
 
 static int fail(struct err *reterr, const char *before, struct str text, const char *after)
@@ -22,7 +22,7 @@ static int fail(struct err *reterr, const char *before, struct str text, const c
     return r;
 }
 
-/* Digits, perhaps with dots and more digits, after white space and a 'v'. */
+/* Numbers separated by dots, after optional white space and an optional 'v'. */
 static int read_numbers(struct str text, struct numbers *ret, struct err *reterr)
 {
     struct numbers numbers = {.rest = text};
@@ -61,7 +61,7 @@ static bool is_word(struct str s)
     return s.n > 0;
 }
 
-/* "-alpha.1", "+build", both, or nothing. */
+/* "-alpha.1", "+build", both, or empty. */
 static bool is_semantic_tail(struct str s)
 {
     size_t plus = str_find(s, '+');
@@ -164,7 +164,7 @@ int kube_versions_parse(const struct go_strings *list, struct kube_version *ret_
                         bool *ret_given, struct err *reterr)
 {
     struct kube_version version = {0};
-    struct str stranger = {0};
+    struct str unknown = {0};
     bool given = false;
     for (size_t i = 0; i < list->n; i++) {
         struct kube_version one = {0};
@@ -178,7 +178,7 @@ int kube_versions_parse(const struct go_strings *list, struct kube_version *ret_
         if (r < 0)
             return r;
         if (!str_is(component, "kube")) {
-            stranger = component;
+            unknown = component;
             continue;
         }
         if (given)
@@ -187,8 +187,8 @@ int kube_versions_parse(const struct go_strings *list, struct kube_version *ret_
         version = one;
         given = true;
     }
-    if (stranger.p)
-        return err_set(reterr, -EINVAL, "component not registered: %.*s", STR_ARG(stranger));
+    if (unknown.p)
+        return err_set(reterr, -EINVAL, "component not registered: %.*s", STR_ARG(unknown));
     *ret_version = version;
     *ret_given = given;
     return 0;

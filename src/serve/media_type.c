@@ -3,14 +3,14 @@
 
 #include "base/go_sort.h"
 
-/* One part of the header between commas. */
+/* One comma-separated part of the header. */
 struct clause {
     struct str type, subtype;
-    struct str params; /* what follows the first ';' */
+    struct str params; /* the text after the first ';' */
     double q;
 };
 
-/* Upstream trims blanks only. */
+/* Upstream trims spaces only. */
 static struct str trim_blanks(struct str s)
 {
     while (s.n && s.p[0] == ' ')
@@ -20,7 +20,7 @@ static struct str trim_blanks(struct str s)
     return s;
 }
 
-/* The next "name=value"; what has no value, or a second '=', is passed over. */
+/* The next "name=value". Upstream skips parameters without a value or with a second '='. */
 static bool next_param(struct str *rest, struct str *ret_name, struct str *ret_value)
 {
     struct str part;
@@ -37,7 +37,7 @@ static bool next_param(struct str *rest, struct str *ret_name, struct str *ret_v
     return false;
 }
 
-/* As Go reads it; 0 where it is no number. */
+/* As Go parses it; 0 if it is not a number. */
 static double read_q(struct str text)
 {
     char number[32], *end;

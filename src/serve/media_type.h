@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * media_type.h - which form of an answer a client prefers (the header Accept).
+ * media_type.h - content negotiation with the header Accept.
  *
- * Purpose:   reads the header as upstream's API machinery does and picks the first of its clauses
- *            that the page can write: clauses with a higher q first, then those that name a type
- *            before those with "*". The parameters as, g and v ask for an object of that kind,
- *            group and version; sv and stream are refused where the page does not have them.
- * Ownership: the texts of a choice are those of the header.
+ * Purpose:   parses the header as upstream's API machinery does, and chooses the first clause that
+ *            the page supports. Clauses with a higher q come first, then clauses without "*". The
+ *            parameters as, g and v request an object of that kind, group and version; clauses with
+ *            sv, or a stream that the page does not support, are skipped.
+ * Ownership: the texts of a choice point into the header.
  * Threading: any.
  */
 #ifndef BERTH_SERVE_MEDIA_TYPE_H
@@ -16,29 +16,29 @@
 
 struct media_type {
     struct str type, subtype; /* "application", "json" */
-    bool streams;             /* takes stream=watch where the page does */
+    bool streams;             /* supports stream=watch, if the page does */
 };
 
-/* What a clause asks for. */
+/* What a clause requests. */
 struct media_choice {
     size_t index; /* of the media type */
     bool converts, pretty;
-    struct str group, version, kind; /* of converts */
+    struct str group, version, kind; /* with converts */
 };
 
-/* May the answer have this form? */
+/* Whether the page supports this form. */
 typedef bool media_allows_fn(const void *ctx, const struct media_type *type,
                              const struct media_choice *choice);
 
 struct media_page {
-    const struct media_type *types; /* in the order of preference */
+    const struct media_type *types; /* in order of preference */
     size_t n;
     media_allows_fn *allows;
     const void *ctx;
-    bool watches; /* stream=watch is fine */
+    bool watches; /* supports stream=watch */
 };
 
-/* False: none of the clauses can be served. An empty header takes the first type. */
+/* False if the page supports none of the clauses. An empty header selects the first type. */
 bool media_negotiate(struct str accept, const struct media_page *page, struct arena *a,
                      struct media_choice *ret_choice);
 

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <malloc.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 /* --- /proc ------------------------------------------------------------------------------------ */
@@ -20,7 +21,7 @@ enum stat_field {
     STAT_FIELDS,
 };
 
-/* False where it is not there, or is too short. */
+/* False if the file is missing or too short. */
 static bool read_stat(double fields[STAT_FIELDS])
 {
     FILE *file = fopen("/proc/self/stat", "re");
@@ -29,7 +30,7 @@ static bool read_stat(double fields[STAT_FIELDS])
     if (file)
         fclose(file);
     text[n] = '\0';
-    /* The second is the name of the program, which may hold blanks and parentheses. */
+    /* The second field is the program's name, which may contain spaces and parentheses. */
     const char *at = strrchr(text, ')');
     if (!at || !at[1])
         return false;
@@ -78,7 +79,7 @@ static double count_fds(void)
     return n;
 }
 
-/* The column of that name in a pair of lines: names, then numbers. */
+/* The value of a named column, from a line of names and a line of numbers. */
 static double column(const char *names, const char *numbers, const char *name)
 {
     struct str heads = str_of(names), values = str_of(numbers), head, value;
@@ -88,7 +89,7 @@ static double column(const char *names, const char *numbers, const char *name)
     return 0;
 }
 
-/* Of all that shares our network namespace, as Prometheus' own client has it. */
+/* Of the whole network namespace, as in Prometheus' Go client. */
 static void read_network(double *received, double *sent)
 {
     FILE *file = fopen("/proc/self/net/netstat", "re");
@@ -137,39 +138,41 @@ enum family {
     FAMILY_COUNT,
 };
 
-/* No stability: Prometheus' own. */
+/* Metrics of Prometheus' Go client have no stability level. */
 #define RAW(text, what, how) {.name = (text), .help = (what), .kind = (how)}
 
 static const struct metric_desc families[FAMILY_COUNT] = {
-    [CPU] = RAW("process_cpu_seconds_total", "Time on a processor, in user and system mode.",
+    [CPU] = RAW("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.",
                 METRIC_COUNTER),
-    [MAX_FDS] = RAW("process_max_fds", "File descriptors that may be open.", METRIC_GAUGE),
+    [MAX_FDS] = RAW("process_max_fds", "Maximum number of open file descriptors.", METRIC_GAUGE),
     [RECEIVED] = RAW("process_network_receive_bytes_total",
-                     "Bytes received in the process's network namespace.", METRIC_COUNTER),
+                     "Number of bytes received by the process over the network.", METRIC_COUNTER),
     [SENT] = RAW("process_network_transmit_bytes_total",
-                 "Bytes sent in the process's network namespace.", METRIC_COUNTER),
-    [OPEN_FDS] = RAW("process_open_fds", "File descriptors that are open.", METRIC_GAUGE),
-    [RESIDENT] = RAW("process_resident_memory_bytes", "Memory that is resident.", METRIC_GAUGE),
-    [STARTED] =
-        RAW("process_start_time_seconds", "When the process began, since 1970.", METRIC_GAUGE),
-    [VIRTUAL] = RAW("process_virtual_memory_bytes", "Address space in use.", METRIC_GAUGE),
-    [MAX_VIRTUAL] =
-        RAW("process_virtual_memory_max_bytes", "Address space that may be in use.", METRIC_GAUGE),
-    [GOROUTINES] = RAW("go_goroutines", "Threads; there are no goroutines.", METRIC_GAUGE),
-    [THREADS] = RAW("go_threads", "Threads.", METRIC_GAUGE),
+                 "Number of bytes sent by the process over the network.", METRIC_COUNTER),
+    [OPEN_FDS] = RAW("process_open_fds", "Number of open file descriptors.", METRIC_GAUGE),
+    [RESIDENT] =
+        RAW("process_resident_memory_bytes", "Resident memory size in bytes.", METRIC_GAUGE),
+    [STARTED] = RAW("process_start_time_seconds",
+                    "Start time of the process since unix epoch in seconds.", METRIC_GAUGE),
+    [VIRTUAL] = RAW("process_virtual_memory_bytes", "Virtual memory size in bytes.", METRIC_GAUGE),
+    [MAX_VIRTUAL] = RAW("process_virtual_memory_max_bytes",
+                        "Maximum amount of virtual memory available in bytes.", METRIC_GAUGE),
+    [GOROUTINES] =
+        RAW("go_goroutines", "Number of threads; berth has no goroutines.", METRIC_GAUGE),
+    [THREADS] = RAW("go_threads", "Number of OS threads created.", METRIC_GAUGE),
     [PROCESSORS] =
-        RAW("go_sched_gomaxprocs_threads", "Processors that are there to be used.", METRIC_GAUGE),
-    [ALLOC] = RAW("go_memstats_alloc_bytes", "Bytes that are allocated.", METRIC_GAUGE),
-    [HEAP_ALLOC] =
-        RAW("go_memstats_heap_alloc_bytes", "Bytes of the heap that are allocated.", METRIC_GAUGE),
+        RAW("go_sched_gomaxprocs_threads", "Number of processors available.", METRIC_GAUGE),
+    [ALLOC] = RAW("go_memstats_alloc_bytes", "Number of bytes allocated and currently in use.",
+                  METRIC_GAUGE),
+    [HEAP_ALLOC] = RAW("go_memstats_heap_alloc_bytes",
+                       "Number of heap bytes allocated and currently in use.", METRIC_GAUGE),
     [HEAP_IDLE] =
-        RAW("go_memstats_heap_idle_bytes", "Bytes of the heap that are free.", METRIC_GAUGE),
+        RAW("go_memstats_heap_idle_bytes", "Number of heap bytes that are free.", METRIC_GAUGE),
     [HEAP_INUSE] =
-        RAW("go_memstats_heap_inuse_bytes", "Bytes of the heap that are in use.", METRIC_GAUGE),
-    [HEAP_SYS] =
-        RAW("go_memstats_heap_sys_bytes", "Bytes that the heap has of the kernel.", METRIC_GAUGE),
-    [SYS] =
-        RAW("go_memstats_sys_bytes", "Bytes that the allocator has of the kernel.", METRIC_GAUGE),
+        RAW("go_memstats_heap_inuse_bytes", "Number of heap bytes that are in use.", METRIC_GAUGE),
+    [HEAP_SYS] = RAW("go_memstats_heap_sys_bytes", "Number of heap bytes obtained from system.",
+                     METRIC_GAUGE),
+    [SYS] = RAW("go_memstats_sys_bytes", "Number of bytes obtained from system.", METRIC_GAUGE),
 };
 
 struct state {
@@ -228,4 +231,77 @@ void process_metrics_add(struct metrics *metrics)
     static const struct metrics_part part = {
         .size = sizeof(struct state), .init = init, .on_write = on_write};
     metrics_part(metrics, &part);
+}
+
+/* --- version and feature gates ---------------------------------------------------------------- */
+
+static const struct metric_desc build_desc = {
+    .name = "kubernetes_build_info",
+    .help = "A metric with a constant '1' value labeled by major, minor, git version, git commit, "
+            "git tree state, build date, Go version, and compiler from which Kubernetes was built, "
+            "and platform on which it is running.",
+    .stability = "BETA",
+    .kind = METRIC_GAUGE,
+    .labels = {"major", "minor", "git_version", "git_commit", "git_tree_state", "build_date",
+               "go_version", "compiler", "platform"}};
+static const struct metric_desc version_desc = {
+    .name = "version_info",
+    .help = "A metric with a constant '1' value labeled by the binary version, the component, the "
+            "emulated version and the minimum compatible version.",
+    .stability = "ALPHA",
+    .kind = METRIC_GAUGE,
+    .labels = {"binary", "component", "emulation", "min_compat"}};
+static const struct metric_desc feature_desc = {
+    .name = "kubernetes_feature_enabled",
+    .help = "This metric records the data about the stage and enablement of a k8s feature.",
+    .stability = "BETA",
+    .kind = METRIC_GAUGE,
+    .labels = {"name", "stage"}};
+
+/* Go's name of the architecture. */
+static const char *architecture(const char *machine)
+{
+    static const char *const names[][2] = {
+        {"x86_64", "amd64"}, {"aarch64", "arm64"}, {"armv7l", "arm"}, {"i686", "386"}};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (!strcmp(machine, names[i][0]))
+            return names[i][1];
+    return machine;
+}
+
+static void add_build(struct metrics *m, struct str git_version)
+{
+    struct utsname host = {0};
+    char platform[128];
+    (void)uname(&host);
+    snprintf(platform, sizeof(platform), "linux/%s", architecture(host.machine));
+    struct str rest = str_slice(git_version, 1, git_version.n), major, minor;
+    str_split(&rest, '.', &major);
+    str_split(&rest, '.', &minor);
+    struct str values[] = {major,   minor,       git_version, STR(""),         STR("clean"),
+                           STR(""), STR("none"), STR("gcc"),  str_of(platform)};
+    metric_set(metric_with(metrics_add(m, &build_desc), values), 1);
+}
+
+static void add_version(struct metrics *m, const struct features *f, struct str git_version)
+{
+    char emulation[32], min_compat[32];
+    snprintf(emulation, sizeof(emulation), "%u.%u", f->emulated.major, f->emulated.minor);
+    snprintf(min_compat, sizeof(min_compat), "%u.%u", f->min_compatible.major,
+             f->min_compatible.minor);
+    struct str values[] = {str_slice(git_version, 1, git_version.n), STR("kube"), str_of(emulation),
+                           str_of(min_compat)};
+    metric_set(metric_with(metrics_add(m, &version_desc), values), 1);
+}
+
+static void add_feature(void *ctx, struct str name, const char *stage, bool on)
+{
+    metric_set(metric_with(ctx, (struct str[]){name, str_of(stage)}), on);
+}
+
+void build_metrics_add(struct metrics *m, const struct features *features, struct str git_version)
+{
+    add_build(m, git_version);
+    add_version(m, features, git_version);
+    features_each(features, add_feature, metrics_add(m, &feature_desc));
 }

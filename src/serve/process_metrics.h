@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * process_metrics.h - the process as the kernel sees it, and which program it is.
+ * process_metrics.h - metrics of the process, its version and its feature gates.
  *
- * Purpose:   process_* as Prometheus' clients have it, and those of go_* that mean something in a
- *            C program: threads and the heap; kubernetes_build_info, version_info and
- *            kubernetes_feature_enabled.
- * Ownership: the state belongs to the registry.
- * Threading: the loop's thread; /proc is read whenever a page is written.
+ * Purpose:   process_* of Prometheus' clients; those of go_* that apply to a C program (threads,
+ *            heap); kubernetes_build_info, version_info and kubernetes_feature_enabled.
+ * Ownership: the registry owns the state.
+ * Threading: the loop's thread; /proc is read for every page.
  */
 #ifndef BERTH_SERVE_PROCESS_METRICS_H
 #define BERTH_SERVE_PROCESS_METRICS_H
@@ -15,7 +14,7 @@
 #include "engine/config/features.h"
 
 void process_metrics_add(struct metrics *metrics);
-/* Seconds since 1970; 0 where /proc does not say. */
+/* Seconds since 1970; 0 if unknown. */
 double process_start_time(void);
 
 /* git_version: "v1.36.3". */

@@ -6,21 +6,23 @@
 #include "base/vec.h"
 #include "net/offload.h"
 
-/* In order of their names: that in which they are written. */
+/* Sorted by name, the order in which they are written. */
 #define LABELS {"namespace", "node", "pod", "priority", "resource", "scheduler", "unit"}
 
 static const struct metric_desc request_desc = {
     "kube_pod_resource_request",
-    "What a pod asks for, by resource, as the scheduler and the kubelet count it; with the unit "
-    "where there is one.",
+    "Resources requested by workloads on the cluster, broken down by pod. This shows the resource "
+    "usage the scheduler and kubelet expect per pod for resources along with the unit for the "
+    "resource if any.",
     "STABLE", METRIC_GAUGE, .labels = LABELS};
 static const struct metric_desc limit_desc = {
     "kube_pod_resource_limit",
-    "What a pod is limited to, by resource, as the scheduler and the kubelet count it; with the "
-    "unit where there is one.",
+    "Resources limit for workloads on the cluster, broken down by pod. This shows the resource "
+    "usage the scheduler and kubelet expect per pod for resources along with the unit for the "
+    "resource if any.",
     "STABLE", METRIC_GAUGE, .labels = LABELS};
 
-/* The spec alone: a resize under way does not count here. */
+/* Upstream uses the spec only, without resizes in progress. */
 static const struct resource_gates gates = {.pod_level_resources = true};
 
 struct row {
@@ -40,7 +42,7 @@ struct resource_metrics {
 
 struct page {
     rows_vec requests, limits;
-    struct arena arena; /* of one pod */
+    struct arena arena; /* for one pod */
 };
 
 /* --- pods ------------------------------------------------------------------------------------- */
@@ -132,9 +134,9 @@ static void write_page(void *ctx)
     vec_release(&page.requests);
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- job -------------------------------------------------------------------------------------- */
 
-static void give_back(void *ctx)
+static void free_page(void *ctx)
 {
     struct resource_metrics *m = ctx;
     for (size_t i = 0; i < m->pods.n; i++)
@@ -149,10 +151,10 @@ static void deliver(void *ctx)
     struct resource_metrics *m = ctx;
     if (m->fn)
         m->fn(m->ctx, buf_str(&m->text));
-    give_back(m);
+    free_page(m);
 }
 
-static const struct offload job = {.work = write_page, .done = deliver, .gone = give_back};
+static const struct offload job = {.work = write_page, .done = deliver, .gone = free_page};
 
 static void take_pod(void *ctx, struct object *pod)
 {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * review_metrics.h - what is counted where users and their rights are looked into.
+ * review_metrics.h - metrics of authentication and authorization.
  *
- * Purpose:   apiserver_delegated_authn_* and apiserver_delegated_authz_* (questions to the API
- *            server), authentication_token_cache_* (answers that are kept),
- *            apiserver_client_certificate_expiration_seconds, and workqueue_* of the chores that
- *            keep CAs and certificates fresh. berth does a chore as soon as there is one, so its
- *            queues are empty whenever somebody looks.
- * Ownership: the families belong to the registry.
+ * Purpose:   apiserver_delegated_authn_* and apiserver_delegated_authz_* (reviews),
+ *            authentication_token_cache_*, apiserver_client_certificate_expiration_seconds, and
+ *            workqueue_* for reloading CAs and certificates. berth reloads immediately, so these
+ *            queues are always empty.
+ * Ownership: the registry owns the families.
  * Threading: the loop's thread.
  *
- * Every function takes a NULL registry, and then does nothing.
+ * The registry may be NULL: then the functions do nothing.
  */
 #ifndef BERTH_SERVE_REVIEW_METRICS_H
 #define BERTH_SERVE_REVIEW_METRICS_H
@@ -19,23 +18,23 @@
 
 enum review_kind { REVIEW_AUTHN, REVIEW_AUTHZ };
 
-/* Shows the families that have no labels. */
+/* Adds the families that have no labels. */
 void review_metrics_init(struct metrics *metrics);
-/* The API server has answered a review (status 0: it has not). */
+/* A review is done. status: of HTTP; 0: no response. */
 void review_metrics_answer(struct metrics *metrics, enum review_kind kind, int status, int64_t ns);
-/* Seconds that a client's certificate still holds, as it is shown. */
+/* The remaining lifetime of a client's certificate. */
 void review_metrics_certificate(struct metrics *metrics, double seconds);
 
-/* A token: its answer was there, is fetched, has been fetched. */
+/* A token is found in the cache; a review of it starts; the review is done. */
 void review_metrics_token_hit(struct metrics *metrics);
 void review_metrics_token_fetch(struct metrics *metrics);
 void review_metrics_token_fetched(struct metrics *metrics, bool ok, int64_t ns);
 
-/* --- chores ----------------------------------------------------------------------------------- */
+/* --- work queues ------------------------------------------------------------------------------ */
 
-/* The queue is there; nothing is in it. */
+/* Adds the series of a queue. */
 void workqueue_metrics_init(struct metrics *metrics, const char *queue);
-/* A chore that began at `began` (time_mono) is done. */
+/* An item whose processing began at `began` (time_mono) is done. */
 void workqueue_metrics_done(struct metrics *metrics, const char *queue, int64_t began, bool ok);
 
 #endif

@@ -6,29 +6,30 @@
 
 #define REVIEW_RETRIES 5
 
-enum kind_of_caller { USERS, STRANGERS, CALLER_KINDS };
+enum kind_of_caller { USERS, ANONYMOUS, CALLER_KINDS };
 
-/* Reviews of one caller that wait to be sent. There while there are any. */
+/* A caller with reviews that wait to be sent. Exists only while there are any. */
 struct caller {
-    struct str name; /* behind this struct */
+    struct str name; /* stored after this struct */
     enum kind_of_caller kind;
     struct review *first, **last;
     size_t n;
-    struct caller *next, **prev; /* whose turn it is */
+    struct caller *next, **prev; /* in the queue of callers */
 };
 
 struct review {
     struct reviews *reviews;
-    struct str key, text; /* behind this struct */
+    struct str key, text; /* stored after this struct */
     struct review_wait *waits;
     enum kind_of_caller kind;
-    struct caller *caller; /* NULL: it has been sent */
+    struct caller *caller; /* NULL: sent */
     struct review *next, **prev;
     struct rest_call *call;
     struct loop_timer late;
     int64_t sent;
 };
 
+/* The callers of one kind, in the order of their turns. */
 struct turns {
     struct caller *first, **last;
     struct map callers; /* by name */
@@ -47,9 +48,9 @@ struct reviews {
 
 static void send_waiting(struct reviews *r);
 
-/* --- callers take turns ----------------------------------------------------------------------- */
+/* --- queue of callers ------------------------------------------------------------------------- */
 
-static void line_up(struct turns *t, struct caller *c)
+static void enqueue(struct turns *t, struct caller *c)
 {
     c->next = NULL;
     c->prev = t->last;
@@ -57,7 +58,7 @@ static void line_up(struct turns *t, struct caller *c)
     t->last = &c->next;
 }
 
-static void step_out(struct turns *t, struct caller *c)
+static void dequeue(struct turns *t, struct caller *c)
 {
     *c->prev = c->next;
     if (c->next)
@@ -76,7 +77,7 @@ static struct caller *caller_of(struct turns *t, enum kind_of_caller kind, struc
     if (name.n)
         memcpy(c + 1, name.p, name.n);
     map_put(&t->callers, c->name, c);
-    line_up(t, c);
+    enqueue(t, c);
     return c;
 }
 
@@ -90,7 +91,7 @@ static void wait_for_turn(struct caller *c, struct review *review)
     c->n++;
 }
 
-/* It waits no more; nor does its caller, where that was the last. */
+/* Removes a review from its caller, and the caller if that was its last review. */
 static void leave_queue(struct reviews *r, struct review *review)
 {
     struct caller *c = TAKE(review->caller);
@@ -103,7 +104,7 @@ static void leave_queue(struct reviews *r, struct review *review)
     loop_timer_stop(&review->late);
     if (--c->n)
         return;
-    step_out(t, c);
+    dequeue(t, c);
     map_del(&t->callers, c->name);
     free(c);
 }
@@ -119,8 +120,8 @@ static void stop_waiting(struct review_wait *wait)
     review->reviews->turns[review->kind].waits--;
 }
 
-/* The review is nobody's any more, but for those who wait: each may cancel others, or ask again. */
-static void tell_all(struct review *review, const struct rest_result *result)
+/* Calls all waits. Each callback may cancel other waits or ask again. */
+static void finish_waits(struct review *review, const struct rest_result *result)
 {
     struct reviews *r = review->reviews;
     map_del(&r->by_key, review->key);
@@ -140,7 +141,7 @@ static void on_done(void *ctx, const struct rest_result *result)
     if (r->options.on_answer)
         r->options.on_answer(r->options.ctx, review->key, result, loop_now(r->loop) - review->sent);
     send_waiting(r);
-    tell_all(review, result); /* may free r, with everything else */
+    finish_waits(review, result); /* may free r */
     free(review);
 }
 
@@ -148,7 +149,7 @@ static void on_late(struct loop_timer *timer)
 {
     struct review *review = CONTAINER_OF(timer, struct review, late);
     leave_queue(review->reviews, review);
-    tell_all(review, NULL);
+    finish_waits(review, NULL);
     free(review);
 }
 
@@ -166,15 +167,15 @@ static void send_one(struct reviews *r, struct review *review)
     review->call = rest_send(r->client, &request, on_done, review);
 }
 
-/* Whose turn it is; NULL: nobody's. */
+/* The caller whose review is sent next. NULL if none waits, or too many are in progress. */
 static struct caller *next_caller(struct reviews *r)
 {
-    size_t users = r->turns[USERS].sent, strangers = r->turns[STRANGERS].sent;
-    if (users + strangers >= REVIEWS_SENT_MAX)
+    size_t users = r->turns[USERS].sent, anonymous = r->turns[ANONYMOUS].sent;
+    if (users + anonymous >= REVIEWS_SENT_MAX)
         return NULL;
     if (r->turns[USERS].first)
         return r->turns[USERS].first;
-    return strangers < REVIEWS_SENT_MAX / 2 ? r->turns[STRANGERS].first : NULL;
+    return anonymous < REVIEWS_SENT_MAX / 2 ? r->turns[ANONYMOUS].first : NULL;
 }
 
 static void send_waiting(struct reviews *r)
@@ -186,9 +187,9 @@ static void send_waiting(struct reviews *r)
             return;
         }
         (void)ratelimit_take(&r->limit, now);
-        /* The others are first the next time. */
-        step_out(&r->turns[c->kind], c);
-        line_up(&r->turns[c->kind], c);
+        /* Round robin: the caller goes to the end of the queue. */
+        dequeue(&r->turns[c->kind], c);
+        enqueue(&r->turns[c->kind], c);
         send_one(r, c->first);
     }
 }
@@ -198,7 +199,7 @@ static void on_token(struct loop_timer *timer)
     send_waiting(CONTAINER_OF(timer, struct reviews, next_token));
 }
 
-/* --- from outside ----------------------------------------------------------------------------- */
+/* --- public functions ------------------------------------------------------------------------- */
 
 static struct review *review_new(struct reviews *r, const struct review_request *q, struct turns *t,
                                  enum kind_of_caller kind)
@@ -224,9 +225,9 @@ static struct review *review_new(struct reviews *r, const struct review_request 
 bool reviews_ask(struct reviews *r, const struct review_request *q, struct review_wait *wait,
                  review_fn *fn)
 {
-    enum kind_of_caller kind = q->stranger ? STRANGERS : USERS;
+    enum kind_of_caller kind = q->anonymous ? ANONYMOUS : USERS;
     struct turns *t = &r->turns[kind];
-    if (t->waits >= (q->stranger ? REVIEWS_STRANGERS_MAX : REVIEWS_USERS_MAX))
+    if (t->waits >= (q->anonymous ? REVIEWS_ANONYMOUS_MAX : REVIEWS_USERS_MAX))
         return false;
     struct review *review = map_get(&r->by_key, q->key);
     if (!review)
@@ -251,7 +252,7 @@ void reviews_cancel(struct review_wait *wait)
     struct reviews *r = review->reviews;
     bool asked = map_get(&r->by_key, review->key) == review;
     stop_waiting(wait);
-    /* What has been sent is answered soon, and the next to ask may profit. */
+    /* A review that was sent is kept: its response is cached for the next request. */
     if (review->waits || !asked || !review->caller)
         return;
     leave_queue(r, review);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reviews.h - asks the API server on behalf of clients, fairly.
+ * reviews.h - sends TokenReviews and SubjectAccessReviews, with fairness between callers.
  *
- * Purpose:   TokenReviews and SubjectAccessReviews are what anybody who reaches the port can make
- *            berth send. So their rate is limited, and who asks matters: users take turns, clients
- *            that are not authenticated come after them, each caller can have only so many waiting,
- *            and a caller that goes away takes along what was not sent yet. What several ask at the
- *            same time is asked once.
- * Ownership: belongs to its maker, who cancels waits before they go; the client must outlive it.
+ * Purpose:   any client that reaches the port can make berth send reviews. So their rate is
+ *            limited: users take turns, anonymous clients come after them, each caller has a limit
+ *            of waiting reviews, and reviews that were not sent yet are dropped when their caller
+ *            disconnects. Concurrent requests for the same review share it.
+ * Ownership: the caller owns reviews, and cancels its waits before it frees them. The client must
+ *            outlive reviews.
  * Threading: the loop's thread.
  */
 #ifndef BERTH_SERVE_REVIEWS_H
@@ -15,53 +15,53 @@
 
 #include "kube/rest/rest.h"
 
-#define REVIEWS_SENT_MAX      64  /* under way; those for strangers: half */
-#define REVIEWS_WAITING_MAX   128 /* to be sent, for one caller */
-#define REVIEWS_USERS_MAX     2048
-#define REVIEWS_STRANGERS_MAX 256 /* waits of either kind, those for the same answer included */
+#define REVIEWS_SENT_MAX      64   /* in progress; half of them for anonymous clients */
+#define REVIEWS_WAITING_MAX   128  /* per caller, not sent yet */
+#define REVIEWS_USERS_MAX     2048 /* waits of all users */
+#define REVIEWS_ANONYMOUS_MAX 256  /* waits of all anonymous clients */
 
 struct reviews;
 struct review;
 
-/* Embedded in whoever waits. */
+/* Embedded in the struct of the waiting caller. */
 struct review_wait {
-    struct review *review; /* NULL: nothing is asked */
+    struct review *review; /* NULL: not waiting */
     struct review_wait *next, **prev;
     void (*fn)(struct review_wait *wait, const struct rest_result *result);
 };
 
-/* result NULL: there was no room for it in time. Lives until it returns. */
+/* result: valid until it returns; NULL: the review was not sent in time. */
 typedef void review_fn(struct review_wait *wait, const struct rest_result *result);
 
 struct reviews_options {
     const char *path; /* of the resource */
-    int64_t timeout;  /* of waiting to be sent, and of one attempt; ns */
+    int64_t timeout;  /* of waiting to be sent, and of one attempt, ns */
     double qps;
     int64_t burst;
-    bool confidential; /* neither requests nor answers are logged */
-    /* Once for each answer, before those who wait for it are told; NULL: nobody wants to know. */
+    bool confidential; /* do not log requests and responses */
+    /* Called once per response, before the waits for it; NULL: not called. */
     void (*on_answer)(void *ctx, struct str key, const struct rest_result *result, int64_t took);
     void *ctx;
 };
 
 struct review_request {
-    struct str key;    /* the same key, the same answer */
-    struct str text;   /* the object to be sent */
+    struct str key;    /* requests with the same key share a review */
+    struct str text;   /* the object to send */
     struct str caller; /* a user or an address */
-    bool stranger;     /* not authenticated */
+    bool anonymous;
 };
 
 struct reviews *reviews_new(struct loop *loop, struct rest_client *client,
                             const struct reviews_options *options);
-/* Nobody must wait any more. NULL is fine; returns NULL. */
+/* All waits must be cancelled. NULL is allowed; returns NULL. */
 struct reviews *reviews_free(struct reviews *reviews);
 
 /*
- * Everything is copied. False: too many wait already, and fn is not called. Else fn is called once,
- * not before this returns, unless the wait is cancelled.
+ * Copies the request. Returns false if too many are waiting. Otherwise fn is called once, after
+ * this returns, unless the wait is cancelled.
  */
 bool reviews_ask(struct reviews *reviews, const struct review_request *request,
                  struct review_wait *wait, review_fn *fn);
-void reviews_cancel(struct review_wait *wait); /* one that does not wait is fine */
+void reviews_cancel(struct review_wait *wait); /* does nothing if it is not waiting */
 
 #endif

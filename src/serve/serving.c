@@ -9,11 +9,11 @@
 #define MAX_BODY ((uint64_t)1 << 20)
 
 enum route_flags {
-    ROUTE_PREFIX = 1,    /* everything below as well */
+    ROUTE_PREFIX = 1,    /* matches all paths below */
     ROUTE_PROFILING = 2, /* only with --profiling */
     ROUTE_FLAGZ = 4,
     ROUTE_STATUSZ = 8,
-    ROUTE_BODY = 16, /* wants the request's body */
+    ROUTE_BODY = 16, /* needs the request's body */
 };
 
 struct route {
@@ -22,7 +22,7 @@ struct route {
     void (*serve)(struct serving_request *r);
 };
 
-/* The longest that fits wins: exact paths stand before prefixes. */
+/* The first match is used: exact paths come before prefixes. */
 static const struct route routes[] = {
     {STR_INIT("/healthz"), 0, serve_health},
     {STR_INIT("/livez"), 0, serve_health},
@@ -56,7 +56,7 @@ static bool is_on(const struct serving_options *o, unsigned flags)
            (o->statusz || !(flags & ROUTE_STATUSZ));
 }
 
-/* Which handler is taken; NULL: none is there. */
+/* Logs the match as upstream does. route: NULL if none. */
 static void log_route(const struct serving_request *r, const struct route *route)
 {
     struct buf line = BUF_INIT;
@@ -94,7 +94,7 @@ static void on_body(struct http_exchange *x, int code)
         r->serve(r);
 }
 
-/* The request may be answered. Only now is its body read, where anybody wants it. */
+/* The request is authorized. Only now is its body read, if the page needs it. */
 static void dispatch(struct serving_request *r)
 {
     const struct route *route = find_route(r);
@@ -178,9 +178,9 @@ bool serving_query(struct serving_request *r, const char *name, struct str *ret_
     return false;
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- responses -------------------------------------------------------------------------------- */
 
-static void log_answer(struct serving_request *r, int status)
+static void log_response(struct serving_request *r, int status)
 {
     const struct http_exchange *x = r->x;
     struct str uri = arena_printf(&r->arena, "%.*s%s%.*s", STR_ARG(x->path), x->query.n ? "?" : "",
@@ -203,7 +203,7 @@ static void respond(struct serving_request *r, int status, const struct http_hea
     if (r->warning.n)
         all[++n] = HTTP_HEADER("warning", r->warning);
     if (log_on(3))
-        log_answer(r, status);
+        log_response(r, status);
     http_respond(x, status, all, n + 1, body);
     request_free(r);
 }
@@ -321,9 +321,9 @@ static void respond_busy(struct serving_request *r)
     respond(r, 429, headers, 2, STR("Too many requests, please try again later.\n"));
 }
 
-/* --- letting them in -------------------------------------------------------------------------- */
+/* --- authentication and authorization --------------------------------------------------------- */
 
-/* Texts from outside do not become markup. */
+/* Escapes texts from clients for HTML. */
 static void add_sanitized(struct buf *out, struct str text)
 {
     for (size_t i = 0; i < text.n; i++) {
@@ -385,8 +385,8 @@ static void on_authorized(void *ctx, enum authz_verdict verdict, struct str why)
     }
 }
 
-/* Nobody in particular does not keep an HTTP/2 connection open, as with upstream. */
-static void limit_stranger(struct serving_request *r)
+/* Upstream: the HTTP/2 connection of an anonymous client is closed after the response. */
+static void limit_anonymous(struct serving_request *r)
 {
     if (r->x->http_major == 2)
         http_last_request(r->x);
@@ -402,17 +402,17 @@ static void on_authenticated(void *ctx, enum authn_verdict verdict, const struct
         return;
     }
     if (verdict == AUTHN_REFUSED) {
-        limit_stranger(r);
+        limit_anonymous(r);
         serving_respond_status(r, 401, "Unauthorized", false, STR("Unauthorized"));
         return;
     }
     if (str_is(user->username, USER_ANONYMOUS))
-        limit_stranger(r);
+        limit_anonymous(r);
     else
         http_authenticated(r->x);
     r->user = str_dup(user->username);
     r->asked = time_mono();
-    /* r is gone where the answer was at hand. */
+    /* If authz_check returns NULL, it has called on_authorized, which may have freed r. */
     struct authz_request request = {
         .user = user, .from = r->x->remote_host, .verb = r->verb, .path = r->path};
     struct authz_call *call = authz_check(r->serving->authz, &request, on_authorized, r);
@@ -434,16 +434,16 @@ static void handle(void *ctx, struct http_exchange *x)
         r->authn = call;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- making and freeing ----------------------------------------------------------------------- */
 
-/* In upstream's words, which people look for, and what to do about it. */
+/* Upstream's error, which users search for, with a hint. */
 static int fail_in_use(const struct serving_options *o, struct err *reterr)
 {
     const char *open = strchr(o->address, ':') ? "[" : "", *close = *open ? "]" : "";
     return err_set(
         reterr, -EADDRINUSE,
         "failed to create listener: failed to listen on %s%s%s:%u: address already in use; "
-        "--secure-port=N takes another",
+        "set --secure-port to another port",
         open, o->address, close, o->port);
 }
 
@@ -480,7 +480,7 @@ int serving_new(struct loop *loop, const struct serving_options *options,
     s->counted = serving_metrics_of(options->metrics);
     serving_health_init(s);
     int r = make_parts(s, reterr);
-    s->options.authn = NULL; /* the maker's, and of no more use */
+    s->options.authn = NULL; /* belong to the caller, and are not used any more */
     s->options.authz = NULL;
     if (r < 0)
         serving_free(s);

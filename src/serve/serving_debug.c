@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /debug: flags that change while it runs, explanations, the smaller pages of pprof. */
+/* /debug: flags that can be changed at run time, explanations, cmdline and symbol of pprof. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -49,15 +49,15 @@ static void on_explained(void *ctx, struct str json, size_t attempts)
     s->explained = NULL;
     s->explaining = false;
     if (!r)
-        return; /* it has gone */
+        return; /* the client has disconnected */
     if (attempts)
         serving_respond(r, 200, "application/x-ndjson", RESPOND_NOSNIFF, json);
     else
         serving_respond(r, 404, PLAIN_TEXT, RESPOND_NOSNIFF,
-                        STR("no attempt to schedule it is remembered\n"));
+                        STR("no recorded attempts for this pod\n"));
 }
 
-/* ?pod=NAMESPACE/NAME, or ?namespace=NAMESPACE&pod=NAME; false: no pod is named. */
+/* ?pod=NAMESPACE/NAME, or ?namespace=NAMESPACE&pod=NAME; false: all pods. */
 static bool asked_pod(struct serving_request *r, struct str *ret_namespace, struct str *ret_name)
 {
     if (!serving_query(r, "pod", ret_name) || !ret_name->n)
@@ -72,7 +72,7 @@ static bool asked_pod(struct serving_request *r, struct str *ret_namespace, stru
     return true;
 }
 
-/* One at a time: an explanation may be large, and the engine schedules nothing meanwhile. */
+/* One request at a time: an explanation may be large, and blocks the engine's thread. */
 void serve_explain(struct serving_request *r)
 {
     struct serving *s = r->serving;
@@ -83,7 +83,7 @@ void serve_explain(struct serving_request *r)
     }
     if (s->explaining) {
         serving_respond(r, 429, PLAIN_TEXT, RESPOND_NOSNIFF,
-                        STR("another explanation is being written\n"));
+                        STR("another request for explanations is in progress, try again later\n"));
         return;
     }
     s->explaining = true;
@@ -111,15 +111,15 @@ void serve_pprof(struct serving_request *r)
         r, 200, HTML_TEXT, RESPOND_NOSNIFF,
         STR("<html>\n<head>\n<title>/debug/pprof/</title>\n</head>\n<body>\n/debug/pprof/<br>\n"
             "<br>\n<table>\n"
-            "<tr><td><a href='profile?seconds=30'>profile</a></td><td>where the process spends its "
-            "CPU time; for go tool pprof</td></tr>\n"
-            "<tr><td><a href='cmdline'>cmdline</a></td><td>how the program was called</td></tr>\n"
-            "<tr><td><a href='symbol'>symbol</a></td><td>names of addresses in the body, separated "
-            "by +</td></tr>\n"
+            "<tr><td><a href='profile?seconds=30'>profile</a></td><td>CPU profile, for go tool "
+            "pprof</td></tr>\n"
+            "<tr><td><a href='cmdline'>cmdline</a></td><td>command line of the process</td></tr>\n"
+            "<tr><td><a href='symbol'>symbol</a></td><td>function names of the addresses in the "
+            "body, separated by +</td></tr>\n"
             "</table>\n</body>\n</html>\n"));
 }
 
-/* As the kernel has it: arguments with a NUL behind each; the last one goes. */
+/* Arguments separated by NUL, as in /proc/self/cmdline without the last NUL. */
 void serve_cmdline(struct serving_request *r)
 {
     struct buf text;

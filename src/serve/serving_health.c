@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /healthz, /livez, /readyz, and what their checks came to as metrics. */
+/* /healthz, /livez and /readyz, and the results of their checks as metrics. */
 #include "base/log.h"
 #include "base/vec.h"
 #include "net/url.h"
@@ -9,7 +9,7 @@
 struct health_root {
     struct str path;
     enum health_path which;
-    struct str word; /* as in "healthz check failed" */
+    struct str word; /* in "healthz check failed" */
 };
 
 static const struct health_root roots[] = {
@@ -21,12 +21,14 @@ static const struct health_root roots[] = {
 /* --- metrics ---------------------------------------------------------------------------------- */
 
 static const struct metric_desc now_desc = {.name = "kubernetes_healthcheck",
-                                            .help = "Whether a health check passed last.",
+                                            .help = "This metric records the result of a single "
+                                                    "healthcheck.",
                                             .stability = "STABLE",
                                             .kind = METRIC_GAUGE,
                                             .labels = {"name", "type"}};
 static const struct metric_desc total_desc = {.name = "kubernetes_healthchecks_total",
-                                              .help = "Results of health checks.",
+                                              .help = "This metric records the results of all "
+                                                      "healthcheck.",
                                               .stability = "STABLE",
                                               .kind = METRIC_COUNTER,
                                               .labels = {"name", "status", "type"}};
@@ -36,7 +38,7 @@ static const struct metric_desc start_desc = {
     .stability = "ALPHA",
     .kind = METRIC_GAUGE};
 
-static void tell_checks(const struct serving *s, const struct health_root *root)
+static void log_checks(const struct serving *s, const struct health_root *root)
 {
     struct buf names = BUF_INIT, line = BUF_INIT;
     size_t n = 0;
@@ -60,7 +62,7 @@ static void tell_checks(const struct serving *s, const struct health_root *root)
 void serving_health_init(struct serving *s)
 {
     for (size_t i = 0; log_on(5) && i < ARRAY_LEN(roots); i++)
-        tell_checks(s, &roots[i]);
+        log_checks(s, &roots[i]);
     s->slis = metrics_new();
     s->sli_now = metrics_add(s->slis, &now_desc);
     s->sli_total = metrics_add(s->slis, &total_desc);
@@ -83,9 +85,9 @@ void serve_slis(struct serving_request *r)
     buf_release(&text);
 }
 
-/* --- the lists -------------------------------------------------------------------------------- */
+/* --- checks ----------------------------------------------------------------------------------- */
 
-/* Names after ?exclude=, each once, those without a check are left when the checks are through. */
+/* The names of ?exclude=, each once. Running the checks removes those that match. */
 typedef VEC(struct str) names_vec;
 
 static int by_text(const void *a, const void *b)
@@ -134,7 +136,7 @@ static void warn_unknown(const names_vec *unknown, struct buf *out)
     buf_add_char(out, '\n');
 }
 
-/* Appends a line per check; gives whether all passed. */
+/* Appends a line per check. Returns whether all passed. */
 static bool run_checks(struct serving *s, const struct health_root *root, names_vec *excluded,
                        struct buf *out)
 {

@@ -22,32 +22,34 @@ enum family {
 
 static const struct metric_desc families[FAMILY_COUNT] = {
     [USERS] = {"authenticated_user_requests",
-               "Requests by whom they came from, roughly.",
+               "Counter of authenticated requests broken out by username.",
                "ALPHA",
                METRIC_COUNTER,
                {"username"}},
     [AUTHN_ATTEMPTS] = {"authentication_attempts",
-                        "Requests by what authentication came to.",
+                        "Counter of authenticated attempts.",
                         "ALPHA",
                         METRIC_COUNTER,
                         {"result"}},
     [AUTHN_DURATION] = {"authentication_duration_seconds",
-                        "Time until it was known who asks, in seconds.", "ALPHA",
+                        "Authentication duration in seconds broken out by result.", "ALPHA",
                         HISTOGRAM(seconds), .labels = {"result"}},
     [AUTHZ_ATTEMPTS] = {"authorization_attempts_total",
-                        "Requests by what authorization came to: allowed, denied, no-opinion or "
-                        "error.",
+                        "Counter of authorization attempts broken down by result. It can be either "
+                        "'allowed', 'denied', 'no-opinion' or 'error'.",
                         "ALPHA",
                         METRIC_COUNTER,
                         {"result"}},
     [AUTHZ_DURATION] = {"authorization_duration_seconds",
-                        "Time until it was known what is allowed, in seconds.", "ALPHA",
+                        "Authorization duration in seconds broken out by result.", "ALPHA",
                         HISTOGRAM(seconds), .labels = {"result"}},
-    [AUDIT_EVENTS] = {"apiserver_audit_event_total", "Audit events; there is no audit log.",
-                      "ALPHA", METRIC_COUNTER},
+    [AUDIT_EVENTS] = {"apiserver_audit_event_total",
+                      "Counter of audit events generated and sent to the audit backend.", "ALPHA",
+                      METRIC_COUNTER},
     [AUDIT_REJECTED] = {"apiserver_audit_requests_rejected_total",
-                        "Requests that were refused because the audit log failed.", "ALPHA",
-                        METRIC_COUNTER},
+                        "Counter of apiserver requests rejected due to an error in audit logging "
+                        "backend.",
+                        "ALPHA", METRIC_COUNTER},
 };
 
 struct serving_metrics {
@@ -70,11 +72,11 @@ static void count(struct serving_metrics *m, enum family attempts, const char *r
 {
     struct str value = str_of(result);
     metric_add(metric_with(m->family[attempts], &value), 1);
-    /* The durations' family stands behind that of the attempts. */
+    /* In enum family, the durations follow the attempts. */
     metric_observe(metric_with(m->family[attempts + 1], &value), (double)ns / (double)NSEC_PER_SEC);
 }
 
-/* As upstream: few names, and none of a person. */
+/* Upstream limits the label to a few names and records no personal ones. */
 static struct str user_kind(struct str name)
 {
     static const char *const known[] = {"admin", "client", "kube_proxy", "kubelet",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /metrics and /configz. */
+/* /metrics, /metrics/resources and /configz. */
 #include "serve/serving_internal.h"
 
 /* --- metrics ---------------------------------------------------------------------------------- */
@@ -20,7 +20,7 @@ void serve_metrics(struct serving_request *r)
     buf_release(&text);
 }
 
-static struct serving_request *who_waits(const struct serving *s)
+static struct serving_request *find_waiting(const struct serving *s)
 {
     struct serving_request *r = s->requests;
     while (r && !r->wants_resources)
@@ -33,12 +33,12 @@ static void on_resources(void *ctx, struct str text)
     struct serving *s = ctx;
     struct serving_request *r;
     s->resources = NULL;
-    /* An answer that cannot be written may end a connection, and others with it. */
-    while ((r = who_waits(s)))
+    /* Restart the search every time: a failed write may free other requests of the connection. */
+    while ((r = find_waiting(s)))
         serving_respond_metrics(r, text);
 }
 
-/* Who comes while the page is being written gets the same. */
+/* Requests that arrive while the page is being written share it. */
 void serve_resource_metrics(struct serving_request *r)
 {
     struct serving *s = r->serving;

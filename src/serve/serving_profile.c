@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /debug/pprof/profile?seconds=N. */
-#include "serve/serving_profile.h"
-
 #include "serve/serving_internal.h"
+#include "serve/serving_sampler.h"
 
 #define SECONDS_DEFAULT 30
 #define SECONDS_MAX     3600

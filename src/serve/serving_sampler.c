@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sampler: per-thread CPU timers, stacks taken in a signal handler. */
+/* Per-thread CPU timers whose signal handler records stacks. */
+#include "serve/serving_sampler.h"
+
 #include <dirent.h>
 #include <execinfo.h>
 #include <signal.h>
@@ -11,12 +13,11 @@
 #include "base/time.h"
 #include "base/vec.h"
 #include "codec/proto.h"
-#include "serve/serving_profile.h"
 #include "serve/serving_symbols.h"
 
 #define DEPTH   48
 #define SAMPLES 16384
-#define SKIP    2 /* the handler itself, and what the kernel calls it through */
+#define SKIP    2 /* frames of the handler and of the signal trampoline */
 
 struct sample {
     uint32_t n;
@@ -25,7 +26,7 @@ struct sample {
 
 static struct {
     struct sample *samples;
-    atomic_size_t taken; /* those beyond SAMPLES were dropped */
+    atomic_size_t taken; /* samples beyond SAMPLES are dropped */
     atomic_bool on;
     bool busy;
     VEC(timer_t) timers;
@@ -34,8 +35,8 @@ static struct {
 /* --- sampling --------------------------------------------------------------------------------- */
 
 /*
- * Runs in any thread at any point. backtrace allocates at its first call only, which sampler_begin
- * has made, and finds its tables without a lock (_dl_find_object).
+ * Runs in any thread at any point. backtrace allocates only in its first call, which sampler_begin
+ * makes, and finds its tables without a lock (_dl_find_object).
  */
 static void on_tick(int number)
 {
@@ -49,7 +50,7 @@ static void on_tick(int number)
     errno = error;
 }
 
-/* The CPU clock of a thread of ours, as the kernel numbers them. */
+/* The clock id of a thread's CPU time, as the kernel encodes it. */
 static clockid_t clock_of(pid_t tid)
 {
     return (clockid_t)((~(unsigned)tid << 3) | 6);
@@ -63,7 +64,7 @@ static void watch_thread(pid_t tid)
     timer_t timer;
     event._sigev_un._tid = tid;
     if (timer_create(clock_of(tid), &event, &timer) < 0)
-        return; /* it has ended meanwhile */
+        return; /* the thread has exited */
     vec_push(&sampler.timers, timer);
     timer_settime(timer, 0, &spec, NULL);
 }
@@ -97,7 +98,7 @@ int sampler_begin(struct err *reterr)
     return 0;
 }
 
-/* The handler stays: a signal that is still on its way would otherwise end the process. */
+/* The handler stays installed: a pending SIGPROF would otherwise terminate the process. */
 void sampler_end(void)
 {
     atomic_store(&sampler.on, false);
@@ -124,8 +125,8 @@ struct writer {
     struct buf *out;
     struct symbols *symbols;
     struct symbols_mapping mapping;
-    struct map texts;     /* text → its number + 1, as a pointer */
-    struct map locations; /* an address's eight bytes → its number */
+    struct map texts;     /* text → its index + 1, as a pointer */
+    struct map locations; /* the eight bytes of an address → its id */
     VEC(uint64_t) addresses;
     struct arena arena;
     uint64_t n_texts;
@@ -167,7 +168,7 @@ static void write_sample(struct writer *w, const struct sample *s)
 {
     struct buf m = BUF_INIT;
     for (uint32_t i = SKIP; i < s->n; i++) {
-        /* Callers are known by where they are returned to, one byte behind the call. */
+        /* Return addresses point after the call: subtract 1 to get into the caller's line. */
         uint64_t address = (uint64_t)(uintptr_t)s->stack[i] - (i > SKIP);
         proto_write_varint(&m, 1, location_of(w, address));
     }
@@ -191,8 +192,7 @@ static void write_mapping(struct writer *w)
     buf_release(&m);
 }
 
-/* A location and its function, which has the same number; functions of one name are one to pprof.
- */
+/* A location and its function, with the same id. pprof merges functions by name. */
 static void write_location(struct writer *w, uint64_t id, uint64_t address)
 {
     struct buf location = BUF_INIT, line = BUF_INIT, function = BUF_INIT;
@@ -221,7 +221,7 @@ void sampler_write(int64_t duration, struct buf *out)
 {
     struct writer w = {.out = out, .symbols = symbols_new()};
     arena_init(&w.arena, 0);
-    (void)text_of(&w, STR("")); /* number 0, by the format */
+    (void)text_of(&w, STR("")); /* the format requires "" at index 0 */
     write_value_type(&w, 1, "samples", "count");
     write_value_type(&w, 1, "cpu", "nanoseconds");
     for (size_t i = 0; i < n_samples(); i++)

@@ -19,7 +19,7 @@ struct symbol {
 struct symbols {
     void *file; /* mapped; NULL: could not be read */
     size_t size;
-    uint64_t bias; /* of addresses in memory over those in the file */
+    uint64_t bias; /* address in memory minus address in the file */
     VEC(struct symbol) sorted;
     struct symbols_mapping mapping;
     char path[512];
@@ -53,7 +53,7 @@ static void add_symbols(struct symbols *s, const ElfW(Shdr) * table, const ElfW(
     size_t n = table->sh_size / sizeof(ElfW(Sym));
     const ElfW(Sym) *syms = at(s, table->sh_offset, table->sh_size);
     const char *names = at(s, texts->sh_offset, texts->sh_size);
-    /* The last byte ends the last name. */
+    /* The table must end with NUL, so that all names do. */
     if (!syms || !names || !texts->sh_size || names[texts->sh_size - 1])
         return;
     for (size_t i = 0; i < n; i++)
@@ -81,7 +81,7 @@ static int by_address(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The first object that is told of is the program itself. */
+/* dl_iterate_phdr reports the program itself first. */
 static int on_object(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     (void)size;
@@ -123,12 +123,12 @@ struct symbols *symbols_free(struct symbols *s)
     return NULL;
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- lookup ----------------------------------------------------------------------------------- */
 
 static bool find_own(const struct symbols *s, uint64_t address, struct str *ret_name)
 {
     size_t from = 0, to = s->sorted.n;
-    while (from < to) { /* the first that begins behind the address */
+    while (from < to) { /* the first symbol after the address */
         size_t middle = from + (to - from) / 2;
         if (s->sorted.v[middle].address <= address)
             from = middle + 1;

@@ -13,7 +13,7 @@
 
 #define PEM_MAX  ((size_t)4 << 20)
 #define INTERVAL (2 * NSEC_PER_SEC)
-#define CHORE    "DynamicServingCertificateController" /* upstream's name for it */
+#define QUEUE    "DynamicServingCertificateController" /* upstream's name for it */
 
 /* A certificate and its key in files. */
 struct cert_files {
@@ -26,7 +26,7 @@ struct cert_files {
 struct serving_tls {
     struct tls_config *config;
     struct arena arena;
-    struct cert_files *own; /* NULL: self-signed, in memory */
+    struct cert_files *own; /* NULL: self-signed certificate in memory */
     VEC(struct cert_files) sni;
     struct loop_timer timer;
     int64_t interval;
@@ -52,12 +52,12 @@ static int read_pair(const struct cert_files *files, struct pem_pair *pem, struc
     return r;
 }
 
-/* True where a file looks another way than it did; remembers how it looks now. */
+/* Whether a file has changed since the last call. */
 static bool has_changed(struct cert_files *files)
 {
     struct file_stamp cert, key;
     if (file_stamp_of(files->cert, &cert) < 0 || file_stamp_of(files->key, &key) < 0)
-        return false; /* being replaced; the next look will tell */
+        return false; /* being replaced; check again at the next tick */
     bool same = file_stamp_eq(cert, files->cert_stamp) && file_stamp_eq(key, files->key_stamp);
     files->cert_stamp = cert;
     files->key_stamp = key;
@@ -74,7 +74,7 @@ static int load_own(struct serving_tls *tls, struct err *reterr)
     if (r == 0)
         r = tls_config_swap_certificate(tls->config, buf_str(&pem.cert), buf_str(&pem.key), reterr);
     pem_release(&pem);
-    workqueue_metrics_done(tls->metrics, CHORE, began, r == 0);
+    workqueue_metrics_done(tls->metrics, QUEUE, began, r == 0);
     return r;
 }
 
@@ -98,7 +98,7 @@ static int load_sni(struct serving_tls *tls, struct err *reterr)
         pem_release(&pems[i]);
     free(pems);
     free(certs);
-    workqueue_metrics_done(tls->metrics, CHORE, began, r == 0);
+    workqueue_metrics_done(tls->metrics, QUEUE, began, r == 0);
     return r;
 }
 
@@ -109,7 +109,7 @@ static void on_timer(struct loop_timer *timer)
     bool sni = false;
     if (tls->own && has_changed(tls->own)) {
         if (load_own(tls, &err) < 0)
-            log_error("The serving certificate could not be read again; the old one stays",
+            log_error("Failed to reload the serving certificate; keeping the current one",
                       KV_ERR(&err));
         else
             log_info(2, "Loaded a new cert/key pair", KV_CSTR("name", tls->own->cert));
@@ -117,7 +117,7 @@ static void on_timer(struct loop_timer *timer)
     for (size_t i = 0; i < tls->sni.n; i++)
         sni |= has_changed(&tls->sni.v[i]);
     if (sni && load_sni(tls, &err) < 0)
-        log_error("SNI certificates could not be read again; the old ones stay", KV_ERR(&err));
+        log_error("Failed to reload SNI certificates; keeping the current ones", KV_ERR(&err));
     loop_timer_set(timer, tls->interval);
 }
 
@@ -127,13 +127,13 @@ static int write_new(const char *path, struct str text, mode_t mode, struct err 
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     bool ok = fd >= 0 && write(fd, text.p, text.n) == (ssize_t)text.n;
-    int r = ok ? 0 : err_set(reterr, -EIO, "%s: cannot be written: %s", path, strerror(errno));
+    int r = ok ? 0 : err_set(reterr, -EIO, "write %s: %s", path, strerror(errno));
     if (fd >= 0)
         close(fd);
     return r;
 }
 
-/* With those above it that are missing. */
+/* Like mkdir -p. */
 static int make_dir(const char *dir, struct err *reterr)
 {
     char *path = xstrdup(dir);
@@ -149,7 +149,7 @@ static int make_dir(const char *dir, struct err *reterr)
     return r;
 }
 
-/* Makes the pair where either file is missing, as upstream does. */
+/* Upstream generates the pair if either file is missing. */
 static int make_missing(const struct cert_files *files, const char *dir, struct err *reterr)
 {
     if (access(files->cert, R_OK) == 0 && access(files->key, R_OK) == 0)
@@ -232,11 +232,12 @@ static int make_config(struct serving_tls *tls, const struct serving_tls_options
     for (size_t i = 0; i < o->n_curves && r == 0; i++)
         r = tls_add_curve(o->curves[i], &groups, reterr);
     if (r == 0 && o->n_curves && !groups.n)
-        r = err_set(reterr, -EINVAL, "this OpenSSL has none of the curve preferences");
+        r = err_set(reterr, -EINVAL,
+                    "--tls-curve-preferences: OpenSSL supports none of these curves");
     if (ciphers.n)
         options.ciphers = buf_cstr(&ciphers);
     else if (o->n_cipher_suites)
-        options.min_version = TLS_VERSION_1_3; /* only such were named, or none that is left */
+        options.min_version = TLS_VERSION_1_3; /* none of the suites is for an older version */
     if (groups.n)
         options.groups = buf_cstr(&groups);
     if (r == 0)
@@ -253,7 +254,7 @@ int serving_tls_new(struct loop *loop, const struct serving_tls_options *options
     arena_init(&tls->arena, 0);
     tls->interval = options->interval ? options->interval : INTERVAL;
     tls->metrics = options->metrics;
-    workqueue_metrics_init(tls->metrics, CHORE);
+    workqueue_metrics_init(tls->metrics, QUEUE);
     loop_timer_init(&tls->timer, loop, on_timer);
     take_sni(tls, options);
     int r = make_config(tls, options, reterr);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /flagz and /statusz: text, or an object as JSON, YAML or CBOR of the version that is asked for.
- */
+/* /flagz and /statusz: text, or an object of the requested version as JSON, YAML or CBOR. */
 #include "base/log.h"
 #include "base/time.h"
 #include "codec/cbor.h"
@@ -39,7 +38,7 @@ static bool is_version(struct str version)
     return str_is(version, "v1beta1") || str_is(version, "v1alpha1");
 }
 
-/* Text has no kind; everything else is an object of the page's. */
+/* Text has no kind; all other forms must be of the page's kind. */
 static bool page_allows(const void *ctx, const struct media_type *type,
                         const struct media_choice *choice)
 {
@@ -64,7 +63,7 @@ static size_t n_forms(const struct serving_request *r)
     return r->serving->options.cbor ? FORMS : FORM_CBOR;
 }
 
-/* Writes the object in its form; json is compact. False: it cannot be written so. */
+/* Writes compact JSON in the given form. False if it cannot be converted. */
 static bool write_form(struct serving_request *r, enum form form, bool pretty, struct str json,
                        struct buf *out)
 {
@@ -90,7 +89,7 @@ static const char *media_text(struct serving_request *r, enum form form)
         .p;
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- responses -------------------------------------------------------------------------------- */
 
 static void respond_not_acceptable(struct serving_request *r, struct str accept)
 {
@@ -104,7 +103,7 @@ static void respond_not_acceptable(struct serving_request *r, struct str accept)
     log_error("Unhandled Error", KV_STR("err", buf_str(&message)),
               KV_CSTR("logger", "UnhandledError"));
     serving_write_status(&json, 406, "NotAcceptable", false, buf_str(&message));
-    /* Who takes nothing that there is gets indented JSON. */
+    /* If the client accepts no form at all, it gets indented JSON. */
     if (media_negotiate(accept, &status, &r->arena, &choice))
         choice.pretty |= serving_is_person(r);
     if (!write_form(r, (enum form)choice.index, choice.pretty, buf_str(&json), &body))
@@ -137,7 +136,7 @@ static void respond_object(struct serving_request *r, const struct page *page,
                    buf_str(&json), &body))
         serving_respond(r, 200, type.p, 0, buf_str(&body));
     else
-        serving_respond_status(r, 500, "InternalError", false, STR("the page cannot be written"));
+        serving_respond_status(r, 500, "InternalError", false, STR("failed to encode the object"));
     buf_release(&json);
     buf_release(&body);
 }

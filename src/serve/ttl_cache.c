@@ -4,7 +4,7 @@
 struct ttl_entry {
     struct ttl_entry *older, *newer;
     int64_t expires;
-    struct str key, value; /* both lie behind this struct */
+    struct str key, value; /* stored after this struct */
 };
 
 void ttl_cache_init(struct ttl_cache *cache, size_t max_entries, size_t max_bytes)

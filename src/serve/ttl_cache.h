@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ttl_cache.h - texts that hold for some seconds, by key.
+ * ttl_cache.h - a bounded cache of texts that expire.
  *
- * Purpose:   answers of the API server about tokens and rights. Bounded by number and bytes: the
- *            oldest go first.
- * Ownership: copies keys and values.
+ * Purpose:   caches TokenReviews and SubjectAccessReviews. Bounded by entries and bytes; the oldest
+ *            entries are evicted first.
+ * Ownership: keys and values are copied.
  * Threading: one thread at a time.
  */
 #ifndef BERTH_SERVE_TTL_CACHE_H
@@ -22,9 +22,9 @@ struct ttl_cache {
 
 void ttl_cache_init(struct ttl_cache *cache, size_t max_entries, size_t max_bytes);
 void ttl_cache_release(struct ttl_cache *cache);
-/* False where there is none or its time is over. *ret_value lives until the next put. */
+/* False if there is none or it has expired. *ret_value is valid until the next put. */
 bool ttl_cache_get(struct ttl_cache *cache, struct str key, int64_t now, struct str *ret_value);
-/* Holds until `expires`, exclusively. One that is larger than all room is not kept. */
+/* Keeps the value while now < expires. A value larger than max_bytes is not cached. */
 void ttl_cache_put(struct ttl_cache *cache, struct str key, struct str value, int64_t expires);
 
 #endif

@@ -5,10 +5,10 @@
 #include "api/resource_claim.h"
 #include "sim/scenario.h"
 
-/* What a controller has already. */
+/* What a controller already has. */
 struct owned {
     struct str key;
-    VEC(const struct object *) pods; /* that are neither over nor on their way out */
+    VEC(const struct object *) pods; /* neither finished nor being deleted */
     size_t n_sets;                   /* ReplicaSets of a Deployment */
     char text[];
 };
@@ -63,7 +63,7 @@ struct expansion *expansion_free(struct expansion *e)
     return NULL;
 }
 
-/* --- what is there ---------------------------------------------------------------------------- */
+/* --- existing objects ------------------------------------------------------------------------- */
 
 static struct str owner_key(struct buf *out, struct str kind, struct str namespace, struct str name)
 {
@@ -105,7 +105,7 @@ static bool is_active(const struct pod *pod)
            !str_is(pod->status.phase, POD_PHASE_FAILED);
 }
 
-/* A dump may have Deployments and pods without the ReplicaSets between them. */
+/* A dump may contain Deployments and pods without the ReplicaSets between them. */
 static void see_deployment_of(struct expansion *e, const struct object *pod, struct str set)
 {
     const struct object_meta *meta = object_meta(pod);
@@ -181,7 +181,7 @@ const struct runtime_class *expansion_runtime_class(const struct expansion *e, s
     return NULL;
 }
 
-/* --- what is missing -------------------------------------------------------------------------- */
+/* --- missing pods ----------------------------------------------------------------------------- */
 
 struct run {
     struct expansion *e;
@@ -204,7 +204,7 @@ static bool is_taken(const struct scenario *s, const struct object *pod)
 static int make(struct run *run, struct controlled_pod which)
 {
     struct object *pod = pod_controller_make_pod(run->kind, run->controller, &which);
-    /* A pod of a StatefulSet has its name for good: where it is there nothing is to be done. */
+    /* Pods of a StatefulSet have fixed names: one that exists is not missing. */
     while (is_taken(run->s, pod)) {
         object_unref(pod);
         if (run->kind == POD_CONTROLLER_STATEFUL_SET)
@@ -225,7 +225,7 @@ static size_t count_owned(const struct run *run, enum pod_controller_kind kind)
     size_t n = 0;
     for (size_t i = 0; owned && i < owned->pods.n; i++) {
         const struct owner_reference *owner = object_meta_controller(object_meta(owned->pods.v[i]));
-        /* One of an older object of the same name is not its own. */
+        /* A pod of a deleted controller with the same name has another owner uid. */
         bool direct = owner && str_eq(owner->kind, pod_controller_kind_name(kind));
         n += !direct || str_empty(owner->uid) || str_empty(run->controller->metadata.uid) ||
              str_eq(owner->uid, run->controller->metadata.uid);
@@ -235,7 +235,7 @@ static size_t count_owned(const struct run *run, enum pod_controller_kind kind)
 
 static int too_many(const struct run *run, int64_t n)
 {
-    return err_set(run->reterr, -E2BIG, "%.*s %.*s/%.*s: %lld pods are more than %d",
+    return err_set(run->reterr, -E2BIG, "%.*s %.*s/%.*s: %lld pods exceed the maximum of %d",
                    STR_ARG(pod_controller_kind_name(run->kind)),
                    STR_ARG(run->controller->metadata.namespace),
                    STR_ARG(run->controller->metadata.name), (long long)n, EXPANSION_MAX_PODS);
@@ -283,7 +283,7 @@ static int run_deployment(struct run *run, int64_t wanted)
     return top_up(&of_set, wanted, there);
 }
 
-/* The node that a pod of a DaemonSet is on, or that its affinity names. */
+/* The node of a DaemonSet's pod: spec.nodeName, or the one in its required node affinity. */
 static struct str target_node(const struct object *object)
 {
     const struct pod_spec *spec = &object_pod(object)->spec;
@@ -322,7 +322,7 @@ static int run_daemon_set(struct run *run)
 static int run_job(struct run *run, int64_t wanted)
 {
     size_t there = count_owned(run, POD_CONTROLLER_JOB);
-    /* Which indexes are done is not known: the pods that there are have taken the first. */
+    /* The completed indexes are not known: assume that existing pods have the first ones. */
     return top_up(run, wanted, there);
 }
 
@@ -351,7 +351,7 @@ int expansion_run(struct expansion *e, struct scenario *s, struct err *reterr)
         struct run run = {e, s, entry->kind, &entry->controller, reterr};
         if (!entry->is_class && !entry->done)
             r = run_entry(&run);
-        /* Nodes may still come, and a DaemonSet wants to be on them as well. */
+        /* A DaemonSet also runs on nodes that are added later. */
         entry->done = entry->kind != POD_CONTROLLER_DAEMON_SET;
     }
     return r;

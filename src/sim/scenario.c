@@ -6,7 +6,6 @@
 #include "api/node.h"
 #include "api/pod_admission.h"
 #include "sim/expansion.h"
-#include "sim/unevaluated.h"
 
 void scenario_init(struct scenario *s)
 {
@@ -39,7 +38,7 @@ void scenario_release(struct scenario *s)
     map_release(&s->names);
 }
 
-/* --- what is told ----------------------------------------------------------------------------- */
+/* --- warnings --------------------------------------------------------------------------------- */
 
 static bool is_word(struct str text)
 {
@@ -52,9 +51,9 @@ static bool is_word(struct str text)
 void scenario_skip(struct scenario *s, struct str kind)
 {
     if (s->skipped.n + 1 >= SCENARIO_MAX_SKIPPED)
-        kind = STR("others");
+        kind = STR("of other kinds");
     else if (!is_word(kind))
-        kind = STR("nameless");
+        kind = STR("of invalid kind");
     for (size_t i = 0; i < s->skipped.n; i++) {
         if (str_is(kind, s->skipped.v[i].kind)) {
             s->skipped.v[i].n++;
@@ -75,7 +74,7 @@ void scenario_note(struct scenario *s, const char *text, struct str which)
         vec_push(&s->notes, (struct scenario_note){str_dup(str_of(text)), str_dup(which), 1});
 }
 
-/* --- what an API server fills in -------------------------------------------------------------- */
+/* --- defaults --------------------------------------------------------------------------------- */
 
 static void default_meta(struct scenario *s, const struct kind *kind, struct object_meta *meta,
                          struct arena *a)
@@ -124,7 +123,7 @@ static int note_name(struct scenario *s, struct object *o, struct err *reterr)
     struct str name = arena_printf(object_arena(o), "%.*s %.*s/%.*s", STR_ARG(object_kind(o)->kind),
                                    STR_ARG(meta->namespace), STR_ARG(meta->name));
     if (map_get(&s->names, name))
-        return err_set(reterr, -EEXIST, "metadata.name: there is a \"%.*s\" already",
+        return err_set(reterr, -EEXIST, "metadata.name: \"%.*s\" already exists",
                        STR_ARG(meta->name));
     map_put(&s->names, name, o);
     return 0;
@@ -161,8 +160,7 @@ static int admit(struct scenario *s, struct object *o, struct err *reterr)
     const struct priority_class *class =
         expansion_priority_class(s->expansion, pod->spec.priority_class_name);
     if (!class && pod->spec.priority_class_name.n && !pod->spec.priority)
-        scenario_note(s, "the PriorityClass of these pods is not in the input; priority 0 is used",
-                      buf_str(&name));
+        scenario_note(s, "PriorityClass not found in the input; using priority 0", buf_str(&name));
     pod_set_defaults(pod, a);
     pod_set_priority(pod, class, a);
     if (pod->spec.runtime_class_name.n) {
@@ -172,8 +170,8 @@ static int admit(struct scenario *s, struct object *o, struct err *reterr)
             r = pod_set_runtime_class(pod, runtime, a, reterr);
         else
             scenario_note(s,
-                          "the RuntimeClass of these pods is not in the input; its overhead and "
-                          "node selector are not used",
+                          "RuntimeClass not found in the input; ignoring its overhead and node "
+                          "selector",
                           buf_str(&name));
     }
     if (r < 0)
@@ -181,6 +179,84 @@ static int admit(struct scenario *s, struct object *o, struct err *reterr)
     buf_release(&name);
     return r;
 }
+
+/* --- unevaluated features --------------------------------------------------------------------- */
+
+static bool has_claim(const struct pod_spec *spec)
+{
+    for (size_t i = 0; i < spec->volumes.n; i++)
+        if (spec->volumes.v[i].source.persistent_volume_claim ||
+            spec->volumes.v[i].source.ephemeral)
+            return true;
+    return false;
+}
+
+static bool has_inline_csi(const struct pod_spec *spec)
+{
+    for (size_t i = 0; i < spec->volumes.n; i++)
+        if (spec->volumes.v[i].source.csi)
+            return true;
+    return false;
+}
+
+static bool has_disk(const struct pod_spec *spec)
+{
+    for (size_t i = 0; i < spec->volumes.n; i++) {
+        const struct volume_source *v = &spec->volumes.v[i].source;
+        if (v->gce_persistent_disk || v->aws_elastic_block_store || v->azure_disk || v->cinder ||
+            v->iscsi || v->rbd || v->vsphere_volume || v->portworx_volume || v->azure_file)
+            return true;
+    }
+    return false;
+}
+
+static bool asks_for_device(const struct scenario *s, const struct pod_spec *spec)
+{
+    for (size_t i = 0; i < spec->containers.n; i++) {
+        const quantity_map *requests = &spec->containers.v[i].resources.requests;
+        for (size_t k = 0; k < requests->n; k++)
+            if (expansion_is_device(s->expansion, requests->v[k].key))
+                return true;
+    }
+    return false;
+}
+
+static const struct {
+    bool (*applies)(const struct pod_spec *spec);
+    const char *text;
+} rows[] = {
+    {has_claim, "persistent volume claims and ephemeral volumes are not supported yet: the pod "
+                "stays pending unless the plugin VolumeBinding is disabled"},
+    {has_inline_csi, "attach limits of inline CSI volumes are not checked"},
+    {has_disk, "attach limits and conflicts of in-tree disk volumes are not checked"},
+};
+
+/* Adds notes for a pending pod with features that the simulation does not evaluate. */
+static void note_unevaluated(struct scenario *s, const struct object *object)
+{
+    const struct pod *pod = object_pod(object);
+    struct buf name = BUF_INIT;
+    if (pod->spec.node_name.n)
+        return;
+    buf_add_printf(&name, "Pod %.*s/%.*s", STR_ARG(pod->metadata.namespace),
+                   STR_ARG(pod->metadata.name));
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (rows[i].applies(&pod->spec))
+            scenario_note(s, rows[i].text, buf_str(&name));
+    if (pod->spec.resource_claims.n)
+        scenario_note(s,
+                      "resource claims are not supported yet: the pod stays pending unless the "
+                      "plugin DynamicResources is disabled",
+                      buf_str(&name));
+    if (asks_for_device(s, &pod->spec))
+        scenario_note(s,
+                      "devices of a DeviceClass with an extendedResourceName are not counted, only "
+                      "allocatable of nodes",
+                      buf_str(&name));
+    buf_release(&name);
+}
+
+/* --- completion ------------------------------------------------------------------------------- */
 
 int scenario_complete(struct scenario *s, struct err *reterr)
 {
@@ -191,7 +267,7 @@ int scenario_complete(struct scenario *s, struct err *reterr)
             continue;
         if (item->is_new)
             r = admit(s, item->object, reterr);
-        unevaluated_note(s, item->object);
+        note_unevaluated(s, item->object);
     }
     return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the text of a document to the objects of a scenario. */
+/* Decodes documents to the objects of a scenario. */
 #include "api/schema.h"
 #include "base/nearest.h"
 #include "codec/json_value.h"
@@ -11,21 +11,21 @@ struct reading {
     const char *file;
     const struct manifest_part *part;
     struct err *reterr;
-    size_t n_duplicates; /* of the object under way */
-    size_t n_problems;
-    bool told;                      /* the failure has its file and line */
-    const struct schema_kind *last; /* of the object before: most have the same kind */
+    size_t n_duplicates;            /* of the current object */
+    size_t n_problems;              /* of the current object */
+    bool located;                   /* the error has its file and line */
+    const struct schema_kind *last; /* of the previous object: most have the same kind */
 };
 
-/* An object under way: part of the part's text. */
+/* The current object: a piece of the part's text. */
 struct candidate {
     struct str json;
-    struct str api_version, kind; /* without quotes; empty: not there, or no string */
+    struct str api_version, kind; /* without quotes; empty: missing, or not a string */
     struct str type, object, items, metadata;
     bool has_kind, has_api_version;
 };
 
-/* --- where and what --------------------------------------------------------------------------- */
+/* --- position and name of an object ----------------------------------------------------------- */
 
 static size_t line_at(const struct reading *r, const char *where)
 {
@@ -109,7 +109,7 @@ static void write_which(const struct reading *r, const struct candidate *c, stru
                        STR_ARG(parts.name));
 }
 
-/* Of "line 3, column 7: text" the number, and the text is left in *message; 0: there is none. */
+/* Removes "line 3, column 7: " from *message and returns the line; 0 if there is none. */
 static size_t take_line(struct str *message)
 {
     uint64_t line;
@@ -121,11 +121,11 @@ static size_t take_line(struct str *message)
     return (size_t)line;
 }
 
-/* Puts file, line and object in front of a failure. */
+/* Prefixes the error with file, line and object. */
 static int fail_at(struct reading *r, const struct candidate *c, int code)
 {
-    struct err said = *r->reterr;
-    struct str rest = str_of(said.msg);
+    struct err original = *r->reterr;
+    struct str rest = str_of(original.msg);
     size_t line = take_line(&rest);
     if (!line)
         line = line_at(r, c->json.p);
@@ -133,7 +133,7 @@ static int fail_at(struct reading *r, const struct candidate *c, int code)
     write_which(r, c, &which);
     err_set(r->reterr, code, "%s:%zu: %s: %.*s", r->file, line, buf_cstr(&which), STR_ARG(rest));
     buf_release(&which);
-    r->told = true;
+    r->located = true;
     return code;
 }
 
@@ -175,7 +175,7 @@ static const struct schema_kind *find_schema(struct reading *r, const struct can
     return r->last;
 }
 
-/* What is wrong with it goes to the problems; that it is no JSON is a failure. */
+/* Adds schema errors to the problems. Fails if the text is not JSON. */
 static int validate(struct reading *r, const struct candidate *c)
 {
     struct validation v = {r, c};
@@ -202,7 +202,7 @@ static bool is_built_in_group(struct str api_version)
     return false;
 }
 
-/* A kind that berth does not read. It is ignored, but who has misspelt it wants to know. */
+/* Ignores an object of a kind that is not used. A misspelt kind is reported as a problem. */
 static void skip(struct reading *r, const struct candidate *c)
 {
     const struct schema_kind *same = find_schema(r, c);
@@ -210,16 +210,16 @@ static void skip(struct reading *r, const struct candidate *c)
     const struct schema_kind *near = same ? NULL : schema_kind_near(c->api_version, c->kind);
     struct buf text = BUF_INIT;
     if (!same && named && is_built_in_group(c->api_version))
-        buf_add_printf(&text, "no kind \"%.*s\" in %.*s; did you mean apiVersion \"%.*s\"?",
+        buf_add_printf(&text, "unknown kind \"%.*s\" in %.*s; did you mean apiVersion \"%.*s\"?",
                        STR_ARG(c->kind), STR_ARG(c->api_version), STR_ARG(named->api_version));
     else if (near)
-        buf_add_printf(&text, "no kind \"%.*s\" in %.*s; did you mean \"%.*s\"?", STR_ARG(c->kind),
-                       STR_ARG(c->api_version), STR_ARG(near->kind));
+        buf_add_printf(&text, "unknown kind \"%.*s\" in %.*s; did you mean \"%.*s\"?",
+                       STR_ARG(c->kind), STR_ARG(c->api_version), STR_ARG(near->kind));
     if (text.n && r->s->validation != VALIDATE_IGNORE)
         add_problem(r, c, c->json.p, buf_str(&text));
     buf_clear(&text);
     if (same && named && named->type && !same->type) {
-        buf_add_printf(&text, "%.*s of %.*s is not read; use %.*s", STR_ARG(c->kind),
+        buf_add_printf(&text, "%.*s of %.*s is not supported; use %.*s", STR_ARG(c->kind),
                        STR_ARG(c->api_version), STR_ARG(named->api_version));
         struct buf which = BUF_INIT;
         write_which(r, c, &which);
@@ -230,7 +230,7 @@ static void skip(struct reading *r, const struct candidate *c)
     buf_release(&text);
 }
 
-/* berth knows these, but no scheduler looks at them. */
+/* Kinds that berth writes or uses for leader election are not used for scheduling. */
 static bool is_of_interest(const struct kind *kind)
 {
     switch (kind->id) {
@@ -255,7 +255,7 @@ static int require_kind(const struct reading *r, const struct candidate *c)
                        "apiVersion and kind not set: expected a Kubernetes object");
     if (!c->kind.n)
         return err_set(r->reterr, -EINVAL, "kind not set%s",
-                       str_is(c->api_version, "v1") ? "; set it, for instance to Pod or Node" : "");
+                       str_is(c->api_version, "v1") ? "; set it, for example to Pod or Node" : "");
     if (!c->api_version.n && named)
         return err_set(r->reterr, -EINVAL, "apiVersion not set; did you mean \"%.*s\"?",
                        STR_ARG(named->api_version));
@@ -273,16 +273,16 @@ static int decode(struct reading *r, const struct candidate *c, const struct typ
     struct json_target target = {.type = type, .out = out};
     if (r->n_duplicates == 0)
         return json_decode_located(c->json, &target, a, line_in_piece, &piece, r->reterr);
-    /* Of fields that come twice the last counts as a whole. */
+    /* The last of duplicate fields replaces the others; json_decode_located would merge them. */
     struct json_value tree;
     struct arena scratch;
     arena_init(&scratch, 4096);
     int ret = json_parse(c->json, 0, &scratch, &tree, r->reterr);
     if (ret == 0)
         ret = json_value_decode(&tree, type, 0, a, out, r->reterr);
-    if (ret < 0) { /* its lines are those of the text, not of the file */
-        struct err said = *r->reterr;
-        struct str rest = str_of(said.msg);
+    if (ret < 0) { /* its line is relative to the text, not to the file */
+        struct err original = *r->reterr;
+        struct str rest = str_of(original.msg);
         if (take_line(&rest))
             err_set(r->reterr, ret, "%.*s", STR_ARG(rest));
     }
@@ -298,7 +298,7 @@ static void note_object(struct reading *r, const struct candidate *c, const char
     buf_release(&which);
 }
 
-/* Keeps what is needed to make pods of it; uid: of the object, where it is one. */
+/* Keeps a controller for expansion. uid: of its object in the scenario; "" if none. */
 static int read_controller(struct reading *r, const struct candidate *c,
                            enum pod_controller_kind kind, struct str uid)
 {
@@ -310,7 +310,7 @@ static int read_controller(struct reading *r, const struct candidate *c,
         ret = err_set(r->reterr, -EINVAL, "metadata.name: required");
     bool makes_pods = controller->spec.template.spec.containers.n > 0;
     if (ret == 0 && !makes_pods)
-        note_object(r, c, "no pods are made without spec.template.spec.containers");
+        note_object(r, c, "no pods are created without spec.template.spec.containers");
     if (ret < 0 || !makes_pods || controller->metadata.deletion_timestamp.set ||
         (kind != POD_CONTROLLER_DAEMON_SET && pod_controller_replicas(kind, controller) == 0)) {
         expansion_entry_free(entry);
@@ -353,15 +353,15 @@ static int read_known(struct reading *r, const struct candidate *c, const struct
     return ret;
 }
 
-/* Kinds that change pods or hold them back, which a simulation does not do. */
+/* Kinds that create, change or reject pods, which the simulation does not do. */
 static void note_ignored(struct reading *r, const struct candidate *c)
 {
     static const struct {
         const char *kind, *text;
     } rows[] = {
-        {"CronJob", "a CronJob makes its Jobs when their time comes: no pods are made of it"},
-        {"LimitRange", "defaults and limits of a LimitRange are not applied"},
-        {"ResourceQuota", "a ResourceQuota is not enforced"},
+        {"CronJob", "CronJobs are not run: no pods are created for them"},
+        {"LimitRange", "LimitRanges are not applied"},
+        {"ResourceQuota", "ResourceQuotas are not enforced"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         if (str_is(c->kind, rows[i].kind))
@@ -390,7 +390,7 @@ static int read_object(struct reading *r, const struct candidate *c, enum scenar
     if (ret == 0 && controls && what == SCENARIO_THERE)
         ret = read_controller(r, c, controller, uid);
     else if (ret == 0 && controls && !kind)
-        note_object(r, c, "changes of a controller are not played, only what --then adds");
+        note_object(r, c, "changes to controllers are ignored; --then can only add controllers");
     return ret;
 }
 
@@ -403,7 +403,7 @@ struct nested {
     struct str api_version, kind; /* of the list */
 };
 
-/* Items of a typed list have no kind of their own. */
+/* Items of a typed list, such as PodList, have no kind. */
 static void inherit_kind(struct candidate *c, struct str list_api_version, struct str list_kind)
 {
     if (c->has_kind || c->has_api_version || list_kind.n <= strlen("List") ||
@@ -424,7 +424,7 @@ static int read_nested(void *ctx, struct str item)
     return read_candidate(nested->r, &c, SCENARIO_THERE);
 }
 
-/* A list within a list, or one with an anchor: it was read as a whole. */
+/* A list in a list, or one with a YAML anchor: it was read as a whole. */
 static int read_list(struct reading *r, const struct candidate *c)
 {
     struct nested nested = {r, c->api_version, c->kind};
@@ -450,7 +450,7 @@ static int read_event(struct reading *r, const struct candidate *event)
     if (!deleted && !added && !str_is(event->type, "MODIFIED"))
         return fail_at(r, event,
                        err_set(r->reterr, -EINVAL,
-                               "type: \"%.*s\" is none of ADDED, MODIFIED, DELETED",
+                               "type: \"%.*s\" is not one of ADDED, MODIFIED, DELETED",
                                STR_ARG(event->type)));
     int ret = look(r, event->object, &c);
     if (ret < 0)
@@ -488,8 +488,8 @@ static int read_item(struct reading *r, struct candidate *c)
     if (!c->kind.n && !c->has_kind && !r->part->kind.n)
         return fail_at(r, c,
                        err_set(r->reterr, -EINVAL,
-                               "kind not set, and that of the list stands after its items: put "
-                               "apiVersion and kind before items"));
+                               "kind not set; set it, or put apiVersion and kind of the list "
+                               "before its items"));
     return read_candidate(r, c, SCENARIO_THERE);
 }
 
@@ -522,9 +522,9 @@ int scenario_read(struct scenario *s, const char *file, const struct yaml_source
     if (!reterr)
         reterr = &ignored;
     int ret = manifest_read(source, flags, on_part, &r, reterr);
-    if (ret < 0 && !r.told) {
-        struct err said = *reterr;
-        struct str rest = str_of(said.msg);
+    if (ret < 0 && !r.located) {
+        struct err original = *reterr;
+        struct str rest = str_of(original.msg);
         size_t line = take_line(&rest);
         if (line)
             err_set(reterr, ret, "%s:%zu: %.*s", file, line, STR_ARG(rest));

@@ -6,13 +6,13 @@
 
 #define DEFAULT_MAX_ATTEMPTS 3
 
-/* What the engine wants written, as far as it changes what is. */
+/* A write of the engine that changes a pod, or whose result the engine waits for. */
 struct sim_write {
     enum write_kind kind;
     uint64_t id;
     struct object *pod;
     bool sets_node;
-    char *node; /* to bind it to, or promised to it */
+    char *node; /* to bind or nominate */
 };
 
 struct sim_object {
@@ -54,7 +54,7 @@ static void port_submit(void *ctx, const struct write *write)
     vec_push(&sim->writes, w);
 }
 
-/* Neither placed nor given up. */
+/* Neither scheduled nor out of attempts. */
 static bool is_open(const struct sim *sim, const struct sim_pod *pod)
 {
     return !pod->node && pod->attempts < sim->max_attempts;
@@ -144,7 +144,7 @@ static bool is_pending(const struct object *o)
     return object_kind(o)->id == KIND_POD && str_empty(object_pod(o)->spec.node_name);
 }
 
-/* What an attempt looks at is there before the first attempt. */
+/* The order of loading: everything that an attempt depends on before the pending pods. */
 enum load_rank { LOAD_OBJECTS, LOAD_NODES, LOAD_BOUND_PODS, LOAD_PENDING_PODS, LOAD_RANKS };
 
 static enum load_rank rank_of(const struct object *o)
@@ -168,7 +168,7 @@ static struct str key_of(const struct object *o, struct buf *out)
     return buf_str(out);
 }
 
-/* It is now as `after` says, NULL: gone; gives what it was before, with a reference. */
+/* Replaces an object; after NULL: deletes it. Returns the previous one with its reference. */
 static struct object *replace(struct sim *sim, const struct object *o, struct object *after)
 {
     struct buf text = BUF_INIT;
@@ -209,7 +209,7 @@ static void load(struct sim *sim, const struct scenario_item *item)
     if (!gone || before)
         engine_object_changed(sim->engine, before, gone ? NULL : item->object);
     object_unref(before);
-    /* No two things happen at the same moment: pods are tried in the order they came. */
+    /* No two events have the same time, so that pods are tried in the order of the files. */
     sim->now++;
 }
 
@@ -228,7 +228,7 @@ void sim_load(struct sim *sim, const struct scenario *scenario)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* A copy to be changed, of another version; NULL: it cannot be encoded. */
+/* A copy with a new resourceVersion; NULL if it cannot be encoded. */
 static struct object *copy_pod(struct sim *sim, const struct object *pod)
 {
     struct buf bytes = BUF_INIT;
@@ -245,7 +245,7 @@ static struct object *copy_pod(struct sim *sim, const struct object *pod)
     return o;
 }
 
-/* The pod as it is now, with a reference; NULL: it is gone, or another has its name. */
+/* A reference to the pod's current object; NULL if it is deleted or replaced by another pod. */
 static struct object *current(const struct sim *sim, const struct object *pod)
 {
     struct buf text = BUF_INIT;
@@ -263,7 +263,7 @@ static void answer(struct sim *sim, const struct sim_write *w, int status, const
         engine_write_done(sim->engine, w->id, &result);
 }
 
-/* The binding, or the promise, as the API server would show it. */
+/* Applies a binding or a nomination, and sends the updated pod to the engine. */
 static void change_pod(struct sim *sim, const struct sim_write *w, struct object *before)
 {
     bool binds = w->kind == WRITE_BINDING;
@@ -274,7 +274,7 @@ static void change_pod(struct sim *sim, const struct sim_write *w, struct object
     }
     struct object *after = copy_pod(sim, before);
     if (!after) {
-        answer(sim, w, 500, "the pod could not be encoded");
+        answer(sim, w, 500, "failed to encode the pod");
         return;
     }
     struct pod *body = object_body_mut(after);
@@ -289,7 +289,7 @@ static void change_pod(struct sim *sim, const struct sim_write *w, struct object
     object_unref(after);
 }
 
-/* Nobody is slow to terminate here, but none leaves before all are asked. */
+/* Victims terminate immediately, but only after all writes are done. */
 static void evict_pod(struct sim *sim, const struct sim_write *w, struct object *pod)
 {
     vec_push(&sim->leaving, object_ref(pod));
@@ -306,11 +306,11 @@ static void remove_pod(struct sim *sim, const struct object *pod)
     object_unref(before);
 }
 
-static void tell_write(struct sim *sim, const struct sim_write *w)
+static void apply_write(struct sim *sim, const struct sim_write *w)
 {
     struct object *before = current(sim, w->pod);
     if (!before)
-        answer(sim, w, 404, "the pod is gone");
+        answer(sim, w, 404, "pod not found");
     else if (w->kind == WRITE_EVICTION)
         evict_pod(sim, w, before);
     else
@@ -318,12 +318,12 @@ static void tell_write(struct sim *sim, const struct sim_write *w)
     object_unref(before);
 }
 
-/* What is told may bring more to be told. */
-static void tell_writes(struct sim *sim)
+/* The engine may submit more writes while these are applied. */
+static void apply_writes(struct sim *sim)
 {
     for (size_t i = 0; i < sim->writes.n; i++) {
         struct sim_write *w = sim->writes.v[i];
-        tell_write(sim, w);
+        apply_write(sim, w);
         free_write(w);
     }
     vec_clear(&sim->writes);
@@ -336,17 +336,17 @@ static void tell_writes(struct sim *sim)
 
 void sim_run(struct sim *sim)
 {
-    /* Pods that are gated, or another scheduler's, are never tried: nobody waits for these. */
+    /* Pods that are gated or belong to another scheduler are never tried: do not wait for them. */
     sim->n_open = 0;
     for (size_t i = 0; i < sim->pods.n; i++)
         sim->n_open += is_open(sim, sim->pods.v[i]);
     sim->n_open = MIN(sim->n_open, engine_get_stats(sim->engine).active);
     for (;;) {
         while (sim->n_open && engine_schedule_one(sim->engine))
-            tell_writes(sim);
+            apply_writes(sim);
         struct engine_stats stats = engine_get_stats(sim->engine);
         int64_t wake = engine_next_wake(sim->engine);
-        /* Only an event could help the pods that are left, and none will come. */
+        /* The remaining pods wait for a cluster event, and there will be none. */
         if (stats.backoff == 0 || wake == INT64_MAX || !sim->n_open)
             return;
         sim->now = MAX(wake, sim->now + NSEC_PER_MSEC);

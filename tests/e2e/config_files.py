@@ -75,7 +75,7 @@ class Both:
 ROUTES = re.compile(r"^(initializing profiles: |creating profile for scheduler name \S+: |"
                     r"berth: |\S*config\.yaml:(\d+:)? |profiles\[\d+\]: |"
                     r"profiles\[\d+\]\.plugins\.\w+(\.enabled\[\d+\])?: (?!Invalid))")
-HINT = re.compile(r" \((?:did you mean|it runs at|neither kube-scheduler|\w+ does its work)[^()]*\)$")
+HINT = re.compile(r" \((?:did you mean|it extends|it is not a plugin|use \w+ instead)[^()]*\)$")
 
 
 def essence(error):

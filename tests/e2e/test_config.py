@@ -308,7 +308,7 @@ def as_kube_scheduler_it_ends_with_the_same_text_and_lines_in_front(both):
         said = re.search(r'"command failed" err=("(?:[^"\\]|\\.)*")', done.stderr)
         check(said, done.stderr)
         equal(essence(json.loads(said.group(1))), essence(want), f"error for {text!r}")
-        lines = re.findall(r'"Problem in the configuration" problem=("(?:[^"\\]|\\.)*")', done.stderr)
+        lines = re.findall(r'"Invalid configuration" problem=("(?:[^"\\]|\\.)*")', done.stderr)
         equal([json.loads(line) for line in lines],
               berth.run("config", "validate", config).out.splitlines(), f"lines for {text!r}")
 
@@ -368,7 +368,7 @@ def a_second_document_is_not_read_and_told(both):
     done = berth.run("config", "validate", config)
     equal((done.code, done.out), (0, f"{config}: valid KubeSchedulerConfiguration "
                                   "kubescheduler.config.k8s.io/v1, 1 profile\n"), "exit code and output")
-    contains(done.err, f"{config}:5: a second document")
+    contains(done.err, f"{config}:5: only the first document is read")
 
 
 @test
@@ -409,7 +409,7 @@ def what_asks_nobody_says_so_of_extenders(both):
                     ["bench", "engine", f"--config={config}"]):
         done = berth.run(*command)
         equal(done.code, 1, "exit code")
-        contains(done.err, f"berth: {config}: extenders: ", "leave them out")
+        contains(done.err, f"berth: {config}: extenders: ", "remove them")
 
 
 @test
@@ -439,7 +439,7 @@ def all_problems_of_a_file_are_told_at_once(both):
         f'{config}:11: profiles[0].plugins.score.enabled[1]: ScorePlugin "ImageLocalitie" does not '
         "exist (did you mean ImageLocality?)",
         f'{config}:12: profiles[0].plugins.score.enabled[2]: plugin "NodePorts" does not extend '
-        "ScorePlugin plugin (it runs at preFilter, filter)",
+        "ScorePlugin plugin (it extends preFilter, filter)",
         f"{config}:13: profiles[0].plugins.scores: unknown field (did you mean score?)"]
     done = berth.run("config", "validate", config)
     equal((done.code, done.err, done.out.splitlines()), (1, "", want), "validate")
@@ -519,7 +519,7 @@ def a_pipe_without_a_writer_is_given_up(both):
     for command in (["config", "validate", fifo], ["scheduler", f"--config={fifo}", "--secure-port=0"]):
         done = berth.run(*command, timeout=60)
         equal(done.code, 1, "exit code")
-        contains(done.out + done.err, f"{fifo}: a pipe that nothing writes to")
+        contains(done.out + done.err, f"{fifo}: no process has opened this pipe for writing")
 
 
 @test
@@ -763,12 +763,12 @@ def diff_says_what_changes_for_pods(both):
     done = berth.run("config", "diff", a, b)
     equal(done.code, 0, done.err)
     contains(done.out, "all profiles:\n  podMaxBackoffSeconds: 10 -> 20\n",
-             "  - ImageLocality (score with weight 1): prefers nodes that have the pod's images already\n",
+             "  - ImageLocality (score with weight 1): prefers nodes that already have the pod's images\n",
              "  NodeAffinity: score weight: 2 -> 9\n",
              "  NodeResourcesFit: ignoredResources: (none) -> [\"a.com/b\"]\n",
              "  NodeResourcesFit: scoringStrategy.type: LeastAllocated -> MostAllocated\n",
-             "  + NodeLabel (filter): nodes are taken or left by labels that they have\n",
-             "profile other:\n  + the whole profile: pods with schedulerName other are scheduled\n")
+             "  + NodeLabel (filter): nodes are included or excluded by label\n",
+             "profile other:\n  + the profile: pods with schedulerName other are scheduled\n")
     changes = json.loads(berth.run("config", "diff", "-o=json", a, b).out)["changes"]
     equal({c["change"] for c in changes}, {"setting", "removed", "weight", "arguments", "added"},
           "kinds")
@@ -793,7 +793,7 @@ def diff_tells_an_order_only_where_it_matters(both):
     a = both.write("a.yaml", HEAD + plugins("score: {enabled: [{name: NodeAffinity, weight: 2}]}"))
     b = both.write("b.yaml", HEAD + plugins("filter: {enabled: [{name: NodePorts}]}"))
     out = berth.run("config", "diff", a, b).out
-    contains(out, "  filter runs in another order: NodePorts, ")
+    contains(out, "  filter: new order: NodePorts, ")
     equal(out.count("\n"), 2, f"lines in {out!r}")
 
 

@@ -196,7 +196,7 @@ def a_pod_that_finds_no_node_has_several_attempts(c):
     done = explain(c, "homeless", SKIP, kubeconfig=c.admin_kubeconfig)
     equal(done.code, 0, done.err)
     equal(done.out.count("default/homeless: unschedulable"), 1, "the latest attempt")
-    check(re.search(r"^\d+ earlier attempts? (is|are) remembered; --all-attempts shows",
+    check(re.search(r"^\d+ earlier attempts? (is|are) recorded; use --all-attempts to show",
                     done.out, re.M), done.out)
     contains(done.out, "    n1        NodeResourcesFit   Insufficient cpu")
     done = explain(c, "homeless", SKIP, "--all-attempts", kubeconfig=c.admin_kubeconfig)
@@ -235,7 +235,7 @@ def a_certificate_of_a_known_authority_is_believed(c):
     for args, env in ((["--certificate-authority=" + ca, "--token=" + c.token["root"]], None),
                       ([], c.admin_kubeconfig)):
         failed(explain(c, "hello", f"--server=127.0.0.1:{p.port}", *args, server=False,
-                       kubeconfig=env), "remembers no attempt to schedule the pod default/hello")
+                       kubeconfig=env), "has no recorded attempts for the pod default/hello")
     c.children.remove(p)
     berth.stop(p)
 
@@ -260,7 +260,7 @@ def users_without_rights_are_told_what_they_lack(c):
 def pods_without_attempts_are_told(c):
     for pod in ("default/unknown", "other/hello"):
         failed(explain(c, pod, SKIP, kubeconfig=c.admin_kubeconfig),
-               f"remembers no attempt to schedule the pod {pod}", "kubectl get pod -n")
+               f"has no recorded attempts for the pod {pod}", "kubectl get pod -n")
 
 
 @test
@@ -269,7 +269,7 @@ def kube_scheduler_explains_nothing(c):
     wait_for(lambda: curl(kube.port, c, *certificate(c, "admin")) == 404, 60,
              what="kube-scheduler serves")
     failed(explain(c, "hello", SKIP, f"--server=127.0.0.1:{kube.port}", server=False,
-                   kubeconfig=c.admin_kubeconfig), "has no /debug/explain", "not berth")
+                   kubeconfig=c.admin_kubeconfig), "does not serve /debug/explain", "not berth")
     kube.kill()
     c.children.remove(kube)
 
@@ -282,7 +282,7 @@ def wrong_command_lines_exit_with_2(c):
                  ["hello", SKIP, "--certificate-authority=x"], ["hello", "--port-forward"],
                  ["hello", "--nodse=1"]):
         failed(explain(c, *args), code=2)
-    failed(explain(c, "hello", "--server=http://127.0.0.1:1", server=False), "https only")
+    failed(explain(c, "hello", "--server=http://127.0.0.1:1", server=False), "use https")
     failed(explain(c, "hello", f"--kubeconfig={c.dir}/missing"), "missing")
 
 
@@ -353,9 +353,9 @@ def a_leader_that_cannot_be_reached_is_reached_by_port_forward(c):
     port = free_port()
     add_leader(c, "away", "pod-b", "pod-b", "127.0.0.1", f"--secure-port={port}")
     failed(find(c, SKIP, "--lease=away"), "refused",
-           f"--port-forward, which runs `kubectl port-forward -n kube-system pod-b :{port}`")
+           f"--port-forward to run `kubectl port-forward -n kube-system pod-b :{port}`")
     add_leader(c, "loopback", "pod-c", "pod-c", "127.0.0.1", "--bind-address=127.0.0.1")
-    failed(find(c, SKIP, "--lease=loopback"), "listens on its own node only", "--port-forward")
+    failed(find(c, SKIP, "--lease=loopback"), "listens on loopback only", "--port-forward")
     # There are no kubelets here: what kubectl would make a tunnel is the scheduler's own port.
     path = fake_kubectl(c, "good", f'echo "Forwarding from 127.0.0.1:{c.berth.port} -> 10259"\n'
                                    "exec sleep 600")
@@ -375,19 +375,19 @@ def port_forward_that_fails_is_told(c):
     done = find(c, *args, path=c.bin)
     equal((done.code, done.out), (1, ""), done.err)
     contains(done.err, "pod is not running",
-             "berth: --port-forward: `kubectl port-forward` has failed")
-    for script, text in (("exit 1", "has failed"), ("exec sleep 600", "is not ready in time"),
-                         ("echo hello; exec sleep 600", "prints something unexpected")):
+             "berth: --port-forward: `kubectl port-forward` failed")
+    for script, text in (("exit 1", "failed"), ("exec sleep 600", "timed out"),
+                         ("echo hello; exec sleep 600", "printed unexpected output")):
         path = fake_kubectl(c, "bad", script)
         failed(find(c, *args, "--request-timeout=5s", path=path), text)
         check(not os.path.exists(f"/proc/{written(path, 'pid')}"), "kubectl has ended")
     nothing = os.path.join(c.dir, "nothing")
-    failed(find(c, *args, path=nothing), "kubectl, which it runs, is not in the PATH")
+    failed(find(c, *args, path=nothing), "kubectl not found in PATH")
 
 
 @test
 def a_leader_that_cannot_be_found_is_told(c):
-    failed(find(c, SKIP, "--lease=nothing"), "there is no lease kube-system/nothing", "--server")
+    failed(find(c, SKIP, "--lease=nothing"), "lease kube-system/nothing not found", "--server")
     failed(explain(c, "unknown", f"--kubeconfig={c.admin_kubeconfig}", server=False),
            'pods "unknown" not found')
     c.create(LEASES, {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",

@@ -50,7 +50,7 @@ ONLY_OURS = {
     "Scheduling started": "that it leads and knows the cluster",
     "Shutting down": "the signal",
     "The server does not serve this resource": "kinds of gates that are off here are looked for",
-    "Plugins that this version does not support yet": "what is missing",
+    "The configuration enables plugins that are not supported yet": "what is missing",
 }
 
 

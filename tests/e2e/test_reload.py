@@ -18,7 +18,7 @@ from cluster import Cluster
 from extender import Extender
 from tap import check, contains, main, test
 
-RELOADED, REFUSED = "Configuration reloaded", "Configuration refused"
+RELOADED, REFUSED = "Configuration reloaded", "Failed to reload the configuration"
 
 
 # ---- files ---------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def flags_go_on_to_win_over_the_file(c):
     write(path, text_of(c, profiles=fit("MostAllocated")))
     told(p, RELOADED)
     contains(ask(p, "/configz"), '"leaseDuration":"21s"', '"MostAllocated"')
-    equal(lines(p, "after a restart only"), [], "warnings")
+    equal(lines(p, "only after a restart"), [], "warnings")
 
 
 @test
@@ -306,7 +306,7 @@ def a_pipe_where_the_file_was_is_refused_and_holds_nothing_up(c):
     os.unlink(path)
     os.mkfifo(path)
     p.signal(signal.SIGHUP)
-    contains(told(p, REFUSED), "not a file any more")
+    contains(told(p, REFUSED), "no longer a regular file")
     equal(ask(p, "/healthz"), "ok", "health")
     os.unlink(path)
     write(path, text_of(c, profiles=fit("MostAllocated")))
@@ -333,7 +333,7 @@ def what_takes_a_restart_is_named(c):
                         leaderElection={"leaderElect": True, "leaseDuration": "44s"},
                         clientConnection={"kubeconfig": c.scheduler_kubeconfig, "qps": 7}))
     told(p, RELOADED)
-    warned = {re.search(r'field="([^"]*)"', line)[1] for line in lines(p, "after a restart only")}
+    warned = {re.search(r'field="([^"]*)"', line)[1] for line in lines(p, "only after a restart")}
     # Contention is profiled where all is, unless the file has a word on it.
     equal(warned, {"clientConnection.qps", "enableProfiling", "enableContentionProfiling",
                    "leaderElection.leaderElect", "leaderElection.leaseDuration"}, "fields")

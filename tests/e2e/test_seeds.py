@@ -390,7 +390,7 @@ def berth_says_which_plugins_it_lacks_and_where_they_are_named(c):
         done = berth.run("config", "validate", path)
         equal(done.code, 1, "exit code")
         told = re.findall(rf'^{path}:(\d+): profiles\[0\]\.plugins\.\w+\.enabled\[[01]\]: '
-                          r'\w+Plugin "(\w+)" does not exist \(neither kube-scheduler .* compiled in.*\)$',
+                          r'\w+Plugin "(\w+)" does not exist \(it is not a plugin .* compile in .*\)$',
                           done.out, re.M)
         # Under "plugins:" each is named in a line of its own; pluginConfig may have it again.
         lines = text.split("pluginConfig:")[0].splitlines()
@@ -607,7 +607,7 @@ def what_an_old_release_logged_loads_once_plugins_that_are_gone_are_taken_out(c)
     done = berth.run("config", "validate", file(c, dump))
     equal(done.code, 1, "exit code")
     contains(done.out, ":23: profiles[0].plugins.multiPoint.enabled[8]: ", '"EBSLimits" does not exist',
-             "NodeVolumeLimits does its work now")
+             "use NodeVolumeLimits instead")
     mended = dump.replace("      - name: EBSLimits\n        weight: 0\n", "")
     equal(berth.run("config", "validate", file(c, mended)).code, 0, "exit code of the mended one")
 

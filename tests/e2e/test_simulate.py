@@ -78,7 +78,7 @@ def a_file_without_objects_is_an_error(d):
     for text in ("", "---\n---\n", "# nothing\n", " \n\t\n"):
         refused(d, "empty.yaml", text, "no objects")
     done = simulate("-", input="")
-    equal((done.code, done.out, done.err), (1, "", "berth: standard input: no objects in it\n"), "stdin")
+    equal((done.code, done.out, done.err), (1, "", "berth: standard input: contains no objects\n"), "stdin")
     full = file(d, "full.json", [make_node("n0")])
     for args in ([full, file(d, "empty.yaml", "")], [full, "--then", file(d, "empty.yaml", "")]):
         equal(simulate(*args).code, 1, f"{args}: exit code")
@@ -132,11 +132,11 @@ def kinds_that_do_not_matter_are_counted(d):
     done = simulate(file(d, "kinds", [make_node("n0"), make_pod("p"),
                                       {"apiVersion": "example.com/v1", "kind": "Widget"}]))
     equal(done.code, 0, "exit code")
-    contains(done.err, "warning: scheduling does not look at: 1 Widget\n")
+    contains(done.err, "warning: ignored, not used for scheduling: 1 Widget\n")
     done = simulate(file(d, "more", [make_node("n0"), *2 * [
         {"apiVersion": "v1", "kind": "ConfigMap"}], {"apiVersion": "v2", "kind": "a\x1bb"}]))
     equal(done.code, 0, "exit code")
-    contains(done.err, "does not look at: 2 ConfigMap, 1 nameless\n")
+    contains(done.err, "not used for scheduling: 2 ConfigMap, 1 of invalid kind\n")
 
 
 @test
@@ -147,7 +147,7 @@ def why_a_pod_is_not_tried_is_told(d):
     others["spec"]["schedulerName"] = "else"
     done = simulate(file(d, "untried", [make_node("n0"), held, others]))
     contains(done.out, "-     waiting for scheduling gates: [a.b/c d]\n",
-             '-     no profile has its schedulerName, "else"\n')
+             '-     no profile for schedulerName "else"\n')
 
 
 @test
@@ -360,7 +360,7 @@ def apiversion_and_kind_are_required(d):
 
 @test
 def misspelt_kinds_are_told(d):
-    for text, part in (("apiVersion: v1\nkind: Pdo\n", 'no kind "Pdo" in v1; did you mean "Pod"?'),
+    for text, part in (("apiVersion: v1\nkind: Pdo\n", 'unknown kind "Pdo" in v1; did you mean "Pod"?'),
                        ("apiVersion: v1\nkind: pod\n", 'did you mean "Pod"?'),
                        ("apiVersion: v1\nkind: Deployment\n", 'did you mean apiVersion "apps/v1"?')):
         done = simulate(file(d, "kind.yaml", text))
@@ -530,8 +530,8 @@ def classes_are_looked_up(d):
     done = simulate(file(d, "unknown.json", [make_node("n0"), make_pod("p", spec={
         "priorityClassName": "none", "runtimeClassName": "none"})]))
     equal(done.code, 0, "exit code")
-    contains(done.err, "the PriorityClass of these pods is not in the input",
-             "the RuntimeClass of these pods is not in the input", "(Pod default/p)")
+    contains(done.err, "PriorityClass not found in the input",
+             "RuntimeClass not found in the input", "(Pod default/p)")
 
 
 # ---- what is not supported -----------------------------------------------------------------------
@@ -548,8 +548,8 @@ def what_is_not_evaluated_is_told(d):
     equal(done.code, 0, "exit code")
     contains(done.err, "persistent volume claims and ephemeral volumes are not supported yet",
              "(Pod default/claim)", "resource claims are not supported yet", "(Pod default/device)",
-             "attach limits of inline CSI volumes are not evaluated (Pod default/csi)",
-             "no pods are made of it (CronJob c)", "a ResourceQuota is not enforced (ResourceQuota q)")
+             "attach limits of inline CSI volumes are not checked (Pod default/csi)",
+             "no pods are created for them (CronJob c)", "ResourceQuotas are not enforced (ResourceQuota q)")
     got = {p["name"]: (p["node"], p["message"]) for p in json.loads(done.out)}
     equal(got["csi"][0], "n0", "node of csi")
     equal((got["claim"][0], got["device"][0]), ("", ""), "nodes")
@@ -588,7 +588,7 @@ def typed_lists_and_concatenated_json_are_read(d):
         equal((done.code, done.err), (0, ""), f"{text[:40]!r}: exit code and standard error")
         equal([p["node"] for p in json.loads(done.out)], ["n0"], f"{text[:40]!r}: node")
     late = {"items": [bare(make_pod("p"))], "kind": "PodList", "apiVersion": "v1"}
-    refused(d, "late.json", json.dumps(late), "put apiVersion and kind before items")
+    refused(d, "late.json", json.dumps(late), "put apiVersion and kind of the list before its items")
 
 
 def crowded(**parts):

@@ -46,7 +46,7 @@ def explanations_are_tables_for_people(d):
            ("idle", "scheduled")], "all pods")
     contains(done.out, "6 of 7 pods placed")
     done = simulate("--pod=unknown", os.path.join(ROOT, "examples", "scenario.yaml"))
-    contains(done.err, '--pod: no attempt to schedule "unknown"')
+    contains(done.err, '--pod: no attempt to schedule pod "unknown"')
     contains(done.out, "6 of 7 pods placed")
 
 

@@ -298,7 +298,7 @@ static void test_turns(void **state)
         snprintf(from, sizeof(from), "10.0.0.%d", i);
         (void)ask_many(&nobody, from, 100, &strangers, calls);
     }
-    assert_int_equal(strangers.told, 800 - REVIEWS_STRANGERS_MAX);
+    assert_int_equal(strangers.told, 800 - REVIEWS_ANONYMOUS_MAX);
     assert_int_equal(strangers.verdict, AUTHZ_BUSY);
     /* Half of what may be under way is left for users. */
     size_t half = REVIEWS_SENT_MAX / 2;

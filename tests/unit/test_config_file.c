@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "cmd/config/config_file.h"
-#include "cmd/config/config_hint.h"
 #include "cmd/config/plugin_summary.h"
 #include "engine/config/known_plugins.h"
 #include "plugins/registry.h"
@@ -108,11 +107,11 @@ static void all_problems_are_told_at_once(void **state)
         "f.yaml:10: profiles[0].plugins.score.enabled[0]: ScorePlugin \"NodeAfinity\" does not "
         "exist (did you mean NodeAffinity?)\n"
         "f.yaml:10: profiles[0].plugins.score.enabled[1]: ScorePlugin \"Nobody\" does not exist "
-        "(neither kube-scheduler nor this program has it: a plugin of your own is compiled in, see "
+        "(it is not a plugin of kube-scheduler; to compile in your own plugin, see "
         "src/plugins/out_of_tree.h)\n"
         "f.yaml:12: profiles[0].plugins.multiPoint.enabled[0]: PreFilterPlugin \"Nowhere\" does "
-        "not exist (neither kube-scheduler nor this program has it: a plugin of your own is "
-        "compiled in, see src/plugins/out_of_tree.h)\n"
+        "not exist (it is not a plugin of kube-scheduler; to compile in your own plugin, see "
+        "src/plugins/out_of_tree.h)\n"
         "f.yaml:16: profiles[0].pluginConfig[0].args.hardPodAffinityWeight: Invalid value: 101: "
         "not in valid range [0, 100]\n"
         "f.yaml:17: profiles[0].pluginConfig[0].args.hardPodAffinityWait: decoding args for plugin "
@@ -132,7 +131,7 @@ static void what_has_been_removed_is_told_once(void **state)
     assert_lines(HEAD "profiles: [{plugins: {filter: {enabled: [{name: EBSLimits}]}}}]\n",
                  "f.yaml:3: profiles[0].plugins.filter.enabled[0]: Invalid value: \"EBSLimits\": "
                  "was invalid in version \"v1\" (KubeSchedulerConfiguration is version "
-                 "\"kubescheduler.config.k8s.io/v1\") (NodeVolumeLimits does its work now)\n");
+                 "\"kubescheduler.config.k8s.io/v1\") (use NodeVolumeLimits instead)\n");
 }
 
 #define BETA(n) \
@@ -149,7 +148,7 @@ static void older_versions_are_told_in_their_own_terms(void **state)
                  "  pluginConfig:\n  - name: EBSLimits\n  - name: InterPodAffinity\n"
                  "    args: {hardPodAffinityWeight: 101}\n",
          "f.yaml:7: profiles[0].plugins.score.enabled[0]: plugin \"NodeName\" does not extend "
-         "ScorePlugin plugin (it runs at filter)\n"
+         "ScorePlugin plugin (it extends filter)\n"
          "f.yaml:11: profiles[0].pluginConfig[1].args.hardPodAffinityWeight: Invalid value: 101: "
          "not in valid range [0, 100]\n"},
         {BETA(1) "profiles:\n- {}\n- schedulerName: b\n  plugins:\n    multiPoint: {}\n"
@@ -166,8 +165,8 @@ static void older_versions_are_told_in_their_own_terms(void **state)
         {BETA(3) "profiles:\n- plugins:\n    filter:\n      enabled:\n      - name: EBSLimits\n"
                  "      - name: X\n",
          "f.yaml:8: profiles[0].plugins.filter.enabled[1]: FilterPlugin \"X\" does not exist "
-         "(neither kube-scheduler nor this program has it: a plugin of your own is compiled in, "
-         "see src/plugins/out_of_tree.h)\n"},
+         "(it is not a plugin of kube-scheduler; to compile in your own plugin, see "
+         "src/plugins/out_of_tree.h)\n"},
         {"apiVersion: v1\nkind: Policy\npredicates:\n- name: NodiskConflict\n- name: Foo\n"
          "priorities:\n- name: LeastRequestPriority\n  weight: 1\n- name: x\n  weight: 0\n"
          "  argument: {requestedToCapacityRatioArguments: {shape: [{utilization: 0, score: 11}]}}\n"
@@ -312,9 +311,9 @@ static void hints_say_what_would_be_right(void **state)
         {"x: ScorePlugin \"Nodeports\" does not exist", " (did you mean NodePorts?)"},
         {"x: ScorePlugin \"DefualtBinder\" does not exist", " (did you mean DefaultBinder?)"},
         {"x: FilterPlugin \"volumezone\" does not exist", " (did you mean VolumeZone?)"},
-        {"x: FilterPlugin \"EBSLimits\" does not exist", " (NodeVolumeLimits does its work now)"},
+        {"x: FilterPlugin \"EBSLimits\" does not exist", " (use NodeVolumeLimits instead)"},
         {"x: plugin \"NodePorts\" does not extend ScorePlugin plugin",
-         " (it runs at preFilter, filter)"},
+         " (it extends preFilter, filter)"},
         {"x: plugin \"Nobody\" does not extend ScorePlugin plugin", ""},
         {"parallelism: Invalid value: 0: should be an integer value greater than zero", ""},
         {"does not exist", ""},
@@ -339,7 +338,7 @@ static void names_that_nobody_has_are_said_to_be_such(void **state)
             buf_add_char(&text, (char)('!' + i % 90 + (i % 90 == 1)));
         buf_add_cstr(&text, "~~~\" does not exist");
         config_hint(&in_tree_registry, buf_str(&text), &out);
-        assert_non_null(strstr(buf_cstr(&out), "compiled in"));
+        assert_non_null(strstr(buf_cstr(&out), "compile in your own plugin"));
         buf_release(&text);
         buf_release(&out);
     }

@@ -110,7 +110,7 @@ static void wide_output_has_raw_scores_codes_and_more(void **state)
            "(UnschedulableAndUnresolvable)\n"
            "    Skipped, nothing to check for this pod: NodePorts\n"
            "\n"
-           "  Scores: normalized score * weight, and the raw score\n"
+           "  Scores: normalized score * weight (raw score)\n"
            "                         Taint     Image\n"
            "    NODE  TOTAL     Toleration  Locality\n"
            "  > b       350  100*3 (raw 0)        50\n"
@@ -151,7 +151,7 @@ static void a_pod_that_preempts(void **state)
            "  Evicts:      2 pods by DefaultPreemption, violating 1 PodDisruptionBudget:\n"
            "               prod/low-1, prod/low-2\n"
            "  Event:       AssignedPodDelete\n"
-           "  Queue:       backoffQ: tried again after its backoff\n"
+           "  Queue:       backoffQ: retried after the backoff\n"
            "\n"
            "  Filters: 0 of 2 nodes passed\n"
            "    NODE  REFUSED BY        REASON\n"
@@ -168,7 +168,7 @@ static void a_pod_that_pre_filter_refuses(void **state)
            "'nodes':[],'feasible':[]}",
            narrow,
            "default/p: unschedulable (attempt 1)\n"
-           "  Queue:       unschedulablePods: tried again when an event may help\n"
+           "  Queue:       unschedulablePods: retried when a cluster event may help\n"
            "  PreFilter:   NodeAffinity refused the pod: conflict\n"
            "\n"
            "  Filters: no node was checked\n");
@@ -197,7 +197,7 @@ static void an_error_is_told_where_it_happened(void **state)
            narrow,
            "default/p: error (attempt 1)\n"
            "  Message:     it broke\n"
-           "  Queue:       backoffQ: tried again after its backoff\n"
+           "  Queue:       backoffQ: retried after the backoff\n"
            "\n"
            "  Filters: 0 of 1 node passed\n"
            "    NODE  REFUSED BY  REASON\n"
@@ -224,7 +224,7 @@ static void a_survey_has_all_refusals_of_a_node(void **state)
            "    a     NodeUnschedulable  node(s) were unschedulable\n"
            "          NodeResourcesFit   Insufficient cpu\n"
            "\n"
-           "  Scores: none, since one node passed the filters\n");
+           "  Scores: none, only one node passed the filters\n");
 }
 
 /* An attempt of another version of berth, or of something else. */

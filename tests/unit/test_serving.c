@@ -541,7 +541,7 @@ static void test_certificate_follows_files(void **state)
     write_file(f.cert, STR("rubbish"));
     wait(60 * NSEC_PER_MSEC);
     assert_true(shows(buf_str(&f.ca_cert), "localhost"));
-    assert_non_null(strstr(fake_log_text(), "the old one stays"));
+    assert_non_null(strstr(fake_log_text(), "keeping the current one"));
     files_free(&f);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth bench engine: how many pods a second the engine places when nothing else is in its way. */
+/* berth bench engine: measures how many pods per second the engine schedules. */
 #include "api/pod.h"
 #include "base/time.h"
 #include "cmd/bench/bench_rows.h"
@@ -25,15 +25,15 @@ struct bench {
 };
 
 static const char usage[] =
-    "Places pods on nodes in memory: no cluster, no network, writes succeed at once.\n"
-    "Prints pods per second of CPU time for each kind of pod, best and median of\n"
-    "several runs.\n"
+    "Measure the scheduling engine in memory: without a cluster or a network, and with\n"
+    "writes that succeed immediately. Print pods per second of CPU time for each kind\n"
+    "of pod, best and median of several runs.\n"
     "\nUsage: berth bench engine [FLAGS]\n";
 
-/* --- a world in which every binding succeeds -------------------------------------------------- */
+/* --- a world in which every write succeeds ---------------------------------------------------- */
 
-/* Where pods have to go for others: who goes, and who is promised which node. */
-struct room {
+/* A write of a preemption: an eviction or a nomination. */
+struct preemption_write {
     enum write_kind kind;
     uint64_t id;
     struct object *pod;
@@ -41,12 +41,12 @@ struct room {
 };
 
 struct bench_world {
-    int64_t now;          /* moves by a nanosecond when it is looked at */
-    bool real_clock;      /* where it counts what looking at it costs */
-    VEC(uint64_t) writes; /* bindings, and reports of pods turned down */
-    VEC(struct room) rooms;
+    int64_t now;          /* advances by 1 ns per read */
+    bool real_clock;      /* for --metrics: include the cost of reading the clock */
+    VEC(uint64_t) writes; /* bindings, and statuses of unschedulable pods */
+    VEC(struct preemption_write) preemptions;
     size_t evicted;
-    int64_t idle; /* ns of CPU time that went into what an API server does */
+    int64_t idle; /* ns of CPU time spent on the API server's part; not measured */
 };
 
 static int64_t port_now(void *ctx)
@@ -62,8 +62,9 @@ static void port_submit(void *ctx, const struct write *write)
         vec_push(&w->writes, write->id);
     else if (write->kind == WRITE_EVICTION ||
              (write->kind == WRITE_POD_STATUS && write->node_name.n))
-        vec_push(&w->rooms, (struct room){write->kind, write->id, object_ref(write->object),
-                                          str_dup(write->node_name)});
+        vec_push(&w->preemptions,
+                 (struct preemption_write){write->kind, write->id, object_ref(write->object),
+                                           str_dup(write->node_name)});
     else if (write->id)
         vec_push(&w->writes, write->id);
 }
@@ -83,46 +84,46 @@ static int64_t cpu_time(void)
     return (int64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
 }
 
-/* The pod as the API server shows it when it has been promised the node. */
-static struct object *promised(struct bench_world *w, const struct room *room)
+/* A copy of the pod with status.nominatedNodeName set. */
+static struct object *nominated(struct bench_world *w, const struct preemption_write *write)
 {
     int64_t start = cpu_time();
     struct wire wire = {.kind = kind_get(KIND_POD), .encoding = ENCODING_PROTO};
     struct buf bytes = BUF_INIT;
     struct object *after;
-    object_encode(wire.kind, object_body(room->pod), wire.encoding, &bytes);
+    object_encode(wire.kind, object_body(write->pod), wire.encoding, &bytes);
     if (object_decode(&wire, buf_str(&bytes), &after, NULL) < 0)
-        abort(); /* it was encoded just now */
+        abort(); /* cannot happen: it was encoded above */
     struct pod *pod = object_body_mut(after);
-    pod->status.nominated_node_name = arena_dup(object_arena(after), str_of(room->node));
+    pod->status.nominated_node_name = arena_dup(object_arena(after), str_of(write->node));
     buf_release(&bytes);
     w->idle += cpu_time() - start;
     return after;
 }
 
-/* All writes have succeeded; then those are gone who had to go. */
-static void make_room(struct bench_world *w, struct engine *engine)
+/* Completes the writes of preemptions, then deletes the victims and shows the nominations. */
+static void answer_preemptions(struct bench_world *w, struct engine *engine)
 {
     static const struct write_result done = {.status = 200};
-    for (size_t i = 0; i < w->rooms.n; i++)
-        if (w->rooms.v[i].id)
-            engine_write_done(engine, w->rooms.v[i].id, &done);
-    for (size_t i = 0; i < w->rooms.n; i++) {
-        struct room *room = &w->rooms.v[i];
-        bool goes = room->kind == WRITE_EVICTION;
-        struct object *after = goes ? NULL : promised(w, room);
-        engine_object_changed(engine, room->pod, after);
-        w->evicted += goes;
+    for (size_t i = 0; i < w->preemptions.n; i++)
+        if (w->preemptions.v[i].id)
+            engine_write_done(engine, w->preemptions.v[i].id, &done);
+    for (size_t i = 0; i < w->preemptions.n; i++) {
+        struct preemption_write *write = &w->preemptions.v[i];
+        bool evicted = write->kind == WRITE_EVICTION;
+        struct object *after = evicted ? NULL : nominated(w, write);
+        engine_object_changed(engine, write->pod, after);
+        w->evicted += evicted;
         object_unref(after);
-        object_unref(room->pod);
-        free(room->node);
+        object_unref(write->pod);
+        free(write->node);
     }
-    vec_clear(&w->rooms);
+    vec_clear(&w->preemptions);
 }
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
-/* Nanoseconds to place all pods, or negative errno. */
+/* Returns the nanoseconds of CPU time to schedule all pods, or negative errno. */
 static int64_t run_once(const struct bench *b, const struct bench_objects *o, bool explain,
                         struct err *reterr)
 {
@@ -150,7 +151,7 @@ static int64_t run_once(const struct bench *b, const struct bench_objects *o, bo
     int64_t start = cpu_time();
     while (engine_schedule_one(engine)) {
         answer_writes(&w, engine);
-        make_room(&w, engine);
+        answer_preemptions(&w, engine);
         engine_publish_metrics(engine);
     }
     int64_t ns = cpu_time() - start - w.idle;
@@ -158,9 +159,11 @@ static int64_t run_once(const struct bench *b, const struct bench_objects *o, bo
     engine_free(engine);
     metrics_free(metrics);
     vec_release(&w.writes);
-    vec_release(&w.rooms);
+    vec_release(&w.preemptions);
     if (placed != o->pods.n)
-        return err_set(reterr, -ENOSPC, "only %zu of %zu pods fit", placed, o->pods.n);
+        return err_set(reterr, -ENOSPC,
+                       "only %zu of %zu pods fit; use more --nodes or fewer --pods", placed,
+                       o->pods.n);
     return ns;
 }
 
@@ -185,7 +188,7 @@ static int64_t pods_of(const struct bench *b, const struct bench_row *row)
     return row->fewer ? MAX(b->pods / row->fewer, (int64_t)1) : b->pods;
 }
 
-/* with: as the scheduler runs; without: no records of decisions. */
+/* with: attempts are recorded, as in the scheduler; without: they are not. */
 static int measure(const struct bench *b, const struct bench_row *row, struct timing *ret_with,
                    struct timing *ret_without, struct err *reterr)
 {
@@ -195,7 +198,7 @@ static int measure(const struct bench *b, const struct bench_row *row, struct ti
     int r = bench_objects_init(&objects, row, b->nodes, pods_of(b, row), reterr);
     if (r < 0)
         return r;
-    /* In turn, so that a busy moment of the machine hits both alike. */
+    /* Alternate, so that other load on the machine affects both equally. */
     for (size_t i = 0; r == 0 && i < n; i++) {
         with[i] = run_once(b, &objects, true, reterr);
         without[i] = b->compare && with[i] >= 0 ? run_once(b, &objects, false, reterr) : 0;
@@ -296,7 +299,7 @@ static int add_rows(void *to, struct str text, struct err *reterr)
         struct str name = str_slice(text, 0, comma);
         const struct bench_row *row = bench_row_find(name);
         if (!row)
-            return err_set(reterr, -EINVAL, "there is no row \"%.*s\"", STR_ARG(name));
+            return err_set(reterr, -EINVAL, "unknown row \"%.*s\"", STR_ARG(name));
         vec_push(&b->rows, row);
         text = str_slice(text, MIN(comma + 1, text.n), text.n);
     }
@@ -318,26 +321,30 @@ static void init(struct bench *b)
     b->gates_flag = flag_features(&b->features);
     const struct flag flags[] = {
         {"Bench", "config", '\0', FLAG_STR, &b->config_file, "FILE",
-         "a KubeSchedulerConfiguration; pods go by its profile default-scheduler", false, NULL},
+         "Path to the configuration file: a KubeSchedulerConfiguration. Its profile "
+         "default-scheduler is used.",
+         false, NULL},
         {NULL, "row", '\0', FLAG_CUSTOM, &b->rows_flag, "NAME[,NAME...]",
-         "which kinds of pods; all where none is named:", false, NULL},
-        {NULL, "nodes", '\0', FLAG_INT, &b->nodes, "N", "nodes of the cluster", false, NULL},
-        {NULL, "pods", '\0', FLAG_INT, &b->pods, "N", "pods to place", false, NULL},
-        {NULL, "runs", '\0', FLAG_INT, &b->runs, "N", "how often", false, NULL},
-        {NULL, "output", 'o', FLAG_STR, &b->output, "FORMAT", "table or json", false, NULL},
+         "Comma-separated list of rows to measure. The default is all rows:", false, NULL},
+        {NULL, "nodes", '\0', FLAG_INT, &b->nodes, "N", "Number of nodes in the cluster.", false,
+         NULL},
+        {NULL, "pods", '\0', FLAG_INT, &b->pods, "N", "Number of pods to schedule.", false, NULL},
+        {NULL, "runs", '\0', FLAG_INT, &b->runs, "N", "Number of runs per row.", false, NULL},
+        {NULL, "output", 'o', FLAG_STR, &b->output, "FORMAT", "Output format: table or json.",
+         false, NULL},
         {NULL, "compare-explain", '\0', FLAG_BOOL, &b->compare, NULL,
-         "also measure without records of decisions", false, NULL},
+         "Also measure without recording attempts, and print the difference.", false, NULL},
         {NULL, "feature-gates", '\0', FLAG_CUSTOM, &b->gates_flag, "GATES", FEATURE_GATES_HELP,
          false, NULL},
         {NULL, "metrics", '\0', FLAG_BOOL, &b->metrics, NULL,
-         "count as the scheduler does, to see what that costs", false, NULL},
-        {NULL, "help", 'h', FLAG_BOOL, &b->help, NULL, "this text", false, NULL},
+         "Record metrics as the scheduler does.", false, NULL},
+        {NULL, "help", 'h', FLAG_BOOL, &b->help, NULL, "Print help and exit.", false, NULL},
     };
     static_assert(sizeof(flags) == sizeof(b->flags), "room for every flag");
     memcpy(b->flags, flags, sizeof(flags));
 }
 
-/* Says what is wrong with it. */
+/* Prints errors. */
 static bool load_config(struct bench *b)
 {
     struct buf lines = BUF_INIT;
@@ -345,11 +352,11 @@ static bool load_config(struct bench *b)
     bool ok = !*b->config_file || config_file_use(b->config_file, &in_tree_registry, &b->features,
                                                   &b->arena, &b->config, &lines);
     if (ok && b->config.extenders.n) {
-        buf_add_printf(&lines, "%s: extenders: the engine is measured alone: leave them out\n",
+        buf_add_printf(&lines, "%s: extenders: not supported by bench; remove them\n",
                        b->config_file);
         ok = false;
     }
-    config_file_tell(&lines);
+    config_file_print(&lines);
     buf_release(&lines);
     return ok;
 }
@@ -363,13 +370,13 @@ static int run(struct bench *b, int argc, char **argv)
     if (b->help)
         return cmd_help(usage, b->flags, ARRAY_LEN(b->flags));
     if (n != 1 || strcmp(argv[1], "engine") != 0)
-        return cmd_fail(EXIT_USAGE, "what to measure? `berth bench engine`");
+        return cmd_fail(EXIT_USAGE, "expected `berth bench engine`; see `berth bench --help`");
     if (b->nodes < 1 || b->pods < 1 || b->runs < 1 || b->runs > MAX_RUNS)
         return cmd_fail(EXIT_USAGE,
                         "--nodes, --pods and --runs must be at least 1, --runs at most %d",
                         MAX_RUNS);
     if (strcmp(b->output, "table") != 0 && strcmp(b->output, "json") != 0)
-        return cmd_fail(EXIT_USAGE, "--output: \"%s\" is neither table nor json", b->output);
+        return cmd_fail(EXIT_USAGE, "--output: \"%s\" is not one of table or json", b->output);
     if (!load_config(b))
         return EXIT_FAILED;
     bool all = b->rows.n == 0;

@@ -65,7 +65,7 @@ const struct bench_row bench_rows[] = {
      .memory = "100Mi",
      .has_owners = true},
     {.name = "preemption",
-     .title = "preemption on full nodes, 2 of 4 pods go; 1/20 of the pods",
+     .title = "preemption on full nodes, 2 of 4 evicted; 1/20 of pods",
      .metadata = "",
      .spec = "\"priority\":1000,",
      .cpu = "3",
@@ -85,7 +85,7 @@ const struct bench_row *bench_row_find(struct str name)
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* What stands for the placeholder at the start of text; *ret_n: its length. 0: there is none. */
+/* The value of the placeholder at the start of text, and its length; false if there is none. */
 static bool placeholder(struct str text, int64_t i, int64_t *ret_value, size_t *ret_n)
 {
     const struct {
@@ -105,7 +105,7 @@ static bool placeholder(struct str text, int64_t i, int64_t *ret_value, size_t *
     return false;
 }
 
-/* Appends text about pod i. */
+/* Appends text with the placeholders filled in for pod i. */
 static void expand(struct buf *out, const char *text, int64_t i)
 {
     struct str left = str_of(text);
@@ -180,7 +180,7 @@ static int add_nodes(struct bench_objects *o, int64_t n, struct buf *text, struc
     return r;
 }
 
-/* The oldest on a node have run since the same hour everywhere, and so have all others. */
+/* Start times differ within a node, and are the same on all nodes. */
 static const char resident_text[] =
     "{\"metadata\":{\"name\":\"resident-%lld-%d\",\"namespace\":\"default\",\"uid\":\"r%lld-%d\"},"
     "\"spec\":{\"nodeName\":\"node-%05lld\",\"priority\":0,\"schedulerName\":\"default-scheduler\","

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all commands have in common. */
+/* Helpers for all commands: errors, help, reading files. */
 #include "cmd/cli/cmd.h"
 
 #include <fcntl.h>
@@ -55,58 +55,59 @@ int cmd_file_error(const char *call, const char *path, int code, struct err *ret
 
 /* --- reading files ---------------------------------------------------------------------------- */
 
-#define WRITER_WAIT_MS 5000 /* for somebody to open a pipe for writing */
-#define LOOK_MS        50
-#define SILENCE_MS     10000 /* until it is said that nothing comes */
+#define WRITER_WAIT_MS 5000 /* until a pipe without a writer is an error */
+#define POLL_MS        50
+#define SILENCE_MS     10000 /* until a silent writer is reported */
 
 /* A file that is being read. */
 struct source {
     int fd;
     const char *path;
-    bool pipe;        /* named or not; it is read without blocking */
-    bool has_written; /* somebody holds or held its other end */
-    bool told;        /* that nothing comes */
-    int waited;       /* ms */
+    bool pipe;       /* named or not; read without blocking */
+    bool had_writer; /* the other end is or was open */
+    bool reported;   /* the silence of the writer */
+    int waited;      /* ms */
 };
 
-/* Nothing is there yet. Negative where nothing is to be expected any more. */
+/* Waits a moment for bytes. Fails if a pipe has no writer for too long. */
 static int wait_for_bytes(struct source *s, bool no_writer, struct err *reterr)
 {
     struct pollfd p = {.fd = s->fd, .events = POLLIN};
-    (void)poll(&p, 1, no_writer ? 0 : LOOK_MS);
+    (void)poll(&p, 1, no_writer ? 0 : POLL_MS);
     if (no_writer)
-        (void)poll(NULL, 0, LOOK_MS); /* where there is no writer, there is no event either */
-    s->waited += LOOK_MS;
+        (void)poll(NULL, 0, POLL_MS); /* a pipe without a writer is ready at once */
+    s->waited += POLL_MS;
     if (no_writer && s->waited >= WRITER_WAIT_MS)
         return err_set(reterr, -ETIMEDOUT,
-                       "%s: a pipe that nothing writes to; waited %d s for a writer", s->path,
+                       "%s: no process has opened this pipe for writing after %d s", s->path,
                        WRITER_WAIT_MS / 1000);
-    if (!no_writer && !s->told && s->waited >= SILENCE_MS) {
-        s->told = true;
-        fprintf(stderr, "berth: waiting for %s: a pipe whose writer has not finished\n", s->path);
+    if (!no_writer && !s->reported && s->waited >= SILENCE_MS) {
+        s->reported = true;
+        fprintf(stderr, "berth: waiting for %s: the writer of this pipe has not finished\n",
+                s->path);
     }
     return 0;
 }
 
-/* *ret_end: all has been read. */
+/* Sets *ret_end at the end of the file. */
 static int read_some(struct source *s, struct buf *out, bool *ret_end, struct err *reterr)
 {
     ssize_t n = read(s->fd, out->p + out->n, 65536);
     int error = errno;
     if (n > 0) {
         out->n += (size_t)n;
-        s->has_written = true;
+        s->had_writer = true;
         s->waited = 0;
         return 0;
     }
-    if (n == 0 && s->pipe && !s->has_written)
+    if (n == 0 && s->pipe && !s->had_writer)
         return wait_for_bytes(s, true, reterr);
     if (n == 0) {
         *ret_end = true;
         return 0;
     }
     if (error == EAGAIN && s->pipe) {
-        s->has_written = true;
+        s->had_writer = true;
         return wait_for_bytes(s, false, reterr);
     }
     return error == EINTR ? 0 : err_set(reterr, -error, "%s: %s", s->path, strerror(error));
@@ -118,13 +119,13 @@ static int read_all(struct source *s, size_t max, struct buf *out, struct err *r
     bool end = false;
     while (r == 0 && !end) {
         if (out->n > max || !buf_reserve(out, 65536))
-            return err_set(reterr, -EFBIG, "%s: larger than %zu MiB", s->path, max >> 20);
+            return err_set(reterr, -EFBIG, "%s: file is larger than %zu MiB", s->path, max >> 20);
         r = read_some(s, out, &end, reterr);
     }
     return r;
 }
 
-/* Standard input is read as it is: who types or pipes into it is there. */
+/* Standard input may block: its writer is there. */
 static int open_source(const char *path, struct source *ret_source, struct err *reterr)
 {
     struct source s = {.fd = STDIN_FILENO, .path = path};
@@ -133,7 +134,7 @@ static int open_source(const char *path, struct source *ret_source, struct err *
         *ret_source = s;
         return 0;
     }
-    /* Opening a pipe must not wait; of files and directories O_NONBLOCK means nothing. */
+    /* Opening a pipe must not block. O_NONBLOCK has no effect on files and directories. */
     s.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (s.fd < 0)
         return err_set(reterr, -errno, "%s: %s", path, strerror(errno));

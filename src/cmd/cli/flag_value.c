@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kinds of flags: how each reads its value, shows it, and what help calls it. */
+/* The kinds of flags: how to parse and format a value, and the name of its type in help. */
 #include <arpa/inet.h>
 
 #include "base/log.h"
 #include "base/time.h"
 #include "cmd/cli/flags.h"
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- parsing ---------------------------------------------------------------------------------- */
 
 static int set_str(void *value, const char *text, struct err *reterr)
 {
@@ -47,7 +47,7 @@ static int set_duration(void *value, const char *text, struct err *reterr)
 static int set_ip(void *value, const char *text, struct err *reterr)
 {
     unsigned char address[sizeof(struct in6_addr)];
-    if (!*text) /* as upstream: the default stays */
+    if (!*text) /* upstream keeps the default */
         return 0;
     if (inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1)
         return set_str(value, text, reterr);
@@ -93,7 +93,7 @@ static int set_int32s(void *value, const char *text, struct err *reterr)
     return 0;
 }
 
-/* The last one goes to place `at`. */
+/* Moves the last element to index `at`. */
 static void move_last(struct go_strings *list, size_t at)
 {
     struct str last = list->v[list->n - 1];
@@ -116,7 +116,7 @@ static void map_put(struct flag_map *map, struct str key, struct str value)
     move_last(&map->values, at);
 }
 
-/* One pair may hold commas; only where there are several are they separators. */
+/* As pflag: commas separate pairs only if there are several '='; else they belong to the value. */
 static int set_map(void *value, const char *text, struct err *reterr)
 {
     struct flag_map *map = value, next = {.arena = map->arena};
@@ -154,7 +154,7 @@ static int set_custom(void *value, const char *text, struct err *reterr)
     return custom->set(custom->to, str_of(text), reterr);
 }
 
-/* --- showing ---------------------------------------------------------------------------------- */
+/* --- formatting ------------------------------------------------------------------------------- */
 
 static void write_str(const void *value, struct buf *out)
 {
@@ -228,7 +228,7 @@ static void write_custom(const void *value, struct buf *out)
 /* --- the kinds -------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *type; /* in help; NULL: nothing */
+    const char *type; /* in help; NULL: none */
     int (*set)(void *value, const char *text, struct err *reterr);
     void (*write)(const void *value, struct buf *out);
     const char *zero; /* a default that help does not show */

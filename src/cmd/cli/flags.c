@@ -6,7 +6,7 @@
 
 /* --- parsing ---------------------------------------------------------------------------------- */
 
-/* '_' in what was typed is '-' in a name. */
+/* A '_' in the argument stands for '-'. */
 static bool is_named(const struct flag *f, struct str typed)
 {
     if (strlen(f->name) != typed.n)
@@ -51,7 +51,7 @@ static int set_value(struct flag *f, const char *text, struct err *reterr)
     return 0;
 }
 
-/* The value of a flag that stands alone; NULL: the next argument is it. */
+/* The value of a flag without one; NULL: the next argument is its value. */
 static const char *value_without(const struct flag *f)
 {
     if (f->kind == FLAG_BOOL)
@@ -59,7 +59,7 @@ static const char *value_without(const struct flag *f)
     return f->kind == FLAG_CUSTOM ? ((const struct flag_custom *)f->value)->without : NULL;
 }
 
-/* Arguments that are left; a flag may take the next one for its value. */
+/* Arguments not parsed yet. A flag may take the next one as its value. */
 struct arguments {
     struct flag *table;
     size_t n;
@@ -83,7 +83,7 @@ static int parse_long(struct arguments *args, const char *arg, struct err *reter
     return set_value(f, value, reterr);
 }
 
-/* One letter; *letters moves to the next, or to the end where the rest was its value. */
+/* Parses one letter. *letters moves to the next one, or to the end if the rest is the value. */
 static int parse_letter(struct arguments *args, const char **letters, struct err *reterr)
 {
     const char *all = *letters;
@@ -139,7 +139,7 @@ bool flags_given(const struct flag *table, size_t n, const char *name)
     return false;
 }
 
-/* --- showing ---------------------------------------------------------------------------------- */
+/* --- help ------------------------------------------------------------------------------------- */
 
 static void add_left(const struct flag *f, struct buf *out)
 {
@@ -157,7 +157,7 @@ static void add_left(const struct flag *f, struct buf *out)
 
 static void add_default(const struct flag *f, struct buf *out)
 {
-    /* A flag on this command line holds its own value, not the default. */
+    /* A flag given beside --help holds its value, not the default. */
     if (f->given || flag_is_zero(f))
         return;
     struct buf value = BUF_INIT;
@@ -184,16 +184,15 @@ static void add_right(const struct flag *f, struct buf *out)
     add_default(f, out);
 }
 
-/* How a group is laid out: where its second column begins, where the terminal ends (0: nowhere). */
+/* The layout of a group: start of the second column, and width of the terminal (0: unlimited). */
 struct layout {
     size_t indent, width;
 };
 
-/* Beside so little room the second column goes below the first, further to the left. */
+/* If less than LEAST_ROOM columns are left, the second column goes below the first. */
 enum { LEAST_ROOM = 24, INDENT_BELOW = 16 };
 
-/* How much of `line` goes into `room` columns: to the last space that does, or one word too long.
- */
+/* Bytes of `line` that fit into `room` columns, up to a space; a longer word is not broken. */
 static size_t fitting(struct str line, size_t room)
 {
     if (room == 0 || line.n <= room)

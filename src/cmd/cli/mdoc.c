@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * berth mdoc COMMAND: the options of a command, written for its manual page in docs/man. `make man`
- * puts them there.
+ * berth mdoc COMMAND: prints the options of a command in mdoc(7). `make man` puts them into the
+ * manual pages of docs/man.
  */
 #include "base/buf.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/outline.h"
 
-/* Within a line: backslashes, hyphens that somebody will copy, and where long words may break. */
+/* Escapes backslashes and hyphens, and allows a line break after a comma. */
 static void add_text(struct buf *out, struct str text)
 {
     for (size_t i = 0; i < text.n; i++) {
@@ -22,7 +22,7 @@ static void add_text(struct buf *out, struct str text)
     }
 }
 
-/* A line of text must not look like a macro. */
+/* Escapes a first character that would make the line a macro. */
 static void add_line(struct buf *out, struct str line)
 {
     if (line.n && (line.p[0] == '.' || line.p[0] == '\''))
@@ -31,7 +31,7 @@ static void add_line(struct buf *out, struct str line)
     buf_add_char(out, '\n');
 }
 
-/* Every sentence begins a line, as mdoc wants it. */
+/* mdoc: every sentence starts on a new line. */
 static void add_sentences(struct buf *out, struct str line)
 {
     for (size_t i = 0; i + 1 < line.n; i++) {
@@ -72,14 +72,13 @@ static void add_flag(struct buf *out, const struct outline_flag *f)
     buf_add_cstr(out, "Fl \\-");
     add_text(out, f->name);
     if (f->type.n) {
-        /* "Op" would put a blank before the bracket. */
+        /* "Op" would add a space before the bracket. */
         buf_add_cstr(out, f->without.n ? " Ns Oo = Ns Ar " : " Ns = Ns Ar ");
         add_text(out, f->type);
         buf_add_cstr(out, f->without.n ? " Oc" : "");
     }
     buf_add_char(out, '\n');
-    /* "this text" is another one there. */
-    add_help(out, str_is(f->name, "help") ? STR("Print a short help.") : f->help);
+    add_help(out, f->help);
     if (f->options.n)
         add_options(out, f->options);
     if (f->value.n) {

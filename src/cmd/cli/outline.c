@@ -3,9 +3,9 @@
 
 #include "cmd/cli/flags.h"
 
-/* --- what is offered -------------------------------------------------------------------------- */
+/* --- completion of values --------------------------------------------------------------------- */
 
-/* Values that are words of a small set. */
+/* Flags with a fixed set of values. */
 static const struct {
     const char *command, *flag, *words;
 } word_rows[] = {
@@ -21,7 +21,7 @@ static const struct {
     {"scheduler", "version", "true false raw"},
 };
 
-/* By their names, so that a new flag is completed without anybody thinking of it. */
+/* Recognized by name, so that new flags are completed without a change here. */
 static bool names_file(const struct outline_flag *flag)
 {
     static const char *const ends[] = {"-file", "config", "-config-to", "-manifest"};
@@ -31,7 +31,7 @@ static bool names_file(const struct outline_flag *flag)
     return str_is(flag->type, "FILE");
 }
 
-/* The first word of every line, or the name in "kube:Name=true|false (…)". */
+/* The first word of every line; of "kube:Name=true|false (…)", the name. */
 static struct str words_of(struct arena *a, struct str lines)
 {
     struct buf words = BUF_INIT;
@@ -70,7 +70,7 @@ static void set_offer(struct arena *a, struct str command, struct outline_flag *
     }
 }
 
-/* --- from the tables -------------------------------------------------------------------------- */
+/* --- building --------------------------------------------------------------------------------- */
 
 struct building {
     struct outline *outline;
@@ -130,7 +130,7 @@ static void add_flags(void *ctx, const struct flag *flags, size_t n)
     }
 }
 
-/* Of "convert diff FILE" the words; FILE itself says that files may follow. */
+/* "convert diff FILE": words, and whether files may follow. */
 static void set_arguments(struct arena *a, struct outline_command *command, const char *arguments)
 {
     struct str text = str_of(arguments);
@@ -171,7 +171,7 @@ const struct outline_command *outline_find(const struct outline *o, struct str n
     return NULL;
 }
 
-/* --- for those who write ---------------------------------------------------------------------- */
+/* --- helpers for writers ---------------------------------------------------------------------- */
 
 bool outline_needs_value(const struct outline_flag *flag)
 {

@@ -2,10 +2,9 @@
 /*
  * outline.h - all commands and their flags as data.
  *
- * Purpose:   whatever is written about the command line beside its help (completion for shells,
- *            options in manual pages) is written from here, so that it is right when a table
- *            changes.
- * Ownership: everything lives in the outline's arena.
+ * Purpose:   the source of shell completion and of the options in manual pages, so that these
+ *            always match the flag tables.
+ * Ownership: all texts live in the outline's arena.
  * Threading: one thread.
  */
 #ifndef BERTH_CMD_CLI_OUTLINE_H
@@ -16,7 +15,7 @@
 #include "base/vec.h"
 #include "cmd/cli/cmd.h"
 
-/* What a shell can offer as a value. */
+/* What a shell offers as a flag's value. */
 enum offer {
     OFFER_NOTHING,
     OFFER_WORDS,
@@ -27,42 +26,42 @@ enum offer {
 };
 
 struct outline_flag {
-    struct str group; /* "": as the one before */
+    struct str group; /* "": the group of the flag before */
     struct str name;
     char letter;        /* '\0': none */
     struct str type;    /* "": takes no value */
-    struct str without; /* the value of a bare --name that may take one; "": it must */
+    struct str without; /* value of a bare --name; "": a value is required */
     struct str help;    /* may have several lines */
-    struct str options; /* lines behind the help */
-    struct str value;   /* the default; "": there is none to speak of */
+    struct str options; /* lines after the help */
+    struct str value;   /* the default; "": none, or the type's zero value */
     enum offer offer;
-    struct str words; /* of what is offered, separated by blanks */
+    struct str words; /* of the offer, separated by blanks */
 };
 
 struct outline_command {
     struct str name, help;
-    struct str words; /* that may follow it */
+    struct str words; /* arguments, separated by blanks */
     bool takes_files;
-    VEC(struct outline_flag) flags; /* without those that help does not show */
+    VEC(struct outline_flag) flags; /* hidden ones excluded */
 };
 
 struct outline {
     struct arena arena;
-    VEC(struct outline_command) commands; /* without those that help does not show */
+    VEC(struct outline_command) commands; /* hidden ones excluded */
 };
 
 void outline_init(struct outline *o, const struct command_list *commands);
 void outline_release(struct outline *o);
-/* NULL: there is none of that name. */
+/* NULL if none. */
 const struct outline_command *outline_find(const struct outline *o, struct str name);
 
-/* Whether --name needs a value behind it. */
+/* Whether --name requires a value. */
 bool outline_needs_value(const struct outline_flag *flag);
-/* The first sentence of a help text, without its stop. */
+/* The first sentence of a help text, without its period. */
 struct str outline_summary(struct str help);
 /*
- * The text for use within '' of a shell: `quote` is how that shell writes a ', and the characters
- * in `special` get a backslash.
+ * Quotes text for use within '' of a shell: `quote` replaces a ', and the characters in `special`
+ * get a backslash.
  */
 void outline_quote(struct buf *out, struct str text, const char *quote, const char *special);
 

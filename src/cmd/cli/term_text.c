@@ -15,7 +15,7 @@ static bool is_in(const struct range *ranges, size_t n, uint32_t rune)
     return false;
 }
 
-/* Characters that stand on the one before them, or are not seen at all. */
+/* Combining and invisible characters. */
 static bool is_zero_width(uint32_t rune)
 {
     static const struct range ranges[] = {
@@ -86,7 +86,7 @@ void term_add_blanks(struct buf *out, size_t n)
         buf_add_char(out, ' ');
 }
 
-/* The longest beginning of at most width columns. */
+/* The longest prefix of at most width columns. */
 static struct str head_of(struct str text, size_t width)
 {
     struct str rest = text;
@@ -100,7 +100,7 @@ static struct str head_of(struct str text, size_t width)
     return text;
 }
 
-/* The longest end of at most width columns. */
+/* The longest suffix of at most width columns. */
 static struct str tail_of(struct str text, size_t width)
 {
     size_t all = term_width(text);
@@ -109,7 +109,7 @@ static struct str tail_of(struct str text, size_t width)
     return text;
 }
 
-/* Ends of names tell more than their middles. Gives the columns taken. */
+/* Cuts in the middle: names differ at their ends. Returns the columns used. */
 static size_t add_cut(struct buf *out, struct str clean, size_t width)
 {
     size_t all = term_width(clean), dots = sizeof(ELLIPSIS) - 1;

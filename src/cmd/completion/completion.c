@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth completion: scripts for shells. */
+/* berth completion: prints shell completion scripts. */
 #include "cmd/completion/completion.h"
 
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/flags.h"
 
 static const char usage[] =
-    "Prints a script that teaches a shell to complete the command lines of berth,\n"
-    "and of kube-scheduler where that is a link to it.\n"
+    "Print a shell completion script for berth, and for kube-scheduler if that is a\n"
+    "link to berth.\n"
     "\nUsage: berth completion bash|zsh|fish\n"
-    "\nFor the shell that runs now:\n"
+    "\nLoad completion in the current shell:\n"
     "  source <(berth completion bash)\n"
     "  source <(berth completion zsh)\n"
     "  berth completion fish | source\n"
-    "\nFor all to come:\n"
+    "\nLoad completion in every new shell:\n"
     "  berth completion bash > /etc/bash_completion.d/berth\n"
     "  berth completion zsh > /usr/local/share/zsh/site-functions/_berth\n"
     "  berth completion fish > ~/.config/fish/completions/berth.fish\n";
@@ -30,7 +30,7 @@ static struct flag help_flag(bool *help)
                          .letter = 'h',
                          .kind = FLAG_BOOL,
                          .value = help,
-                         .help = "this text"};
+                         .help = "Print help and exit."};
 }
 
 static int print_for(const char *shell, const struct command_list *commands)
@@ -47,8 +47,7 @@ static int print_for(const char *shell, const struct command_list *commands)
         outline_release(&outline);
         return EXIT_DONE;
     }
-    return cmd_fail(EXIT_USAGE, "there is no completion for \"%s\"; see `berth completion --help`",
-                    shell);
+    return cmd_fail(EXIT_USAGE, "shell \"%s\" is not supported: use bash, zsh or fish", shell);
 }
 
 int cmd_completion(const struct command_list *commands, int argc, char **argv)
@@ -62,7 +61,7 @@ int cmd_completion(const struct command_list *commands, int argc, char **argv)
     if (help)
         return cmd_help(usage, &flag, 1);
     if (n != 1)
-        return cmd_fail(EXIT_USAGE, "for which shell? bash, zsh or fish");
+        return cmd_fail(EXIT_USAGE, "expected one shell: bash, zsh or fish");
     return print_for(argv[1], commands);
 }
 

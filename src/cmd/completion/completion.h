@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * completion.h - what teaches a shell to complete berth's command lines.
+ * completion.h - shell completion scripts.
  *
- * Purpose:   one writer a shell. What it writes completes commands, flags, and values of flags:
- *            names of files, words of small sets, feature gates behind --feature-gates=. A link
- *            named kube-scheduler is completed as `berth scheduler`.
- * Ownership: -
+ * Purpose:   one writer per shell. Scripts complete commands, flags and values of flags: files,
+ *            fixed words, feature gates. A link named kube-scheduler is completed like
+ *            `berth scheduler`.
+ * Ownership: appends to the caller's buffer; nothing is kept.
  * Threading: any.
  */
 #ifndef BERTH_CMD_COMPLETION_COMPLETION_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth config: looks at configuration files without a cluster. */
+/* berth config: converts, checks and compares configuration files, without a cluster. */
 #include "base/buf.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/flags.h"
@@ -21,24 +21,24 @@ struct config_command {
 };
 
 static const char usage[] =
-    "Looks at the configuration of a scheduler: KubeSchedulerConfiguration v1,\n"
-    "v1beta3, v1beta2, v1beta1, or Policy v1, YAML or JSON. No cluster is needed;\n"
-    "\"-\" reads standard input. FILE may also be a ConfigMap that holds the\n"
-    "configuration, or manifests with such a ConfigMap; where there are several,\n"
-    "FILE#KEY or FILE#NAME/KEY chooses by key and name of the ConfigMap.\n"
+    "Convert, check and compare scheduler configurations: KubeSchedulerConfiguration\n"
+    "v1, v1beta3, v1beta2, v1beta1, or Policy v1, in YAML or JSON. No cluster is\n"
+    "needed; \"-\" reads standard input. FILE can also be a ConfigMap that contains the\n"
+    "configuration, or manifests with such a ConfigMap. If there are several, select\n"
+    "one with FILE#KEY or FILE#NAME/KEY, by key and name of the ConfigMap.\n"
     "\nUsage:\n"
-    "  berth config convert [-o yaml|json] FILE   the same, as configuration v1\n"
-    "  berth config validate FILE...              all that is wrong, with lines\n"
-    "  berth config diff [-o text|json] A B       what changes for pods from A to B\n"
-    "\nExit code: 0; 1 where a file cannot be used, or validate finds something wrong;\n"
-    "2 where the command line is wrong.\n"
+    "  berth config convert [-o yaml|json] FILE   print the file as configuration v1\n"
+    "  berth config validate FILE...              print all errors with line numbers\n"
+    "  berth config diff [-o text|json] A B       print what changes for pods\n"
+    "\nExit status: 0 on success, 1 if a file cannot be read or is invalid, 2 if the\n"
+    "command line is invalid.\n"
     "\nExamples:\n"
     "  berth config convert old-policy.json > scheduler.yaml\n"
     "  berth config validate scheduler.yaml\n";
 
 /* --- convert ---------------------------------------------------------------------------------- */
 
-/* Which plugins only berth still has: who wants to run the file elsewhere must know. */
+/* Names the plugins that kube-scheduler has removed: the output works with berth only. */
 static void note_legacy(const struct config_command *c, const struct scheduler_config *config)
 {
     for (size_t i = 0; i < config->profiles.n; i++) {
@@ -51,28 +51,29 @@ static void note_legacy(const struct config_command *c, const struct scheduler_c
             continue;
         for (size_t k = 0; k < plan.needed.n; k++)
             if (plugin_is_legacy(plan.needed.v[k]))
-                fprintf(stderr, "berth: %s%s: kube-scheduler has %.*s no more, berth does\n",
+                fprintf(stderr,
+                        "berth: %s%s: kube-scheduler no longer has %.*s, only berth supports it\n",
                         config->file, where, STR_ARG(plan.needed.v[k]));
         profile_plan_release(&plan);
     }
 }
 
-/* Says what is wrong on standard error. */
-static bool tell_faults(const struct config_command *c, const struct scheduler_config *config)
+/* Prints errors to standard error. */
+static bool check(const struct config_command *c, const struct scheduler_config *config)
 {
     struct buf lines = BUF_INIT;
     bool ok = config_file_check(config, &c->registry, &c->features, &lines);
-    config_file_tell(&lines);
+    config_file_print(&lines);
     buf_release(&lines);
     return ok;
 }
 
-/* The same. */
-static bool use(struct config_command *c, const char *file, struct scheduler_config *ret_config)
+/* Loads and checks a file. Prints errors to standard error. */
+static bool load(struct config_command *c, const char *file, struct scheduler_config *ret_config)
 {
     struct buf lines = BUF_INIT;
     bool ok = config_file_use(file, &c->registry, &c->features, &c->arena, ret_config, &lines);
-    config_file_tell(&lines);
+    config_file_print(&lines);
     buf_release(&lines);
     return ok;
 }
@@ -86,12 +87,12 @@ static int convert(struct config_command *c, char **files, int n)
     if (n != 1)
         return cmd_fail(EXIT_USAGE, "convert takes one file; see `berth config --help`");
     if (*c->output && !json && strcmp(c->output, "yaml") != 0)
-        return cmd_fail(EXIT_USAGE, "-o %s: convert writes yaml or json", c->output);
+        return cmd_fail(EXIT_USAGE, "--output: \"%s\" is not one of yaml or json", c->output);
     if (config_text_read(files[0], &c->arena, &text, &err) < 0 ||
         config_text_load(&text, &c->arena, &whole, &err) < 0 ||
         config_text_parse(&text, &c->arena, &config, &err) < 0)
         return cmd_fail(EXIT_FAILED, "%s", err.msg);
-    if (!tell_faults(c, &whole))
+    if (!check(c, &whole))
         return EXIT_FAILED;
     struct buf out = BUF_INIT;
     config_write_given(&config, json, &out);
@@ -104,7 +105,7 @@ static int convert(struct config_command *c, char **files, int n)
 /* --- validate --------------------------------------------------------------------------------- */
 
 /* "f.yaml: valid KubeSchedulerConfiguration kubescheduler.config.k8s.io/v1, 1 profile" */
-static void tell_valid(const struct scheduler_config *config)
+static void print_valid(const struct scheduler_config *config)
 {
     size_t profiles = config->profiles.n, extenders = config->extenders.n;
     printf("%s: valid %.*s %.*s", config->file, STR_ARG(config->given_kind),
@@ -125,10 +126,10 @@ static bool validate_one(struct config_command *c, const char *file)
     bool ok = config_file_use(file, &c->registry, &c->features, &c->arena, &config, &lines);
     fputs(buf_cstr(&lines), stdout);
     if (ok)
-        tell_valid(&config);
+        print_valid(&config);
     if (ok && config.unread_line)
         fprintf(stderr,
-                "berth: %s:%u: a second document begins here: schedulers read the first only\n",
+                "berth: warning: %s:%u: only the first document is read; this one is ignored\n",
                 config.file, config.unread_line);
     buf_release(&lines);
     return ok;
@@ -138,7 +139,7 @@ static int validate(struct config_command *c, char **files, int n)
 {
     bool ok = true;
     if (n == 0)
-        return cmd_fail(EXIT_USAGE, "validate takes files; see `berth config --help`");
+        return cmd_fail(EXIT_USAGE, "validate takes at least one file; see `berth config --help`");
     for (int i = 0; i < n; i++)
         ok &= validate_one(c, files[i]);
     return ok ? EXIT_DONE : EXIT_FAILED;
@@ -153,9 +154,9 @@ static int diff(struct config_command *c, char **files, int n)
     if (n != 2)
         return cmd_fail(EXIT_USAGE, "diff takes two files; see `berth config --help`");
     if (*c->output && !json && strcmp(c->output, "text") != 0)
-        return cmd_fail(EXIT_USAGE, "-o %s: diff writes text or json", c->output);
-    bool ok = use(c, files[0], &configs[0]);
-    ok = use(c, files[1], &configs[1]) && ok;
+        return cmd_fail(EXIT_USAGE, "--output: \"%s\" is not one of text or json", c->output);
+    bool ok = load(c, files[0], &configs[0]);
+    ok = load(c, files[1], &configs[1]) && ok;
     if (!ok)
         return EXIT_FAILED;
     struct buf out = BUF_INIT;
@@ -165,7 +166,7 @@ static int diff(struct config_command *c, char **files, int n)
     return EXIT_DONE;
 }
 
-/* --- the command ------------------------------------------------------------------------------ */
+/* --- command line ----------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -192,13 +193,17 @@ static void init(struct config_command *c)
          .kind = FLAG_STR,
          .value = &c->output,
          .metavar = "FORMAT",
-         .help = "convert: yaml or json; diff: text or json"},
+         .help = "Output format: yaml or json for convert, text or json for diff."},
         {.name = "feature-gates",
          .kind = FLAG_CUSTOM,
          .value = &c->gates_flag,
          .metavar = "GATES",
          .help = FEATURE_GATES_HELP},
-        {.name = "help", .letter = 'h', .kind = FLAG_BOOL, .value = &c->help, .help = "this text"},
+        {.name = "help",
+         .letter = 'h',
+         .kind = FLAG_BOOL,
+         .value = &c->help,
+         .help = "Print help and exit."},
     };
     static_assert(sizeof(flags) == sizeof(c->flags), "room for every flag");
     memcpy(c->flags, flags, sizeof(flags));

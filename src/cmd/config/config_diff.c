@@ -1,8 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/config/config_diff.h"
+
 #include "base/map.h"
-#include "cmd/config/config_diff_internal.h"
+#include "base/vec.h"
+#include "cmd/config/plugin_summary.h"
+#include "codec/json.h"
 #include "codec/json_value.h"
 #include "engine/config/profile_plan.h"
+
+enum change_kind {
+    CHANGE_SETTING,
+    CHANGE_ADDED, /* a plugin at a point; without a point: a profile */
+    CHANGE_REMOVED,
+    CHANGE_WEIGHT,
+    CHANGE_ORDER,
+    CHANGE_ARGUMENTS,
+};
+
+struct change {
+    enum change_kind kind;
+    struct str profile;       /* p NULL: all profiles */
+    const char *point;        /* "score"; NULL: none */
+    struct str what;          /* plugin or setting; p NULL: the profile, or an order */
+    struct str path;          /* CHANGE_ARGUMENTS: the field, "scoringStrategy.type" */
+    struct str before, after; /* p NULL: none */
+};
+typedef VEC(struct change) change_list;
 
 struct diff {
     struct arena arena;
@@ -45,7 +68,7 @@ static void push_plugin(struct diff *d, enum change_kind kind, struct str profil
     vec_push(&d->changes, c);
 }
 
-/* The names in a that are in b too, in their order. */
+/* The names of a that are also in b, in the order of a. */
 static struct str common_order(struct diff *d, const plan_list *a, const plan_list *b)
 {
     struct buf text = BUF_INIT;
@@ -57,7 +80,7 @@ static struct str common_order(struct diff *d, const plan_list *a, const plan_li
     return copy;
 }
 
-/* Scores are added up: their order is nothing that a pod could notice. */
+/* Scores are added up, so the order of score plugins does not matter. */
 static void diff_order(struct diff *d, struct str profile, int point, const plan_list *a,
                        const plan_list *b)
 {
@@ -135,7 +158,7 @@ static void diff_arrays(struct diff *d, const struct change *at, const struct js
     }
 }
 
-/* The leaves in which two trees differ, each as a change with its path. NULL: there is none. */
+/* Adds a change with its path for every leaf that differs. a, b: NULL if none. */
 static void diff_tree(struct diff *d, struct change at, const struct json_value *a,
                       const struct json_value *b)
 {
@@ -161,7 +184,7 @@ static const struct json_value *parse(struct diff *d, struct str text)
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-/* With all defaults, so that what is spelt out and what goes without saying are the same. */
+/* With all defaults, so that an omitted default equals a given one. */
 static struct str arguments(struct diff *d, const struct profile_config *p, struct str plugin)
 {
     const struct args_kind *kind = args_kind_of(d->registry->args, plugin);
@@ -205,8 +228,8 @@ static void index_profiles(const struct scheduler_config *c, struct map *ret_ind
         map_put(ret_index, *c->profiles.v[i].scheduler_name, &c->profiles.v[i]);
 }
 
-/* Whether two profiles say the same: most do, and their plans need not be made. */
-static bool says_the_same(const struct profile_config *a, const struct profile_config *b)
+/* Avoids making plans for equal profiles, which most are. */
+static bool same_profile(const struct profile_config *a, const struct profile_config *b)
 {
     struct buf x = BUF_INIT, y = BUF_INIT;
     profile_config_write(a, &x);
@@ -241,7 +264,7 @@ static void diff_profile(struct diff *d, const struct scheduler_config *ca,
     struct err err;
     struct str name = *b->scheduler_name;
     diff_setting(d, name, "percentageOfNodesToScore", percentage(ca, a), percentage(cb, b));
-    if (says_the_same(a, b) || profile_plan_init(&before, d->registry, d->features, a, &err) < 0)
+    if (same_profile(a, b) || profile_plan_init(&before, d->registry, d->features, a, &err) < 0)
         return;
     if (profile_plan_init(&after, d->registry, d->features, b, &err) == 0) {
         for (int i = 0; i < POINT_COUNT; i++)
@@ -252,9 +275,9 @@ static void diff_profile(struct diff *d, const struct scheduler_config *ca,
     profile_plan_release(&before);
 }
 
-/* --- what holds for all profiles -------------------------------------------------------------- */
+/* --- settings of all profiles ----------------------------------------------------------------- */
 
-/* An array of them, with the timeout that they have. */
+/* The extenders as a JSON array, with their effective timeouts. */
 static const struct json_value *extenders_tree(struct diff *d, const struct scheduler_config *c)
 {
     struct buf text = BUF_INIT;
@@ -271,7 +294,7 @@ static const struct json_value *extenders_tree(struct diff *d, const struct sche
     return v;
 }
 
-/* The paths of what differs are made names of settings: "extenders[0].weight". */
+/* Paths become names of settings: "extenders[0].weight". */
 static void diff_extenders(struct diff *d, const struct scheduler_config *a,
                            const struct scheduler_config *b)
 {
@@ -319,6 +342,155 @@ static void diff_profiles(struct diff *d, const struct scheduler_config *a,
     map_release(&after);
 }
 
+static const char *const kind_names[] = {
+    [CHANGE_SETTING] = "setting", [CHANGE_ADDED] = "added", [CHANGE_REMOVED] = "removed",
+    [CHANGE_WEIGHT] = "weight",   [CHANGE_ORDER] = "order", [CHANGE_ARGUMENTS] = "arguments",
+};
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+static bool is_score(const struct change *c)
+{
+    return strcmp(c->point, "score") == 0 || strcmp(c->point, "placementScore") == 0;
+}
+
+/* These points only prepare others: they have no effect on pods of their own. */
+static bool prepares(const struct change *c)
+{
+    return strcmp(c->point, "preFilter") == 0 || strcmp(c->point, "preScore") == 0;
+}
+
+static bool same_plugin(const struct change *a, const struct change *b)
+{
+    return a->kind == b->kind && a->point && b->point && str_eq(a->profile, b->profile) &&
+           str_eq(a->what, b->what);
+}
+
+/* One line for all points at which a plugin is added or removed, at the first of them. */
+static void write_plugin(const change_list *changes, size_t first, struct buf *out)
+{
+    const struct change *c = &changes->v[first];
+    const char *separator = " (";
+    bool rules = false, scores = false;
+    buf_add_printf(out, "  %c %.*s", c->kind == CHANGE_ADDED ? '+' : '-', STR_ARG(c->what));
+    for (size_t i = first; i < changes->n; i++) {
+        const struct change *at = &changes->v[i];
+        if (!same_plugin(c, at))
+            continue;
+        struct str weight = at->after.p ? at->after : at->before;
+        buf_add_printf(out, "%s%s", separator, at->point);
+        if (weight.p)
+            buf_add_printf(out, " with weight %.*s", STR_ARG(weight));
+        scores |= is_score(at);
+        rules |= !is_score(at) && !prepares(at);
+        separator = ", ";
+    }
+    const struct plugin_summary *summary = plugin_summary_find(c->what);
+    const char *rule = summary && rules ? summary->rules : NULL,
+               *preferred = summary && scores ? summary->prefers : NULL;
+    buf_add_printf(out, ")%s%s%s%s%s\n", rule || preferred ? ": " : "", rule ? rule : "",
+                   rule && preferred ? "; " : "", preferred ? "prefers " : "",
+                   preferred ? preferred : "");
+}
+
+static bool is_written(const change_list *changes, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (same_plugin(&changes->v[k], &changes->v[i]))
+            return true;
+    return false;
+}
+
+static void write_profile(const struct change *c, struct buf *out)
+{
+    if (c->kind == CHANGE_ADDED)
+        buf_add_printf(out, "  + the profile: pods with schedulerName %.*s are scheduled\n",
+                       STR_ARG(c->profile));
+    else
+        buf_add_printf(out,
+                       "  - the profile: pods with schedulerName %.*s are no longer scheduled\n",
+                       STR_ARG(c->profile));
+}
+
+static struct str or_none(struct str s)
+{
+    return s.p ? s : STR("(none)");
+}
+
+static void write_change(const change_list *changes, size_t i, struct buf *out)
+{
+    const struct change *c = &changes->v[i];
+    struct str before = or_none(c->before), after = or_none(c->after);
+    switch (c->kind) {
+    case CHANGE_ADDED:
+    case CHANGE_REMOVED:
+        if (!c->point)
+            write_profile(c, out);
+        else if (!is_written(changes, i))
+            write_plugin(changes, i, out);
+        break;
+    case CHANGE_WEIGHT:
+        buf_add_printf(out, "  %.*s: %s weight: %.*s -> %.*s\n", STR_ARG(c->what), c->point,
+                       STR_ARG(before), STR_ARG(after));
+        break;
+    case CHANGE_ORDER:
+        buf_add_printf(out, "  %s: new order: %.*s\n", c->point, STR_ARG(after));
+        break;
+    case CHANGE_ARGUMENTS:
+        buf_add_printf(out, "  %.*s: %.*s%s%.*s -> %.*s\n", STR_ARG(c->what), STR_ARG(c->path),
+                       c->path.n ? ": " : "", STR_ARG(before), STR_ARG(after));
+        break;
+    case CHANGE_SETTING:
+        buf_add_printf(out, "  %.*s: %.*s -> %.*s\n", STR_ARG(c->what), STR_ARG(before),
+                       STR_ARG(after));
+        break;
+    }
+}
+
+static void write_text(const change_list *changes, struct buf *out)
+{
+    if (changes->n == 0)
+        buf_add_cstr(out, "Nothing changes for pods.\n");
+    for (size_t i = 0; i < changes->n; i++) {
+        const struct change *c = &changes->v[i];
+        bool starts = i == 0 || !str_eq(c->profile, changes->v[i - 1].profile);
+        if (starts && c->profile.p)
+            buf_add_printf(out, "profile %.*s:\n", STR_ARG(c->profile));
+        else if (starts)
+            buf_add_cstr(out, "all profiles:\n");
+        write_change(changes, i, out);
+    }
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static void write_member(struct buf *out, const char *key, struct str value)
+{
+    if (!value.p)
+        return;
+    buf_add_printf(out, ",\"%s\":", key);
+    json_write_str(out, value);
+}
+
+static void write_json(const change_list *changes, struct buf *out)
+{
+    buf_add_cstr(out, "{\"changes\":[");
+    for (size_t i = 0; i < changes->n; i++) {
+        const struct change *c = &changes->v[i];
+        buf_add_printf(out, "%s\n {\"change\":\"%s\"", i ? "," : "", kind_names[c->kind]);
+        write_member(out, "profile", c->profile);
+        write_member(out, "point", c->point ? str_of(c->point) : (struct str){0});
+        write_member(out, c->kind == CHANGE_SETTING ? "setting" : "plugin", c->what);
+        write_member(out, "path", c->path);
+        write_member(out, "before", c->before);
+        write_member(out, "after", c->after);
+        buf_add_char(out, '}');
+    }
+    buf_add_cstr(out, changes->n ? "\n]}\n" : "]}\n");
+}
+
+/* --- public function -------------------------------------------------------------------------- */
+
 void config_diff(const struct scheduler_config *a, const struct scheduler_config *b,
                  const struct registry *registry, const struct features *features, bool json,
                  struct buf *out)
@@ -328,9 +500,9 @@ void config_diff(const struct scheduler_config *a, const struct scheduler_config
     diff_settings(&d, a, b);
     diff_profiles(&d, a, b);
     if (json)
-        changes_write_json(&d.changes, out);
+        write_json(&d.changes, out);
     else
-        changes_write_text(&d.changes, out);
+        write_text(&d.changes, out);
     vec_release(&d.changes);
     arena_release(&d.arena);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config_diff.h - what changes for pods between two configurations.
+ * config_diff.h - the differences between two configurations that matter to pods.
  *
- * Purpose:   profiles that come and go; for each, at every point, plugins that come, go or move,
- *            weights, and arguments; and the settings that pods notice. What is written differently
- *            but means the same is no difference.
- * Ownership: writes into the caller's buffer.
+ * Purpose:   reports profiles added and removed; per profile and extension point, plugins added,
+ *            removed or moved, weights and arguments; and settings that affect pods. Different
+ *            spellings of the same configuration are not a difference.
+ * Ownership: appends to the caller's buffer; nothing is kept.
  * Threading: any.
  */
 #ifndef BERTH_CMD_CONFIG_CONFIG_DIFF_H
@@ -15,7 +15,7 @@
 #include "engine/config/features.h"
 #include "engine/config/registry.h"
 
-/* Both have been checked (config_check). json: one object, else lines for a person. */
+/* Both configurations must be valid (config_check). json: one JSON object instead of text. */
 void config_diff(const struct scheduler_config *a, const struct scheduler_config *b,
                  const struct registry *registry, const struct features *features, bool json,
                  struct buf *out);

@@ -3,15 +3,16 @@
 
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "cmd/cli/cmd.h"
-#include "cmd/config/config_hint.h"
 #include "engine/config/error_list.h"
+#include "engine/config/known_plugins.h"
 
-/* "f.yaml: line 3, column 7: x" becomes "f.yaml:3: x", which editors can follow. */
+/* Turns "f.yaml: line 3, column 7: x" into "f.yaml:3: x", which editors understand. */
 static int put_line_first(const char *path, struct err *reterr)
 {
-    struct err as_told = *reterr;
-    struct str file = str_of(path), rest = str_of(as_told.msg);
+    struct err original = *reterr;
+    struct str file = str_of(path), rest = str_of(original.msg);
     uint64_t line;
     if (!str_starts(rest, file))
         return reterr->code;
@@ -73,17 +74,84 @@ int config_file_load(const char *path, struct arena *a, struct scheduler_config 
     return r < 0 ? r : config_text_load(&t, a, ret_config, reterr);
 }
 
+/* --- hints ------------------------------------------------------------------------------------ */
+
+static struct str nearest_plugin(const struct registry *registry, struct str name)
+{
+    struct nearest n;
+    nearest_init(&n, name);
+    for (size_t i = 0; registry->plugins[i]; i++)
+        nearest_consider(&n, str_of(registry->plugins[i]->name));
+    for (size_t i = 0; known_plugin_at(i); i++)
+        nearest_consider(&n, str_of(known_plugin_at(i)->name));
+    return nearest_suggestion(&n);
+}
+
+/* The plugins that limited the volumes of one cloud provider. */
+static bool is_removed(struct str name)
+{
+    return str_is(name, "EBSLimits") || str_is(name, "GCEPDLimits") ||
+           str_is(name, "AzureDiskLimits") || str_is(name, "CinderLimits");
+}
+
+static void hint_unknown(const struct registry *registry, struct str name, struct buf *out)
+{
+    struct str near = nearest_plugin(registry, name);
+    if (is_removed(name))
+        buf_add_cstr(out, " (use NodeVolumeLimits instead)");
+    else if (near.n)
+        buf_add_printf(out, " (did you mean %.*s?)", STR_ARG(near));
+    else
+        buf_add_cstr(out, " (it is not a plugin of kube-scheduler; to compile in your own plugin, "
+                          "see src/plugins/out_of_tree.h)");
+}
+
+static void hint_misplaced(const struct registry *registry, struct str name, struct buf *out)
+{
+    const char *separator = " (it extends ";
+    size_t before = out->n;
+    for (int point = 0; point < POINT_COUNT; point++)
+        if (plugin_extends(registry, name, (enum point)point)) {
+            buf_add_printf(out, "%s%s", separator, point_table[point].section);
+            separator = ", ";
+        }
+    if (out->n > before)
+        buf_add_char(out, ')');
+}
+
+/* The text between the first two quotes. */
+static struct str quoted(struct str text)
+{
+    struct str rest = str_slice(text, str_find(text, '"') + 1, text.n);
+    return str_slice(rest, 0, str_find(rest, '"'));
+}
+
+static bool has(struct str text, const char *part)
+{
+    return memmem(text.p, text.n, part, strlen(part)) != NULL;
+}
+
+void config_hint(const struct registry *registry, struct str entry, struct buf *out)
+{
+    if (has(entry, "\": was invalid in version \"") && is_removed(quoted(entry)))
+        buf_add_cstr(out, " (use NodeVolumeLimits instead)");
+    else if (has(entry, "Plugin \"") && has(entry, "\" does not exist"))
+        hint_unknown(registry, quoted(entry), out);
+    else if (has(entry, "\" does not extend "))
+        hint_misplaced(registry, quoted(entry), out);
+}
+
 /* --- checking --------------------------------------------------------------------------------- */
 
-/* A complaint and where it belongs. */
+/* An error and its position. */
 struct placed {
     const struct error_entry *entry;
     const char *file;
-    uint32_t line;
-    size_t at; /* in the order of finding */
+    uint32_t line; /* 0: none */
+    size_t at;     /* index in the list of errors */
 };
 
-/* Those that belong to no line come last. */
+/* Errors without a line come last. */
 static int by_line(const void *a, const void *b)
 {
     const struct placed *x = a, *y = b;
@@ -144,7 +212,7 @@ bool config_file_use(const char *path, const struct registry *registry,
     return config_file_check(ret_config, registry, features, lines);
 }
 
-void config_file_tell(const struct buf *lines)
+void config_file_print(const struct buf *lines)
 {
     struct str rest = buf_str(lines), line;
     while (rest.n && str_split(&rest, '\n', &line))

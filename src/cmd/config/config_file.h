@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config_file.h - the configuration file of a command line.
+ * config_file.h - loads the configuration file named on a command line.
  *
- * Purpose:   one way from a path to a configuration that may be used, for every command: read,
- *            converted, defaults filled in, checked against the plugins and gates of this program.
- *            What is wrong is told everywhere in the same lines, "FILE:LINE: field: what".
+ * Purpose:   one way from a path to a valid configuration for all commands: read, convert, fill in
+ *            defaults, check against the plugins and feature gates of this program. Errors have
+ *            the same format everywhere: "FILE:LINE: field: error (hint)".
  * Ownership: the configuration lives in the arena given.
  * Threading: one thread.
  */
@@ -14,25 +14,25 @@
 #include "base/buf.h"
 #include "engine/config/config.h"
 
-/* Files larger than this are no configuration. */
+/* The largest file that is accepted. */
 #define CONFIG_MAX_FILE ((size_t)32 << 20)
 
-/* What a path means: a file, or FILE#KEY for one configuration of a ConfigMap in it. */
+/* A path: FILE, or FILE#KEY for a key of a ConfigMap in the file. */
 struct config_text {
     const char *file;  /* "-": standard input */
-    const char *shown; /* the same in messages */
+    const char *shown; /* the file's name in messages */
     struct str key, text;
 };
 
-/* Splits a path; a file whose name has a # is that file. The text is not read. */
+/* Splits a path without reading the file. An existing file with a # in its name has no key. */
 struct config_text config_path_split(const char *path, struct arena *a);
-/* "-" is standard input. Errors read as upstream's, "open FILE: no such file or directory". */
+/* "-" is standard input. Errors are upstream's: "open FILE: no such file or directory". */
 int config_text_read(const char *path, struct arena *a, struct config_text *ret_text,
                      struct err *reterr) MUST_CHECK;
-/* As config_parse; errors read "FILE:LINE: what". */
+/* Like config_parse; errors start with "FILE:LINE: ". */
 int config_text_parse(const struct config_text *text, struct arena *a,
                       struct scheduler_config *ret_config, struct err *reterr) MUST_CHECK;
-/* The same with defaults filled in, not checked yet: flags may still change it. */
+/* The same with defaults, but not checked: flags may still change the configuration. */
 int config_text_load(const struct config_text *text, struct arena *a,
                      struct scheduler_config *ret_config, struct err *reterr) MUST_CHECK;
 /* Reads and loads. */
@@ -40,18 +40,21 @@ int config_file_load(const char *path, struct arena *a, struct scheduler_config 
                      struct err *reterr) MUST_CHECK;
 
 /*
- * Appends all that is wrong with it, a line each in the order of the file, and a line that tells
- * how many more there are; false where there is something.
+ * Appends one line per error in the order of the file, and a line with the number of errors left
+ * out. Returns true if there are none.
  */
 bool config_file_check(const struct scheduler_config *config, const struct registry *registry,
                        const struct features *features, struct buf *lines);
 
-/* Loads and checks. Lines are appended where it fails. */
+/* Loads and checks a file. Appends lines and returns false on failure. */
 bool config_file_use(const char *path, const struct registry *registry,
                      const struct features *features, struct arena *a,
                      struct scheduler_config *ret_config, struct buf *lines);
 
-/* Each of the lines on standard error, after "berth: ". */
-void config_file_tell(const struct buf *lines);
+/* Appends a hint to an error about plugins, " (did you mean NodePorts?)", if there is one. */
+void config_hint(const struct registry *registry, struct str error, struct buf *out);
+
+/* Prints each line to standard error, prefixed with "berth: ". */
+void config_file_print(const struct buf *lines);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plugin_summary.h - what a plugin does for pods, in a few words.
+ * plugin_summary.h - one-line summaries of what a plugin does.
  *
- * Purpose:   whoever compares configurations wants to know what a plugin that comes or goes means.
+ * Purpose:   `berth config diff` prints them for plugins that are added or removed.
  * Ownership: constant.
  * Threading: any.
  */
@@ -13,11 +13,11 @@
 
 struct plugin_summary {
     const char *plugin;
-    const char *rules;   /* where it filters, gates, holds or acts; NULL: it does not */
-    const char *prefers; /* where it scores; NULL: it does not */
+    const char *rules;   /* at all points except score; NULL: nothing */
+    const char *prefers; /* at score, as in "prefers nodes that …"; NULL: nothing */
 };
 
-/* NULL: nothing is known of it. */
+/* NULL if none. */
 const struct plugin_summary *plugin_summary_find(struct str plugin);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth explain: why a running scheduler put a pod where it is. */
+/* berth explain: shows why a running scheduler placed a pod, or did not. */
 #include <stdarg.h>
 
 #include "base/time.h"
@@ -12,7 +12,7 @@
 #include "net/url.h"
 
 #define TIMEOUT  (60 * NSEC_PER_SEC)
-/* A scheduler remembers 4 MiB of attempts, which are many times that as JSON. */
+/* A scheduler keeps 4 MiB of attempts, which take many times that as JSON. */
 #define MAX_BODY ((uint64_t)512 << 20)
 
 struct explain_command {
@@ -23,39 +23,39 @@ struct explain_command {
     int64_t nodes, timeout;
     bool all_attempts, help;
     struct arena arena;
-    struct kube_config config; /* of the scheduler */
+    struct kube_config config; /* how to connect to the scheduler */
     bool has_credentials;
     struct explain_query query;
-    struct explain_found found; /* url: where it is */
+    struct explain_found found;
     struct port_forward forward;
     struct flag flags[16];
 };
 
 static const char usage[] =
-    "Asks a running scheduler why a pod is where it is, or why it has no node: for the\n"
-    "latest attempt to schedule it, the nodes that a plugin refused, with the reason,\n"
-    "and the scores of the others.\n"
+    "Show why a running scheduler placed a pod, or did not. For the latest attempt to\n"
+    "schedule the pod, print the nodes that a plugin refused, with the reason, and the\n"
+    "scores of the other nodes.\n"
     "\nUsage: berth explain [FLAGS] [NAMESPACE/]POD\n"
-    "\nThe scheduler is the one at --server; its default is " EXPLAIN_DEFAULT_SERVER ", this\n"
-    "machine's. With --kubeconfig, --context or --lease and without --server it is found\n"
-    "through the API server: the pod's schedulerName names its lease, whose holder is a\n"
-    "machine or a pod. A pod that cannot be reached from here is reached by\n"
-    "--port-forward, which needs kubectl.\n"
-    "\nThe request needs a user with the right to get the path /debug/explain, which\n"
-    "administrators have. Credentials come from the flags, else from --kubeconfig,\n"
+    "\nThe request goes to the scheduler at --server, by default " EXPLAIN_DEFAULT_SERVER ".\n"
+    "With --kubeconfig, --context or --lease and without --server, the scheduler is\n"
+    "found through the API server: the pod's schedulerName determines the lease, and\n"
+    "the lease's holder is a machine or a pod. Use --port-forward to connect to a pod\n"
+    "that this machine cannot reach; it requires kubectl.\n"
+    "\nThe user must be allowed to get the path /debug/explain; administrators are.\n"
+    "Credentials are taken from the flags or, if there are none, from --kubeconfig,\n"
     "$KUBECONFIG or ~/.kube/config. A scheduler without --tls-cert-file serves a\n"
     "self-signed certificate, which requires --insecure-skip-tls-verify.\n"
-    "\nOnly berth explains, and only what it remembers: the latest attempts, since it\n"
-    "started to lead.\n"
+    "\nThe scheduler must be berth. It keeps the latest attempts since it became the\n"
+    "leader; older ones are not available.\n"
     "\nExamples:\n"
     "  berth explain default/web-1 --insecure-skip-tls-verify\n"
     "  berth explain web-1 -n prod --server 10.0.0.5:10259 --certificate-authority ca.crt\n"
     "  berth explain prod/web-1 --kubeconfig admin.conf --insecure-skip-tls-verify\n"
     "  berth explain prod/web-1 --kubeconfig admin.conf --port-forward\n";
 
-/* --- whom to ask, and as whom ----------------------------------------------------------------- */
+/* --- server and credentials ------------------------------------------------------------------- */
 
-/* The kubeconfig that kubectl would use; "": none. */
+/* The kubeconfig that kubectl would use; "" if none. */
 static struct str default_kubeconfig(struct explain_command *c)
 {
     const char *list = getenv("KUBECONFIG"), *home = getenv("HOME");
@@ -73,7 +73,7 @@ static struct str default_kubeconfig(struct explain_command *c)
     return r == -ENOENT ? STR("") : path;
 }
 
-/* master: NULL for the API server itself. */
+/* master: the scheduler's URL; NULL: the API server of the kubeconfig. */
 static int load_kube(struct explain_command *c, struct kube_config *config, const char *master,
                      struct err *reterr)
 {
@@ -90,7 +90,7 @@ static int load_kube(struct explain_command *c, struct kube_config *config, cons
     return r;
 }
 
-/* What a kubeconfig says of the API server does not hold for the scheduler, but for its CA. */
+/* Of the kubeconfig's cluster, only the CA applies to the scheduler. Flags override credentials. */
 static void use_flags(struct explain_command *c)
 {
     struct kube_config *k = &c->config;
@@ -139,8 +139,8 @@ static int choose_server(struct explain_command *c, struct err *reterr)
 }
 
 /*
- * The API server has led us to the pod, and the port is one that our own child listens on: the
- * scheduler's certificate need not prove who it is once more.
+ * The API server authenticates the pod, and a child of this process listens on the port: the
+ * scheduler's certificate need not be verified unless --certificate-authority asks for it.
  */
 static int forward_port(struct explain_command *c, struct err *reterr)
 {
@@ -159,9 +159,9 @@ static int forward_port(struct explain_command *c, struct err *reterr)
     return 0;
 }
 
-/* --- what it says ----------------------------------------------------------------------------- */
+/* --- results and errors ----------------------------------------------------------------------- */
 
-/* A hint behind an error, on a line of its own. */
+/* Prints a hint below an error. */
 static void hint(const char *fmt, ...) PRINTF_LIKE(1, 2);
 static void hint(const char *fmt, ...)
 {
@@ -173,11 +173,11 @@ static void hint(const char *fmt, ...)
     va_end(ap);
 }
 
-/* Where there is no kubectl here, there may be one elsewhere. */
+/* Shows the kubectl command too: kubectl may only be installed on another machine. */
 static void hint_forward(const struct explain_command *c)
 {
     const struct explain_found *f = &c->found;
-    hint("Add --port-forward, which runs `kubectl port-forward -n %.*s %.*s :%lld`.",
+    hint("Add --port-forward to run `kubectl port-forward -n %.*s %.*s :%lld`.",
          STR_ARG(f->namespace), STR_ARG(f->pod), (long long)f->port);
 }
 
@@ -185,17 +185,17 @@ static int fail_unreachable(const struct explain_command *c, const struct explai
 {
     cmd_fail(0, "%s", answer->err.msg);
     if (answer->code == -EKEYREJECTED) {
-        hint("Give the authority that signed the scheduler's certificate by "
-             "--certificate-authority.");
-        hint("A scheduler without --tls-cert-file signs its own: add "
-             "--insecure-skip-tls-verify where you trust the way to it.");
+        hint("Set --certificate-authority to the authority that signed the scheduler's "
+             "certificate.");
+        hint("A scheduler without --tls-cert-file serves a self-signed certificate: add "
+             "--insecure-skip-tls-verify if you trust the network.");
     } else if (c->found.pod.n && !c->port_forward) {
-        hint("The scheduler is the pod %.*s/%.*s, whose address may not be reached from here.",
+        hint("The scheduler is the pod %.*s/%.*s; this machine may not be able to reach it.",
              STR_ARG(c->found.namespace), STR_ARG(c->found.pod));
         hint_forward(c);
     } else if (answer->code != -EINVAL && answer->code != -ENOENT) {
-        hint("Is the scheduler running there? --server HOST:PORT names another address; the port "
-             "is its --secure-port.");
+        hint("Check that the scheduler is running there, or set --server HOST:PORT; the port is "
+             "the scheduler's --secure-port.");
     }
     return EXIT_FAILED;
 }
@@ -209,13 +209,14 @@ static int fail_forbidden(const struct explain_command *c, const struct explain_
     bool anonymous = strstr(answer->err.msg, "system:anonymous") != NULL;
     arena_release(&a);
     if (anonymous && !c->has_credentials) {
-        hint("Give credentials: --token, --client-certificate and --client-key, or --kubeconfig.");
+        hint("Set credentials with --token, --client-certificate and --client-key, or "
+             "--kubeconfig.");
     } else if (anonymous) {
-        hint("The scheduler did not use the credentials. Start it with --authentication-kubeconfig "
-             "and --authorization-kubeconfig,");
-        hint("and look in its log for what it says about client-ca and TokenReview.");
+        hint("The scheduler did not accept the credentials. Start it with "
+             "--authentication-kubeconfig and --authorization-kubeconfig,");
+        hint("and check its log for messages about client-ca and TokenReview.");
     } else {
-        hint("The user needs the right to get the path /debug/explain:");
+        hint("Allow the user to get the path /debug/explain:");
         hint("kubectl create clusterrole berth-explain --verb=get "
              "--non-resource-url=/debug/explain");
         hint("kubectl create clusterrolebinding berth-explain --clusterrole=berth-explain "
@@ -226,15 +227,16 @@ static int fail_forbidden(const struct explain_command *c, const struct explain_
 
 static int fail_not_found(const struct explain_command *c, const struct explain_answer *answer)
 {
-    if (!strstr(answer->err.msg, "remembered"))
+    /* berth says "no recorded attempts for this pod"; any other 404 means that there is no page. */
+    if (!strstr(answer->err.msg, "attempt"))
         return cmd_fail(EXIT_FAILED,
-                        "%.*s has no /debug/explain: it is not berth, or it runs with "
-                        "--profiling=false; --server names another",
+                        "%.*s does not serve /debug/explain: it is not berth, or it runs with "
+                        "--profiling=false; set --server to another scheduler",
                         STR_ARG(c->found.url));
-    cmd_fail(0, "%.*s remembers no attempt to schedule the pod %.*s/%.*s", STR_ARG(c->found.url),
+    cmd_fail(0, "%.*s has no recorded attempts for the pod %.*s/%.*s", STR_ARG(c->found.url),
              STR_ARG(c->query.namespace), STR_ARG(c->query.pod));
-    hint("A scheduler knows the latest attempts since it began to lead, of pods with its "
-         "schedulerName. Look at the pod:");
+    hint("A scheduler records the latest attempts since it became the leader, for pods with its "
+         "schedulerName. Check the pod:");
     hint("kubectl get pod -n %.*s %.*s -o custom-columns="
          "NODE:.spec.nodeName,SCHEDULER:.spec.schedulerName,GATES:.spec.schedulingGates",
          STR_ARG(c->query.namespace), STR_ARG(c->query.pod));
@@ -248,8 +250,8 @@ static int fail_answer(const struct explain_command *c, const struct explain_ans
         return fail_unreachable(c, answer);
     case 401:
         cmd_fail(0, "%s", answer->err.msg);
-        hint("The scheduler has these credentials checked by its API server: a token must be one "
-             "of that cluster and not expired.");
+        hint("The scheduler's API server rejected the credentials: a token must belong to that "
+             "cluster and must not be expired.");
         return EXIT_FAILED;
     case 403:
         return fail_forbidden(c, answer);
@@ -260,7 +262,7 @@ static int fail_answer(const struct explain_command *c, const struct explain_ans
     }
 }
 
-/* The latest attempt, unless all are wanted; programs get all. */
+/* Prints the latest attempt, or all of them for --all-attempts and -o json. */
 static int print_attempts(const struct explain_command *c, struct str body)
 {
     struct explain_output out;
@@ -277,13 +279,13 @@ static int print_attempts(const struct explain_command *c, struct str body)
     if (!all)
         explain_output_add(&out, last);
     if (!all && n > 1 && out.n)
-        printf("\n%zu earlier attempt%s remembered; --all-attempts shows %s.\n", n - 1,
+        printf("\n%zu earlier attempt%s recorded; use --all-attempts to show %s.\n", n - 1,
                n == 2 ? " is" : "s are", n == 2 ? "it" : "them");
     struct err err = out.err;
     size_t bad = out.bad;
     size_t printed = explain_output_end(&out);
     if (bad || !printed)
-        return cmd_fail(EXIT_FAILED, "%.*s: cannot read the answer%s%s", STR_ARG(c->found.url),
+        return cmd_fail(EXIT_FAILED, "%.*s: invalid response%s%s", STR_ARG(c->found.url),
                         bad ? ": " : "", bad ? err.msg : "");
     return EXIT_DONE;
 }
@@ -315,12 +317,12 @@ static int run(struct explain_command *c, const char *pod)
     struct str otherwise = str_of(*c->namespace ? c->namespace : "default");
     explain_split_pod(str_of(pod), otherwise, &c->query.namespace, &c->query.pod);
     if (!c->query.namespace.n || !c->query.pod.n || str_find(c->query.pod, '/') < c->query.pod.n)
-        return cmd_fail(EXIT_USAGE, "\"%s\" is not NAMESPACE/POD", pod);
+        return cmd_fail(EXIT_USAGE, "invalid pod \"%s\": expected [NAMESPACE/]POD", pod);
     c->query.lease = str_of(c->lease);
     c->query.timeout = c->timeout;
     int r = choose_server(c, &err);
     if (r == 0 && c->found.local_only && !c->port_forward) {
-        cmd_fail(0, "the scheduler is the pod %.*s/%.*s, which listens on its own node only",
+        cmd_fail(0, "the scheduler is the pod %.*s/%.*s, which listens on loopback only",
                  STR_ARG(c->found.namespace), STR_ARG(c->found.pod));
         hint_forward(c);
         return EXIT_FAILED;
@@ -337,7 +339,7 @@ static int run(struct explain_command *c, const char *pod)
     return code;
 }
 
-/* --- the command line ------------------------------------------------------------------------- */
+/* --- command line ----------------------------------------------------------------------------- */
 
 static void init(struct explain_command *c)
 {
@@ -355,34 +357,34 @@ static void init(struct explain_command *c)
                                   .timeout = TIMEOUT};
     const struct flag flags[] = {
         {"Explain", "namespace", 'n', FLAG_STR, &c->namespace, "NAMESPACE",
-         "of a pod that is named without one; default otherwise", false, NULL},
-        {NULL, "output", 'o', FLAG_STR, &c->output, "FORMAT", EXPLAIN_FORMATS, false, NULL},
-        {NULL, "nodes", '\0', FLAG_INT, &c->nodes, "N",
-         "show at most N nodes in a table; 0 shows all", false, NULL},
+         "Namespace of the pod, if POD has none. The default is \"default\".", false, NULL},
+        {NULL, "output", 'o', FLAG_STR, &c->output, "FORMAT", EXPLAIN_OUTPUT_HELP, false, NULL},
+        {NULL, "nodes", '\0', FLAG_INT, &c->nodes, "N", EXPLAIN_NODES_HELP, false, NULL},
         {NULL, "all-attempts", '\0', FLAG_BOOL, &c->all_attempts, NULL,
-         "show every attempt that is remembered, not the latest only", false, NULL},
-        {NULL, "help", 'h', FLAG_BOOL, &c->help, NULL, "this text", false, NULL},
+         "Show all recorded attempts, not only the latest.", false, NULL},
+        {NULL, "help", 'h', FLAG_BOOL, &c->help, NULL, "Print help and exit.", false, NULL},
         {"Scheduler", "server", 's', FLAG_STR, &c->server, "HOST:PORT",
-         "address of the scheduler; without a port 10259", false, NULL},
+         "Address of the scheduler. The default port is 10259.", false, NULL},
         {NULL, "lease", '\0', FLAG_STR, &c->lease, "NAMESPACE/NAME",
-         "find the scheduler by this lease", false, NULL},
+         "Connect to the holder of this lease.", false, NULL},
         {NULL, "port-forward", '\0', FLAG_BOOL, &c->port_forward, NULL,
-         "reach the pod that the lease leads to by `kubectl port-forward`", false, NULL},
+         "Connect to the pod that holds the lease with `kubectl port-forward`.", false, NULL},
         {NULL, "request-timeout", '\0', FLAG_DURATION, &c->timeout, NULL,
-         "how long to wait for an answer", false, NULL},
+         "How long to wait for a response.", false, NULL},
         {"Credentials", "kubeconfig", '\0', FLAG_STR, &c->kubeconfig, "FILE",
-         "credentials, and the API server that knows where the scheduler is", false, NULL},
-        {NULL, "context", '\0', FLAG_STR, &c->context, "NAME", "context of the kubeconfig", false,
+         "kubeconfig with credentials and the API server that locates the scheduler.", false, NULL},
+        {NULL, "context", '\0', FLAG_STR, &c->context, "NAME", "Context of the kubeconfig.", false,
          NULL},
-        {NULL, "token", '\0', FLAG_STR, &c->token, "TOKEN", "bearer token", false, NULL},
+        {NULL, "token", '\0', FLAG_STR, &c->token, "TOKEN", "Bearer token.", false, NULL},
         {NULL, "client-certificate", '\0', FLAG_STR, &c->client_certificate, "FILE",
-         "client certificate in PEM", false, NULL},
+         "File with the client certificate in PEM.", false, NULL},
         {NULL, "client-key", '\0', FLAG_STR, &c->client_key, "FILE",
-         "key of --client-certificate in PEM", false, NULL},
+         "File with the key of --client-certificate in PEM.", false, NULL},
         {NULL, "certificate-authority", '\0', FLAG_STR, &c->certificate_authority, "FILE",
-         "authority that signed the scheduler's certificate, in PEM", false, NULL},
+         "File with the authority that signed the scheduler's certificate, in PEM.", false, NULL},
         {NULL, "insecure-skip-tls-verify", '\0', FLAG_BOOL, &c->insecure, NULL,
-         "do not check the scheduler's certificate: whoever is in between can read the token",
+         "Do not verify the scheduler's certificate. This exposes the token to "
+         "man-in-the-middle attacks.",
          false, NULL},
     };
     static_assert(sizeof(flags) == sizeof(c->flags), "room for every flag");
@@ -398,18 +400,15 @@ static int check_flags(const struct explain_command *c, int n)
     if (c->timeout <= 0)
         return cmd_fail(EXIT_USAGE, "--request-timeout: must be greater than 0");
     if (!*c->client_certificate != !*c->client_key)
-        return cmd_fail(EXIT_USAGE, "--client-certificate and --client-key need each other");
+        return cmd_fail(EXIT_USAGE, "--client-certificate and --client-key must be set together");
     if (*c->certificate_authority && c->insecure)
-        return cmd_fail(EXIT_USAGE,
-                        "--certificate-authority and --insecure-skip-tls-verify exclude each "
-                        "other");
+        return cmd_fail(EXIT_USAGE, "--certificate-authority and --insecure-skip-tls-verify must "
+                                    "not be set together");
     if (c->port_forward && (*c->server || !(*c->kubeconfig || *c->context || *c->lease)))
-        return cmd_fail(EXIT_USAGE,
-                        "--port-forward goes to the scheduler that --kubeconfig finds, and not "
-                        "with --server");
+        return cmd_fail(EXIT_USAGE, "--port-forward requires --kubeconfig, --context or --lease, "
+                                    "and must not be set together with --server");
     if (n != 1)
-        return cmd_fail(EXIT_USAGE, "%s; see `berth explain --help`",
-                        n ? "one pod at a time" : "no pod given");
+        return cmd_fail(EXIT_USAGE, "expected one pod, got %d; see `berth explain --help`", n);
     return EXIT_DONE;
 }
 

@@ -65,7 +65,7 @@ int explain_server_url(struct str text, struct arena *a, struct str *ret_url, st
     if (r < 0)
         return err_prefix(reterr, r, "--server");
     if (!str_is(url.scheme, "https"))
-        return err_set(reterr, -EINVAL, "--server: the scheduler serves https only, not %.*s",
+        return err_set(reterr, -EINVAL, "--server: scheme %.*s is not supported: use https",
                        STR_ARG(url.scheme));
     buf_add_cstr(&out, "https://");
     url_add_authority(&out, url.host, url.port_given ? url.port : EXPLAIN_PORT);
@@ -74,7 +74,7 @@ int explain_server_url(struct str text, struct arena *a, struct str *ret_url, st
     return 0;
 }
 
-/* --- what is read of objects ------------------------------------------------------------------ */
+/* --- the fields needed of API objects --------------------------------------------------------- */
 
 struct leader_meta {
     struct str name;
@@ -155,7 +155,7 @@ struct finding {
     struct arena *arena;
 };
 
-/* "/api/v1/namespaces/NAMESPACE/pods/NAME" and the like. */
+/* "/api/v1/namespaces/NAMESPACE/pods/NAME". */
 static struct str path_of(const struct finding *f, const char *api, struct str namespace,
                           const char *resource, struct str name)
 {
@@ -171,7 +171,7 @@ static struct str path_of(const struct finding *f, const char *api, struct str n
     return path;
 }
 
-/* -ENOENT where there is none, without a word. */
+/* Returns -ENOENT if there is no such object. */
 static int get_object(const struct finding *f, struct str path, const struct type *type,
                       void *ret_object, struct err *reterr)
 {
@@ -187,8 +187,8 @@ static int get_object(const struct finding *f, struct str path, const struct typ
 /* --- the leader ------------------------------------------------------------------------------- */
 
 /*
- * The lease of the scheduler that the pod asked for. A second scheduler has a lease of its own;
- * berth's files and README give it the scheduler's name.
+ * The lease of the pod's scheduler: kube-scheduler for the default one. Any other scheduler is
+ * expected to use a lease with its own name, as in berth's deployment files.
  */
 static int find_lease(const struct finding *f, struct str *ret_namespace, struct str *ret_name,
                       struct err *reterr)
@@ -213,7 +213,7 @@ static int find_lease(const struct finding *f, struct str *ret_namespace, struct
     return 0;
 }
 
-/* The host of "HOST_UUID"; a host's name has no '_'. */
+/* The holder's identity is "HOST_UUID"; a host name contains no '_'. */
 static int find_holder(const struct finding *f, struct str namespace, struct str name,
                        struct str *ret_host, struct err *reterr)
 {
@@ -222,20 +222,21 @@ static int find_holder(const struct finding *f, struct str namespace, struct str
                        &lease_type, &lease, reterr);
     if (r == -ENOENT)
         return err_set(reterr, -ENOENT,
-                       "there is no lease %.*s/%.*s to tell where the scheduler is: name another "
-                       "by --lease, or the scheduler's address by --server",
+                       "lease %.*s/%.*s not found: set --lease to the scheduler's lease, or "
+                       "--server to its address",
                        STR_ARG(namespace), STR_ARG(name));
     if (r < 0)
         return r;
     struct str holder = lease.spec.holder_identity;
     *ret_host = str_slice(holder, 0, str_find(holder, '_'));
     if (!ret_host->n)
-        return err_set(reterr, -ENOENT, "no holder of the lease %.*s/%.*s: no scheduler is running",
+        return err_set(reterr, -ENOENT,
+                       "lease %.*s/%.*s has no holder: the scheduler is not running",
                        STR_ARG(namespace), STR_ARG(name));
     return 0;
 }
 
-/* Of "--name=value" or "--name", "value" in the command line of a container. */
+/* The value of "--name=value" or "--name", "value" in a container's command line. */
 static bool find_flag(const struct leader_pod *pod, const char *name, struct str *ret_value)
 {
     struct str flag = str_of(name);
@@ -282,7 +283,7 @@ static bool is_own_host(struct str host)
     return gethostname(name, sizeof(name)) == 0 && str_is(host, name);
 }
 
-/* The static Pod of a node: of kubeadm, or of berth's own files. */
+/* Whether this is the static Pod of kubeadm or of berth's deployment files. */
 static bool is_scheduler(const struct leader_pod *pod)
 {
     const struct str *component = str_map_get(&pod->metadata.labels, STR("component"));
@@ -308,8 +309,8 @@ static int find_on_node(const struct finding *f, struct str namespace, struct st
     }
     return r < 0 ? r
                  : err_set(reterr, -ENOENT,
-                           "the leader is \"%.*s\", which is neither this machine nor a pod in "
-                           "the namespace %.*s: name its address by --server",
+                           "leader \"%.*s\" is neither this machine nor a pod in namespace %.*s: "
+                           "set --server to its address",
                            STR_ARG(host), STR_ARG(namespace));
 }
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain_filters.c - nodes, and the filters that refused them. */
+/* explain_filters.c - the table of nodes and the filters that refused them. */
 #include "cmd/explain/explain_table_internal.h"
 
 struct row {
     struct str node;
-    const struct explanation_verdict
-        *refused;     /* by these; a survey has all, an attempt the first */
-    size_t n_refused; /* 0: it passed */
+    const struct explanation_verdict *refused; /* an attempt has the first, a survey has all */
+    size_t n_refused;                          /* 0: the node passed */
     bool is_survey, chosen;
     int64_t total; /* score */
-    size_t at;     /* in the order of the attempt */
+    size_t at;     /* index in the attempt */
 };
 
-/* Rows of one verdict, next to each other. */
+/* Adjacent rows with the same verdict. */
 struct group {
     const struct row *rows;
     size_t n, shown;
@@ -27,9 +26,9 @@ struct table {
     size_t node_width, plugin_width;
 };
 
-/* --- the order of rows ------------------------------------------------------------------------ */
+/* --- order of rows ---------------------------------------------------------------------------- */
 
-/* A survey names the plugin where an attempt names the node. */
+/* In a survey, `name` is the plugin; in an attempt it is the node. */
 static struct str plugin_of(const struct row *row, size_t i)
 {
     return row->is_survey ? row->refused[i].name : row->refused[i].plugin;
@@ -61,9 +60,8 @@ static int compare_verdicts(const struct row *a, const struct row *b)
 }
 
 /*
- * Nodes that passed come first, the chosen one and those with the best scores before the others;
- * then those that were nearest to it: fewer refusals, such that preemption might lift, and fewer
- * reasons.
+ * Nodes that passed come first: the chosen one, then by score. Refused nodes follow, those closest
+ * to passing first: fewer refusals, refusals that preemption can resolve, fewer reasons.
  */
 static int compare_rows(const void *x, const void *y)
 {
@@ -120,7 +118,7 @@ static void collect(struct table *t)
         qsort(t->rows, t->n_rows, sizeof(*t->rows), compare_rows);
 }
 
-/* --- what is shown ---------------------------------------------------------------------------- */
+/* --- selection of rows ------------------------------------------------------------------------ */
 
 static void make_groups(struct table *t)
 {
@@ -133,8 +131,8 @@ static void make_groups(struct table *t)
 }
 
 /*
- * Every verdict gets a row, then the first ones get more. The rest of a group is one line; where
- * that would stand for one node the node itself is shown.
+ * Every verdict gets one row; the remaining rows are shared among the verdicts. The hidden nodes of
+ * a group are one line "... N more", never for a single node.
  */
 static void share_rows(struct table *t)
 {
@@ -186,15 +184,14 @@ static struct str reasons_text(const struct table *t, const struct explanation_v
     return result;
 }
 
-/* The last column, in as many lines as the text takes; a row with the same one is above: `again`.
- */
+/* The last column, wrapped. again: the row above has the same reason. */
 static void add_reason(const struct table *t, struct str text, bool chosen, bool again)
 {
     size_t used = EXPLAIN_INDENT + t->node_width + t->plugin_width + 2 * EXPLAIN_GAP;
     size_t room = explain_room(t->page, used);
     struct str line;
     if (again && term_width(text) > room)
-        text = STR("as above");
+        text = STR("same as above");
     if (!term_next_line(&text, room, &line))
         line = STR("");
     buf_add_str(t->page->out, line);
@@ -261,7 +258,7 @@ static void add_title(const struct table *t)
     buf_release(&text);
 }
 
-/* PreFilter tells which filters have nothing to check. */
+/* Filters that PreFilter skipped. */
 static void add_skipped(const struct explain_page *p)
 {
     struct buf text = BUF_INIT;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain_scores.c - nodes that passed the filters, and their scores. */
+/* explain_scores.c - the table of scores of the nodes that passed the filters. */
 #include "cmd/explain/explain_table_internal.h"
 
 #define HEADER_LINES ((size_t)8)  /* of a plugin's name */
-#define HEADER_WORD  ((size_t)14) /* a longer word is broken */
+#define HEADER_WORD  ((size_t)14) /* longer words are broken */
 
 struct row {
     const struct explanation_node_scores *scores;
     bool chosen;
-    size_t at; /* in the order of the attempt */
+    size_t at; /* index in the attempt */
 };
 
 struct column {
     struct str header[HEADER_LINES];
     size_t n_lines, width;
     struct str *cells; /* by row */
-    bool same;         /* in all nodes, shown or not */
+    bool same;         /* on all nodes, shown or not */
 };
 
 struct table {
@@ -26,7 +26,7 @@ struct table {
     size_t n_columns;
     size_t node_width, total_width;
     size_t n_best;   /* nodes with the highest total */
-    struct str same; /* columns that are not shown, since they say the same of all nodes */
+    struct str same; /* columns left out because all nodes have the same score */
 };
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ static void collect_rows(struct table *t)
     t->n_shown = MIN(t->n_rows, explain_max_nodes(t->page));
     if (t->n_shown + 1 == t->n_rows)
         t->n_shown = t->n_rows;
-    /* It always has the highest total, unless another version of berth decides in another way. */
+    /* The chosen node has the highest total, unless another version of berth chose differently. */
     for (size_t i = t->n_shown; i < t->n_rows; i++)
         if (t->rows[i].chosen)
             t->rows[t->n_shown - 1] = t->rows[i];
@@ -64,7 +64,7 @@ static void collect_rows(struct table *t)
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* The next word of a name in CamelCase, or as much of a long one as a line takes. */
+/* The next word of a name in CamelCase, or the first HEADER_WORD columns of a longer one. */
 static struct str next_word(struct str *rest)
 {
     struct str text = *rest;
@@ -96,7 +96,7 @@ static void make_header(const struct table *t, struct column *column, struct str
     }
 }
 
-/* All nodes have the same plugins in the same order, but that is not for us to rely on. */
+/* All nodes normally have the same plugins in the same order; do not rely on it. */
 static const struct explanation_score *score_of(const struct explanation_node_scores *node,
                                                 size_t at, struct str plugin)
 {
@@ -198,7 +198,7 @@ static void add_columns(const struct table *t, const struct column *const *colum
     }
 }
 
-/* How many of the columns fit beside each other, at least one. */
+/* The number of columns that fit side by side, at least one. */
 static size_t fitting(const struct table *t, const struct column *const *columns, size_t n)
 {
     size_t used = EXPLAIN_INDENT + t->node_width + EXPLAIN_GAP + t->total_width, i = 0;
@@ -211,7 +211,7 @@ static size_t fitting(const struct table *t, const struct column *const *columns
     return i;
 }
 
-/* What is the same on all nodes decides nothing: where there is not room for all, it goes first. */
+/* Equal scores do not affect the choice: if not all columns fit, these are left out. */
 static void add_tables(struct table *t)
 {
     const struct column **columns =
@@ -272,14 +272,14 @@ void explain_scores(const struct explain_page *p)
     collect_rows(&t);
     if (!t.rows->scores->plugins.n) {
         explain_add_title(p, "Scores",
-                          t.n_rows == 1 ? STR("none, since one node passed the filters")
-                                        : STR("none, since no plugin scores this pod"));
+                          t.n_rows == 1 ? STR("none, only one node passed the filters")
+                                        : STR("none, no plugin scores this pod"));
         return;
     }
     make_columns(&t);
     measure(&t);
     explain_add_title(p, "Scores",
-                      p->options->wide ? STR("normalized score * weight, and the raw score")
+                      p->options->wide ? STR("normalized score * weight (raw score)")
                                        : STR("normalized score * weight"));
     add_tables(&t);
     add_rest(&t);

@@ -7,7 +7,7 @@
 #include "cmd/explain/explain_table_internal.h"
 
 #define LABEL_WIDTH     ((size_t)13)
-#define WIDTH_NOT_KNOWN ((size_t)100) /* of a file or pipe */
+#define WIDTH_NOT_KNOWN ((size_t)100) /* standard output is not a terminal */
 #define WIDTH_MIN       ((size_t)60)
 
 #define BOLD  "\x1b[1m"
@@ -30,7 +30,7 @@ struct explain_table_options explain_table_for_stdout(size_t max_nodes, bool wid
     };
 }
 
-/* --- what all parts use ----------------------------------------------------------------------- */
+/* --- helpers for all parts -------------------------------------------------------------------- */
 
 static void add_coloured(const struct explain_page *p, const char *colour, struct str text)
 {
@@ -131,7 +131,7 @@ static void add_headline(const struct explain_page *p)
     buf_add_cstr(out, ")\n");
 }
 
-/* "  Label:      text", the text broken into lines. */
+/* "  Label:      text", with the text wrapped. */
 static void add_fact(const struct explain_page *p, const char *label, struct str text)
 {
     struct str line;
@@ -146,7 +146,7 @@ static void add_fact(const struct explain_page *p, const char *label, struct str
     }
 }
 
-/* Names with commas between them, the first `max` of them. */
+/* The first `max` texts, separated by commas. */
 static struct str join(const struct explain_page *p, const explanation_texts *texts, size_t max)
 {
     struct buf out = BUF_INIT;
@@ -180,7 +180,7 @@ static void add_preemption(const struct explain_page *p)
     buf_release(&text);
 }
 
-/* Plugins that refused the pod before any node was looked at. */
+/* Plugins that refused the pod before any node was filtered. */
 static void add_pre_filter(const struct explain_page *p)
 {
     for (size_t i = 0; i < p->x->pre_filter.n; i++) {
@@ -194,16 +194,16 @@ static void add_pre_filter(const struct explain_page *p)
     }
 }
 
-/* Where the pod waits for another attempt, in upstream's words. */
+/* The queue in which the pod waits, by upstream's name. */
 static struct str queue_text(const struct explain_page *p)
 {
     static const struct {
         const char *name, *text;
     } places[] = {
-        {"active", "activeQ: tried again at once"},
-        {"backoff", "backoffQ: tried again after its backoff"},
-        {"errorBackoff", "backoffQ: tried again after its backoff"},
-        {"unschedulable", "unschedulablePods: tried again when an event may help"},
+        {"active", "activeQ: retried immediately"},
+        {"backoff", "backoffQ: retried after the backoff"},
+        {"errorBackoff", "backoffQ: retried after the backoff"},
+        {"unschedulable", "unschedulablePods: retried when a cluster event may help"},
     };
     for (size_t i = 0; i < ARRAY_LEN(places); i++)
         if (str_is(p->x->queue, places[i].name))
@@ -211,7 +211,7 @@ static struct str queue_text(const struct explain_page *p)
     return term_clean(p->arena, p->x->queue);
 }
 
-/* What a and b both end in, from a dot on. */
+/* The longest common suffix of a and b that starts with a dot. */
 static struct str common_domain(struct str a, struct str b)
 {
     size_t n = 0, domain = 0;
@@ -221,7 +221,7 @@ static struct str common_domain(struct str a, struct str b)
     return str_slice(a, a.n - domain, a.n);
 }
 
-/* Of names that are too long for a column, what makes them differ is at their beginning. */
+/* If node names are too long for a column, their common domain is left out. */
 static void find_domain(struct explain_page *p)
 {
     const struct explanation *x = p->x;

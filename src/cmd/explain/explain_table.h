@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * explain_table.h - an attempt as tables for people.
+ * explain_table.h - formats an attempt as tables.
  *
- * Purpose:   a headline with the result; nodes and the filters that refused them, nodes with the
- *            same verdict counted; nodes and their scores, the best first. `berth simulate
- *            --explain` and `berth explain` both print this.
+ * Purpose:   a headline with the result; a table of nodes and the filters that refused them, where
+ *            nodes with the same verdict are counted; a table of scores, best node first. Used by
+ *            `berth simulate --explain` and `berth explain`.
  * Ownership: appends to the caller's buffer; nothing is kept.
  * Threading: any.
  */
@@ -17,13 +17,13 @@
 #define EXPLAIN_TABLE_NODES 10
 
 struct explain_table_options {
-    size_t width;     /* columns of a line; 0: as many as it takes */
-    size_t max_nodes; /* rows of one table that name a node; 0: all */
-    bool wide;        /* raw scores, codes and whole names as well */
+    size_t width;     /* columns per line; 0: unlimited */
+    size_t max_nodes; /* per table; 0: all */
+    bool wide;        /* with raw scores, codes and full names */
     bool colour;
 };
 
-/* For standard output: its width, and colours where it is a terminal that wants them. */
+/* Width and colours of standard output. Colours are off without a terminal and with NO_COLOR. */
 struct explain_table_options explain_table_for_stdout(size_t max_nodes, bool wide);
 
 void explain_table(const struct explanation *x, const struct explain_table_options *options,

@@ -13,7 +13,7 @@
 
 #define READY    "Forwarding from 127.0.0.1:"
 #define MAX_LINE ((size_t)4096)
-#define NO_EXEC  127 /* the shell's code for a command that is not there */
+#define NO_EXEC  127 /* a shell's exit code for "command not found" */
 
 static _Noreturn void run_kubectl(const struct port_forward_options *o, int output, pid_t parent)
 {
@@ -45,7 +45,7 @@ static _Noreturn void run_kubectl(const struct port_forward_options *o, int outp
     _exit(NO_EXEC);
 }
 
-/* The port in the first line, once it is whole; 0: not yet; -1: it says something else. */
+/* The port in the first line; 0: the line is not complete; -1: unexpected text. */
 static long port_in(struct str text)
 {
     uint64_t port;
@@ -60,7 +60,8 @@ static long port_in(struct str text)
     return (long)port;
 }
 
-/* -EPIPE where kubectl has ended, -ETIMEDOUT where it says nothing. */
+/* -EPIPE if kubectl has exited, -ETIMEDOUT if it prints nothing, -EPROTO if it prints other text.
+ */
 static int wait_ready(struct port_forward *f, int64_t timeout)
 {
     char text[MAX_LINE];
@@ -99,12 +100,11 @@ static int fail(struct port_forward *f, int code, struct err *reterr)
         f->pid = 0;
     }
     if (missing)
-        return err_set(reterr, -ENOENT,
-                       "--port-forward: kubectl, which it runs, is not in the PATH");
+        return err_set(reterr, -ENOENT, "--port-forward: kubectl not found in PATH");
     return err_set(reterr, code, "--port-forward: `kubectl port-forward` %s",
-                   code == -EPIPE       ? "has failed"
-                   : code == -ETIMEDOUT ? "is not ready in time"
-                                        : "prints something unexpected");
+                   code == -EPIPE       ? "failed"
+                   : code == -ETIMEDOUT ? "timed out"
+                                        : "printed unexpected output");
 }
 
 int port_forward_start(struct port_forward *f, const struct port_forward_options *o,

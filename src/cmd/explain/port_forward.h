@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * port_forward.h - a port of a pod on this machine, by `kubectl port-forward`.
+ * port_forward.h - forwards a local port to a pod with `kubectl port-forward`.
  *
- * Purpose:   a scheduler in a pod often listens where only its node, or only the cluster, can reach
- *            it. The API server has a way to it that keeps the connection as it is, credentials
- *            included, and kubectl speaks that protocol.
- * Ownership: port_forward_stop ends the child process; it also ends with this one.
+ * Purpose:   reaches a scheduler that listens on its node's loopback or in the cluster network
+ *            only. The API server tunnels the connection unchanged, including credentials, which
+ *            its proxy to pods does not.
+ * Ownership: port_forward_stop ends the child process; the child also ends with this process.
  * Threading: one thread.
  */
 #ifndef BERTH_CMD_EXPLAIN_PORT_FORWARD_H
@@ -16,7 +16,7 @@
 #include "base/err.h"
 
 struct port_forward_options {
-    const char *kubeconfig, *context; /* "": kubectl's own choice */
+    const char *kubeconfig, *context; /* "": kubectl's default */
     const char *namespace, *pod;
     int64_t port;    /* of the pod */
     int64_t timeout; /* until it is ready, ns */
@@ -24,14 +24,14 @@ struct port_forward_options {
 
 struct port_forward {
     pid_t pid;     /* 0: none */
-    int output;    /* kubectl's; open as long as it runs, since it writes for every connection */
+    int output;    /* kubectl's stdout; kept open because it prints a line per connection */
     uint16_t port; /* on 127.0.0.1 */
 };
 
-/* What kubectl says when it fails is on standard error before this returns. */
+/* kubectl's own error messages go to standard error. */
 int port_forward_start(struct port_forward *forward, const struct port_forward_options *options,
                        struct err *reterr) MUST_CHECK;
-/* Does nothing where none was started. */
+/* Does nothing if none was started. */
 void port_forward_stop(struct port_forward *forward);
 
 #endif

@@ -12,7 +12,7 @@
 
 /* --- flags ------------------------------------------------------------------------------------ */
 
-/* Flags given on the command line win over the file. */
+/* Flags on the command line override the file. */
 static void apply_leader_flags(const struct scheduler_options *o, struct leader_election_config *le)
 {
     const struct leader_election_flags *flags = &o->leader;
@@ -32,7 +32,7 @@ static void apply_leader_flags(const struct scheduler_options *o, struct leader_
         le->resource_namespace = str_of(flags->namespace);
 }
 
-/* These count only where there is no file. */
+/* Ignored if there is a file. */
 static void apply_deprecated_flags(const struct scheduler_options *o,
                                    struct scheduler_config *config)
 {
@@ -88,7 +88,7 @@ int loaded_config_read(const struct scheduler_options *o, struct buf *out, struc
     return r;
 }
 
-/* Without a file upstream finds out when it makes the lock, and says so in other words. */
+/* Without a file, upstream reports an invalid lock when it creates it, with other texts. */
 static int check_lock(const struct leader_election_config *le, struct err *reterr)
 {
     static const char *const removed[] = {"endpoints", "configmaps", "endpointsleases"};
@@ -108,7 +108,7 @@ static int check_lock(const struct leader_election_config *le, struct err *reter
                    STR_ARG(lock));
 }
 
-/* Whoever reads the files in earnest says what is wrong with them. */
+/* Errors are ignored here: loading the configuration reports them. */
 static struct str read_source(const struct scheduler_options *o, struct arena *a)
 {
     struct buf bytes = BUF_INIT;
@@ -166,21 +166,21 @@ static void on_absent(void *ctx, const char *name, const char *noticed_by)
     buf_add_printf(text, "%s%s (%s)", text->n ? "; " : "", name, noticed_by);
 }
 
-/* A configuration is good though it names what berth does not have yet; who runs it must know. */
-void loaded_config_tell_absent(const struct scheduler_config *config,
+/* Plugins that berth does not have yet do not make a configuration invalid. */
+void loaded_config_warn_absent(const struct scheduler_config *config,
                                const struct registry *registry, const struct features *features)
 {
     struct buf text = BUF_INIT;
     config_each_absent(config, registry, features, on_absent, &text);
     if (text.n)
-        log_warning("Plugins that this version does not support yet",
+        log_warning("The configuration enables plugins that are not supported yet",
                     KV_CSTR("plugins", buf_cstr(&text)));
     buf_release(&text);
 }
 
-/* --- what stays as it is ---------------------------------------------------------------------- */
+/* --- fields that need a restart --------------------------------------------------------------- */
 
-/* Members of the configuration that are looked at once, when the scheduler starts. */
+/* Fields that are read only when the scheduler starts. */
 static const char *const fixed[] = {"clientConnection", "leaderElection", "enableProfiling",
                                     "enableContentionProfiling", "delayCacheUntilActive"};
 
@@ -206,7 +206,7 @@ static struct str text_of(struct comparison *c, const struct json_value *v)
 static void compare(struct comparison *c, struct str path, const struct json_value *running,
                     const struct json_value *loaded);
 
-/* Those of a, unless b has them as well and is to be looked at by itself. */
+/* Compares the union of the members. */
 static void compare_members(struct comparison *c, struct str path, const struct json_value *running,
                             const struct json_value *loaded)
 {
@@ -245,8 +245,9 @@ static int tree_of(struct comparison *c, const struct scheduler_config *config,
     return r;
 }
 
-static void tell_differences(const struct scheduler_config *running,
-                             const struct scheduler_config *loaded, loaded_config_fn *fn, void *ctx)
+static void report_differences(const struct scheduler_config *running,
+                               const struct scheduler_config *loaded, loaded_config_fn *fn,
+                               void *ctx)
 {
     struct comparison c = {.fn = fn, .ctx = ctx};
     struct json_value a, b;
@@ -273,7 +274,7 @@ void loaded_config_keep_fixed(struct loaded_config *l, const struct scheduler_co
     struct scheduler_config *to = &l->config;
     struct client_connection_config *c = &to->client_connection;
     struct leader_election_config *le = &to->leader_election;
-    tell_differences(running, to, fn, ctx);
+    report_differences(running, to, fn, ctx);
     *c = running->client_connection;
     c->kubeconfig = arena_dup(a, c->kubeconfig);
     c->accept_content_types = arena_dup(a, c->accept_content_types);

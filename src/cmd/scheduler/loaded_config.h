@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loaded_config.h - the configuration of a scheduler: what its file says, and its flags on top.
+ * loaded_config.h - the configuration of a scheduler: its file with the flags applied.
  *
- * Purpose:   one way from the command line to a configuration, when the scheduler starts and each
- *            time it is told to read its file again.
- * Ownership: owns the configuration and its texts; those of flags are the options', which outlive
- *            it.
- * Threading: one thread at a time; read by any.
+ * Purpose:   one way from the command line to a configuration, for the start and for reloads.
+ * Ownership: owns the configuration and its texts. Texts of flags belong to the options, which must
+ *            outlive it.
+ * Threading: one thread writes; any thread may read afterwards.
  */
 #ifndef BERTH_CMD_SCHEDULER_LOADED_CONFIG_H
 #define BERTH_CMD_SCHEDULER_LOADED_CONFIG_H
@@ -17,7 +16,7 @@
 struct loaded_config {
     struct arena arena;
     struct scheduler_config config; /* not checked */
-    struct str source; /* the bytes of its files, as they were right before they were read */
+    struct str source;              /* the bytes of its files, read right before they were loaded */
 };
 
 int loaded_config_new(const struct scheduler_options *options, struct loaded_config **ret_loaded,
@@ -25,26 +24,25 @@ int loaded_config_new(const struct scheduler_options *options, struct loaded_con
 struct loaded_config *loaded_config_free(struct loaded_config *loaded);
 
 /*
- * The files that it is read from and that may change: a configuration, a Policy, both or neither.
- * Gives their number; none where a part of it cannot be read again (standard input, a pipe, a
- * ConfigMap).
+ * The files that the configuration is loaded from: --config, a Policy, both or neither. Returns
+ * their number; 0 if a part of it cannot be read again (standard input, a pipe, a ConfigMap).
  */
 #define LOADED_CONFIG_FILES 2
 size_t loaded_config_files(const struct scheduler_options *options,
                            const char *ret_paths[static LOADED_CONFIG_FILES]);
-/* A pipe or a device: it is read once, and opening it may wait for somebody who writes. */
+/* A pipe or a device: it can be read only once, and opening it may block. */
 bool loaded_config_is_stream(const char *path);
-/* Appends the bytes of all of them. */
+/* Appends the bytes of all files. */
 int loaded_config_read(const struct scheduler_options *options, struct buf *out,
                        struct err *reterr) MUST_CHECK;
 
-/* Warns of plugins that the configuration names and that do nothing. */
-void loaded_config_tell_absent(const struct scheduler_config *config,
+/* Logs a warning with the configured plugins that berth does not have yet. */
+void loaded_config_warn_absent(const struct scheduler_config *config,
                                const struct registry *registry, const struct features *features);
 
 /*
- * What no running scheduler can change is taken from `running`; fn is told of each field in which
- * the two differ, with the values as --write-config-to shows them.
+ * Copies the fields that need a restart from `running`. Calls fn for each of them that differs,
+ * with the values as --write-config-to shows them.
  */
 typedef void loaded_config_fn(void *ctx, struct str field, struct str running, struct str loaded);
 void loaded_config_keep_fixed(struct loaded_config *loaded, const struct scheduler_config *running,

@@ -18,7 +18,7 @@ static void add_allow(allow_vec *out, struct str key, struct str values)
                                         .values = values});
 }
 
-/* It was there a moment ago, when the flags were checked. */
+/* Fails only if the file has changed since the flags were checked. */
 static void read_manifest(const char *path, struct arena *a, allow_vec *out)
 {
     struct json_value *docs;

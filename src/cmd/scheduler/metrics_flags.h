@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metrics_flags.h - the process's registry as the command line wants it.
+ * metrics_flags.h - makes the process's registry of metrics.
  *
- * Purpose:   --disabled-metrics, --show-hidden-metrics-for-version, --allow-metric-labels and
- *            --allow-metric-labels-manifest become the rules of a registry.
- * Ownership: the registry is the caller's.
+ * Purpose:   applies --disabled-metrics, --show-hidden-metrics-for-version, --allow-metric-labels
+ *            and --allow-metric-labels-manifest to a new registry.
+ * Ownership: the caller owns the registry.
  * Threading: one thread.
  */
 #ifndef BERTH_CMD_SCHEDULER_METRICS_FLAGS_H
@@ -13,8 +13,7 @@
 #include "base/metrics.h"
 #include "cmd/scheduler/scheduler_flags.h"
 
-/* With the families of the process itself. The flags have been checked (scheduler_options_check).
- */
+/* Includes the families of the process. Flags must be valid (scheduler_options_check). */
 struct metrics *metrics_of_flags(const struct scheduler_options *options,
                                  const struct features *features);
 

@@ -12,14 +12,14 @@
 struct reloader {
     struct reload_parts parts;
     const char *paths[LOADED_CONFIG_FILES];
-    size_t n_paths;                  /* 0: nothing could be read again */
-    struct loaded_config *running;   /* as far as is known */
-    VEC(struct loaded_config *) all; /* in use, or on their way there */
+    size_t n_paths;                  /* 0: the configuration cannot be reloaded */
+    struct loaded_config *running;   /* the latest that the world has taken over */
+    VEC(struct loaded_config *) all; /* in use by the world, or passed to it */
     struct loop_timer timer;
-    struct file_stamp seen[LOADED_CONFIG_FILES]; /* at the last look */
-    bool changed; /* they looked another way than before, and have not been read since */
+    struct file_stamp seen[LOADED_CONFIG_FILES]; /* at the last check */
+    bool changed;                                /* since they were read last */
     bool stopped;
-    struct buf tried; /* the bytes that were read last, good or bad */
+    struct buf tried; /* the bytes read last, valid or not */
     struct metric *succeeded, *refused, *last;
 };
 
@@ -27,14 +27,14 @@ struct reloader {
 
 static const struct metric_desc reloads_desc = {
     .name = "berth_config_reloads_total",
-    .help = "Number of times the configuration file was read again, by what came of it",
+    .help = "Number of reloads of the configuration file, by result",
     .stability = "ALPHA",
     .kind = METRIC_COUNTER,
     .labels = {"result"},
 };
 static const struct metric_desc last_desc = {
     .name = "berth_config_last_reload_successful",
-    .help = "Whether the configuration file, as it was read last, is in use",
+    .help = "Whether the last reload of the configuration file succeeded",
     .stability = "ALPHA",
     .kind = METRIC_GAUGE,
 };
@@ -60,13 +60,13 @@ static void count(struct reloader *r, bool success)
     metric_set(r->last, success);
 }
 
-/* --- what comes of it ------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 static void refuse(struct reloader *r, const char *why)
 {
     count(r, false);
-    log_error("Configuration refused; the one in use stays", KV_CSTR("file", r->paths[0]),
-              KV_CSTR("err", why));
+    log_error("Failed to reload the configuration; keeping the current one",
+              KV_CSTR("file", r->paths[0]), KV_CSTR("err", why));
 }
 
 static void drop(struct reloader *r, struct loaded_config *l)
@@ -79,8 +79,8 @@ static void drop(struct reloader *r, struct loaded_config *l)
         }
 }
 
-static void tell_changes(const struct reloader *r, const struct scheduler_config *now,
-                         const struct reload_result *result)
+static void log_changes(const struct reloader *r, const struct scheduler_config *now,
+                        const struct reload_result *result)
 {
     const struct reload_parts *p = &r->parts;
     struct buf diff = BUF_INIT;
@@ -101,8 +101,8 @@ void reloader_on_reloaded(struct reloader *r, void *owner, const struct reload_r
         return;
     }
     count(r, true);
-    tell_changes(r, &l->config, result);
-    loaded_config_tell_absent(&l->config, r->parts.registry, r->parts.features);
+    log_changes(r, &l->config, result);
+    loaded_config_warn_absent(&l->config, r->parts.registry, r->parts.features);
     r->running = l;
     r->parts.on_config(r->parts.ctx, &l->config);
 }
@@ -112,16 +112,17 @@ void reloader_on_retired(struct reloader *r, void *owner)
     drop(r, owner);
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- loading ---------------------------------------------------------------------------------- */
 
 static void warn_fixed(void *ctx, struct str field, struct str running, struct str loaded)
 {
     const struct reloader *r = ctx;
-    log_warning("A changed field takes effect after a restart only", KV_CSTR("file", r->paths[0]),
-                KV_STR("field", field), KV_STR("inUse", running), KV_STR("inFile", loaded));
+    log_warning("Ignored a changed field: it takes effect only after a restart",
+                KV_CSTR("file", r->paths[0]), KV_STR("field", field), KV_STR("inUse", running),
+                KV_STR("inFile", loaded));
 }
 
-/* All that is wrong with it, as one line. */
+/* Joins all errors to one line. */
 static bool is_good(const struct reloader *r, const struct scheduler_config *config,
                     struct buf *ret_why)
 {
@@ -157,13 +158,13 @@ static void use(struct reloader *r, struct loaded_config *l)
     buf_release(&why);
 }
 
-/* Remembers the bytes; true where they are others than before. */
+/* Reads the files into r->tried. Returns whether the bytes changed. */
 static bool read_bytes(struct reloader *r)
 {
     struct buf text = BUF_INIT;
     struct err err;
     if (loaded_config_read(r->parts.options, &text, &err) < 0)
-        buf_clear(&text); /* whoever loads it says why */
+        buf_clear(&text); /* load() reports the error */
     bool same = str_eq(buf_str(&text), buf_str(&r->tried));
     buf_release(&r->tried);
     r->tried = text;
@@ -176,37 +177,38 @@ static void load(struct reloader *r)
     struct err err = {0};
     for (size_t i = 0; i < r->n_paths; i++)
         if (loaded_config_is_stream(r->paths[i]))
-            err_set(&err, -EINVAL, "%s: not a file any more", r->paths[i]);
+            err_set(&err, -EINVAL, "%s: no longer a regular file", r->paths[i]);
     if (err.code < 0 || loaded_config_new(r->parts.options, &l, &err) < 0)
         refuse(r, err.msg);
     else
         use(r, l);
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- watching --------------------------------------------------------------------------------- */
 
-enum sight { SIGHT_SAME, SIGHT_OTHER, SIGHT_NONE };
+enum file_state { FILES_SAME, FILES_CHANGED, FILES_MISSING };
 
-static enum sight look_at_files(struct reloader *r)
+static enum file_state check_files(struct reloader *r)
 {
-    enum sight sight = SIGHT_SAME;
+    enum file_state state = FILES_SAME;
     for (size_t i = 0; i < r->n_paths; i++) {
         struct file_stamp stamp;
         if (file_stamp_of(r->paths[i], &stamp) < 0)
-            return SIGHT_NONE; /* being replaced; the next look will tell */
+            return FILES_MISSING; /* being replaced; check again at the next tick */
         if (!file_stamp_eq(stamp, r->seen[i]))
-            sight = SIGHT_OTHER;
+            state = FILES_CHANGED;
         r->seen[i] = stamp;
     }
-    return sight;
+    return state;
 }
 
-static void look(struct reloader *r)
+/* Reads the files once they are unchanged for a whole interval: a writer may not be done. */
+static void check(struct reloader *r)
 {
-    enum sight sight = look_at_files(r);
-    if (sight == SIGHT_OTHER)
+    enum file_state state = check_files(r);
+    if (state == FILES_CHANGED)
         r->changed = true;
-    if (sight != SIGHT_SAME || !r->changed)
+    if (state != FILES_SAME || !r->changed)
         return;
     r->changed = false;
     if (read_bytes(r))
@@ -218,10 +220,10 @@ void reloader_now(struct reloader *r)
     if (r->stopped)
         return;
     if (!r->n_paths) {
-        log_info(0, "SIGHUP: there is no configuration file that could be read again");
+        log_info(0, "Ignored SIGHUP: there is no configuration file to reload");
         return;
     }
-    (void)look_at_files(r);
+    (void)check_files(r);
     r->changed = false;
     (void)read_bytes(r);
     load(r);
@@ -230,7 +232,7 @@ void reloader_now(struct reloader *r)
 static void on_timer(struct loop_timer *timer)
 {
     struct reloader *r = CONTAINER_OF(timer, struct reloader, timer);
-    look(r);
+    check(r);
     loop_timer_set(timer, r->parts.interval);
 }
 
@@ -248,7 +250,7 @@ struct reloader *reloader_new(const struct reload_parts *parts, struct loaded_co
     loop_timer_init(&r->timer, parts->loop, on_timer);
     make_metrics(r);
     buf_add_str(&r->tried, running->source);
-    /* What they looked like when they were read is not known: the first looks compare the bytes. */
+    /* The stamps at the time of reading are not known: the first check compares the bytes. */
     r->changed = true;
     return r;
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reload.h - the configuration file is read again while the scheduler runs.
+ * reload.h - reloads the configuration file of a running scheduler.
  *
- * Purpose:   when the file has changed, or somebody asks for it (SIGHUP), it is read, checked and
- *            given to the world; what changes for pods is logged. A file that is no good is refused
- *            with one line that says where and why, and the configuration in use stays.
+ * Purpose:   reads and checks the file when it has changed and on SIGHUP, passes it to the world,
+ *            and logs what changes for pods. An invalid file is logged in one line with its errors,
+ *            and the current configuration is kept.
  *
- *            The file is looked at every second, by the path that was given: one that is written,
- *            renamed over or reached by other links (as a mounted ConfigMap is) is noticed alike,
- *            on any file system. It is read when it looks the same twice, so that who writes it has
- *            time to, and counts as changed when its bytes have.
- * Ownership: owns the configuration in use and those that still are; parts outlive it.
+ *            The path is checked every second, so that writes, renames and switched links (a
+ *            mounted ConfigMap) are noticed on any file system. The file is read once it looks the
+ *            same twice, to let its writer finish, and counts as changed if its bytes have changed.
+ * Ownership: owns all configurations that the world uses. parts must outlive the reloader.
  * Threading: the loop's thread.
  */
 #ifndef BERTH_CMD_SCHEDULER_RELOAD_H
@@ -27,23 +26,23 @@ struct reload_parts {
     const struct registry *registry;
     struct metrics *metrics; /* NULL: none */
     struct world *world;
-    int64_t interval; /* between two looks at the file; 0: 1 s */
-    /* Another configuration is in use from now on. */
+    int64_t interval; /* between two checks of the file, ns; 0: 1 s */
+    /* Called when another configuration is in use. */
     void (*on_config)(void *ctx, const struct scheduler_config *config);
     void *ctx;
 };
 
 struct reloader;
 
-/* Takes the configuration that the world was made with over; its owner there is that struct. */
+/* Takes ownership of `running`, the owner of the configuration that the world was made with. */
 struct reloader *reloader_new(const struct reload_parts *parts, struct loaded_config *running);
-/* Begins to look at the file. */
+/* Starts to watch the file. */
 void reloader_start(struct reloader *reloader);
-/* Reads the file again, changed or not; files that it names, such as certificates, too. */
+/* Reloads the file and the files it names, such as certificates, whether changed or not. */
 void reloader_now(struct reloader *reloader);
-/* The end has begun: nothing is read any more. */
+/* Stops reloading: shutdown has begun. */
 void reloader_stop(struct reloader *reloader);
-/* After the world is gone, and the loop, where it was stopped. NULL is fine; returns NULL. */
+/* Call reloader_stop and world_free before. NULL is allowed; returns NULL. */
 struct reloader *reloader_free(struct reloader *reloader);
 
 /* See struct world_callbacks. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth scheduler, once its flags are read: schedules the pods of a cluster. */
+/* berth scheduler, once its flags are parsed: configuration, start, signals and shutdown. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -40,16 +40,13 @@ struct scheduler {
 
 /* --- configuration ---------------------------------------------------------------------------- */
 
-/*
- * As upstream says it: what is wrong in one line, which may be a long one. In front of it the lines
- * that `berth config validate` prints.
- */
-static void tell_as_upstream(const struct scheduler *s, const struct buf *lines)
+/* Logs the lines of `berth config validate`, then upstream's error: all problems in one line. */
+static void fail_as_upstream(const struct scheduler *s, const struct buf *lines)
 {
     struct str rest = buf_str(lines), line;
     struct buf text = BUF_INIT, why = BUF_INIT;
     while (rest.n && str_split(&rest, '\n', &line))
-        log_error("Problem in the configuration", KV_STR("problem", line));
+        log_error("Invalid configuration", KV_STR("problem", line));
     if (s->config->file)
         buf_add_printf(&text, "%s: ", s->config->file);
     (void)config_check_text(s->config, &s->registry, &s->features, &why);
@@ -64,9 +61,9 @@ static bool config_is_good(const struct scheduler *s)
     struct buf lines = BUF_INIT;
     bool good = config_file_check(s->config, &s->registry, &s->features, &lines);
     if (!good && s->options->as_upstream)
-        tell_as_upstream(s, &lines);
+        fail_as_upstream(s, &lines);
     else
-        config_file_tell(&lines);
+        config_file_print(&lines);
     buf_release(&lines);
     return good;
 }
@@ -83,7 +80,7 @@ static int write_config(const struct scheduler *s, struct str text, struct err *
     return 0;
 }
 
-/* Logs the configuration or writes it to --write-config-to. */
+/* Logs the configuration, and writes it to --write-config-to. */
 static int show_config(const struct scheduler *s, struct err *reterr)
 {
     int r = 0;
@@ -94,7 +91,7 @@ static int show_config(const struct scheduler *s, struct err *reterr)
     if (*s->options->write_config_to)
         r = write_config(s, buf_str(&text), reterr);
     else
-        loaded_config_tell_absent(s->config, &s->registry, &s->features);
+        loaded_config_warn_absent(s->config, &s->registry, &s->features);
     buf_release(&text);
     return r;
 }
@@ -116,12 +113,12 @@ static int load_kube(struct scheduler *s, struct err *reterr)
     return r;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- shutdown and other callbacks ------------------------------------------------------------- */
 
-/* For requests under way when the end has come. */
+/* How long shutdown waits for requests in progress. */
 #define SERVING_PATIENCE (5 * NSEC_PER_SEC)
 
-static void tell_address(const struct scheduler *s, const char *what)
+static void log_address(const struct scheduler *s, const char *what)
 {
     struct buf line = BUF_INIT;
     buf_add_printf(&line, "%s %s", what, scheduler_serving_address(s->serving));
@@ -142,8 +139,8 @@ static void finish(struct scheduler *s, int exit_code)
     loop_stop(s->loop);
 }
 
-/* Nothing is left but to say goodbye, in upstream's words and with its exit codes. */
-static void part(struct scheduler *s)
+/* The last step of a shutdown: upstream's messages and exit codes. */
+static void exit_loop(struct scheduler *s)
 {
     if (s->lost) {
         log_error("Leaderelection lost");
@@ -152,7 +149,7 @@ static void part(struct scheduler *s)
         log_info(0, "Requested to terminate, exiting");
         finish(s, EXIT_DONE);
     } else {
-        /* kube-scheduler thinks it a failure; who asks berth to end gets what he asked for. */
+        /* kube-scheduler fails here; `berth scheduler` exits with 0 after SIGTERM. */
         finish(s, s->options->as_upstream
                       ? scheduler_fail(s->options, "finished without leader elect")
                       : EXIT_DONE);
@@ -162,17 +159,17 @@ static void part(struct scheduler *s)
 static void on_served(void *ctx)
 {
     log_info(0, "[graceful-termination] secure server is exiting");
-    part(ctx);
+    exit_loop(ctx);
 }
 
-/* Scheduling has ended: no further request is taken, those under way are answered. */
+/* Scheduling has ended: stop listening, and answer the requests in progress. */
 static void end_serving(struct scheduler *s)
 {
     if (!s->serving) {
-        part(s);
+        exit_loop(s);
         return;
     }
-    tell_address(s, "Stopped listening on");
+    log_address(s, "Stopped listening on");
     log_info(0, "[graceful-termination] secure server has stopped listening");
     scheduler_serving_shutdown(s->serving, SERVING_PATIENCE, on_served, s);
 }
@@ -217,7 +214,9 @@ static void on_config(void *ctx, const struct scheduler_config *config)
         scheduler_serving_set_config(s->serving, config);
 }
 
-/* The file appears whole or not at all, and only its owner may read it. */
+/* --- signals ---------------------------------------------------------------------------------- */
+
+/* Replaces the file atomically. Only its owner can read it. */
 static int write_file(const char *path, struct str text, struct err *reterr)
 {
     char *temporary = xasprintf("%s.tmp", path);
@@ -241,9 +240,9 @@ static void on_explained(void *ctx, struct str json, size_t attempts)
     const struct scheduler *s = ctx;
     struct err err;
     if (write_file(s->options->explain_file, json, &err) < 0)
-        log_error("Explanations could not be written", KV_ERR(&err));
+        log_error("Failed to write explanations", KV_ERR(&err));
     else
-        log_info(0, "Explanations written", KV_CSTR("file", s->options->explain_file),
+        log_info(0, "Wrote explanations", KV_CSTR("file", s->options->explain_file),
                  KV_INT("attempts", attempts));
 }
 
@@ -252,7 +251,7 @@ static void explain(struct scheduler *s)
     if (*s->options->explain_file)
         world_explain(s->world, on_explained, s);
     else
-        log_info(0, "SIGUSR1 without --explain-file: nothing is written");
+        log_info(0, "Ignored SIGUSR1: --explain-file is not set");
 }
 
 static void on_signal(struct loop_io *io, unsigned events)
@@ -273,7 +272,7 @@ static void on_signal(struct loop_io *io, unsigned events)
             reloader_now(s->reloader);
             continue;
         }
-        /* The second signal means it. */
+        /* Upstream: a second signal exits immediately. */
         if (s->stopping) {
             log_flush();
             _exit(EXIT_FAILED);
@@ -285,8 +284,8 @@ static void on_signal(struct loop_io *io, unsigned events)
     }
 }
 
-/* Who asks for a reload or a dump too early is heard once there is something to reload. */
-static sigset_t hold_wishes(void)
+/* Blocks signals that come during start; they are handled once the scheduler runs. */
+static sigset_t block_signals(void)
 {
     sigset_t set;
     sigemptyset(&set);
@@ -299,10 +298,10 @@ static sigset_t hold_wishes(void)
 
 static int watch_signals(struct scheduler *s, struct err *reterr)
 {
-    sigset_t set = hold_wishes();
+    sigset_t set = block_signals();
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
-    /* Blocked before any thread starts, so that all inherit it. */
+    /* Blocked before any thread starts, so that all threads inherit the mask. */
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
     int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -312,6 +311,8 @@ static int watch_signals(struct scheduler *s, struct err *reterr)
     loop_io_set(&s->signals, LOOP_READ);
     return 0;
 }
+
+/* --- start ------------------------------------------------------------------------------------ */
 
 static bool check_ping(void *ctx)
 {
@@ -344,7 +345,7 @@ static const struct health_check checks_with_election[] = {
     {"ping", check_ping, LIVEZ},
     {"shutdown", check_shutdown, READYZ},
     {"sched-handler-sync", check_synced, READYZ},
-    {"informer-sync", check_candidate, READYZ}, /* of a coordinated election only */
+    {"informer-sync", check_candidate, READYZ}, /* coordinated leader election only */
 };
 static const struct health_check checks_without_election[] = {
     {"ping", check_ping, HEALTHZ | LIVEZ},
@@ -378,7 +379,7 @@ static int start_serving(struct scheduler *s, struct err *reterr)
     };
     int r = scheduler_serving_new(s->loop, &parts, &s->serving, reterr);
     if (r == 0)
-        tell_address(s, "Serving securely on");
+        log_address(s, "Serving securely on");
     return r;
 }
 
@@ -398,7 +399,7 @@ static void start_reloader(struct scheduler *s, struct loaded_config *loaded)
     reloader_start(s->reloader);
 }
 
-/* Where there is a reloader afterwards, it has the configuration. */
+/* If s->reloader is set afterwards, it owns the configuration. */
 static int start(struct scheduler *s, struct loaded_config *loaded, struct err *reterr)
 {
     s->metrics = metrics_of_flags(s->options, &s->features);
@@ -415,7 +416,7 @@ static int start(struct scheduler *s, struct loaded_config *loaded, struct err *
         .owner = loaded,
         .registry = &s->registry,
         .features = &s->features,
-        .version = &KUBE_GIT_VERSION[1], /* without its v */
+        .version = &KUBE_GIT_VERSION[1], /* without the v */
         .seed = rand_entropy(),
         .max_in_unschedulable = s->options->deprecated.max_in_unschedulable,
         .metrics = s->metrics,
@@ -481,7 +482,7 @@ static int run(struct scheduler *s, struct loaded_config *loaded)
 
 int scheduler_run(const struct scheduler_options *options, const struct features *features)
 {
-    (void)hold_wishes();
+    (void)block_signals();
     descriptors_raise();
     struct scheduler s = {.options = options, .features = *features};
     struct loaded_config *loaded;

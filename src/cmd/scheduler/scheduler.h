@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scheduler.h - the life of `berth scheduler` after its command line.
+ * scheduler.h - runs the scheduler.
  *
- * Purpose:   scheduler_command.c reads flags and says what is wrong with them; scheduler.c makes a
- *            configuration of them and runs.
- * Ownership: options and features are the caller's and outlive the call.
+ * Purpose:   scheduler_command.c parses and checks flags; scheduler.c loads the configuration and
+ *            runs until a signal or a failure.
+ * Ownership: options and features belong to the caller.
  * Threading: main thread.
  */
 #ifndef BERTH_CMD_SCHEDULER_SCHEDULER_H
@@ -12,9 +12,9 @@
 
 #include "cmd/scheduler/scheduler_flags.h"
 
-/* Until it is told to end, or fails; gives the exit code back. */
+/* Runs until a signal or a failure, and returns the exit code. */
 int scheduler_run(const struct scheduler_options *options, const struct features *features);
-/* Says why, as it is expected of the name under which berth runs; gives the exit code back. */
+/* Reports a failure as berth or as kube-scheduler does, and returns EXIT_FAILED. */
 int scheduler_fail(const struct scheduler_options *options, const char *why);
 
 #endif

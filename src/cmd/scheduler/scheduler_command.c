@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth scheduler: its command line, with the manners of kube-scheduler's. */
+/* berth scheduler: the command line, compatible with kube-scheduler's. */
 #include "base/log.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/config/config_file.h"
@@ -8,9 +8,9 @@
 #include "engine/config/error_list.h"
 
 static const char usage[] =
-    "Watches for pods without a node and binds each to the best one: what\n"
-    "kube-scheduler does. Talks to the API server of a kubeconfig or, inside a\n"
-    "cluster, to that cluster's.\n"
+    "Watch for pods without a node and bind each of them to the best node, like\n"
+    "kube-scheduler. Connect to the API server of the kubeconfig or, in a pod, to that\n"
+    "of the pod's cluster.\n"
     "\nExamples:\n"
     "  %s --kubeconfig ~/.kube/config\n"
     "  %s --config /etc/kubernetes/scheduler-config.yaml\n\n";
@@ -23,7 +23,7 @@ int scheduler_fail(const struct scheduler_options *o, const char *why)
     return EXIT_FAILED;
 }
 
-/* All flags with their defaults; with_text: what the program is for stands in front. */
+/* All flags with their defaults; with_text: after the description of the program. */
 static void write_usage(const struct scheduler_options *o, bool with_text, struct buf *out)
 {
     struct scheduler_options defaults;
@@ -55,7 +55,7 @@ static int fail_usage(const struct scheduler_options *o, const struct err *err)
     return EXIT_FAILED;
 }
 
-/* Empty ones are not counted, as upstream does not. */
+/* Upstream allows empty arguments. */
 static int fail_arguments(const struct scheduler_options *o, char **arguments, int n)
 {
     struct buf list = BUF_INIT;
@@ -103,8 +103,8 @@ static void on_flag(void *ctx, const struct flag *flag, struct str value)
     log_plain(1, buf_cstr(line));
 }
 
-/* Everything that a reader of the log should know about the command line. */
-static void tell_flags(const struct scheduler_options *o, const struct features *features)
+/* Upstream logs flags and non-default feature gates at start. */
+static void log_flags(const struct scheduler_options *o, const struct features *features)
 {
     struct buf text = BUF_INIT;
     features_each_notice(features, on_gate, NULL);
@@ -156,11 +156,11 @@ static int run_options(struct scheduler_options *o, int argc, char **argv)
         return scheduler_fail(o, err.msg);
     if (print_version(o))
         return EXIT_DONE;
-    /* Logging first: all that is said afterwards is said as the flags want it. */
+    /* Logging first: everything after this is logged as the flags say. */
     code = scheduler_logging_start(o, &features);
     if (code != EXIT_DONE)
         return code;
-    tell_flags(o, &features);
+    log_flags(o, &features);
     code = check_options(o, &features);
     return code == EXIT_DONE ? scheduler_run(o, &features) : code;
 }

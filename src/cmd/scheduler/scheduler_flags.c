@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/time.h"
 
-/* A row of the table: as struct flag, its value by its place in the options. */
+/* struct flag, with the value as an offset into struct scheduler_options. */
 struct row {
     const char *group, *name;
     char letter;
@@ -14,203 +14,226 @@ struct row {
     const char *metavar, *help, *deprecated;
 };
 
-#define AT(field)  offsetof(struct scheduler_options, field)
-#define CUSTOM(id) (AT(custom) + (id) * sizeof(struct flag_custom))
-/* What a flag of the deprecated group says of itself. */
-#define FILE_WINS  "DEPRECATED, and without effect where --config is given: "
-#define CIPHERS                                                                                   \
-    "Cipher suites of the server, separated by commas; OpenSSL's defaults where none is named.\n" \
-    "Good ones: TLS_AES_128_GCM_SHA256, TLS_AES_256_GCM_SHA384, TLS_CHACHA20_POLY1305_SHA256, "   \
-    "TLS_ECDHE_{ECDSA,RSA}_WITH_AES_{128,256}_CBC_SHA, "                                          \
-    "TLS_ECDHE_{ECDSA,RSA}_WITH_AES_128_GCM_SHA256, "                                             \
-    "TLS_ECDHE_{ECDSA,RSA}_WITH_AES_256_GCM_SHA384, "                                             \
-    "TLS_ECDHE_{ECDSA,RSA}_WITH_CHACHA20_POLY1305[_SHA256].\n"                                    \
-    "Weak ones: TLS_ECDHE_{ECDSA,RSA}_WITH_AES_128_CBC_SHA256, "                                  \
-    "TLS_ECDHE_{ECDSA,RSA}_WITH_RC4_128_SHA, TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA, "               \
-    "TLS_RSA_WITH_{3DES_EDE_CBC_SHA,AES_128_CBC_SHA,AES_128_CBC_SHA256,AES_128_GCM_SHA256,"       \
+#define AT(field)      offsetof(struct scheduler_options, field)
+#define CUSTOM(id)     (AT(custom) + (id) * sizeof(struct flag_custom))
+#define WITHOUT_CONFIG " Ignored if --config is set."
+#define CIPHERS                                                                                 \
+    "Comma-separated list of cipher suites for the server. If not set, OpenSSL's defaults are " \
+    "used.\n"                                                                                   \
+    "Preferred values: TLS_AES_128_GCM_SHA256, TLS_AES_256_GCM_SHA384, "                        \
+    "TLS_CHACHA20_POLY1305_SHA256, "                                                            \
+    "TLS_ECDHE_{ECDSA,RSA}_WITH_AES_{128,256}_CBC_SHA, "                                        \
+    "TLS_ECDHE_{ECDSA,RSA}_WITH_AES_128_GCM_SHA256, "                                           \
+    "TLS_ECDHE_{ECDSA,RSA}_WITH_AES_256_GCM_SHA384, "                                           \
+    "TLS_ECDHE_{ECDSA,RSA}_WITH_CHACHA20_POLY1305[_SHA256].\n"                                  \
+    "Insecure values: TLS_ECDHE_{ECDSA,RSA}_WITH_AES_128_CBC_SHA256, "                          \
+    "TLS_ECDHE_{ECDSA,RSA}_WITH_RC4_128_SHA, TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA, "             \
+    "TLS_RSA_WITH_{3DES_EDE_CBC_SHA,AES_128_CBC_SHA,AES_128_CBC_SHA256,AES_128_GCM_SHA256,"     \
     "AES_256_CBC_SHA,AES_256_GCM_SHA384,RC4_128_SHA}."
 
 static const struct row rows[] = {
-    {"Misc", "config", 0, FLAG_STR, AT(config_file), NULL, "A KubeSchedulerConfiguration.", NULL},
+    {"Misc", "config", 0, FLAG_STR, AT(config_file), NULL,
+     "Path to the configuration file: a KubeSchedulerConfiguration, or a ConfigMap that contains "
+     "one.",
+     NULL},
     {NULL, "explain-file", 0, FLAG_STR, AT(explain_file), NULL,
-     "On SIGUSR1, berth writes there why the latest pods are where they are: one JSON object per "
-     "attempt.",
+     "On SIGUSR1, write all recorded scheduling attempts to this file, one JSON object per line.",
      NULL},
     {NULL, "master", 0, FLAG_STR, AT(master), NULL,
-     "URL of the API server; stronger than what a kubeconfig says.", NULL},
+     "Address of the Kubernetes API server. Overrides the one in the kubeconfig.", NULL},
     {NULL, "write-config-to", 0, FLAG_STR, AT(write_config_to), NULL,
-     "Write the configuration with all its defaults to this file, and exit.", NULL},
+     "Write the configuration with all defaults to this file and exit.", NULL},
 
     {"Secure serving", "bind-address", 0, FLAG_IP, AT(serving.bind_address), NULL,
-     "Address on which --secure-port listens; 0.0.0.0 and :: are all interfaces.", NULL},
+     "IP address on which to listen for --secure-port. 0.0.0.0 and :: listen on all interfaces.",
+     NULL},
     {NULL, "cert-dir", 0, FLAG_STR, AT(serving.cert_dir), NULL,
-     "Where kube-scheduler.crt and kube-scheduler.key are, unless --tls-cert-file and "
-     "--tls-private-key-file name them.",
+     "Directory of the TLS certificate and key, kube-scheduler.crt and kube-scheduler.key. Ignored "
+     "if --tls-cert-file and --tls-private-key-file are set.",
      NULL},
     {NULL, "disable-http2-serving", 0, FLAG_BOOL, AT(serving.disable_http2), NULL,
      "Serve HTTP/1.1 only.", NULL},
     {NULL, "http2-max-streams-per-connection", 0, FLAG_INT, AT(serving.http2_max_streams), NULL,
-     "How many requests a client may have open on one HTTP/2 connection; 0 is berth's default.",
-     NULL},
+     "Maximum number of concurrent streams per HTTP/2 connection. 0 means berth's default.", NULL},
     {NULL, "permit-address-sharing", 0, FLAG_BOOL, AT(serving.permit_address_sharing), NULL,
      "Bind with SO_REUSEADDR.", NULL},
     {NULL, "permit-port-sharing", 0, FLAG_BOOL, AT(serving.permit_port_sharing), NULL,
-     "Bind with SO_REUSEPORT, so that several processes may share the port.", NULL},
+     "Bind with SO_REUSEPORT, so that several processes can share the port.", NULL},
     {NULL, "secure-port", 0, FLAG_INT, AT(serving.port), NULL,
-     "Port of HTTPS, with authentication and authorization; 0 serves nothing.", NULL},
+     "Port on which to serve HTTPS with authentication and authorization. 0 disables serving.",
+     NULL},
     {NULL, "tls-cert-file", 0, FLAG_STR, AT(serving.cert_file), NULL,
-     "Certificate of HTTPS, followed by those of its issuers. Where there is none, a self-signed "
-     "one is made in memory or in --cert-dir.",
+     "File with the x509 certificate for HTTPS, followed by intermediate certificates. If not set, "
+     "a self-signed certificate is generated, in memory or in --cert-dir.",
      NULL},
     {NULL, "tls-cipher-suites", 0, FLAG_STRINGS, AT(serving.cipher_suites), NULL, CIPHERS, NULL},
     {NULL, "tls-curve-preferences", 0, FLAG_INT32S, AT(serving.curve_preferences), NULL,
-     "Key exchanges that the server allows, by their numbers in TLS, separated by commas: 23, 24 "
-     "and 25 are P-256, P-384 and P-521, 29 is X25519, 4587 to 4589 are those with ML-KEM.",
+     "Comma-separated list of allowed key exchanges by their TLS numbers: 23 (P-256), 24 (P-384), "
+     "25 (P-521), 29 (X25519), 4587 to 4589 (hybrids with ML-KEM).",
      NULL},
     {NULL, "tls-min-version", 0, FLAG_STR, AT(serving.min_version), NULL,
-     "Oldest TLS that is spoken: VersionTLS10, VersionTLS11, VersionTLS12 or VersionTLS13.", NULL},
+     "Minimum TLS version: VersionTLS10, VersionTLS11, VersionTLS12 or VersionTLS13.", NULL},
     {NULL, "tls-private-key-file", 0, FLAG_STR, AT(serving.key_file), NULL,
-     "Private key of --tls-cert-file.", NULL},
+     "File with the private key of --tls-cert-file.", NULL},
     {NULL, "tls-sni-cert-key", 0, FLAG_CUSTOM, CUSTOM(CUSTOM_SNI), "namedCertKey",
-     "Another certificate and its key, for clients that ask for one of the names behind the colon "
-     "or, without any, of the certificate: \"a.crt,a.key\", \"b.crt,b.key:*.b.org,b.org\". May be "
-     "given several times.",
+     "Additional certificate and key for clients that request one of the names after the colon or, "
+     "if there are none, a name in the certificate: \"a.crt,a.key\", "
+     "\"b.crt,b.key:*.b.org,b.org\". Can be repeated.",
      NULL},
 
     {"Authentication", "authentication-kubeconfig", 0, FLAG_STR, AT(authentication.kubeconfig),
      NULL,
-     "kubeconfig of a server that answers TokenReviews and has the client CA. Without this flag "
-     "and "
-     "--authorization-kubeconfig it is the one that the scheduler itself uses.",
+     "kubeconfig of the API server that answers TokenReviews and has the client CA. If neither "
+     "this nor --authorization-kubeconfig is set, the scheduler's own kubeconfig is used.",
      NULL},
     {NULL, "authentication-skip-lookup", 0, FLAG_BOOL, AT(authentication.skip_lookup), NULL,
-     "Do not look in the cluster for authentication settings that flags leave out.", NULL},
+     "Do not look up missing authentication settings in the cluster.", NULL},
     {NULL, "authentication-token-webhook-cache-ttl", 0, FLAG_DURATION,
-     AT(authentication.token_cache_ttl), NULL, "How long the answer to a TokenReview holds.", NULL},
+     AT(authentication.token_cache_ttl), NULL, "How long to cache responses to TokenReviews.",
+     NULL},
     {NULL, "authentication-tolerate-lookup-failure", 0, FLAG_BOOL,
      AT(authentication.tolerate_lookup_failure), NULL,
-     "Go on where that look-up fails; everybody may be anonymous then.", NULL},
+     "Continue if the lookup of authentication settings fails. Requests may then be treated as "
+     "anonymous.",
+     NULL},
     {NULL, "client-ca-file", 0, FLAG_STR, AT(authentication.client_ca_file), NULL,
-     "Whoever shows a certificate of one of these authorities is who its common name says.", NULL},
+     "Certificate authorities of clients. A client whose certificate is signed by one of them is "
+     "authenticated as the certificate's common name.",
+     NULL},
     {NULL, "requestheader-allowed-names", 0, FLAG_STRINGS, AT(authentication.allowed_names), NULL,
-     "Common names of proxies that may name users by headers; none: every certificate of "
-     "--requestheader-client-ca-file will do.",
+     "Common names of proxies that may pass users in request headers. If empty, any certificate "
+     "signed by --requestheader-client-ca-file is allowed.",
      NULL},
     {NULL, "requestheader-client-ca-file", 0, FLAG_STR,
      AT(authentication.requestheader_client_ca_file), NULL,
-     "Authorities of the proxies that may name users by headers.", NULL},
+     "Certificate authorities of proxies that may pass users in request headers.", NULL},
     {NULL, "requestheader-extra-headers-prefix", 0, FLAG_STRINGS,
      AT(authentication.extra_headers_prefix), NULL,
-     "How headers begin that carry further attributes of a user.", NULL},
+     "Prefixes of request headers that carry extra attributes of the user.", NULL},
     {NULL, "requestheader-group-headers", 0, FLAG_STRINGS, AT(authentication.group_headers), NULL,
-     "Headers that carry groups.", NULL},
+     "Request headers that carry the user's groups.", NULL},
     {NULL, "requestheader-uid-headers", 0, FLAG_STRINGS, AT(authentication.uid_headers), NULL,
-     "Headers that carry a user's UID, X-Remote-Uid among them.", NULL},
+     "Request headers that carry the user's UID. Must include X-Remote-Uid.", NULL},
     {NULL, "requestheader-username-headers", 0, FLAG_STRINGS, AT(authentication.username_headers),
-     NULL, "Headers that carry the user's name.", NULL},
+     NULL, "Request headers that carry the user name.", NULL},
 
     {"Authorization", "authorization-always-allow-paths", 0, FLAG_STRINGS,
-     AT(authorization.always_allow_paths), NULL,
-     "Paths that everybody may see without anybody being asked.", NULL},
+     AT(authorization.always_allow_paths), NULL, "Paths that do not require authorization.", NULL},
     {NULL, "authorization-kubeconfig", 0, FLAG_STR, AT(authorization.kubeconfig), NULL,
-     "kubeconfig of a server that answers SubjectAccessReviews. Without this flag and "
-     "--authentication-kubeconfig it is the one that the scheduler itself uses.",
+     "kubeconfig of the API server that answers SubjectAccessReviews. If neither this nor "
+     "--authentication-kubeconfig is set, the scheduler's own kubeconfig is used.",
      NULL},
     {NULL, "authorization-webhook-cache-authorized-ttl", 0, FLAG_DURATION,
-     AT(authorization.authorized_ttl), NULL, "How long a yes holds.", NULL},
+     AT(authorization.authorized_ttl), NULL, "How long to cache authorized responses.", NULL},
     {NULL, "authorization-webhook-cache-unauthorized-ttl", 0, FLAG_DURATION,
-     AT(authorization.unauthorized_ttl), NULL, "How long a no holds.", NULL},
+     AT(authorization.unauthorized_ttl), NULL, "How long to cache unauthorized responses.", NULL},
 
     {"Deprecated", "contention-profiling", 0, FLAG_BOOL, AT(deprecated.contention_profiling), NULL,
-     FILE_WINS "shown in the configuration; berth has no locks to wait for.", NULL},
+     "DEPRECATED: set enableContentionProfiling, which has no effect: berth has no locks to "
+     "profile." WITHOUT_CONFIG,
+     NULL},
     {NULL, "kube-api-burst", 0, FLAG_INT32, AT(deprecated.burst), NULL,
-     FILE_WINS "requests to the API server that may go beyond --kube-api-qps at once.", NULL},
+     "DEPRECATED: burst of requests to the API server beyond --kube-api-qps." WITHOUT_CONFIG, NULL},
     {NULL, "kube-api-content-type", 0, FLAG_STR, AT(deprecated.content_type), NULL,
-     FILE_WINS "encoding of requests to the API server.", NULL},
+     "DEPRECATED: content type of requests to the API server." WITHOUT_CONFIG, NULL},
     {NULL, "kube-api-qps", 0, FLAG_FLOAT, AT(deprecated.qps), NULL,
-     FILE_WINS "requests a second to the API server. Where it is not given, only pod statuses and "
-               "Warning events are limited.",
+     "DEPRECATED: requests per second to the API server. If not set, only pod status updates and "
+     "Warning events are limited." WITHOUT_CONFIG,
      NULL},
     {NULL, "kubeconfig", 0, FLAG_STR, AT(deprecated.kubeconfig), NULL,
-     FILE_WINS "who and where the API server is.", NULL},
+     "DEPRECATED: kubeconfig with the API server's address and the scheduler's "
+     "credentials." WITHOUT_CONFIG,
+     NULL},
     {NULL, "pod-max-in-unschedulable-pods-duration", 0, FLAG_DURATION,
      AT(deprecated.max_in_unschedulable), NULL,
-     "DEPRECATED: the longest that a pod waits for an event before it is tried again.", NULL},
+     "DEPRECATED: maximum time that a pod stays in unschedulablePods before it is moved to activeQ "
+     "or backoffQ.",
+     NULL},
     {NULL, "profiling", 0, FLAG_BOOL, AT(deprecated.profiling), NULL,
-     FILE_WINS "serve profiles at /debug/pprof/.", NULL},
+     "DEPRECATED: serve profiles at /debug/pprof/." WITHOUT_CONFIG, NULL},
 
     {"Leader election", "leader-elect", 0, FLAG_BOOL, AT(leader.elect), NULL,
-     "Schedule only while holding a lease, so that several may run and one is active.", NULL},
+     "Schedule only while holding the lease, so that one of several instances is active.", NULL},
     {NULL, "leader-elect-lease-duration", 0, FLAG_DURATION, AT(leader.lease_duration), NULL,
-     "How long others wait before they take a lease that nobody renews.", NULL},
+     "How long other instances wait after the last renewal before they acquire the lease.", NULL},
     {NULL, "leader-elect-renew-deadline", 0, FLAG_DURATION, AT(leader.renew_deadline), NULL,
-     "How long a leader tries to renew before it gives up; less than the lease lasts.", NULL},
+     "How long the leader tries to renew the lease before it stops leading. Must be less than the "
+     "lease duration.",
+     NULL},
     {NULL, "leader-elect-resource-lock", 0, FLAG_STR, AT(leader.lock), NULL,
-     "The kind of object that is held; only leases.", NULL},
-    {NULL, "leader-elect-resource-name", 0, FLAG_STR, AT(leader.name), NULL, "Its name.", NULL},
+     "Type of the lock object. Only leases are supported.", NULL},
+    {NULL, "leader-elect-resource-name", 0, FLAG_STR, AT(leader.name), NULL,
+     "Name of the lock object.", NULL},
     {NULL, "leader-elect-resource-namespace", 0, FLAG_STR, AT(leader.namespace), NULL,
-     "Its namespace.", NULL},
+     "Namespace of the lock object.", NULL},
     {NULL, "leader-elect-retry-period", 0, FLAG_DURATION, AT(leader.retry_period), NULL,
-     "Between two tries to get or to renew it.", NULL},
+     "How long to wait between attempts to acquire or renew the lease.", NULL},
 
     {"Feature gate", "emulated-version", 0, FLAG_STRINGS, AT(emulated_version), NULL,
-     "Behave as this version: defaults of feature gates are those that it had.\n"
-     "major.minor, perhaps behind its component: 'kube=1.35'. Options are: "
+     "Emulate this version: feature gates have the defaults of that version.\nFormat: major.minor, "
+     "optionally prefixed with the component: 'kube=1.35'. Options are: "
      "kube=1.33..1.36(default:1.36)",
      NULL},
     {NULL, "feature-gates", 0, FLAG_CUSTOM, CUSTOM(CUSTOM_FEATURE_GATES),
      "colonSeparatedMultimapStringString",
-     "component:Name=true|false, separated by commas; the component is kube and may be left out. "
-     "May be given several times. Options are:",
+     "Comma-separated list of component:Name=true|false. The component is kube and can be omitted. "
+     "Can be repeated. Options are:",
      NULL},
     {NULL, "min-compatibility-version", 0, FLAG_STRINGS, AT(min_compatibility_version), NULL,
-     "The oldest version of the control plane that berth has to get along with; not above "
-     "--emulated-version.\n"
-     "major.minor, perhaps behind its component: 'kube=1.35'. Options are: "
-     "kube=1.33..1.36(default:1.35)",
+     "Minimum version of control plane components to be compatible with. Must not be greater than "
+     "--emulated-version.\nFormat: major.minor, optionally prefixed with the component: "
+     "'kube=1.35'. Options are: kube=1.33..1.36(default:1.35)",
      NULL},
 
     {"Metrics", "allow-metric-labels", 0, FLAG_MAP, AT(metrics.allow_labels), NULL,
-     "Values that labels may have, others become \"unexpected\": 'metric1,label1=v1,v2'. May be "
-     "given several times.",
+     "Allowed values of metric labels: 'metric1,label1=v1,v2'. Other values become \"unexpected\". "
+     "Can be repeated.",
      NULL},
     {NULL, "allow-metric-labels-manifest", 0, FLAG_STR, AT(metrics.allow_labels_manifest), NULL,
-     "The same as a YAML file; --allow-metric-labels is stronger.", NULL},
+     "YAML file with allowed values of metric labels. --allow-metric-labels takes precedence.",
+     NULL},
     {NULL, "disabled-metrics", 0, FLAG_STRINGS, AT(metrics.disabled), NULL,
-     "Metrics, by their full names, that are not to be there.", NULL},
+     "Comma-separated list of metrics to disable, by full name.", NULL},
     {NULL, "show-hidden-metrics-for-version", 0, FLAG_STR, AT(metrics.show_hidden_for_version),
-     NULL, "Show metrics that are hidden since this version, which can only be 1.35.", NULL},
+     NULL, "Show metrics that are hidden since this version. Only 1.35 is supported.", NULL},
 
     {"Logs", "log-flush-frequency", 0, FLAG_DURATION, AT(logs.flush_frequency), NULL,
-     "The longest that a line waits before it is written; berth writes each at once.", NULL},
+     "Maximum time before buffered log lines are written. Lines are buffered only if "
+     "--log-json-info-buffer-size or --log-text-info-buffer-size is set.",
+     NULL},
     {NULL, "log-json-info-buffer-size", 0, FLAG_CUSTOM, CUSTOM(CUSTOM_JSON_BUFFER), "quantity",
-     "[Alpha] How many bytes of info lines wait to be written together, with "
-     "--log-json-split-stream: 512, 1K, 2Ki. Needs the gate LoggingAlphaOptions.",
+     "[Alpha] Bytes of info lines to buffer with --log-json-split-stream: 512, 1K, 2Ki. Requires "
+     "the feature gate LoggingAlphaOptions.",
      NULL},
     {NULL, "log-json-split-stream", 0, FLAG_BOOL, AT(logs.json_split_stream), NULL,
-     "[Alpha] In JSON, errors go to stderr and all else to stdout. Needs the gate "
-     "LoggingAlphaOptions.",
+     "[Alpha] In JSON format, write errors to stderr and info lines to stdout. Requires the "
+     "feature gate LoggingAlphaOptions.",
      NULL},
     {NULL, "log-text-info-buffer-size", 0, FLAG_CUSTOM, CUSTOM(CUSTOM_TEXT_BUFFER), "quantity",
-     "[Alpha] The same for text, with --log-text-split-stream.", NULL},
+     "[Alpha] Bytes of info lines to buffer with --log-text-split-stream: 512, 1K, 2Ki. Requires "
+     "the feature gate LoggingAlphaOptions.",
+     NULL},
     {NULL, "log-text-split-stream", 0, FLAG_BOOL, AT(logs.text_split_stream), NULL,
-     "[Alpha] In text, errors go to stderr and all else to stdout. Needs the gate "
-     "LoggingAlphaOptions.",
+     "[Alpha] In text format, write errors to stderr and info lines to stdout. Requires the "
+     "feature gate LoggingAlphaOptions.",
      NULL},
     {NULL, "logging-format", 0, FLAG_STR, AT(logs.format), NULL,
-     "\"text\" or \"json\" (the gate LoggingBetaOptions allows it).", NULL},
-    {NULL, "v", 'v', FLAG_CUSTOM, CUSTOM(CUSTOM_VERBOSITY), "Level", "How much to log.", NULL},
+     "Log format: \"text\" or \"json\". \"json\" requires the feature gate LoggingBetaOptions.",
+     NULL},
+    {NULL, "v", 'v', FLAG_CUSTOM, CUSTOM(CUSTOM_VERBOSITY), "Level", "Log verbosity.", NULL},
     {NULL, "vmodule", 0, FLAG_CUSTOM, CUSTOM(CUSTOM_VMODULE), "pattern=N,...",
-     "How much to log by files, separated by commas (text only).", NULL},
+     "Comma-separated list of pattern=N settings for the verbosity of single files. Text format "
+     "only.",
+     NULL},
 
-    {"Global", "help", 'h', FLAG_BOOL, AT(help), NULL, "This text.", NULL},
+    {"Global", "help", 'h', FLAG_BOOL, AT(help), NULL, "Print help and exit.", NULL},
     {NULL, "version", 0, FLAG_CUSTOM, CUSTOM(CUSTOM_VERSION), "version",
-     "--version and --version=raw print the version and exit; --version=vX.Y.Z... sets the one "
-     "that is reported.",
+     "--version and --version=raw print the version and exit. --version=vX.Y.Z... sets the "
+     "reported version.",
      NULL},
 
     {"Retired", "address", 0, FLAG_STR, AT(retired.address), NULL, "",
-     "nothing is served without TLS: use --bind-address."},
+     "plain HTTP is not supported: use --bind-address."},
     {NULL, "algorithm-provider", 0, FLAG_STR, AT(retired.algorithm_provider), NULL, "",
      "use profiles of --config."},
     {NULL, "hard-pod-affinity-symmetric-weight", 0, FLAG_INT32,
@@ -221,21 +244,21 @@ static const struct row rows[] = {
     {NULL, "lock-object-namespace", 0, FLAG_STR, AT(retired.lock_object_namespace), NULL, "",
      "use --leader-elect-resource-namespace."},
     {NULL, "policy-config-file", 0, FLAG_STR, AT(retired.policy_config_file), NULL, "",
-     "`berth config convert` makes a file for --config of it."},
+     "convert the Policy with `berth config convert` and use --config."},
     {NULL, "policy-configmap", 0, FLAG_STR, AT(retired.policy_configmap), NULL, "",
-     "`berth config convert` makes a file for --config of it."},
+     "convert the Policy with `berth config convert` and use --config."},
     {NULL, "policy-configmap-namespace", 0, FLAG_STR, AT(retired.policy_configmap_namespace), NULL,
-     "", "it belongs to --policy-configmap."},
+     "", "it only applies to --policy-configmap."},
     {NULL, "port", 0, FLAG_INT, AT(retired.port), NULL, "",
-     "nothing is served without TLS: use --secure-port."},
+     "plain HTTP is not supported: use --secure-port."},
     {NULL, "scheduler-name", 0, FLAG_STR, AT(retired.scheduler_name), NULL, "",
      "use schedulerName of a profile in --config."},
     {NULL, "use-legacy-policy-config", 0, FLAG_BOOL, AT(retired.use_legacy_policy_config), NULL, "",
-     "it belongs to --policy-config-file."},
+     "it only applies to --policy-config-file."},
 };
 _Static_assert(ARRAY_LEN(rows) <= SCHEDULER_FLAGS_MAX, "make SCHEDULER_FLAGS_MAX larger");
 
-/* --- values of their own kind ----------------------------------------------------------------- */
+/* --- custom values ---------------------------------------------------------------------------- */
 
 static int set_sni(void *to, struct str text, struct err *reterr)
 {

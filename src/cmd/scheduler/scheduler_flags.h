@@ -2,10 +2,9 @@
 /*
  * scheduler_flags.h - the flags of `berth scheduler`.
  *
- * Purpose:   every flag of kube-scheduler 1.36, those that older ones had and manifests still
- *            carry, and berth's own: one table fills one struct of options. What only flags can get
- *            wrong is checked here, in upstream's words and order; what they mean for the
- *            configuration is scheduler_retired.h and scheduler.c.
+ * Purpose:   a table with every flag of kube-scheduler 1.36, retired flags that manifests still
+ *            use, and berth's own. Values are checked here, with upstream's errors in upstream's
+ *            order. loaded_config.h and scheduler_retired.h apply them to the configuration.
  * Ownership: the options own their arena; texts point into it or into argv.
  * Threading: filled at start, constant afterwards.
  */
@@ -17,7 +16,7 @@
 
 struct sni_cert_key {
     struct str cert_file, key_file;
-    struct go_strings names; /* none: those of the certificate */
+    struct go_strings names; /* empty: those of the certificate */
 };
 
 struct sni_cert_keys {
@@ -27,7 +26,7 @@ struct sni_cert_keys {
 };
 
 struct vmodule_item {
-    struct str pattern; /* of file names without their ending */
+    struct str pattern; /* of file names without extension */
     int32_t level;
 };
 
@@ -60,13 +59,13 @@ struct authorization_flags {
     int64_t authorized_ttl, unauthorized_ttl;
 };
 
-/* Of the configuration, where no file is given. */
+/* Ignored if --config is set. */
 struct deprecated_flags {
     bool profiling, contention_profiling;
     int32_t burst;
     float qps;
     const char *content_type, *kubeconfig;
-    int64_t max_in_unschedulable; /* this one always */
+    int64_t max_in_unschedulable; /* always used */
 };
 
 struct leader_election_flags {
@@ -89,7 +88,7 @@ struct logs_flags {
     struct vmodule vmodule;
 };
 
-/* Gone upstream by 1.24. */
+/* Removed upstream by 1.24. */
 struct retired_flags {
     const char *policy_config_file, *policy_configmap, *policy_configmap_namespace;
     bool use_legacy_policy_config;
@@ -99,7 +98,7 @@ struct retired_flags {
     int32_t hard_pod_affinity_weight;
 };
 
-/* Values that are read by functions of their own. */
+/* Flags with their own parser. */
 enum scheduler_custom {
     CUSTOM_SNI,
     CUSTOM_FEATURE_GATES,
@@ -115,10 +114,9 @@ enum scheduler_custom {
 
 struct scheduler_options {
     struct arena arena;
-    bool
-        as_upstream; /* the program is the scheduler, as kube-scheduler is: it fails as that does */
-    const char *program;     /* its name, for usage: "berth scheduler" */
-    const char *config_path; /* the file of config_file, which may say FILE#KEY; NULL: none */
+    bool as_upstream;        /* use kube-scheduler's error texts and exit codes */
+    const char *program;     /* for usage: "berth scheduler" */
+    const char *config_path; /* config_file without #KEY; NULL: none */
     const char *config_file, *master, *write_config_to, *explain_file;
     struct secure_serving_flags serving;
     struct authentication_flags authentication;
@@ -138,22 +136,22 @@ struct scheduler_options {
     size_t n_flags;
 };
 
-/* All defaults, and the table. */
+/* Sets all defaults and fills the table. */
 void scheduler_options_init(struct scheduler_options *o);
 void scheduler_options_release(struct scheduler_options *o);
 bool scheduler_options_given(const struct scheduler_options *o, const char *flag);
 
-/* --- checking: scheduler_options.c, in this order --------------------------------------------- */
+/* --- checks of scheduler_options.c, to be called in this order -------------------------------- */
 
 struct error_list;
-/* Gates and the versions they are of. */
+/* Feature gates and emulated versions. */
 int scheduler_options_features(const struct scheduler_options *o, struct features *ret_features,
                                struct err *reterr) MUST_CHECK;
 void scheduler_options_check_logs(const struct scheduler_options *o,
                                   const struct features *features, struct error_list *out);
 void scheduler_options_check(const struct scheduler_options *o, const struct features *features,
                              struct error_list *out);
-/* Names of ciphers, curves and versions; only where something is served. */
+/* Cipher suites, curves and TLS versions. Not checked if --secure-port is 0. */
 int scheduler_options_check_tls(const struct scheduler_options *o, struct err *reterr) MUST_CHECK;
 
 #endif

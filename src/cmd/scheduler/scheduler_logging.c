@@ -7,7 +7,10 @@
 #include "cmd/cli/cmd.h"
 #include "engine/config/error_list.h"
 
-/* Go's files that people name in --vmodule, and ours that say what those say. */
+/*
+ * Names of upstream's source files, as users write them in --vmodule, and patterns of berth's files
+ * with the same log lines.
+ */
 static const struct {
     const char *theirs, *ours;
 } counterparts[] = {
@@ -22,14 +25,14 @@ static const struct {
     {"podgrouppreemption", "group_preemption"},
     {"framework", "binding*"},
     {"framework", "reserve"},
-    {"framework", "setup_voice"},
+    {"framework", "setup_log"},
     {"default_binder", "binding"},
-    {"eventhandlers", "intake"},
-    {"scheduling_queue", "queue_voice"},
-    {"active_queue", "queue_voice"},
+    {"eventhandlers", "event_handlers"},
+    {"scheduling_queue", "queue_log"},
+    {"active_queue", "queue_log"},
     {"active_queue", "world_life"},
-    {"backoff_queue", "queue_voice"},
-    {"node_tree", "intake"},
+    {"backoff_queue", "queue_log"},
+    {"node_tree", "event_handlers"},
     {"preemption", "preemption"},
     {"preemption", "dry_run"},
     {"default_preemption", "victims"},
@@ -67,7 +70,7 @@ static const struct {
     {"request", "rest_call"},
 };
 
-/* A pattern that takes in a file of theirs takes in ours, too. */
+/* A pattern that matches one of upstream's files also applies to berth's counterparts. */
 static void set_modules(const struct vmodule *vmodule)
 {
     VEC(struct log_module) modules = {0};

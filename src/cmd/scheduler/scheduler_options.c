@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be wrong with the flags of `berth scheduler`, found in upstream's order. */
+/* Checks of the flags of `berth scheduler`, in upstream's order and with upstream's errors. */
 #include "base/log.h"
 #include "base/time.h"
 #include "cmd/cli/cmd.h"
@@ -220,7 +220,7 @@ static void check_disabled(const struct flag_strings *names, struct error_list *
     }
 }
 
-/* Text to text, keys as those of --allow-metric-labels. */
+/* A map of strings with the keys of --allow-metric-labels. */
 static int check_manifest_text(struct str text, struct arena *a, struct err *reterr)
 {
     struct json_value *docs;

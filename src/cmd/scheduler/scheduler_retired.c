@@ -12,10 +12,10 @@
 #include "engine/config/error_list.h"
 #include "kube/rest/rest.h"
 
-/* Under which a Policy stands in its ConfigMap. */
+/* The key of a Policy in its ConfigMap. */
 #define POLICY_KEY "policy.cfg"
 
-/* --- a Policy in a ConfigMap ------------------------------------------------------------------ */
+/* --- Policy from a ConfigMap ------------------------------------------------------------------ */
 
 struct fetch {
     struct loop *loop;
@@ -84,7 +84,7 @@ static int fetch_policy(const struct scheduler_options *o, const struct schedule
                  : 0;
 }
 
-/* --- a Policy in place of profiles ------------------------------------------------------------ */
+/* --- Policy instead of profiles --------------------------------------------------------------- */
 
 static int load_policy(const char *path, struct str text, struct arena *a,
                        struct scheduler_config *ret_policy, struct err *reterr)
@@ -105,7 +105,7 @@ static int take_policy(const struct scheduler_options *o, const char *path, stru
     if (r < 0)
         return r;
     if (*o->config_file)
-        log_warning("The Policy takes the place of the profiles and extenders of the configuration",
+        log_warning("The Policy overrides the profiles and extenders of the configuration",
                     KV_CSTR("policy", path), KV_CSTR("config", o->config_file));
     config->profiles.v = policy.profiles.v;
     config->profiles.n = policy.profiles.n;
@@ -138,9 +138,9 @@ static int apply_policy(const struct scheduler_options *o, struct arena *a,
                        config, reterr);
 }
 
-/* --- what else they say ----------------------------------------------------------------------- */
+/* --- other flags ------------------------------------------------------------------------------ */
 
-/* Arguments of a plugin, unless it has some already. */
+/* Sets the arguments of a plugin, unless the profile has some. */
 static void add_args(struct profile_config *profile, struct str plugin, struct str args,
                      struct arena *a)
 {
@@ -156,7 +156,7 @@ static void add_args(struct profile_config *profile, struct str plugin, struct s
     profile->plugin_config.n = n + 1;
 }
 
-/* Nodes in use are preferred, in the profile's way of scoring resources. */
+/* ClusterAutoscalerProvider: score resources by MostAllocated instead of LeastAllocated. */
 static void pack(struct profile_config *profile, struct arena *a)
 {
     static const struct plugin_section nothing;
@@ -188,7 +188,7 @@ static int apply_provider(const char *name, struct scheduler_config *config, str
     return 0;
 }
 
-/* What counts where there is no --config. */
+/* Flags that are ignored if --config is set. */
 static void apply_alone(const struct scheduler_options *o, struct scheduler_config *config,
                         struct arena *a)
 {
@@ -209,7 +209,7 @@ static void apply_alone(const struct scheduler_options *o, struct scheduler_conf
             a);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- checking and applying -------------------------------------------------------------------- */
 
 void retired_check(const struct scheduler_options *o, struct error_list *out)
 {

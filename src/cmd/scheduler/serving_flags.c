@@ -5,12 +5,14 @@
 #include "base/log.h"
 #include "codec/yaml.h"
 
-/* As upstream: reviews are what users of the endpoints wait for. */
+/* Upstream's limits for TokenReviews and SubjectAccessReviews. */
 #define REVIEW_QPS   200
 #define REVIEW_BURST 400
 
-/* Connections at most, and descriptors that are left for all else: the API server, extenders,
- * files, exec plugins. Where the limit is low, each gets half. */
+/*
+ * The maximum number of connections, and the descriptors reserved for the API server, extenders,
+ * files and exec plugins. If the limit of descriptors is low, half of it is reserved.
+ */
 #define MAX_CONNECTIONS      4096
 #define RESERVED_DESCRIPTORS 256
 
@@ -24,14 +26,14 @@ struct scheduler_serving {
     struct serving *serving;
 };
 
-/* --- whom to ask ------------------------------------------------------------------------------ */
+/* --- API server for reviews ------------------------------------------------------------------- */
 
 static bool in_cluster(void)
 {
     return getenv("KUBERNETES_SERVICE_HOST") && getenv("KUBERNETES_SERVICE_PORT");
 }
 
-/* A kubeconfig that is given must be good; without one, a pod uses its service account. */
+/* A given kubeconfig must be valid. Without one, a pod uses its service account, if it can. */
 static int load_kube(const char *path, const char *what, struct kube_config *config, bool *ret_has,
                      struct err *reterr)
 {
@@ -47,11 +49,11 @@ static int load_kube(const char *path, const char *what, struct kube_config *con
     }
     if (*path)
         return err_set(reterr, r, "failed to get delegated %s kubeconfig: %s", what, err.msg);
-    log_warning("The pod's own kubeconfig could not be read", KV_CSTR("for", what), KV_ERR(&err));
+    log_warning("Failed to load the in-cluster configuration", KV_CSTR("for", what), KV_ERR(&err));
     return 0;
 }
 
-/* The connection that the scheduler itself uses, for reviews. */
+/* Uses the scheduler's own connection for reviews. */
 static int load_own(const struct serving_parts *p, struct kube_config *config, bool *ret_has,
                     struct err *reterr)
 {
@@ -59,13 +61,13 @@ static int load_own(const struct serving_parts *p, struct kube_config *config, b
     char *path = str_dup(p->config->client_connection.kubeconfig);
     struct kube_config_options options = {
         .kubeconfig = path, .master = master, .qps = REVIEW_QPS, .burst = REVIEW_BURST};
-    /* --master alone comes without credentials: nobody answers reviews then. */
+    /* With --master alone there are no credentials, so reviews are not possible. */
     bool has = *path || !master || !*master;
     int r = has ? kube_config_load(config, &options, reterr) : 0;
     free(path);
     if (r < 0 || !has)
         return r;
-    /* Reviews contain the tokens of users: they are not sent in clear text. */
+    /* TokenReviews contain users' tokens: do not send them in clear text. */
     if (config->tls)
         *ret_has = true;
     else
@@ -74,9 +76,9 @@ static int load_own(const struct serving_parts *p, struct kube_config *config, b
 }
 
 /*
- * Upstream's rules, and one more: where neither flag is given and the scheduler does not run in a
- * pod, upstream asks nobody and refuses everything but health checks. berth asks the API server
- * that it schedules for.
+ * Upstream's rules with one addition: if neither flag is set and the scheduler does not run in a
+ * pod, upstream sends no reviews and forbids everything except health checks. berth sends them to
+ * the API server that it schedules for.
  */
 static int load_kubes(struct scheduler_serving *s, struct err *reterr)
 {
@@ -138,7 +140,7 @@ static struct authz_options authz_options(struct scheduler_serving *s)
     };
 }
 
-/* --- what to show ----------------------------------------------------------------------------- */
+/* --- /flagz and /configz ---------------------------------------------------------------------- */
 
 static void on_flag(void *ctx, const struct flag *flag, struct str value)
 {
@@ -146,7 +148,7 @@ static void on_flag(void *ctx, const struct flag *flag, struct str value)
     s->flags[s->n_flags++] = (struct serving_flag){flag->name, arena_dup(&s->arena, value)};
 }
 
-/* What --write-config-to would write, as JSON. */
+/* The output of --write-config-to as JSON. */
 static void write_config(void *ctx, struct buf *out)
 {
     const struct scheduler_serving *s = ctx;
@@ -196,7 +198,7 @@ static struct serving_tls_options tls_options(struct scheduler_serving *s)
     };
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- start and shutdown ----------------------------------------------------------------------- */
 
 static size_t max_connections(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth simulate: the scheduler on manifest files, without a cluster. */
+/* berth simulate: schedules the pods of manifest files, without a cluster. */
 #include "api/pod.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/flags.h"
@@ -23,41 +23,41 @@ struct simulate {
     struct arena arena;
     struct scheduler_config config;
     file_list files, then;
-    struct scenario *stages; /* what is there, and what --then changes */
+    struct scenario *stages; /* the files, then one for each --then */
     size_t n_stages;
     struct flag_custom gates_flag, files_flag, then_flag, validate_flag;
     struct flag flags[15];
 };
 
 static const char usage[] =
-    "Schedules the pods of manifest files on the nodes of the same files and prints\n"
-    "where each would run. No cluster is needed and nothing is written. Files are\n"
-    "YAML or JSON of any length, for instance what `kubectl get nodes,pods -A -o\n"
-    "json` prints; of a directory its .yaml, .yml and .json files are read, \"-\"\n"
-    "is standard input.\n"
+    "Schedule the pods in manifest files on the nodes in the same files, and print\n"
+    "where each pod would run. No cluster is needed and nothing is written. Files are\n"
+    "YAML or JSON of any size, such as the output of `kubectl get nodes,pods -A -o\n"
+    "json`. Of a directory, the .yaml, .yml and .json files are read; \"-\" is standard\n"
+    "input.\n"
     "\nUsage: berth simulate [FLAGS] FILE... [--then FILE]...\n"
     "\nPods without a uid get the defaults, priority and runtime class that an API\n"
-    "server would give them. Deployments, ReplicaSets, ReplicationControllers,\n"
+    "server would set. Deployments, ReplicaSets, ReplicationControllers,\n"
     "StatefulSets, DaemonSets and Jobs get the pods that their controllers would\n"
-    "make, unless these are among the files.\n"
-    "\nWhat --then names happens after the pods of the files before it have been\n"
-    "tried. Its documents are objects, or watch events: {type: ADDED, MODIFIED or\n"
+    "create, unless the files contain them.\n"
+    "\nThe files of --then are applied after the pods of the files before them have\n"
+    "been tried. They contain objects, or watch events: {type: ADDED, MODIFIED or\n"
     "DELETED, object: ...}.\n"
-    "\nWith --explain it first prints why: for each attempt to schedule a pod the nodes\n"
-    "that a plugin refused, with the reason, and the scores of the others. -o json\n"
-    "prints attempts alone, one JSON object per line.\n"
-    "\nExit status: 0 done, 1 the input is not valid, 2 a wrong command line, 3 with\n"
-    "--fail-on-pending: at least one pod has no node.\n"
+    "\nWith --explain, every attempt to schedule a pod is printed first: the nodes that\n"
+    "a plugin refused, with the reason, and the scores of the other nodes. With -o\n"
+    "json as well, only attempts are printed, one JSON object per line.\n"
+    "\nExit status: 0 on success, 1 if the input is invalid, 2 if the command line is\n"
+    "invalid, 3 if a pod is left without a node and --fail-on-pending is set.\n"
     "\nExamples:\n"
     "  berth simulate examples/scenario.yaml\n"
     "  berth simulate --fail-on-pending -R -f manifests/\n"
     "  berth simulate --explain --pod default/too-big examples/scenario.yaml\n"
     "  kubectl get nodes,pods -A -o yaml | berth simulate -\n";
 
-/* All attempts of a scenario of thousands of pods and nodes; a running scheduler keeps fewer. */
+/* Enough for all attempts with thousands of pods and nodes; a running scheduler keeps less. */
 #define EXPLAIN_BYTES ((size_t)1 << 30)
 
-/* Says what is wrong with it. */
+/* Prints errors. */
 static bool load_config(struct simulate *s, const struct registry *registry)
 {
     struct buf lines = BUF_INIT;
@@ -66,12 +66,12 @@ static bool load_config(struct simulate *s, const struct registry *registry)
                                                   &s->config, &lines);
     if (ok && s->config.extenders.n) {
         buf_add_printf(&lines,
-                       "%s: extenders: a simulation asks nobody: leave them out to see what the "
-                       "scheduler does without them\n",
+                       "%s: extenders: not supported by simulate; remove them to simulate "
+                       "scheduling without them\n",
                        s->config_file);
         ok = false;
     }
-    config_file_tell(&lines);
+    config_file_print(&lines);
     buf_release(&lines);
     return ok;
 }
@@ -91,14 +91,14 @@ static int load_stage(struct simulate *s, size_t stage, struct err *reterr)
     return r;
 }
 
-/* Tells what is wrong; false where it cannot go on. */
+/* Loads all stages and prints errors and warnings. */
 static bool load(struct simulate *s)
 {
     bool good = true;
     for (size_t i = 0; i < s->n_stages; i++) {
         struct err err;
         int r = load_stage(s, i, &err);
-        good &= simulate_input_tell(&s->stages[i]);
+        good &= simulate_input_report(&s->stages[i]);
         if (r < 0) {
             cmd_fail(EXIT_FAILED, "%s", err.msg);
             return false;
@@ -115,7 +115,7 @@ static struct str full_name(const struct object *pod, struct arena *a)
     return arena_printf(a, "%.*s/%.*s", STR_ARG(meta->namespace), STR_ARG(meta->name));
 }
 
-/* Who had to make room for whom. */
+/* The table of evicted pods. */
 static void print_evictions(const struct sim *sim, struct arena *a)
 {
     int width = 9, node_width = 4;
@@ -143,17 +143,17 @@ static bool has_profile(const struct simulate *s, struct str name)
     return false;
 }
 
-/* Of a pod that never came to an attempt. */
+/* Why a pod was never tried. */
 static struct buf *why_untried(const struct simulate *s, const struct object *object,
                                struct buf *out)
 {
     const struct pod *pod = object_pod(object);
     buf_clear(out);
     if (!has_profile(s, pod->spec.scheduler_name)) {
-        buf_add_printf(out, "no profile has its schedulerName, \"%.*s\"",
+        buf_add_printf(out, "no profile for schedulerName \"%.*s\"",
                        STR_ARG(pod->spec.scheduler_name));
     } else if (pod->metadata.deletion_timestamp.set) {
-        buf_add_cstr(out, "it is being deleted");
+        buf_add_cstr(out, "being deleted");
     } else if (pod->spec.scheduling_gates.n) {
         buf_add_cstr(out, "waiting for scheduling gates: [");
         for (size_t i = 0; i < pod->spec.scheduling_gates.n; i++)
@@ -162,8 +162,8 @@ static struct buf *why_untried(const struct simulate *s, const struct object *ob
         buf_add_char(out, ']');
     } else {
         buf_add_cstr(out, pod->spec.scheduling_group
-                              ? "waiting for its pod group, or for more pods of it"
-                              : "a plugin keeps it out of the queue");
+                              ? "waiting for its pod group, or for more pods of the group"
+                              : "not queued: rejected by a PreEnqueue plugin");
     }
     return out;
 }
@@ -180,7 +180,7 @@ static void print_table(const struct simulate *s, const struct sim *sim)
         if (sim->pods.v[i]->node)
             node_width = MAX(node_width, (int)strlen(sim->pods.v[i]->node));
     }
-    printf("%-*s  %-*s  %s\n", pod_width, "POD", node_width, "NODE", "WHY NOT");
+    printf("%-*s  %-*s  %s\n", pod_width, "POD", node_width, "NODE", "MESSAGE");
     for (size_t i = 0; i < sim->pods.n; i++) {
         const struct sim_pod *pod = sim->pods.v[i];
         struct str name = full_name(pod->object, &a);
@@ -199,7 +199,7 @@ static void print_table(const struct simulate *s, const struct sim *sim)
     arena_release(&a);
 }
 
-/* The victims of one pod. */
+/* The pods that one pod preempted. */
 static void write_victims(const struct sim *sim, const struct object *pod, struct arena *a,
                           struct buf *out)
 {
@@ -248,7 +248,7 @@ static void print_json(const struct simulate *s, const struct sim *sim)
     arena_release(&a);
 }
 
-/* Returns whether it printed one. */
+/* Returns whether any attempt was printed. */
 static bool print_explanations(const struct simulate *s, const struct sim *sim)
 {
     struct explain_output out;
@@ -267,13 +267,13 @@ static void play(const struct simulate *s, struct sim *sim)
     }
 }
 
-/* What --pod explains stands alone: the table of all pods is for those that were not tried. */
+/* With --pod, the table of all pods is printed only if the pod was never tried. */
 static void print_result(const struct simulate *s, const struct sim *sim)
 {
     bool json = strcmp(s->output, "json") == 0;
     bool explained = s->explain && print_explanations(s, sim);
     if (*s->pod && !explained)
-        fprintf(stderr, "berth: --pod: no attempt to schedule \"%s\"\n", s->pod);
+        fprintf(stderr, "berth: --pod: no attempt to schedule pod \"%s\"\n", s->pod);
     if (s->explain && (json || (*s->pod && explained)))
         return;
     if (explained)
@@ -327,7 +327,7 @@ static int add_file(void *to, struct str text, struct err *reterr)
 {
     (void)reterr;
     file_list *list = to;
-    vec_push(list, text.p); /* of argv: ends in NUL */
+    vec_push(list, text.p); /* points into argv: ends with NUL */
     return 0;
 }
 
@@ -361,36 +361,37 @@ static void init(struct simulate *s)
     s->validate_flag = simulate_input_flag(&s->validation);
     const struct flag flags[] = {
         {"Simulate", "config", '\0', FLAG_STR, &s->config_file, "FILE",
-         "a KubeSchedulerConfiguration", false, NULL},
+         "Path to the configuration file: a KubeSchedulerConfiguration.", false, NULL},
         {NULL, "filename", 'f', FLAG_CUSTOM, &s->files_flag, "FILE",
-         "a file or directory with objects, as FILE without a flag; may be given several times",
+         "File or directory with objects, the same as the argument FILE. Can be repeated.", false,
+         NULL},
+        {NULL, "recursive", 'R', FLAG_BOOL, &s->recursive, NULL, "Read directories recursively.",
          false, NULL},
-        {NULL, "recursive", 'R', FLAG_BOOL, &s->recursive, NULL,
-         "read the directories within a directory, too", false, NULL},
         {NULL, "validate", '\0', FLAG_CUSTOM, &s->validate_flag, "MODE",
-         "unknown and duplicate fields: \"strict\" (or true) refuses them, \"warn\" tells them, "
-         "\"ignore\" (or false) does not look",
+         "Validation of fields: \"strict\" (or true) rejects unknown and duplicate fields, "
+         "\"warn\" warns about them, \"ignore\" (or false) does not check.",
          false, NULL},
         {NULL, "fail-on-pending", '\0', FLAG_BOOL, &s->fail_on_pending, NULL,
-         "exit with 3 where a pod is left without a node", false, NULL},
+         "Exit with status 3 if a pod is left without a node.", false, NULL},
         {NULL, "then", '\0', FLAG_CUSTOM, &s->then_flag, "FILE",
-         "what happens afterwards; may be given several times", false, NULL},
-        {NULL, "output", 'o', FLAG_STR, &s->output, "FORMAT", EXPLAIN_FORMATS, false, NULL},
+         "File or directory with changes to apply afterwards. Can be repeated.", false, NULL},
+        {NULL, "output", 'o', FLAG_STR, &s->output, "FORMAT", EXPLAIN_OUTPUT_HELP, false, NULL},
         {NULL, "explain", '\0', FLAG_BOOL, &s->explain, NULL,
-         "print why: every attempt with its verdicts and scores", false, NULL},
-        {NULL, "pod", '\0', FLAG_STR, &s->pod, "NAMESPACE/NAME", "explain this pod only", false,
+         "Print every attempt with its verdicts and scores.", false, NULL},
+        {NULL, "pod", '\0', FLAG_STR, &s->pod, "NAMESPACE/NAME", "Explain only this pod.", false,
          NULL},
         {NULL, "nodes", '\0', FLAG_INT, &s->nodes, "N", EXPLAIN_NODES_HELP, false, NULL},
         {NULL, "survey", '\0', FLAG_BOOL, &s->survey, NULL,
-         "explain more: what every filter says of every node, not only the first that refuses",
+         "Explain with the verdicts of all filters on every node, not only the first that "
+         "refuses it.",
          false, NULL},
         {NULL, "attempts", '\0', FLAG_INT, &s->attempts, "N",
-         "how often a pod that finds no place is tried", false, NULL},
-        {NULL, "seed", '\0', FLAG_INT, &s->seed, "N", "of the scheduler's random choices", false,
-         NULL},
+         "Maximum number of attempts to schedule a pod.", false, NULL},
+        {NULL, "seed", '\0', FLAG_INT, &s->seed, "N", "Seed for the scheduler's random choices.",
+         false, NULL},
         {NULL, "feature-gates", '\0', FLAG_CUSTOM, &s->gates_flag, "GATES", FEATURE_GATES_HELP,
          false, NULL},
-        {NULL, "help", 'h', FLAG_BOOL, &s->help, NULL, "this text", false, NULL},
+        {NULL, "help", 'h', FLAG_BOOL, &s->help, NULL, "Print help and exit.", false, NULL},
     };
     static_assert(sizeof(flags) == sizeof(s->flags), "room for every flag");
     memcpy(s->flags, flags, sizeof(flags));
@@ -414,7 +415,7 @@ static int parse_and_run(struct simulate *s, int argc, char **argv)
     for (int i = 1; i <= n; i++)
         vec_push(&s->files, argv[i]);
     if (s->files.n == 0)
-        return cmd_fail(EXIT_USAGE, "no files given; see `berth simulate --help`");
+        return cmd_fail(EXIT_USAGE, "no file given; see `berth simulate --help`");
     return run_stages(s);
 }
 

@@ -8,7 +8,7 @@
 
 #include "cmd/cli/cmd.h"
 
-/* Who waits at a terminal is told how far it has come, every so many bytes. */
+/* Progress is shown on a terminal, once per so many bytes. */
 #define PROGRESS_STEP ((size_t)32 << 20)
 
 /* --- one file --------------------------------------------------------------------------------- */
@@ -17,14 +17,14 @@ struct input {
     const char *path;
     const struct scenario *scenario;
     int fd;
-    size_t bytes, told;
+    size_t bytes, shown; /* read; when progress was shown last */
 };
 
-static void tell_progress(struct input *in)
+static void show_progress(struct input *in)
 {
-    if (in->bytes - in->told < PROGRESS_STEP || !isatty(STDERR_FILENO))
+    if (in->bytes - in->shown < PROGRESS_STEP || !isatty(STDERR_FILENO))
         return;
-    in->told = in->bytes;
+    in->shown = in->bytes;
     fprintf(stderr, "\rberth: reading %s: %zu MiB, %zu objects", in->path, in->bytes >> 20,
             in->scenario->items.n);
 }
@@ -36,7 +36,7 @@ static ssize_t read_input(void *ctx, char *to, size_t n, struct err *reterr)
         ssize_t got = read(in->fd, to, n);
         if (got >= 0) {
             in->bytes += (size_t)got;
-            tell_progress(in);
+            show_progress(in);
             return got;
         }
         if (errno != EINTR)
@@ -44,7 +44,7 @@ static ssize_t read_input(void *ctx, char *to, size_t n, struct err *reterr)
     }
 }
 
-/* must: it is an error that there are no documents. */
+/* must: fails if the file contains no documents. */
 static int read_file(struct scenario *s, const char *path, bool must, struct err *reterr)
 {
     bool standard_input = strcmp(path, "-") == 0;
@@ -54,12 +54,12 @@ static int read_file(struct scenario *s, const char *path, bool must, struct err
     if (in.fd < 0)
         return err_set(reterr, -errno, "%s: %s", path, strerror(errno));
     int r = scenario_read(s, path, &source, reterr);
-    if (in.told)
+    if (in.shown)
         fputs("\r\033[K", stderr);
     if (!standard_input)
         close(in.fd);
     if (r == -ENODATA)
-        r = must ? err_set(reterr, r, "%s: no objects in it",
+        r = must ? err_set(reterr, r, "%s: contains no objects",
                            standard_input ? "standard input" : path)
                  : 0;
     return r;
@@ -118,7 +118,7 @@ static int read_directory(struct directory *d, const char *path, struct err *ret
 {
     struct dirent **entries;
     if (d->depth >= MAX_DIRECTORY_DEPTH)
-        return err_set(reterr, -ELOOP, "%s: directories nested too deeply", path);
+        return err_set(reterr, -ELOOP, "%s: directories are nested too deeply", path);
     int n = scandir(path, &entries, NULL, by_name), r = 0;
     if (n < 0)
         return err_set(reterr, -errno, "%s: %s", path, strerror(errno));
@@ -141,16 +141,16 @@ int simulate_input_read(struct scenario *s, const char *path, bool recursive, st
     size_t before = s->n_documents;
     int r = read_directory(&d, path, reterr);
     if (r == 0 && d.n_files == 0)
-        return err_set(reterr, -ENODATA, "%s: no .yaml, .yml or .json files in it%s", path,
-                       recursive ? "" : "; -R also looks into its directories");
+        return err_set(reterr, -ENODATA, "%s: contains no .yaml, .yml or .json files%s", path,
+                       recursive ? "" : "; use -R to read subdirectories");
     if (r == 0 && s->n_documents == before)
-        return err_set(reterr, -ENODATA, "%s: no objects in its files", path);
+        return err_set(reterr, -ENODATA, "%s: the files contain no objects", path);
     return r;
 }
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- errors and warnings ---------------------------------------------------------------------- */
 
-static void tell_problems(const struct scenario *s, const char *prefix)
+static void report_problems(const struct scenario *s, const char *prefix)
 {
     struct str rest = buf_str(&s->problems), line;
     while (rest.n && str_split(&rest, '\n', &line))
@@ -159,28 +159,29 @@ static void tell_problems(const struct scenario *s, const char *prefix)
         fprintf(stderr, "berth: %sand %zu more\n", prefix, s->n_problems - SCENARIO_MAX_PROBLEMS);
 }
 
-static void tell_skipped(const struct scenario *s)
+static void report_skipped(const struct scenario *s)
 {
     for (size_t i = 0; i < s->skipped.n; i++)
         fprintf(stderr, "%s%zu %s",
-                i ? ", " : "berth: warning: scheduling does not look at: ", s->skipped.v[i].n,
+                i ? ", " : "berth: warning: ignored, not used for scheduling: ", s->skipped.v[i].n,
                 s->skipped.v[i].kind);
     if (s->skipped.n)
         fputc('\n', stderr);
 }
 
-bool simulate_input_tell(const struct scenario *s)
+bool simulate_input_report(const struct scenario *s)
 {
     bool strict = s->validation == VALIDATE_STRICT;
     if (s->validation != VALIDATE_IGNORE)
-        tell_problems(s, strict ? "" : "warning: ");
+        report_problems(s, strict ? "" : "warning: ");
     if (strict && s->n_problems) {
         if (s->n_problems > s->n_types)
-            fputs("berth: use --validate=warn or --validate=ignore to read it all the same\n",
+            fputs("berth: use --validate=warn or --validate=ignore to ignore unknown and duplicate "
+                  "fields\n",
                   stderr);
         return false;
     }
-    tell_skipped(s);
+    report_skipped(s);
     for (size_t i = 0; i < s->notes.n; i++) {
         const struct scenario_note *note = &s->notes.v[i];
         if (note->n == 1)
@@ -207,7 +208,8 @@ static int set_validation(void *to, struct str text, struct err *reterr)
     else if (str_to_bool(text, &on))
         *validation = on ? VALIDATE_STRICT : VALIDATE_IGNORE;
     else
-        return err_set(reterr, -EINVAL, "\"%.*s\" is none of strict, warn, ignore", STR_ARG(text));
+        return err_set(reterr, -EINVAL, "\"%.*s\" is not one of strict, warn, ignore",
+                       STR_ARG(text));
     return 0;
 }
 
