@@ -661,7 +661,8 @@ static void make_anew(struct stream *s)
     const char *args =
         jsonf("{'hardPodAffinityWeight':%d,'ignorePreferredTermsOfExistingPods':%s}",
               (int)s->options.hard_weight, s->options.ignore_preferred ? "true" : "false");
-    s->f.engine->framework.features.on[FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS] = s->options.exact_namespaces;
+    s->f.engine->framework.features.on[FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS] =
+        s->options.exact_namespaces;
     h->plugin->destroy(h->self);
     assert_int_equal(h->plugin->create(&engine_host, h, abi_str(str_of(args)), &h->self, &error),
                      0);

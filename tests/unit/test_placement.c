@@ -169,7 +169,8 @@ static void begin_trial(struct trial *t)
     t->cycle = cycle_new(&t->f.engine->cycles, t->f.engine->framework.setup->profiles.v[0]);
     t->group.name = STR("g");
     t->group.object = POD_GROUP(.name = "g");
-    t->placements = (struct berth_placements){.cache = &t->f.engine->cache, .arena = &t->cycle->arena};
+    t->placements =
+        (struct berth_placements){.cache = &t->f.engine->cache, .arena = &t->cycle->arena};
 }
 
 static void end_trial(struct trial *t)

@@ -122,7 +122,8 @@ static void score_without_prescore_is_an_error(void **state)
     fixture_init(&f, NULL, NULL);
     ADD_NODE(&f, .name = "n");
     trial_begin(&t, &f, PLUGIN, POD());
-    struct berth_cycle *fresh = cycle_new(&f.engine->cycles, f.engine->framework.setup->profiles.v[0]);
+    struct berth_cycle *fresh =
+        cycle_new(&f.engine->cycles, f.engine->framework.setup->profiles.v[0]);
     status_clear(&f.engine->cycles.status);
     assert_int_equal(t.handle->plugin->score(t.handle->self, fresh, t.pod,
                                              cache_node(&f.engine->cache, STR("n")), &score,
