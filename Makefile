@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# berth: one Makefile, no recursion. `make help` lists what it can do.
+# berth. One Makefile, no recursion. `make help` lists the targets.
 
 VERSION := 0.1.0
 
-# SAN=address,undefined, SAN=thread and DEBUG=1 build into directories of their own.
+# SAN=address,undefined, SAN=thread and DEBUG=1 build into build/address, build/thread, build/debug.
 SAN   ?=
 DEBUG ?=
 comma := ,
@@ -12,7 +12,7 @@ ifeq ($(origin CC),default)
 CC    := gcc
 endif
 
-# Packages of Debian 12. `make deps` and `make deps-test` install what is missing of them.
+# Debian 12 packages. `make deps` and `make deps-test` install those that are missing.
 DEPS_BUILD := gcc libc6-dev libssl-dev libnghttp2-dev libyaml-dev
 DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang-19 libclang-rt-19-dev llvm-19 \
 	clang-format-19 clang-tidy-19 shellcheck python3 python3-venv openssl curl ca-certificates \
@@ -20,12 +20,11 @@ DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang-19 libclang-rt-19-dev llvm-19 \
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion \
 	-Wpointer-arith -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wimplicit-fallthrough
-# A warning is an error in a git checkout, which is a developer's or CI's, not in a release tarball.
+# Warnings are errors in a git checkout, not in a release tarball: packagers use other compilers.
 WERROR ?= $(if $(wildcard .git),1)
-# What hardens the program. Of flags that not every compiler, linker or architecture takes, those
-# that $(CC) takes: control-flow protection is -fcf-protection on amd64 and -mbranch-protection on
-# arm64. Start files of the C library that are built without it would take its mark off the program,
-# hence -z ibt and the like.
+# Hardening. A flag that not every compiler, linker or architecture supports is used if $(CC) accepts
+# it. Control-flow protection is -fcf-protection on amd64 and -mbranch-protection on arm64; -z ibt and
+# -z shstk keep the program marked even if the C library's start files are not.
 takes = $(shell echo 'int main(void) { return 0; }' | \
 	$(CC) -Werror -fPIE -pie $1 -x c - -o /dev/null 2>/dev/null && echo '$1')
 TARGET := $(shell $(CC) -dumpmachine)
@@ -39,13 +38,14 @@ endif
 HARDEN := -fstack-protector-strong -fPIE $(call takes,-fstack-clash-protection) $(CF_CFLAGS) \
 	$(if $(SAN),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
 CFLAGS   ?= $(if $(DEBUG),-Og -g3,-O2 -g)
-# Sanitizer and debug builds check INVARIANT() (base/base.h); the program that users run does not.
+# Sanitizer and debug builds check INVARIANT() (base/base.h); release builds do not.
 CPPFLAGS += -D_GNU_SOURCE -DBERTH_VERSION='"$(VERSION)"' $(if $(SAN)$(DEBUG),-DBERTH_INVARIANTS) \
 	-Isrc -Iinclude
 ALL_CFLAGS := -std=c17 $(CFLAGS) $(WARN) $(if $(WERROR),-Werror) $(HARDEN) -fno-common \
 	-fvisibility=hidden -pthread \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-ALL_LDFLAGS := $(LDFLAGS) -pie -Wl,-z,relro,-z,now,-z,noexecstack $(CF_LDFLAGS) -pthread $(if $(SAN),-fsanitize=$(SAN))
+ALL_LDFLAGS := $(LDFLAGS) -pie -Wl,-z,relro,-z,now,-z,noexecstack $(CF_LDFLAGS) -pthread \
+	$(if $(SAN),-fsanitize=$(SAN))
 LIBS := -lssl -lcrypto -lnghttp2 -lyaml -lm -ldl
 
 SRC      := $(wildcard src/*/*.c src/*/*/*.c)
@@ -59,37 +59,52 @@ FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-FORCE:
-.PHONY: FORCE all help deps deps-test run test check unit unit-bins e2e-bins fuzz-bins fuzz lint format \
+.PHONY: all help deps deps-test run test check unit unit-bins e2e-bins fuzz-bins fuzz lint format \
 	clean kube oracle man install install-kube-scheduler bench bench-decode bench-plugins bench-preemption \
 	compile_commands.json dist deb instructions attack
 
 all: $(BUILD)/berth
 
 help:
-	@echo 'make run     install what is missing, build, schedule the example scenario'
-	@echo 'make test    install what is missing, run all tests; ends with "N passed, N failed, N skipped"'
-	@echo 'make         build build/berth'
-	@echo 'make check   the quick part of the tests: lint, unit tests, simulate, recorded oracle cases'
-	@echo 'make unit    unit tests only (SAN=address,undefined or SAN=thread for sanitizers)'
-	@echo 'make unit T="queue heap"   these modules of them'
-	@echo 'make DEBUG=1 build build/debug/berth, unoptimized and with its invariants checked'
-	@echo 'make fuzz    every fuzz target for FUZZ_SECONDS (default 600) each'
-	@echo 'make lint    format, clang-tidy, include directions, budgets, shellcheck'
-	@echo 'make format  put every file into the house format'
-	@echo 'make compile_commands.json   for editors: how each file is compiled'
-	@echo 'make kube    build the real etcd, kube-apiserver, kubectl, kube-scheduler for tests'
-	@echo 'make bench   kube-scheduler, berth and reference clients in turn on a real cluster'
-	@echo 'make oracle  compare with kube-scheduler on CASES random clusters from SEED on'
-	@echo 'make attack  attack berth and kube-scheduler in turn and print the figures of docs/reliability.md'
-	@echo 'make bench-plugins what each plugin costs per pod and node'
-	@echo 'make bench-preemption   what a preemption costs, beside kube-scheduler'
-	@echo 'make bench-decode  decode 5,000 pods from JSON and protobuf, beside Go'
-	@echo 'make install PREFIX=/usr/local DESTDIR=   the program, its manual, completion, a unit'
-	@echo 'make man     the manual pages alone'
-	@echo 'make dist    a source tarball of the commit'
-	@echo 'make deb     a Debian package of the program, its manual, completion and unit'
-	@echo 'make deps, make deps-test   the packages these need'
+	@echo 'Build and run:'
+	@echo '  make                   build build/berth'
+	@echo '  make run               install missing packages, build, schedule examples/scenario.yaml'
+	@echo '  make DEBUG=1           build build/debug/berth: for a debugger, with invariants checked'
+	@echo '  make deps              install the packages that the build needs (Debian)'
+	@echo '  make clean             remove build/'
+	@echo
+	@echo 'Test:'
+	@echo '  make test              run all tests; ends with "N passed, N failed, N skipped"'
+	@echo '  make check             run the quick ones: lint, unit tests, simulate, recorded cases'
+	@echo '  make unit              run the unit tests; SAN=address,undefined or SAN=thread selects'
+	@echo '                         a sanitizer, T="queue heap" selects modules'
+	@echo '  make lint              check format, clang-tidy, order and cycles of folders, sizes, scripts'
+	@echo '  make fuzz              run each fuzz target for FUZZ_SECONDS (default 600)'
+	@echo '  make oracle            compare with kube-scheduler on CASES random clusters, from SEED on'
+	@echo '  make attack            attack berth and kube-scheduler; prints the table of docs/reliability.md'
+	@echo '  make deps-test         install the packages that the tests need (Debian)'
+	@echo '  make kube              build etcd, kube-apiserver, kubectl and kube-scheduler for the tests'
+	@echo
+	@echo 'Measure:'
+	@echo '  make bench             kube-scheduler, berth and reference clients on a real cluster'
+	@echo '  make bench-plugins     cost of each plugin per pod and node'
+	@echo '  make bench-preemption  cost of a preemption, beside kube-scheduler'
+	@echo '  make bench-decode      decoding 5,000 pods from JSON and protobuf, beside Go'
+	@echo '  make instructions      instructions per pod against the recorded ones; RECORD=1 records them'
+	@echo
+	@echo 'Edit:'
+	@echo '  make format            format all C files'
+	@echo '  make compile_commands.json   write the compilation database for editors'
+	@echo
+	@echo 'Package:'
+	@echo '  make install           install the program, header, manual, completion and systemd unit'
+	@echo '                         into DESTDIR and PREFIX (default /usr/local)'
+	@echo '  make install-kube-scheduler   also install it under the name kube-scheduler'
+	@echo '  make man               build the manual pages'
+	@echo '  make dist              build a source tarball of the commit'
+	@echo '  make deb               build a Debian package'
+	@echo
+	@echo 'V=1 prints whole commands.'
 
 deps:
 	@tools/deps.sh $(DEPS_BUILD)
@@ -98,31 +113,35 @@ deps-test:
 
 # --- building ---------------------------------------------------------------------------------
 
-# One short line a step; make V=1 shows the whole commands.
+# One short line per step; V=1 prints whole commands.
 Q := $(if $(V),,@)
 step = $(if $(V),,@echo '  $1 $@')
 
-# Objects depend on this file, which changes when a flag does.
-flags := $(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS)
-$(BUILD)/flags: FORCE
-	@mkdir -p $(@D)
-	@printf '%s\n' '$(subst ','\'',$(flags))' | cmp -s - $@ || \
-		printf '%s\n' '$(subst ','\'',$(flags))' >$@
+# Objects depend on a file with their flags: $(call stamp,FILE,FLAGS) rewrites it if a flag changed.
+# This happens when the Makefile is read, so that -n and -q tell the truth.
+stamp = $(shell mkdir -p $(dir $1); text='$(subst ','\'',$2)'; \
+	printf '%s\n' "$$text" | cmp -s - $1 || printf '%s\n' "$$text" >$1)
+$(call stamp,$(BUILD)/flags,$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS))
 
-# A missing package is reported by name, not by the first file that needs it.
+# A missing package is reported once, with the target that installs it.
 headers := openssl/ssl.h nghttp2/nghttp2.h yaml.h
-$(BUILD)/headers:
+$(BUILD)/headers: needed = $(headers)
+$(BUILD)/headers: installer = make deps
+$(BUILD)/test-headers: needed = cmocka.h
+$(BUILD)/test-headers: installer = make deps-test
+$(BUILD)/headers $(BUILD)/test-headers:
 	@mkdir -p $(@D)
-	@for header in $(headers); do \
+	@for header in $(needed); do \
 		printf '#include <stddef.h>\n#include <%s>\n' $$header | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 || \
-			{ echo "$$header not found: run 'make deps' to install what the build needs" >&2; exit 1; }; \
+			{ echo "$$header not found: run '$(installer)' to install the packages needed" >&2; exit 1; }; \
 	done
 	@touch $@
 
 $(BUILD)/tests/%: private CPPFLAGS += -Itests/lib
-# A unit test is one module of one program: its main gets a name of its own.
+# All unit tests are one program, so the main of each gets another name.
 $(BUILD)/tests/unit/%.o: private CPPFLAGS += -Dmain=unit_$(patsubst test_%,%,$(*F))
 $(BUILD)/tests/unit/%.o: private ALL_CFLAGS += -Wno-missing-prototypes
+$(UNIT:%=$(BUILD)/tests/unit/test_%.o): | $(BUILD)/test-headers
 
 $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/headers
 	$(call step,CC)
@@ -138,18 +157,18 @@ $(BUILD)/berth: $(CMD_OBJ) $(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic $^ $(LIBS) -o $@
 
-# berth with the plugins of tests/plugins in its registry, for tests/e2e.
-$(BUILD)/berth-test: $(filter-out %/out_of_tree.o,$(CMD_OBJ)) $(TESTPLUGIN_OBJ) $(BUILD)/libberth.a
+# berth with the plugins of tests/plugins, for tests/e2e.
+$(BUILD)/berth-test: $(CMD_OBJ) $(TESTPLUGIN_OBJ) $(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic $^ $(LIBS) -o $@
 
-# The commands without main, for tests of their parts.
+# The commands without main, for unit tests.
 $(BUILD)/libcmd.a: $(filter-out %/main.o,$(CMD_OBJ))
 	$(call step,AR)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 
-# All unit tests in one program, so that a change links once: `berth-unit queue` runs one module.
+# All unit tests in one program, so that a change links once. `berth-unit queue` runs one module.
 $(BUILD)/tests/unit_table.h: Makefile $(wildcard tests/unit)
 	@mkdir -p $(@D)
 	@printf 'UNIT(%s)\n' $(UNIT) >$@
@@ -173,24 +192,26 @@ $(BUILD)/berth-load: $(BUILD)/tests/bench/load.o $(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
-# berth that counts what it does, for tests/e2e/test_growth.py: see tests/counting.
+# berth that counts its own work, for tests/e2e/test_growth.py: see tests/counting.
 COUNT_WRAP := memcpy memmove memset memcmp malloc calloc realloc reallocarray free \
 	engine_schedule_one engine_object_changed engine_write_done engine_tick
 COUNT_CFLAGS := $(filter-out -D_FORTIFY_SOURCE=%,$(ALL_CFLAGS)) -fsanitize-coverage=trace-pc
-build/counting/%.o: %.c
+$(call stamp,$(BUILD)/counting/flags,$(CC) $(CPPFLAGS) $(COUNT_CFLAGS))
+$(BUILD)/counting/%.o: %.c $(BUILD)/counting/flags
 	$(call step,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(COUNT_CFLAGS) -MMD -MP -c $< -o $@
-build/berth-counting: $(patsubst %.c,build/counting/%.o,$(SRC) tests/counting/counting.c)
+$(BUILD)/berth-counting: $(patsubst %.c,$(BUILD)/counting/%.o,$(SRC) tests/counting/counting.c)
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic $(COUNT_WRAP:%=-Wl,--wrap=%) $^ $(LIBS) -o $@
 
-# Fuzz targets: everything again by clang, with coverage and the sanitizers.
+# Fuzz targets: everything compiled by clang, with coverage and sanitizers.
 FUZZ_CC     := clang-19
-FUZZ_CFLAGS := -std=c17 -O1 -g $(CPPFLAGS) -DBERTH_INVARIANTS -fsanitize=fuzzer-no-link,address,undefined \
-	-fno-sanitize-recover=all -fno-omit-frame-pointer
+FUZZ_CFLAGS := -std=c17 -O1 -g $(filter-out -DBERTH_INVARIANTS,$(CPPFLAGS)) -DBERTH_INVARIANTS \
+	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 build/fuzz/obj/tests/%: private FUZZ_CFLAGS += -Itests/lib
-build/fuzz/obj/%.o: %.c
+$(call stamp,build/fuzz/flags,$(FUZZ_CC) $(FUZZ_CFLAGS))
+build/fuzz/obj/%.o: %.c build/fuzz/flags
 	$(call step,CC)
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -MMD -MP -c $< -o $@
@@ -203,7 +224,7 @@ build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libberth.a
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -pthread $^ $(LIBS) -o $@
 
 .SECONDARY:
--include $(shell find $(BUILD) build/fuzz build/counting -type f -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) build/fuzz -type f -name '*.d' 2>/dev/null)
 
 # --- running and testing ----------------------------------------------------------------------
 
@@ -218,7 +239,7 @@ test: deps-test
 check: deps-test
 	@tests/run.py --quick
 
-# Instructions per pod beside tests/bench/instructions.json; RECORD=1 writes that file.
+# Compares with tests/bench/instructions.json; RECORD=1 writes that file.
 instructions: $(BUILD)/berth
 	@tests/bench/instructions.py $(if $(RECORD),--record) --berth $<
 
@@ -241,7 +262,7 @@ oracle: $(BUILD)/berth
 	@oracle=$$(tests/oracle/build.sh) && \
 		"$$oracle" -berth $(BUILD)/berth -cases $(CASES) -seed $(SEED) -coverage $(ORACLE_FLAGS)
 
-# make attack ATTACKS="storm large_list"; the table of docs/reliability.md.
+# ATTACKS="storm large_list" selects attacks.
 attack: $(BUILD)/berth
 	@tests/kube/build.sh >/dev/null
 	@tests/attack/table.py --berth $(abspath $<) $(ATTACKS)
@@ -256,7 +277,7 @@ bench-preemption: $(BUILD)/berth
 bench-plugins: $(BUILD)/berth-plugins-bench
 	@$<
 
-# make bench ROWS=plain,spread RUNS=3; tests/bench/README.md has the rest.
+# make bench ROWS=plain,spread RUNS=3; see tests/bench/README.md.
 NODES ?= 5000
 PODS ?= 5000
 ARRIVING ?= 500
@@ -279,7 +300,7 @@ format:
 
 # --- installing -------------------------------------------------------------------------------
 
-# Pages of docs/man with the options of their commands, as the program's own tables have them.
+# Pages of docs/man; @OPTIONS@ is replaced with the options from the program's tables.
 MAN := $(patsubst docs/man/%.in,$(BUILD)/man/%,$(wildcard docs/man/*.in))
 man: $(MAN)
 $(BUILD)/man/%: docs/man/%.in $(BUILD)/berth
@@ -289,7 +310,7 @@ $(BUILD)/man/%: docs/man/%.in $(BUILD)/berth
 
 PREFIX ?= /usr/local
 share = $(DESTDIR)$(PREFIX)/share
-# install-kube-scheduler also takes that name, for what calls the scheduler by it.
+# install-kube-scheduler also installs links of that name, for scripts that use it.
 install: all man
 	install -D -m 755 $(BUILD)/berth $(DESTDIR)$(PREFIX)/bin/berth
 	install -D -m 644 include/berth/plugin.h $(DESTDIR)$(PREFIX)/include/berth/plugin.h
@@ -314,7 +335,7 @@ install-kube-scheduler: install
 DIST := build/berth-$(VERSION).tar.gz
 DEB  := build/berth_$(VERSION)_$(shell dpkg --print-architecture 2>/dev/null).deb
 
-# The committed tree, the same bytes every time.
+# The committed tree, reproducibly.
 dist:
 	@mkdir -p build
 	git archive --format=tar --prefix=berth-$(VERSION)/ HEAD | gzip -9n >$(DIST)

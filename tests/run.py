@@ -2,27 +2,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs berth's tests and ends with the line "N passed, N failed, N skipped".
 
-    tests/run.py                    everything: this is what `make test` does
-    tests/run.py --quick            lint, unit tests, simulate, recorded oracle cases: `make check`
-    tests/run.py --only lint        one phase; may be given several times
-    tests/run.py --unit build       only the unit tests already built in build
-    tests/run.py --unit build queue heap    only these modules of them
-    tests/run.py --fuzz 600         only the fuzz targets, for 600 seconds each
+    tests/run.py                    run everything; `make test` does this
+    tests/run.py --quick            run lint, unit tests, simulate and the recorded oracle cases, as
+                                    `make check` does
+    tests/run.py --only lint        run one phase; repeat it for several
+    tests/run.py --unit build       run the unit tests built in build
+    tests/run.py --unit build queue heap    run these modules of them
+    tests/run.py --fuzz 600         run the fuzz targets for 600 seconds each
+    tests/run.py --record           also write tests/durations.json, from which the order of tests and
+                                    how many run at once follow; use it on an idle machine
 
 The phases, in this order:
 
     build         build/berth, where a warning is an error
     lint          tools/lint.sh
     unit-address  unit tests under AddressSanitizer, LeakSanitizer and UBSan
-    unit-thread   unit tests under ThreadSanitizer
+    unit-thread   unit tests under ThreadSanitizer, with a fifth of the random cases
     fuzz          every fuzz target for a few seconds (BERTH_FUZZ_SECONDS)
-    oracle        tests/oracle: berth and kube-scheduler on the same random clusters
-    instructions  the engine's instructions per pod beside the recorded ones
+    oracle        berth and kube-scheduler on the same random clusters (tests/oracle)
+    instructions  instructions per pod, compared with tests/bench/instructions.json
     e2e           tests/e2e against a real etcd and kube-apiserver, which are built first; berth
                   runs under AddressSanitizer, LeakSanitizer and UBSan
 
-A program that passes is one line; of a program that fails everything it wrote is shown. A phase
-that cannot be built has failed, and the run goes on with what does not depend on it.
+Prints one line for a program that passes and the whole output of one that fails. A phase that
+cannot be built fails; the next phase runs nevertheless.
 """
 
 import argparse
@@ -30,6 +33,7 @@ import collections
 import concurrent.futures
 import contextlib
 import glob
+import json
 import os
 import re
 import shutil
@@ -42,18 +46,19 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CORES = len(os.sched_getaffinity(0))
-HEARTBEAT = 30      # seconds between two signs of life of a program that says nothing
-UNIT_TIMEOUT = 300  # seconds; a sanitizer makes a program ten times slower, a busy machine too
+HEARTBEAT = 30      # seconds between two lines about a program that prints nothing
+UNIT_TIMEOUT = 300  # seconds; sanitizers and a busy machine each make a program ten times slower
 BUILD_TIMEOUT = 3600
 E2E_TIMEOUT = 900
 ORACLE_TIMEOUT = 1800
 FINDINGS = "build/fuzz/findings"
+DURATIONS = "tests/durations.json"
 
 # "ok 3 - name", as TAP has it and as cmocka, tools/lint.sh and tests/e2e write it.
 TAP = re.compile(r"(not ok|ok)\b(?:\s+\d+)?(?:\s+-)?\s*(.*)")
 
 
-# ---- telling ---------------------------------------------------------------------------------
+# ---- results ---------------------------------------------------------------------------------
 
 print_lock = threading.RLock()
 
@@ -68,7 +73,7 @@ def indent(text):
 
 
 class Tally:
-    """What a phase has to show. Safe to use from several threads."""
+    """The results of a phase. Safe to use from several threads."""
 
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
@@ -117,12 +122,13 @@ children_lock = threading.RLock()
 
 
 class Finished:
-    def __init__(self, code, output, seconds, timed_out):
-        self.code, self.output, self.seconds, self.timed_out = code, output, seconds, timed_out
+    def __init__(self, code, output, seconds, cpu, timed_out):
+        self.code, self.output, self.timed_out = code, output, timed_out
+        self.seconds, self.cpu = seconds, cpu  # cpu: with the processes it waited for
         self.lines = output.split("\n")
 
     def how(self):
-        """Why this is no success, in words."""
+        """Why the program failed."""
         if self.timed_out:
             return f"still running after {self.seconds:.0f} s, ended"
         if self.code < 0:
@@ -132,13 +138,13 @@ class Finished:
 
 
 def end_group(process):
-    """Ends a program and all that it started: each has a process group of its own."""
+    """Kills a program and everything it started: each program has its own process group."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 
 
 def run(argv, name, timeout, env=None, on_line=None):
-    """Runs a program to its end. Its output is kept, and given line by line to on_line."""
+    """Runs a program and waits for it. Keeps its output and calls on_line for each line."""
     begin = time.monotonic()
     process = subprocess.Popen(
         argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -162,18 +168,20 @@ def run(argv, name, timeout, env=None, on_line=None):
             lines.append(line)
             if on_line:
                 on_line(line.rstrip("\n"))
-        code = process.wait()
+        _, status, usage = os.wait4(process.pid, 0)
+        code = process.returncode = os.waitstatus_to_exitcode(status)
     finally:
         ended.set()
         timer.cancel()
-        end_group(process)  # what it left behind
+        end_group(process)  # whatever it left running
         with children_lock:
             children.discard(process)
-    return Finished(code, "".join(lines), time.monotonic() - begin, timed_out.is_set())
+    return Finished(code, "".join(lines), time.monotonic() - begin,
+                    usage.ru_utime + usage.ru_stime, timed_out.is_set())
 
 
 def beat(name, ended, begin, lines):
-    """A sign of life now and then, with the file a compiler is at."""
+    """Prints from time to time that a program runs, and which file a compiler is at."""
     while not ended.wait(HEARTBEAT):
         at = ""
         with contextlib.suppress(IndexError, RuntimeError):
@@ -183,13 +191,13 @@ def beat(name, ended, begin, lines):
 
 
 def make(*args):
-    """make for this run, whatever the make that started us was told about jobs."""
+    """make without the -j and the job server of the make that started this program."""
     flags = re.sub(r"(^|\s)(-j\S*|--jobserver\S*)", " ", os.environ.get("MAKEFLAGS", "")).strip()
     return (["make", "--no-print-directory", *args], {"MAKEFLAGS": flags, "MAKELEVEL": ""})
 
 
 def build(tally, what, *args):
-    """Builds by make, going on after errors. True where everything was built."""
+    """Builds with make -k. Returns whether everything was built."""
     argv, env = make("-k", f"-j{CORES}", *args)
     done = run(argv, what, BUILD_TIMEOUT, env)
     if done.code == 0:
@@ -201,15 +209,79 @@ def build(tally, what, *args):
 
 
 def up_to_date(program, *args):
-    """After a failed build: is this program of the sources as they are, or an old one?"""
+    """After a failed build: whether this program is newer than its sources."""
     argv, env = make("-q", *args, program)
     return subprocess.run(argv, cwd=ROOT, env=os.environ | env, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL).returncode == 0
 
 
-def in_parallel(work, items):
-    with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
-        for future in [pool.submit(work, item) for item in items]:
+# ---- order -----------------------------------------------------------------------------------
+
+class Durations:
+    """How long each test took, and how many cores it kept busy, when they were last recorded."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.measured = {}
+        with contextlib.suppress(FileNotFoundError), \
+                open(os.path.join(ROOT, DURATIONS), encoding="utf-8") as f:
+            self.recorded = json.load(f)
+            return
+        self.recorded = {}
+
+    def add(self, name, done):
+        row = {"seconds": round(done.seconds, 1), "cores": round(done.cpu / done.seconds, 2)}
+        with self.lock:
+            self.measured.setdefault(name, row)
+
+    def longest_first(self, names):
+        """A test that is not recorded starts first: it may be the longest."""
+        unknown = {"seconds": float("inf")}
+        return sorted(names, key=lambda name: -self.recorded.get(name, unknown)["seconds"])
+
+    def cores(self, name):
+        return self.recorded.get(name, {"cores": 1.0})["cores"]
+
+    def write(self):
+        rows = [f"{json.dumps(name)}: {json.dumps(row)}"
+                for name, row in sorted((self.recorded | self.measured).items())]
+        with open(os.path.join(ROOT, DURATIONS), "w", encoding="utf-8") as f:
+            f.write("{\n" + ",\n".join(rows) + "\n}\n")
+
+
+durations = Durations()
+
+
+def in_parallel(work, items, cores=lambda item: 1.0, limit=CORES):
+    """Calls work for each item, in this order and at most `limit` at once. An item that keeps more
+    cores busy than are free waits while items behind it start."""
+    changed = threading.Condition()
+    waiting, busy = list(items), []
+
+    def take():
+        """The next item; None if there is none left."""
+        with changed:
+            while waiting:
+                free = CORES - sum(busy)
+                for item in waiting:
+                    if not busy or cores(item) <= free:
+                        waiting.remove(item)
+                        busy.append(cores(item))
+                        return item
+                changed.wait()
+            return None
+
+    def worker():
+        while (item := take()) is not None:
+            try:
+                work(item)
+            finally:
+                with changed:
+                    busy.remove(cores(item))
+                    changed.notify_all()
+
+    with concurrent.futures.ThreadPoolExecutor(limit) as pool:
+        for future in [pool.submit(worker) for _ in range(limit)]:
             future.result()
 
 
@@ -224,7 +296,7 @@ def phase_lint(tally, options):
 
 
 def show_tap(tally, argv, name, timeout, details=False, env=None, label=""):
-    """Runs a program that writes TAP, showing its results as they come."""
+    """Runs a program that prints TAP, and prints its results as they come."""
     def on_line(line):
         m = TAP.match(line)
         if m:
@@ -238,11 +310,12 @@ def show_tap(tally, argv, name, timeout, details=False, env=None, label=""):
     if done.code == 0 and failed == 0:
         if passed + skipped == 0:
             tally.fail(f"{name}: it tested nothing", done.output)
-        return
+        return done
     if failed == 0 or done.timed_out or done.code < 0:
         tally.fail(f"{name}: {done.how()}", "" if details else done.output)
     elif not details:
         say(f"        all output of {name}:\n{indent(done.output)}")
+    return done
 
 
 SANITIZERS = {
@@ -258,14 +331,14 @@ def sanitizer_env():
 
 
 def clang_symbolizer():
-    """For lines and names in the reports of a program built by clang; gcc's needs none."""
+    """Finds the symbolizer for reports of programs built by clang; those built by gcc need none."""
     path = shutil.which("llvm-symbolizer-19")
     return {"ASAN_SYMBOLIZER_PATH": path} if path else {}
 
 
 def fixed_addresses():
-    """The sanitizers of gcc 12 do not start where a kernel randomizes addresses as newer ones do;
-    setarch -R turns that off for one program. Some containers forbid it: then without."""
+    """The sanitizers of gcc 12 do not start on newer kernels, which randomize more bits of an
+    address; setarch -R turns that off for one program. Some containers do not allow it."""
     argv = ["setarch", "-R"]
     try:
         allowed = subprocess.run(argv + ["true"], stderr=subprocess.DEVNULL).returncode == 0
@@ -274,14 +347,15 @@ def fixed_addresses():
     return argv if allowed else []
 
 
-def unit_modules(tally, program, modules):
-    """Runs each module of the program of unit tests in a process of its own."""
-    env = sanitizer_env() | {"CMOCKA_MESSAGE_OUTPUT": "TAP"}
+def unit_modules(tally, program, modules, env=None):
+    """Runs each module of the program of unit tests in its own process."""
+    env = sanitizer_env() | {"CMOCKA_MESSAGE_OUTPUT": "TAP"} | (env or {})
     prefix = fixed_addresses()
 
-    def one(module):
-        name = f"unit/{module}"
+    def one(name):
+        module = name.removeprefix("unit/")
         done = run([*prefix, program, module], name, UNIT_TIMEOUT, env)
+        durations.add(name, done)
         passed, failed, skipped = count_tap(done.lines)
         tally.add(passed, failed, skipped)
         if failed:
@@ -294,7 +368,7 @@ def unit_modules(tally, program, modules):
             left_out = f", {skipped} skipped" if skipped else ""
             say(f"ok      {name}: {passed} tests{left_out} ({done.seconds:.1f} s)")
 
-    in_parallel(one, modules)
+    in_parallel(one, durations.longest_first(f"unit/{module}" for module in modules))
 
 
 def all_unit_modules():
@@ -302,11 +376,11 @@ def all_unit_modules():
                   for source in glob.glob("tests/unit/test_*.c", root_dir=ROOT))
 
 
-def unit_phase(sanitizer, directory):
+def unit_phase(sanitizer, directory, env=None):
     def phase(tally, options):
         san = f"SAN={sanitizer}"
         if build(tally, f"make {san} unit-bins", san, "unit-bins"):
-            unit_modules(tally, f"{directory}/berth-unit", all_unit_modules())
+            unit_modules(tally, f"{directory}/berth-unit", all_unit_modules(), env)
     return phase
 
 
@@ -324,7 +398,7 @@ def phase_fuzz(tally, options):
 
 
 def fuzz(tally, name, seconds):
-    """One target on a copy of its corpus, so that what libFuzzer adds is not left in the tree."""
+    """Runs a target on a copy of its corpus, to which libFuzzer adds files."""
     program = f"build/fuzz/fuzz_{name}"
     prefix = f"{FINDINGS}/{name}-"
     with tempfile.TemporaryDirectory(prefix="berth-fuzz-") as corpus:
@@ -342,72 +416,93 @@ def fuzz(tally, name, seconds):
                  f"{cover[-1] if cover else '?'} ({done.seconds:.0f} s)")
         return
     found = sorted(set(glob.glob(os.path.join(ROOT, prefix) + "*")) - before)
-    repeat = "\n".join(f"to see it again: {program} {os.path.relpath(f, ROOT)}" for f in found)
+    repeat = "\n".join(f"to repeat: {program} {os.path.relpath(f, ROOT)}" for f in found)
     tally.fail(f"fuzz_{name}: {done.how()}", "\n".join(done.lines[-200:]) + "\n" + repeat)
 
 
-# Upstream's gates for groups beyond those without which there are none.
+# Upstream's feature gates for pod groups, besides those that turn groups on.
 GROUP_GATES = ([], ["-feature-gates=WorkloadAwarePreemption=true"],
                ["-feature-gates=TopologyAwareWorkloadScheduling=true,WorkloadAwarePreemption=true"])
 
 
 def recorded_cases():
-    """Clusters on which berth and upstream once differed."""
+    """Clusters on which berth and upstream differed before a bug was fixed."""
     return sorted(glob.glob("tests/oracle/cases/*.json", root_dir=ROOT))
 
 
+def oracle_program(tally):
+    """Builds the oracle; None on failure."""
+    done = run(["tests/oracle/build.sh"], "tests/oracle/build.sh", BUILD_TIMEOUT)
+    if done.code == 0:
+        return done.lines[-2]
+    tally.fail(f"tests/oracle/build.sh: {done.how()}; no oracle case was run", done.output)
+    return None
+
+
 def phase_oracle(tally, options):
-    """The cases that once differed and random ones, the same in every run. Fewer of them once more
-    with sanitizers and a feature gate, since a sanitizer takes long to start. Then groups of pods."""
+    """The recorded cases and random ones, the same in every run; with sanitizers and a feature gate
+    fewer of them, because a sanitizer starts slowly; then pod groups."""
     san = "SAN=address,undefined"
     if not (build(tally, "make build/berth", "build/berth")
             and build(tally, f"make {san} build/address/berth", san, "build/address/berth")):
         return
-    done = run(["tests/oracle/build.sh"], "tests/oracle/build.sh", BUILD_TIMEOUT)
-    if done.code != 0:
-        tally.fail(f"tests/oracle/build.sh: {done.how()}; the oracle was not asked", done.output)
+    program = oracle_program(tally)
+    if not program:
         return
-    oracle = [*fixed_addresses(), done.lines[-2], "-tap"]
-    for more in (["-berth=build/berth", "-seed=1", "-cases=1500", *recorded_cases()],
-                 ["-berth=build/address/berth", "-seed=1001", "-cases=100",
-                  "-feature-gates=TaintTolerationComparisonOperators=true"],
-                 *[["-berth=build/berth", "-groups", "-seed=1", "-cases=100", *gates]
-                   for gates in GROUP_GATES]):
-        show_tap(tally, oracle + more, "oracle", ORACLE_TIMEOUT, details=True, env=sanitizer_env())
+    oracle = [*fixed_addresses(), program, "-tap"]
+
+    def one(arguments):
+        show_tap(tally, oracle + arguments, "oracle", ORACLE_TIMEOUT, details=True,
+                 env=sanitizer_env())
+
+    in_parallel(one, [
+        ["-berth=build/berth", "-seed=1", "-cases=1500", *recorded_cases()],
+        ["-berth=build/address/berth", "-seed=1001", "-cases=100",
+         "-feature-gates=TaintTolerationComparisonOperators=true"],
+        *[["-berth=build/berth", "-groups", "-seed=1", "-cases=100", *gates]
+          for gates in GROUP_GATES]])
 
 
 def phase_recorded(tally, options):
-    """The oracle's recorded cases alone."""
+    """Only the oracle's recorded cases."""
     if not build(tally, "make build/berth", "build/berth"):
         return
-    done = run(["tests/oracle/build.sh"], "tests/oracle/build.sh", BUILD_TIMEOUT)
-    if done.code != 0:
-        tally.fail(f"tests/oracle/build.sh: {done.how()}; the oracle was not asked", done.output)
-        return
-    show_tap(tally, [done.lines[-2], "-tap", "-berth=build/berth", "-cases=0", *recorded_cases()],
-             "oracle", ORACLE_TIMEOUT, details=True)
+    program = oracle_program(tally)
+    if program:
+        show_tap(tally, [program, "-tap", "-berth=build/berth", "-cases=0", *recorded_cases()],
+                 "oracle", ORACLE_TIMEOUT, details=True)
 
 
 def phase_instructions(tally, options):
-    """The engine is as fast as recorded: instructions per pod."""
+    """Instructions per pod are those of tests/bench/instructions.json."""
     if build(tally, "make build/berth", "build/berth"):
         show_tap(tally, ["tests/bench/instructions.py"], "tests/bench/instructions.py", BUILD_TIMEOUT,
                  details=True)
 
 
 def phase_simulate(tally, options):
-    """What needs no cluster of the end-to-end tests."""
+    """The end-to-end tests that need no cluster."""
     san = "SAN=address,undefined"
     if build(tally, f"make {san} e2e-bins", san, "e2e-bins"):
         show_tap(tally, [sys.executable, "tests/e2e/test_simulate.py"], "simulate", E2E_TIMEOUT)
 
 
+def e2e_name(script):
+    return "e2e/" + os.path.basename(script).removeprefix("test_").removesuffix(".py")
+
+
+def e2e_cores(name):
+    """How many cores to keep for a script. Attacks measure how long other requests wait."""
+    return 1.0 if name.startswith("e2e/attack_") else min(max(durations.cores(name), 0.25), 1.0)
+
+
 def phase_e2e(tally, options):
-    # What these tests leave behind, or read too far, must be noticed as well.
     san = "SAN=address,undefined"
-    if not build(tally, f"make {san} e2e-bins", san, "e2e-bins"):
+    if not (build(tally, f"make {san} e2e-bins", san, "e2e-bins")
+            and build(tally, "make build/berth-counting", "build/berth-counting")):
         return
-    scripts = sorted(glob.glob("tests/e2e/test_*.py", root_dir=ROOT))
+    scripts = {e2e_name(script): script
+               for script in glob.glob("tests/e2e/test_*.py", root_dir=ROOT)}
     if not scripts:
         tally.fail("tests/e2e: no tests there")
         return
@@ -418,17 +513,18 @@ def phase_e2e(tally, options):
         tally.fail(f"tests/kube/build.sh: {done.how()}; tests/e2e was not run")
         return
     tally.ok(f"tests/kube/build.sh ({done.seconds:.1f} s)")
-    # Where Helm cannot be built, its tests are skipped.
+    # If Helm cannot be built, its tests are skipped.
     run(["tests/helm/build.sh"], "tests/helm/build.sh", BUILD_TIMEOUT)
 
-    def one(script):
-        label = os.path.basename(script).removeprefix("test_").removesuffix(".py") + ": "
+    def one(name):
+        script = scripts[name]
         say(f"        {script}")
-        show_tap(tally, [sys.executable, script], script, E2E_TIMEOUT, label=label)
+        done = show_tap(tally, [sys.executable, script], script, E2E_TIMEOUT,
+                        label=name.removeprefix("e2e/") + ": ")
+        durations.add(name, done)
 
-    # Each has a cluster of its own and waits for it more than it works.
-    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        list(pool.map(one, scripts))
+    # Each has its own cluster and waits for it more than it works.
+    in_parallel(one, durations.longest_first(sorted(scripts)), e2e_cores, 2 * CORES)
 
 
 PHASES = {
@@ -436,7 +532,9 @@ PHASES = {
     "lint": ("lint", phase_lint),
     "unit-address": ("unit tests, address and undefined behaviour sanitizers",
                      unit_phase("address,undefined", "build/address")),
-    "unit-thread": ("unit tests, thread sanitizer", unit_phase("thread", "build/thread")),
+    # Random cases repeat the same accesses: few of them find what this sanitizer looks for.
+    "unit-thread": ("unit tests, thread sanitizer",
+                    unit_phase("thread", "build/thread", {"BERTH_CASES": "20"})),
     "fuzz": ("fuzz targets", phase_fuzz),
     "oracle": ("the same decisions as kube-scheduler", phase_oracle),
     "instructions": ("instructions per pod", phase_instructions),
@@ -448,20 +546,22 @@ QUICK = {name: PHASES[name] for name in ("build", "lint", "unit-address")} | {
 }
 
 
-# ---- the whole -------------------------------------------------------------------------------
+# ---- main ------------------------------------------------------------------------------------
 
 def parse_args():
     summary, rest = __doc__.split("\n", 1)
     p = argparse.ArgumentParser(description=summary, epilog=rest,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--only", metavar="PHASE", action="append", choices=PHASES,
-                   help="only this phase: " + ", ".join(PHASES))
+                   help="run only this phase: " + ", ".join(PHASES))
     p.add_argument("--unit", metavar=("DIR", "MODULE"), nargs="+",
-                   help="only the unit tests built in DIR, or these modules of them")
-    p.add_argument("--quick", action="store_true", help="the phases of make check")
-    p.add_argument("--fuzz", metavar="SECONDS", type=int, help="only fuzz targets, so long each")
+                   help="run the unit tests built in DIR, or these modules of them")
+    p.add_argument("--quick", action="store_true", help="run the phases of make check")
+    p.add_argument("--fuzz", metavar="SECONDS", type=int,
+                   help="run only the fuzz targets, each this long")
+    p.add_argument("--record", action="store_true", help=f"write {DURATIONS}")
     options = p.parse_args()
-    options.fuzz_seconds = options.fuzz or int(os.environ.get("BERTH_FUZZ_SECONDS", "10"))
+    options.fuzz_seconds = options.fuzz or int(os.environ.get("BERTH_FUZZ_SECONDS", "5"))
     return options
 
 
@@ -504,6 +604,8 @@ def main():
         rows.append(f"{name:14}{tally.passed:5} passed, {tally.failed} failed{skipped}"
                     f" ({time.monotonic() - begin:.0f} s)")
         total.add(tally.passed, tally.failed, tally.skipped)
+    if options.record:
+        durations.write()
     say("\n== summary ==\n" + "\n".join(rows) +
         f"\n\n{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
     return 1 if total.failed or not total.passed else 0

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks sizes: lines of a function and of a file, columns of a line, parameters of a function.
 
-    tools/check_budget.py           prints what is over a limit, as file:line: text, and fails then
-    tools/check_budget.py --all     also what is over the size we aim at
+    tools/check_budget.py           prints what exceeds a limit, as file:line: text; fails if any does
+    tools/check_budget.py --all     also prints what exceeds a target
 
-Relies on the house format: a function's braces stand alone in the first column. What may be larger
-is listed in tools/budget_exempt.txt with the reason.
+Relies on .clang-format: a function's braces are alone in the first column. tools/budget_exempt.txt
+lists exemptions with their reasons.
 """
 
 import os
@@ -18,9 +18,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 FUNCTION_LINES, FUNCTION_AIM = 80, 40
 FILE_LINES, FILE_AIM = 800, 500
-TEST_LINES = 2000  # a unit test mirrors one module and lists its cases
+TEST_LINES = 2000  # a unit test covers one module and lists its cases
 COLUMNS = 100
-PARAMETERS = 6  # aimed at, never an error
+PARAMETERS = 6  # a target, never an error
 
 
 def c_files():
@@ -30,7 +30,7 @@ def c_files():
 
 
 def exemptions():
-    """{"path" or "path:function"} of tools/budget_exempt.txt; every row has a reason."""
+    """{"path" or "path:function"} of tools/budget_exempt.txt; every line has a reason."""
     names = set()
     with open(os.path.join(ROOT, "tools/budget_exempt.txt"), encoding="utf-8") as f:
         for number, line in enumerate(f, 1):
@@ -45,7 +45,7 @@ def exemptions():
 
 
 def functions(lines):
-    """(name, first line, last line, parameters) of every function, lines counted from 1."""
+    """(name, first line, last line, parameters) of every function. Lines count from 1."""
     start = None
     for i, line in enumerate(lines, 1):
         if line == "{":
@@ -72,7 +72,7 @@ def parameters(text):
 
 
 def check(path, exempt):
-    """(is an error, place, text) of everything that is too large."""
+    """(whether it is an error, place, text) of everything that is too large."""
     with open(os.path.join(ROOT, path), encoding="utf-8") as f:
         lines = f.read().split("\n")
     count = len(lines) - 1
@@ -90,7 +90,7 @@ def check(path, exempt):
             yield size > FUNCTION_LINES, f"{path}:{first}", \
                 f"{name} has {size} lines (limit {FUNCTION_LINES})"
         if count > PARAMETERS:
-            yield False, f"{path}:{first}", f"{name} has {count} parameters (aim {PARAMETERS})"
+            yield False, f"{path}:{first}", f"{name} has {count} parameters (target {PARAMETERS})"
 
 
 def main():

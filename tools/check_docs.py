@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what the documents point at: files they link to, tests that docs/compat.md names; and the
-files that --vmodule takes for Go's, which are named in a table and move now and then.
+"""Checks that what documents name exists: files they link to, tests that docs/compat.md names, and
+the files with log lines that --vmodule's table names as counterparts of upstream's.
 
-Prints one line per fault, as file:line: text, and fails when there is one.
+Prints one line per error, as file:line: text, and exits with 1 if there is one.
 """
 
 import glob

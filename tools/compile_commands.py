@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes compile_commands.json, for clang-tidy and editors: how make compiles each file.
+"""Writes a compilation database for clang-tidy and editors.
 
     tools/compile_commands.py FILE
 """
@@ -15,7 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def commands():
-    """The compilations that `make` would do if nothing was built yet."""
+    """The compilations that `make` runs in an empty build directory."""
     env = os.environ | {"MAKEFLAGS": "", "MAKELEVEL": ""}
     dry_run = subprocess.run(["make", "-nB", "all", "unit-bins"], cwd=ROOT, env=env, check=True,
                              stdout=subprocess.PIPE, text=True).stdout

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# deb.sh STAGE VERSION OUTPUT - makes a Debian package of what `make install DESTDIR=STAGE` installed.
+# deb.sh STAGE VERSION OUTPUT - builds a Debian package from `make install DESTDIR=STAGE`.
 #
-# The package has no scripts: it unpacks files and removes them. The systemd unit is installed but not
-# enabled, since a machine with a scheduler of its own must not get a second one by surprise.
+# The package has no maintainer scripts. The systemd unit is installed but not enabled: installing the
+# package must not start a second scheduler.
 set -eu
 
 stage=$1 version=$2 output=$3
@@ -24,7 +24,7 @@ gzip -9n <CHANGELOG.md >"$doc/changelog.gz"
 find "$stage/usr/share/man" -type f ! -name '*.gz' -exec gzip -9n {} +
 strip --strip-unneeded "$stage/usr/bin/berth"
 
-# dpkg-shlibdeps reads the program's libraries and wants a source package's control file beside it.
+# dpkg-shlibdeps requires the control file of a source package in its working directory.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/debian"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# deps.sh PACKAGE... - installs those of the Debian packages that are missing; silent when none is.
+# deps.sh PACKAGE... - installs the Debian packages that are missing; silent if none is.
 set -eu
 
 missing=

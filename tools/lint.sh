@@ -1,16 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# lint.sh [CHECK...] - looks at the sources without running them; all checks unless some are named.
+# lint.sh [CHECK...] - checks the sources; without arguments, all checks.
 #
-# One line per check, "ok 1 - name" or "not ok 1 - name"; what a check found follows its line,
-# indented. The files are those that git knows and those that are new.
+# Prints one line per check, "ok 1 - name" or "not ok 1 - name", with the figures of a check that has
+# some: "ok 1 - name: figures". The errors of a check follow its line, indented. Checks all files that
+# git tracks or would track.
 # shellcheck disable=SC2317 # the checks are called by their names
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
-checks="format tidy includes purity budget spdx shell python paths docs"
+checks="format tidy includes calls cycles unused purity budget spdx shell python paths docs"
 
-# The files named by these patterns, one a line. Without git (an unpacked archive): all there are.
+# Lists the files that match the patterns. Outside a git checkout: all files.
 files() {
     if git rev-parse --git-dir >/dev/null 2>&1; then
         git ls-files -co --exclude-standard -- "$@"
@@ -18,17 +19,27 @@ files() {
         for pattern in "$@"; do find . -path ./build -prune -o -name "$pattern" -print; done
     fi | while read -r path; do [ ! -e "$path" ] || echo "$path"; done
 }
-# Runs a command on the files of standard input, which have no blanks in their names.
+# Runs a command on the files listed on standard input. Names contain no blanks.
 on_files() { xargs -r "$@"; }
-# The scripts of an interpreter, by name or by first line.
+# Lists the scripts of an interpreter, by suffix or by first line.
 scripts() {
     files "*.$2"
     files '*' | grep -v '\.[a-z]*$' | on_files grep -lsIE "^#!.*[/ ]$1\$"
 }
 
-check_format() { files '*.c' '*.h' | on_files clang-format-19 --dry-run -Werror; }
+# Builds the objects of build/ whose symbols the checks read; prints errors only.
+objects() {
+    log=$(MAKEFLAGS='' make --no-print-directory -j"$(nproc)" SAN= DEBUG= all 2>&1) && return
+    echo "$log"
+    return 1
+}
+
+check_format() { files '*.c' '*.h' | on_files -P "$(nproc)" -n 40 clang-format-19 --dry-run -Werror; }
 check_tidy() { tools/tidy.py; }
 check_includes() { tools/check_layers.py includes; }
+check_calls() { objects && tools/check_layers.py calls; }
+check_cycles() { objects && tools/check_layers.py cycles; }
+check_unused() { objects && tools/check_layers.py unused; }
 check_purity() { tools/check_layers.py purity; }
 check_budget() { tools/check_budget.py; }
 check_docs() { tools/check_docs.py; }
@@ -40,7 +51,7 @@ for path in sys.argv[1:]:
     with open(path, "rb") as f:
         compile(f.read(), path, "exec")'
 }
-# Every source says under which license it is, in its first lines.
+# Every source names its license in its first lines.
 check_spdx() {
     { files '*.c' '*.h' '*.py' '*.sh' '*.go' Makefile; scripts sh sh; scripts python3 py; } |
         sort -u | while read -r path; do
@@ -48,7 +59,7 @@ check_spdx() {
             echo "$path: no SPDX-License-Identifier in the first three lines"
     done | fail_on_output
 }
-# What only exists on somebody's machine.
+# Paths that exist on one machine only.
 check_paths() {
     files '*' | grep -v '^tools/lint.sh$' |
         on_files grep -nIE '(^|[^A-Za-z0-9._/-])(/home/[a-z]|/root/|/Users/|/work/)' | fail_on_output
@@ -65,7 +76,8 @@ for name in $checks; do
     esac
     number=$((number + 1))
     if "check_$name" >"$out" 2>&1; then
-        echo "ok $number - $name"
+        figures=$(cat "$out")
+        echo "ok $number - $name${figures:+: $figures}"
     else
         failed=1
         echo "not ok $number - $name"

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs clang-tidy (.clang-tidy) over src/, on all cores.
+"""Runs clang-tidy (.clang-tidy) on all cores.
 
-    tools/tidy.py [FILE...]     only these
+    tools/tidy.py [FILE...]     check these files; without arguments, all of src/
 
-A file that was found clean is not looked at again until it, a header it includes, the way it is
-compiled or .clang-tidy changes. One empty file per clean state is kept in ~/.cache/berth/tidy, so
-that clones share them; files that were not used for 30 days are deleted.
+A file without findings is not checked again until it, a header it includes, its compiler flags or
+.clang-tidy changes. ~/.cache/berth/tidy has one empty file per state without findings, which clones
+share; states that were not used for 30 days are deleted.
 """
 
 import concurrent.futures
@@ -22,7 +22,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DATABASE = os.path.join(ROOT, "build/tidy")
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "berth/tidy")
-KEPT = 30 * 24 * 3600  # seconds that a clean state is remembered after its last use
+KEPT = 30 * 24 * 3600  # seconds after its last use
 CORES = len(os.sched_getaffinity(0))
 TIDY = "clang-tidy-19"
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
@@ -34,7 +34,7 @@ def content(path):
 
 
 def closure(path, seen):
-    """path and all headers of ours that it includes, directly or not."""
+    """path and all headers of this project that it includes, directly or indirectly."""
     if path in seen:
         return seen
     seen.add(path)
@@ -48,7 +48,7 @@ def closure(path, seen):
 
 
 def state(command, common):
-    """A name for everything that the verdict on a file depends on."""
+    """A file name made from everything that the findings in a file depend on."""
     h = hashlib.sha256(common)
     h.update("\0".join(command["arguments"]).encode())
     for path in sorted(closure(command["file"], set())):
@@ -57,7 +57,7 @@ def state(command, common):
 
 
 def known_clean(mark):
-    """Whether this state was found clean before. Looking at it counts as using it."""
+    """Whether this state is known to have no findings. This counts as a use."""
     with contextlib.suppress(FileNotFoundError):
         os.utime(mark)
         return True
@@ -91,7 +91,7 @@ def main():
                                                      stdout=subprocess.PIPE).stdout
     states = {path: state(commands[path], common) for path in files}
     todo = [path for path in files if not known_clean(states[path])]
-    # The largest first: they take longest, and should not be what is waited for in the end.
+    # The largest first: they take longest.
     todo.sort(key=lambda path: -len(content(path)))
     faults = False
     with concurrent.futures.ThreadPoolExecutor(CORES) as pool:

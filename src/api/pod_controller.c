@@ -120,28 +120,27 @@ static int64_t job_replicas(const struct pod_controller *w)
     return MIN(at_once, MAX(or_one(w->spec.completions) - w->status.succeeded, 0));
 }
 
-int64_t pod_controller_replicas(enum pod_controller_kind kind, const struct pod_controller *w)
+/* A Job that has run, failed or is suspended. */
+static bool job_is_over(const struct pod_controller *w)
 {
-    switch (kind) {
-    case POD_CONTROLLER_DAEMON_SET:
-        return 0;
-    case POD_CONTROLLER_JOB:
-        return pod_controller_is_over(kind, w) ? 0 : job_replicas(w);
-    default:
-        return or_one(w->spec.replicas);
-    }
-}
-
-bool pod_controller_is_over(enum pod_controller_kind kind, const struct pod_controller *w)
-{
-    if (kind != POD_CONTROLLER_JOB)
-        return false;
     for (size_t i = 0; i < w->status.conditions.n; i++) {
         const struct pod_controller_condition *c = &w->status.conditions.v[i];
         if ((str_is(c->type, "Complete") || str_is(c->type, "Failed")) && str_is(c->status, "True"))
             return true;
     }
     return w->spec.suspend;
+}
+
+int64_t pod_controller_replicas(enum pod_controller_kind kind, const struct pod_controller *w)
+{
+    switch (kind) {
+    case POD_CONTROLLER_DAEMON_SET:
+        return 0;
+    case POD_CONTROLLER_JOB:
+        return job_is_over(w) ? 0 : job_replicas(w);
+    default:
+        return or_one(w->spec.replicas);
+    }
 }
 
 void pod_controller_add_daemon_tolerations(struct pod_spec *spec, struct arena *a)

@@ -80,8 +80,6 @@ struct str pod_controller_kind_api_version(enum pod_controller_kind kind);
 
 /* The desired number of concurrent pods; 0 for a DaemonSet, which has one per matching node. */
 int64_t pod_controller_replicas(enum pod_controller_kind kind, const struct pod_controller *w);
-/* Whether a Job is complete, failed or suspended. */
-bool pod_controller_is_over(enum pod_controller_kind kind, const struct pod_controller *w);
 /* Whether a DaemonSet places a pod on the node. */
 bool pod_controller_runs_on(const struct pod_controller *w, const struct object *node);
 

@@ -9,11 +9,6 @@
  * results, so both kinds exist here as well.
  */
 
-struct quantity quantity_of_scaled(int64_t value, int32_t scale)
-{
-    return (struct quantity){.lo = value, .scale = scale};
-}
-
 struct quantity quantity_of(int64_t value, enum quantity_format format)
 {
     return (struct quantity){.lo = value, .format = (uint8_t)format};

@@ -52,10 +52,9 @@ struct quantity {
 int quantity_parse(struct str text, struct arena *a, struct quantity *ret_quantity,
                    struct err *reterr) MUST_CHECK;
 
-/* value, value / 1000, value * 10^scale (the latter in decimal format). */
+/* value, value / 1000. */
 struct quantity quantity_of(int64_t value, enum quantity_format format);
 struct quantity quantity_of_milli(int64_t value, enum quantity_format format);
-struct quantity quantity_of_scaled(int64_t value, int32_t scale);
 
 /* Appends the text of upstream's String(): no fraction, the largest suffix without loss. */
 void quantity_write(const struct quantity *q, struct buf *out);

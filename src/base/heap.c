@@ -61,14 +61,6 @@ struct heap_node *heap_peek(const struct heap *h)
     return h->items.n ? h->items.v[0] : NULL;
 }
 
-struct heap_node *heap_pop(struct heap *h)
-{
-    struct heap_node *first = heap_peek(h);
-    if (first)
-        heap_remove(h, first);
-    return first;
-}
-
 void heap_remove(struct heap *h, struct heap_node *node)
 {
     assert(heap_contains(node) && h->items.v[node->at - 1] == node);

@@ -32,7 +32,6 @@ void heap_init(struct heap *h, heap_less_fn *less, void *ctx);
 void heap_release(struct heap *h);
 void heap_push(struct heap *h, struct heap_node *node);
 struct heap_node *heap_peek(const struct heap *h); /* NULL if empty */
-struct heap_node *heap_pop(struct heap *h);        /* NULL if empty */
 void heap_remove(struct heap *h, struct heap_node *node);
 /* Call after a value that less() reads from this node has changed. */
 void heap_fix(struct heap *h, struct heap_node *node);

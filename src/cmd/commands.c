@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of berth's commands. */
-#include "cmd/cli/cmd.h"
+#include "cmd/commands.h"
 
-const struct command commands[] = {
+/* These two commands describe all commands. */
+static int completion(int argc, char **argv)
+{
+    return cmd_completion(&commands, argc, argv);
+}
+
+static int mdoc(int argc, char **argv)
+{
+    return cmd_mdoc(&commands, argc, argv);
+}
+
+static const struct command table[] = {
     {"scheduler", cmd_scheduler, cmd_scheduler_flags, "",
      "schedule the pods of a cluster, in place of kube-scheduler"},
     {"simulate", cmd_simulate, cmd_simulate_flags, "FILE",
@@ -12,17 +22,17 @@ const struct command commands[] = {
     {"config", cmd_config, cmd_config_flags, "convert validate diff FILE",
      "convert, check and compare configuration files"},
     {"bench", cmd_bench, cmd_bench_flags, "engine", "measure the scheduling engine"},
-    {"completion", cmd_completion, cmd_completion_flags, "bash zsh fish",
+    {"completion", completion, cmd_completion_flags, "bash zsh fish",
      "print a shell completion script"},
     {"kube-scheduler", cmd_kube_scheduler, NULL, "", NULL}, /* as if called with that name */
-    {"mdoc", cmd_mdoc, NULL, "", NULL},                     /* for `make man` */
+    {"mdoc", mdoc, NULL, "", NULL},                         /* for `make man` */
 };
-const size_t n_commands = ARRAY_LEN(commands);
+const struct command_list commands = {table, ARRAY_LEN(table)};
 
 const struct command *command_find(const char *name)
 {
-    for (size_t i = 0; i < n_commands; i++)
-        if (strcmp(name, commands[i].name) == 0)
-            return &commands[i];
+    for (size_t i = 0; i < commands.n; i++)
+        if (strcmp(name, commands.v[i].name) == 0)
+            return &commands.v[i];
     return NULL;
 }

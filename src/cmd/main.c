@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/cli/cmd.h"
+#include "cmd/commands.h"
 #include "serve/kube_version.h"
 
 static void help(FILE *out)
@@ -7,9 +7,9 @@ static void help(FILE *out)
     fputs("berth is a Kubernetes scheduler: a drop-in replacement for kube-scheduler.\n"
           "\nUsage: berth COMMAND [FLAGS]\n\nCommands:\n",
           out);
-    for (size_t i = 0; i < n_commands; i++)
-        if (commands[i].help)
-            fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].help);
+    for (size_t i = 0; i < commands.n; i++)
+        if (commands.v[i].help)
+            fprintf(out, "  %-12s %s\n", commands.v[i].name, commands.v[i].help);
     fputs("\nUse `berth COMMAND --help` for more about a command and `berth --version` for the\n"
           "version. A copy or link with another name runs the scheduler if it is called with\n"
           "flags only.\n",

@@ -10,14 +10,7 @@
 #ifndef BERTH_PLUGINS_ARGS_TABLE_H
 #define BERTH_PLUGINS_ARGS_TABLE_H
 
-#include "plugins/common/plugin_args.h"
-
-extern const struct args_kind default_preemption_args_kind;
-extern const struct args_kind inter_pod_affinity_args_kind;
-extern const struct args_kind node_affinity_args_kind;
-extern const struct args_kind node_label_args_kind;
-extern const struct args_kind service_affinity_args_kind;
-extern const struct args_kind spread_args_kind;
+#include "plugins/common/in_tree.h"
 
 /* All kinds, NULL-terminated; also of plugins that berth does not implement. */
 extern const struct args_kind *const in_tree_args[];

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DefaultBinder: binds pods through the API's binding subresource. */
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 static enum berth_code bind(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
                             struct berth_str node_name, struct berth_binding_op *op,

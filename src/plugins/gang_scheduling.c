@@ -7,8 +7,8 @@
 #include "engine/cycle/cycle.h"
 #include "engine/framework/framework.h"
 #include "engine/group/gang.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 #define PERMIT_TIMEOUT (5 * 60 * (int64_t)1000000000)
 

@@ -6,8 +6,8 @@
 #include "engine/framework/framework.h"
 #include "engine/framework/signature.h"
 #include "plugins/common/go_math.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 #define MB                 ((int64_t)1024 * 1024)
 #define MIN_SIZE           (23 * MB)   /* upstream: minThreshold */

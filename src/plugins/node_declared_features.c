@@ -5,8 +5,8 @@
  */
 #include "engine/framework/framework.h"
 #include "engine/framework/signature.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 struct declared_features {
     const struct berth_host *host;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NodeName: rejects all nodes except the one in spec.nodeName. */
 #include "engine/framework/signature.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 struct node_name {
     const struct berth_host *host;

@@ -5,8 +5,8 @@
  */
 #include "engine/framework/framework.h"
 #include "engine/framework/signature.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 #define EVERY_ADDRESS STR("0.0.0.0")
 

@@ -2,8 +2,8 @@
 /* NodeUnschedulable: rejects cordoned nodes unless the pod tolerates the unschedulable taint. */
 #include "engine/framework/framework.h"
 #include "engine/framework/signature.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 struct node_unschedulable {
     const struct berth_host *host;

@@ -4,8 +4,8 @@
  * pod bound to a node that cannot provide its volumes or devices would stay there, so such pods
  * wait. Disable the plugin to schedule them without these checks.
  */
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 /* A resource with this prefix requests a device of the class that follows. */
 #define DEVICE_CLASS_PREFIX "deviceclass.resource.kubernetes.io/"

@@ -2,8 +2,8 @@
 /* PodGroupPodsCount: prefers placements for more pods of the group. */
 #include "engine/group/placements.h"
 #include "engine/index/pod_groups.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 /* Members that have a node count on every placement. */
 static enum berth_code score_placement(void *ctx, const struct berth_cycle *cycle,

@@ -2,7 +2,6 @@
 /* PrioritySort: by descending priority, then by ascending timestamp. */
 #include "engine/queue/queued_pod.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 static bool less(void *self, const struct berth_queued_pod *a, const struct berth_queued_pod *b)
 {

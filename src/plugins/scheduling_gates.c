@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SchedulingGates: gates a pod while it has spec.schedulingGates. */
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,
                                    struct berth_status *status)

@@ -6,8 +6,8 @@
 #include "codec/json.h"
 #include "engine/framework/framework.h"
 #include "engine/framework/signature.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 #define LOGGER LOGGER_FILTER("TaintToleration")
 

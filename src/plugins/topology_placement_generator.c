@@ -6,8 +6,8 @@
 #include "api/scheduling.h"
 #include "engine/framework/framework.h"
 #include "engine/group/placements.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 /* The domain of the members that have a node; *ret_domain.p NULL: none yet. */
 static enum berth_code running_domain(const struct plain_plugin *self,

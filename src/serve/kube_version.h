@@ -10,8 +10,8 @@
 #ifndef BERTH_SERVE_KUBE_VERSION_H
 #define BERTH_SERVE_KUBE_VERSION_H
 
+#include "base/go_text.h"
 #include "engine/config/features.h"
-#include "serve/go_text.h"
 
 /* The version of kube-scheduler that berth is compatible with. */
 #define KUBE_GIT_VERSION "v1.36.3"

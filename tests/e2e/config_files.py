@@ -5,10 +5,10 @@ what they made of one, or say why they refuse it."""
 import json
 import os
 import re
-import subprocess
 import tempfile
 
 import berth
+import recall
 from berth import check, equal
 from cluster import programs
 from config_text import KUBECONFIG, head
@@ -54,8 +54,8 @@ class Both:
 
     def kube_scheduler(self, config, *flags):
         """What it wrote, or None and its error."""
-        done = subprocess.run([self.kube] + self.arguments(config) + list(flags), stderr=subprocess.PIPE,
-                              text=True, timeout=berth.TIMEOUT, cwd=self.dir.name)
+        done = recall.run([self.kube] + self.arguments(config) + list(flags), self.dir.name, ["out.yaml"],
+                          berth.TIMEOUT)
         if done.returncode == 0:
             return self.written(), ""
         found = re.search(r'"command failed" err=("(?:[^"\\]|\\.)*"|<\n.*?\n >)', done.stderr, re.S)

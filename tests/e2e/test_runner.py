@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What runs the tests: a test that cannot be tried here is skipped and counted, not failed."""
+"""tests/run.py: the counts of results, and the order in which tests run."""
 
 import contextlib
 import errno
@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from unittest import mock
 
 import berth
@@ -85,6 +86,29 @@ def tests_that_type_into_a_shell_are_skipped_without_a_pseudo_terminal():
         else:
             check(False, "it was not skipped")
         check(not fork.called, "it went on")
+
+
+@test
+def long_tests_start_first_and_light_ones_run_beside_them():
+    rows = {"e2e/long": {"seconds": 0.4, "cores": 1.0}, "e2e/heavy": {"seconds": 0.3, "cores": 2.0},
+            "e2e/light": {"seconds": 0.1, "cores": 0.3}}
+    began, now, most = [], [], []
+
+    def work(name):
+        began.append(name)
+        now.append(name)
+        most.append(sorted(now))
+        time.sleep(rows.get(name, {"seconds": 0.1})["seconds"])
+        now.remove(name)
+
+    with mock.patch.object(runner.durations, "recorded", rows), \
+            mock.patch.object(runner, "CORES", 2):
+        names = runner.durations.longest_first([*rows, "e2e/new"])
+        equal(names, ["e2e/new", "e2e/long", "e2e/heavy", "e2e/light"], "order")
+        runner.in_parallel(work, names[1:], runner.durations.cores, 3)
+    equal(began, ["e2e/long", "e2e/light", "e2e/heavy"], "heavy waits until the cores are free")
+    equal(most[1], ["e2e/light", "e2e/long"], "at once")
+    equal(most[2], ["e2e/heavy"], "alone")
 
 
 if __name__ == "__main__":

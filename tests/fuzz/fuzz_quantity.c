@@ -29,7 +29,7 @@ static void exercise(const struct quantity *x, const struct quantity *y)
 /* From 1000E on upstream's texts lack a suffix, and so do ours. */
 static bool has_suffix(const struct quantity *q)
 {
-    struct quantity low = quantity_of_scaled(-1, 21), high = quantity_of_scaled(1, 21);
+    struct quantity low = {.lo = -1, .scale = 21}, high = {.lo = 1, .scale = 21};
     return quantity_cmp(q, &low) > 0 && quantity_cmp(q, &high) < 0;
 }
 

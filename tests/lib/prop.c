@@ -15,7 +15,7 @@ static uint64_t from_env(const char *name, uint64_t fallback)
 bool prop_run(const char *name, size_t cases, prop_fn *check, void *ctx)
 {
     uint64_t seed = from_env("BERTH_SEED", rand_entropy());
-    cases *= from_env("BERTH_CASES", 1);
+    cases = MAX(cases * from_env("BERTH_CASES", 100) / 100, 1);
     for (size_t i = 0; i < cases; i++) {
         /* Every case has a generator of its own, so one case can be repeated alone. */
         struct rand r;

@@ -15,7 +15,7 @@
 /* True where the property holds. size grows from 1 to 100 over the run. */
 typedef bool prop_fn(struct rand *r, size_t size, void *ctx);
 
-/* Runs `cases` cases; BERTH_CASES multiplies. Returns true where all held. */
+/* Runs `cases` cases, or BERTH_CASES percent of them. Returns whether the property holds in all. */
 bool prop_run(const char *name, size_t cases, prop_fn *check, void *ctx) MUST_CHECK;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table that takes the place of src/cmd/out_of_tree.c in berth-test. */
-#include "cmd/out_of_tree.h"
+/* The table that takes the place of src/plugins/out_of_tree.c in berth-test. */
+#include "plugins/out_of_tree.h"
 #include "test_plugins.h"
 
 const struct berth_plugin *const out_of_tree_plugins[] = {

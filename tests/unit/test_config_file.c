@@ -108,10 +108,10 @@ static void all_problems_are_reported_at_once(void **state)
         "exist (did you mean NodeAffinity?)\n"
         "f.yaml:10: profiles[0].plugins.score.enabled[1]: ScorePlugin \"Nobody\" does not exist "
         "(it is not a plugin of kube-scheduler; to compile in your own plugin, see "
-        "src/cmd/out_of_tree.h)\n"
+        "src/plugins/out_of_tree.h)\n"
         "f.yaml:12: profiles[0].plugins.multiPoint.enabled[0]: PreFilterPlugin \"Nowhere\" does "
         "not exist (it is not a plugin of kube-scheduler; to compile in your own plugin, see "
-        "src/cmd/out_of_tree.h)\n"
+        "src/plugins/out_of_tree.h)\n"
         "f.yaml:16: profiles[0].pluginConfig[0].args.hardPodAffinityWeight: Invalid value: 101: "
         "not in valid range [0, 100]\n"
         "f.yaml:17: profiles[0].pluginConfig[0].args.hardPodAffinityWait: decoding args for plugin "
@@ -166,7 +166,7 @@ static void older_versions_are_reported_in_their_own_terms(void **state)
                  "      - name: X\n",
          "f.yaml:8: profiles[0].plugins.filter.enabled[1]: FilterPlugin \"X\" does not exist "
          "(it is not a plugin of kube-scheduler; to compile in your own plugin, see "
-         "src/cmd/out_of_tree.h)\n"},
+         "src/plugins/out_of_tree.h)\n"},
         {"apiVersion: v1\nkind: Policy\npredicates:\n- name: NodiskConflict\n- name: Foo\n"
          "priorities:\n- name: LeastRequestPriority\n  weight: 1\n- name: x\n  weight: 0\n"
          "  argument: {requestedToCapacityRatioArguments: {shape: [{utilization: 0, score: 11}]}}\n"

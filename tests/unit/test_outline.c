@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "cmd/cli/cmd.h"
 #include "cmd/cli/flags.h"
+#include "cmd/commands.h"
 #include "cmd/completion/completion.h"
 #include "engine/config/features.h"
 
@@ -47,14 +47,14 @@ static void test_tables(void **state)
     (void)state;
     struct outline o;
     size_t shown = 0;
-    outline_init(&o);
-    for (size_t i = 0; i < n_commands; i++) {
-        const struct outline_command *c = outline_find(&o, str_of(commands[i].name));
-        assert_int_equal(c != NULL, commands[i].help != NULL);
+    outline_init(&o, &commands);
+    for (size_t i = 0; i < commands.n; i++) {
+        const struct outline_command *c = outline_find(&o, str_of(commands.v[i].name));
+        assert_int_equal(c != NULL, commands.v[i].help != NULL);
         if (!c)
             continue;
         shown++;
-        commands[i].flags(compare, (void *)c);
+        commands.v[i].flags(compare, (void *)c);
     }
     assert_int_equal(shown, o.commands.n);
     assert_null(outline_find(&o, STR("nonsense")));
@@ -93,7 +93,7 @@ static void test_offers(void **state)
         {"scheduler", "master", OFFER_NOTHING, ""},
     };
     struct outline o;
-    outline_init(&o);
+    outline_init(&o, &commands);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         const struct outline_flag *f = find(&o, rows[i].command, rows[i].flag);
         if (!f || f->offer != rows[i].offer || !str_is(f->words, rows[i].words))
@@ -106,7 +106,7 @@ static void test_lists(void **state)
 {
     (void)state;
     struct outline o;
-    outline_init(&o);
+    outline_init(&o, &commands);
     const struct outline_flag *rows = find(&o, "bench", "row");
     assert_int_equal(rows->offer, OFFER_LIST);
     assert_true(str_starts(rows->words, STR("plain ")));

@@ -296,7 +296,7 @@ static struct str random_text(struct rand *r, size_t size, char *room)
 
 static bool within(const struct quantity *q, int32_t exponent)
 {
-    struct quantity low = quantity_of_scaled(-1, exponent), high = quantity_of_scaled(1, exponent);
+    struct quantity low = {.lo = -1, .scale = exponent}, high = {.lo = 1, .scale = exponent};
     return quantity_cmp(q, &low) > 0 && quantity_cmp(q, &high) < 0;
 }
 

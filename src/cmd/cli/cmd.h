@@ -2,10 +2,9 @@
 /*
  * cmd.h - berth's subcommands.
  *
- * Purpose:   the table of commands in commands.c and helpers that commands share. A command gets
- *            its own argv (argv[0] is its name) and returns the exit code.
- * Ownership: nothing is kept.
- * Threading: main thread.
+ * Purpose:   what a command is, and helpers that commands share. cmd/commands.c is the table. A
+ * command gets its own argv (argv[0] is its name) and returns the exit code. Ownership: nothing is
+ * kept. Threading: main thread.
  */
 #ifndef BERTH_CMD_CLI_CMD_H
 #define BERTH_CMD_CLI_CMD_H
@@ -33,18 +32,19 @@ struct command {
 };
 
 /* In the order of help. */
-extern const struct command commands[];
-extern const size_t n_commands;
-/* NULL if none. */
-const struct command *command_find(const char *name);
+struct command_list {
+    const struct command *v;
+    size_t n;
+};
 
 int cmd_bench(int argc, char **argv);
-int cmd_completion(int argc, char **argv);
+int cmd_completion(const struct command_list *commands, int argc, char **argv);
 int cmd_config(int argc, char **argv);
 /* Runs the scheduler with kube-scheduler's texts and exit codes; argv[0] is the program's name. */
 int cmd_kube_scheduler(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
-int cmd_mdoc(int argc, char **argv);
+/* The options of a command for its manual page. */
+int cmd_mdoc(const struct command_list *commands, int argc, char **argv);
 int cmd_scheduler(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
 

@@ -12,7 +12,7 @@
 #ifndef BERTH_CMD_CLI_FLAGS_H
 #define BERTH_CMD_CLI_FLAGS_H
 
-#include "serve/go_text.h"
+#include "base/go_text.h"
 
 /* What a flag's `value` points to. */
 enum flag_kind {

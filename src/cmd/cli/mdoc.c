@@ -101,10 +101,10 @@ static void write_options(const struct outline_command *c, struct buf *out)
     buf_add_cstr(out, ".El\n");
 }
 
-int cmd_mdoc(int argc, char **argv)
+int cmd_mdoc(const struct command_list *commands, int argc, char **argv)
 {
     struct outline outline;
-    outline_init(&outline);
+    outline_init(&outline, commands);
     const struct outline_command *command =
         argc == 2 ? outline_find(&outline, str_of(argv[1])) : NULL;
     int code = EXIT_DONE;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/cli/outline.h"
 
-#include "cmd/cli/cmd.h"
 #include "cmd/cli/flags.h"
 
 /* --- completion of values --------------------------------------------------------------------- */
@@ -140,18 +139,18 @@ static void set_arguments(struct arena *a, struct outline_command *command, cons
         arena_dup(a, str_trim(str_slice(text, 0, text.n - (command->takes_files ? 4 : 0))));
 }
 
-void outline_init(struct outline *o)
+void outline_init(struct outline *o, const struct command_list *commands)
 {
     *o = (struct outline){0};
     arena_init(&o->arena, 64 << 10);
-    for (size_t i = 0; i < n_commands; i++) {
-        if (!commands[i].help)
+    for (size_t i = 0; i < commands->n; i++) {
+        if (!commands->v[i].help)
             continue;
-        struct outline_command command = {.name = str_of(commands[i].name),
-                                          .help = str_of(commands[i].help)};
-        set_arguments(&o->arena, &command, commands[i].arguments);
+        struct outline_command command = {.name = str_of(commands->v[i].name),
+                                          .help = str_of(commands->v[i].help)};
+        set_arguments(&o->arena, &command, commands->v[i].arguments);
         struct building b = {o, &command};
-        commands[i].flags(add_flags, &b);
+        commands->v[i].flags(add_flags, &b);
         vec_push(&o->commands, command);
     }
 }

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/vec.h"
+#include "cmd/cli/cmd.h"
 
 /* What a shell offers as a flag's value. */
 enum offer {
@@ -49,7 +50,7 @@ struct outline {
     VEC(struct outline_command) commands; /* hidden ones excluded */
 };
 
-void outline_init(struct outline *o);
+void outline_init(struct outline *o, const struct command_list *commands);
 void outline_release(struct outline *o);
 /* NULL if none. */
 const struct outline_command *outline_find(const struct outline *o, struct str name);

@@ -33,14 +33,14 @@ static struct flag help_flag(bool *help)
                          .help = "Print help and exit."};
 }
 
-static int print_for(const char *shell)
+static int print_for(const char *shell, const struct command_list *commands)
 {
     for (size_t i = 0; i < ARRAY_LEN(shells); i++) {
         if (strcmp(shell, shells[i].name) != 0)
             continue;
         struct outline outline;
         struct buf out = BUF_INIT;
-        outline_init(&outline);
+        outline_init(&outline, commands);
         shells[i].write(&outline, &out);
         fwrite(out.p, 1, out.n, stdout);
         buf_release(&out);
@@ -50,7 +50,7 @@ static int print_for(const char *shell)
     return cmd_fail(EXIT_USAGE, "shell \"%s\" is not supported: use bash, zsh or fish", shell);
 }
 
-int cmd_completion(int argc, char **argv)
+int cmd_completion(const struct command_list *commands, int argc, char **argv)
 {
     bool help = false;
     struct flag flag = help_flag(&help);
@@ -62,7 +62,7 @@ int cmd_completion(int argc, char **argv)
         return cmd_help(usage, &flag, 1);
     if (n != 1)
         return cmd_fail(EXIT_USAGE, "expected one shell: bash, zsh or fish");
-    return print_for(argv[1]);
+    return print_for(argv[1], commands);
 }
 
 void cmd_completion_flags(cmd_flags_fn *fn, void *ctx)

@@ -103,7 +103,7 @@ static void hint_unknown(const struct registry *registry, struct str name, struc
         buf_add_printf(out, " (did you mean %.*s?)", STR_ARG(near));
     else
         buf_add_cstr(out, " (it is not a plugin of kube-scheduler; to compile in your own plugin, "
-                          "see src/cmd/out_of_tree.h)");
+                          "see src/plugins/out_of_tree.h)");
 }
 
 static void hint_misplaced(const struct registry *registry, struct str name, struct buf *out)

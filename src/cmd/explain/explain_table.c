@@ -131,15 +131,6 @@ static void add_headline(const struct explain_page *p)
     buf_add_cstr(out, ")\n");
 }
 
-void explain_table_headline(const struct explanation *x,
-                            const struct explain_table_options *options, struct buf *out)
-{
-    struct arena arena;
-    arena_init(&arena, 0);
-    add_headline(&(struct explain_page){.x = x, .options = options, .arena = &arena, .out = out});
-    arena_release(&arena);
-}
-
 /* "  Label:      text", with the text wrapped. */
 static void add_fact(const struct explain_page *p, const char *label, struct str text)
 {

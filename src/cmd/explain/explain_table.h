@@ -28,8 +28,5 @@ struct explain_table_options explain_table_for_stdout(size_t max_nodes, bool wid
 
 void explain_table(const struct explanation *x, const struct explain_table_options *options,
                    struct buf *out);
-/* The headline alone: "default/web: scheduled to node-1 (attempt 1)". */
-void explain_table_headline(const struct explanation *x,
-                            const struct explain_table_options *options, struct buf *out);
 
 #endif

@@ -10,7 +10,6 @@
 #include "base/rand.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/config/config_file.h"
-#include "cmd/out_of_tree.h"
 #include "cmd/scheduler/metrics_flags.h"
 #include "cmd/scheduler/reload.h"
 #include "cmd/scheduler/scheduler.h"
@@ -18,6 +17,7 @@
 #include "engine/config/config.h"
 #include "engine/config/error_list.h"
 #include "live/world.h"
+#include "plugins/out_of_tree.h"
 #include "plugins/registry.h"
 
 struct scheduler {

@@ -5,10 +5,10 @@
 #include "cmd/cli/flags.h"
 #include "cmd/config/config_file.h"
 #include "cmd/explain/explain_output.h"
-#include "cmd/out_of_tree.h"
 #include "cmd/simulate/simulate_input.h"
 #include "codec/json.h"
 #include "engine/config/config.h"
+#include "plugins/out_of_tree.h"
 #include "plugins/registry.h"
 #include "sim/sim.h"
 

@@ -7,7 +7,6 @@
 #include "kube/file.h"
 
 #define TOKEN_MAX_BYTES ((size_t)1 << 20)
-#define PEM_MAX_BYTES   ((size_t)4 << 20)
 
 /* A file that is read again when it changes. */
 struct watched {

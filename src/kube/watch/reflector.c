@@ -257,11 +257,6 @@ void reflector_each(const struct reflector *r, store_fn *fn, void *ctx)
     store_each(&r->store, fn, ctx);
 }
 
-size_t reflector_count(const struct reflector *r)
-{
-    return store_count(&r->store);
-}
-
 struct object *reflector_get(struct reflector *r, struct str namespace, struct str name)
 {
     return store_get(&r->store, namespace, name);

@@ -83,7 +83,6 @@ bool reflector_has_synced(const struct reflector *reflector);
 /* Whether the server does not serve the resource at present. */
 bool reflector_is_missing(const struct reflector *reflector);
 struct str reflector_resource_version(const struct reflector *reflector);
-size_t reflector_count(const struct reflector *reflector);
 /* Calls fn for every object in the store, in no particular order. */
 void reflector_each(const struct reflector *reflector, store_fn *fn, void *ctx);
 /* Borrowed; NULL if there is none. */

@@ -23,10 +23,6 @@ struct store {
 void store_init(struct store *store);
 void store_release(struct store *store);
 
-static inline size_t store_count(const struct store *store)
-{
-    return store->entries.n;
-}
 /* NULL if there is none. namespace is empty for cluster-scoped objects. */
 struct object *store_get(struct store *store, struct str namespace, struct str name);
 

@@ -9,7 +9,7 @@
 #ifndef BERTH_PLUGINS_DEFAULT_PREEMPTION_ARGS_H
 #define BERTH_PLUGINS_DEFAULT_PREEMPTION_ARGS_H
 
-#include "plugins/args_table.h"
+#include "plugins/common/in_tree.h"
 
 struct default_preemption_args {
     struct args_meta meta;

@@ -8,10 +8,10 @@
 #include "engine/framework/framework.h"
 #include "engine/metrics/scheduler_metrics.h"
 #include "engine/preempt/preemption.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/default_preemption/args.h"
 #include "plugins/default_preemption/cross_node_preemption.h"
-#include "plugins/registry.h"
 
 struct default_preemption {
     const struct berth_host *host;

@@ -12,7 +12,7 @@
 #define BERTH_PLUGINS_INTER_POD_AFFINITY_INTER_POD_AFFINITY_H
 
 #include "engine/index/cluster.h"
-#include "plugins/args_table.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/inter_pod_affinity/topology_places.h"
 

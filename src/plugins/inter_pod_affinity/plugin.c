@@ -5,7 +5,7 @@
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
 #include "engine/framework/framework.h"
-#include "plugins/registry.h"
+#include "plugins/common/in_tree.h"
 
 #define DEFAULT_HARD_WEIGHT 1
 #define MAX_HARD_WEIGHT     100

@@ -4,9 +4,8 @@
  * lack, for all pods alike.
  */
 #include "engine/framework/framework.h"
-#include "plugins/args_table.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 typedef LIST(struct str) label_list;
 

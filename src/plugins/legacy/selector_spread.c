@@ -6,8 +6,8 @@
 #include "engine/framework/framework.h"
 #include "plugins/common/default_selector.h"
 #include "plugins/common/go_math.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 /* The weight of zones; nodes have the rest. */
 #define ZONE_WEIGHT (2.0 / 3.0)

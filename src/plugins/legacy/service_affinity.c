@@ -5,10 +5,9 @@
  */
 #include "api/core.h"
 #include "engine/framework/framework.h"
-#include "plugins/args_table.h"
 #include "plugins/common/go_math.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
-#include "plugins/registry.h"
 
 struct service_affinity_args {
     struct args_meta meta;

@@ -7,10 +7,10 @@
 #include "engine/cycle/cycle.h"
 #include "engine/framework/framework.h"
 #include "engine/framework/signature.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/common/required_nodes.h"
 #include "plugins/node_affinity/node_affinity_args.h"
-#include "plugins/registry.h"
 
 struct affinity_plugin {
     const struct berth_host *host;

@@ -2,7 +2,7 @@
 #include "plugins/node_affinity/node_affinity_args.h"
 
 #include "api/selector_fault.h"
-#include "plugins/args_table.h"
+#include "plugins/common/in_tree.h"
 
 #define REQUIRED  "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"

@@ -9,9 +9,9 @@
  */
 #include "engine/config/features.h"
 #include "engine/framework/framework.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/node_resources/resource_scorer.h"
-#include "plugins/registry.h"
 
 struct allocation_plugin {
     const struct berth_host *host;

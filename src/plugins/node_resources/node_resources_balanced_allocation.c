@@ -10,9 +10,9 @@
 
 #include "engine/config/features.h"
 #include "engine/framework/framework.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/node_resources/score_log.h"
-#include "plugins/registry.h"
 
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF /* gcc does not contract in ISO mode */

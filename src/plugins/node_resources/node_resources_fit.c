@@ -5,12 +5,12 @@
  */
 #include "engine/config/features.h"
 #include "engine/framework/framework.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/node_resources/fit_hints.h"
 #include "plugins/node_resources/fit_request.h"
 #include "plugins/node_resources/resource_scorer.h"
 #include "plugins/node_resources/score_log.h"
-#include "plugins/registry.h"
 
 #define MAX_INSUFFICIENT 32
 

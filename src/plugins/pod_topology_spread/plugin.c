@@ -3,7 +3,7 @@
 #include "plugins/pod_topology_spread/spread.h"
 
 #include "engine/framework/framework.h"
-#include "plugins/registry.h"
+#include "plugins/common/in_tree.h"
 
 #define MISMATCH "node(s) didn't match pod topology spread constraints"
 

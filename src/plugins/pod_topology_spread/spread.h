@@ -13,7 +13,7 @@
 
 #include "api/node_selector.h"
 #include "engine/index/cluster.h"
-#include "plugins/args_table.h"
+#include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 
 typedef LIST(struct topology_spread_constraint) spread_constraint_list;

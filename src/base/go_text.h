@@ -7,8 +7,8 @@
  * Ownership: values; texts of lists are copied to the arena.
  * Threading: any.
  */
-#ifndef BERTH_SERVE_GO_TEXT_H
-#define BERTH_SERVE_GO_TEXT_H
+#ifndef BERTH_BASE_GO_TEXT_H
+#define BERTH_BASE_GO_TEXT_H
 
 #include "base/arena.h"
 #include "base/buf.h"

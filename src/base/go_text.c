@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/go_text.h"
+#include "base/go_text.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/out_of_tree.h"
+#include "plugins/out_of_tree.h"
 
 const struct berth_plugin *const out_of_tree_plugins[] = {NULL};

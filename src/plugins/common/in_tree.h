@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * in_tree.h - the in-tree plugins and the kinds of their arguments.
+ *
+ * Purpose:   declares what each plugin defines for plugins/registry.c, which lists it.
+ * Ownership: constant.
+ * Threading: any thread.
+ */
+#ifndef BERTH_PLUGINS_COMMON_IN_TREE_H
+#define BERTH_PLUGINS_COMMON_IN_TREE_H
+
+#include "plugins/common/plugin_args.h"
+
+extern const struct berth_plugin scheduling_gates_plugin;
+extern const struct berth_plugin priority_sort_plugin;
+extern const struct berth_plugin node_unschedulable_plugin;
+extern const struct berth_plugin node_name_plugin;
+extern const struct berth_plugin taint_toleration_plugin;
+extern const struct berth_plugin node_affinity_plugin;
+extern const struct berth_plugin node_ports_plugin;
+extern const struct berth_plugin node_resources_fit_plugin;
+extern const struct berth_plugin node_resources_balanced_allocation_plugin;
+extern const struct berth_plugin image_locality_plugin;
+extern const struct berth_plugin pod_topology_spread_plugin;
+extern const struct berth_plugin inter_pod_affinity_plugin;
+extern const struct berth_plugin default_preemption_plugin;
+extern const struct berth_plugin default_binder_plugin;
+extern const struct berth_plugin volume_binding_plugin;
+extern const struct berth_plugin dynamic_resources_plugin;
+extern const struct berth_plugin node_declared_features_plugin;
+extern const struct berth_plugin gang_scheduling_plugin;
+extern const struct berth_plugin topology_placement_generator_plugin;
+extern const struct berth_plugin pod_group_pods_count_plugin;
+/* Used only by configurations of older releases. */
+extern const struct berth_plugin node_resources_least_allocated_plugin;
+extern const struct berth_plugin node_resources_most_allocated_plugin;
+extern const struct berth_plugin requested_to_capacity_ratio_plugin;
+extern const struct berth_plugin node_prefer_avoid_pods_plugin;
+extern const struct berth_plugin node_label_plugin;
+extern const struct berth_plugin service_affinity_plugin;
+extern const struct berth_plugin selector_spread_plugin;
+
+extern const struct args_kind default_preemption_args_kind;
+extern const struct args_kind inter_pod_affinity_args_kind;
+extern const struct args_kind node_affinity_args_kind;
+extern const struct args_kind node_label_args_kind;
+extern const struct args_kind service_affinity_args_kind;
+extern const struct args_kind spread_args_kind;
+
+#endif
