@@ -110,7 +110,8 @@ void group_run_placed(struct groups *g, struct berth_cycle *cycle, const struct 
 
 /* --- all members ------------------------------------------------------------------------------ */
 
-struct berth_placement *group_placement(struct groups *g)
+/* The only nodes on which members are tried now; NULL: all. */
+static struct berth_placement *group_placement(struct groups *g)
 {
     struct group_cycle *c = &g->cycle;
     struct berth_placement *p = c->by_placement ? &c->placements.list.v[c->placement] : NULL;

@@ -100,8 +100,6 @@ void group_run_undo(struct groups *g, struct group_run *run);
 /* Frees it; members must have been undone. It is empty afterwards. */
 void group_run_release(struct group_run *run);
 
-/* The only nodes on which members are tried now; NULL: all. */
-struct berth_placement *group_placement(struct groups *g);
 /* Upstream's text if none of n placements works. */
 void group_placements_text(size_t n, struct buf *out);
 
