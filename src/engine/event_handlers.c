@@ -10,7 +10,7 @@
 #include "engine/bind/permit.h"
 #include "engine/event_metrics.h"
 #include "engine/group/gang.h"
-#include "engine/node_changes.h"
+#include "engine/object_changes.h"
 #include "engine/rooms.h"
 
 /* Passes one event per kind of change to the queue. */

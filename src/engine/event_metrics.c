@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/event_metrics.h"
 
-#include "engine/node_changes.h"
+#include "engine/object_changes.h"
 #include "engine/rooms.h"
 
 int64_t event_metrics_begin(const struct engine *e)

@@ -68,7 +68,7 @@ static void *host_cycle_alloc(struct berth_cycle *cycle, size_t size)
 static void host_limit_nodes(struct berth_cycle *cycle, const struct berth_str *names, size_t n)
 {
     if (cycle->in_pre_filter)
-        node_limit_to(&cycle->proposal, cycle->framework->cache, &cycle->arena, names, n);
+        node_subset_to(&cycle->proposal, cycle->framework->cache, &cycle->arena, names, n);
 }
 
 static const struct berth_columns *host_columns(const struct berth_cycle *cycle)

@@ -5,6 +5,8 @@
  * Purpose:   assumes the pod on its node, then runs Reserve, Permit, PreBind, Bind and PostBind.
  *            Permit may hold the pod; PreBind and Bind may wait for writes and extenders. The state
  *            in between is a struct berth_binding_op; a step that fails undoes those before it.
+ *            A node that is deleted meanwhile does not stop a binding, as in upstream: its NodeInfo
+ *            stays while the assumed pod is on it, and the API server accepts or rejects the write.
  * Ownership: a binding owns its op and frees it at its end.
  * Threading: the engine's thread.
  */

@@ -4,7 +4,7 @@
  *
  * A node has a slot as long as it has an object or pods; it is in the node tree, and its bit in
  * `present` is set, if and only if it has an object. Each change of a node ends in touch, which
- * copies its sums to the columns, adds it to a journal and calls the watcher.
+ * copies its sums to the columns and raises its generation; changed objects also go to the journal.
  */
 #include "engine/cache/cache.h"
 

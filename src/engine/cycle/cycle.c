@@ -113,8 +113,8 @@ struct berth_cycle *cycle_free(struct berth_cycle *cycle)
     for (int i = 0; i < CYCLE_ATTACHMENTS; i++)
         cycle_attach(cycle, (enum cycle_attachment)i, NULL, NULL);
     node_names_unref(cycle->names);
-    node_limit_release(&cycle->limit);
-    node_limit_release(&cycle->proposal);
+    node_subset_release(&cycle->limit);
+    node_subset_release(&cycle->proposal);
     if (cycles->spare.n == SPARE_CYCLES) {
         destroy(cycle);
         return NULL;

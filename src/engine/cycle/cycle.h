@@ -15,8 +15,8 @@
 #include "base/arena.h"
 #include "engine/cycle/attempt_buffers.h"
 #include "engine/cycle/cycle_failure.h"
-#include "engine/cycle/node_limit.h"
 #include "engine/cycle/node_names.h"
+#include "engine/cycle/node_subset.h"
 #include "engine/cycle/placement.h"
 #include "engine/cycle/workers.h"
 #include "engine/queue/queue.h"
@@ -102,10 +102,10 @@ struct berth_cycle {
     struct berth_placement *placement; /* the only nodes that count; NULL: all */
 
     /* The node subsets of PreFilter, intersected. */
-    struct node_limit limit;
+    struct node_subset limit;
     VEC(const struct berth_handle *) limiters;
     bool in_pre_filter;
-    struct node_limit proposal;                /* of the plugin that runs; counts if it succeeds */
+    struct node_subset proposal;               /* of the plugin that runs; counts if it succeeds */
     VEC(struct pre_filter_verdict) pre_filter; /* in the order of the plugins */
     /* PreFilter's verdict on all nodes alike; Success: they are filtered one by one. */
     enum berth_code pre_filter_code;

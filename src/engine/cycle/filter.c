@@ -121,7 +121,7 @@ bool cycle_try_nominated(struct berth_cycle *cycle, const struct berth_pod *pod,
     cycle->on_nominated.verdict =
         (struct verdict){(uint8_t)code, plugin->id, status_reason(status, &fw->reasons)};
     /* A candidate is filtered again below; otherwise this verdict is final. */
-    if (!node_limit_allows(&cycle->limit, node->slot))
+    if (!node_subset_allows(&cycle->limit, node->slot))
         cycle_failure_blame(failure, plugin, code);
     return false;
 }

@@ -95,7 +95,7 @@ static void count_verdicts(const struct berth_cycle *cycle, struct tallies *t, s
         count_run(reasons, t, &s->runs.v[i]);
     }
     if (cycle->on_nominated.refused &&
-        !node_limit_allows(&cycle->limit, cycle->on_nominated.slot)) {
+        !node_subset_allows(&cycle->limit, cycle->on_nominated.slot)) {
         outside--;
         count_run(reasons, t, &(struct verdict_run){cycle->on_nominated.verdict, 1});
     }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_filters.c - the filters on one node (upstream: RunFilterPlugins). */
+/*
+ * node_filters.c - the filters on one node as it is (upstream: RunFilterPlugins). With nominated
+ * pods: cycle_filter_node in filter.c.
+ */
 #include "engine/cycle/cycle.h"
 #include "engine/cycle/cycle_timing.h"
 

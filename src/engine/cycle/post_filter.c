@@ -119,9 +119,9 @@ enum berth_code post_filter_verdict(const struct berth_cycle *cycle, const struc
         return cycle->pre_filter_code;
     /* The nominated node is filtered even if PreFilter does not allow it. */
     if (cycle->on_nominated.refused && node->slot == cycle->on_nominated.slot &&
-        !node_limit_allows(&cycle->limit, node->slot))
+        !node_subset_allows(&cycle->limit, node->slot))
         return (enum berth_code)cycle->on_nominated.verdict.code;
-    if (!node->object || !node_limit_allows(&cycle->limit, node->slot))
+    if (!node->object || !node_subset_allows(&cycle->limit, node->slot))
         return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
     /* Of the attempt under way: there is one at a time. */
     return (enum berth_code)cycle->cycles->buffers.verdicts[node->slot].code;

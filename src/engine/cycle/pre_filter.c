@@ -19,8 +19,8 @@ static bool take_proposal(struct berth_cycle *cycle, const struct berth_handle *
 {
     if (cycle->proposal.set)
         vec_push(&cycle->limiters, h);
-    node_limit_merge(&cycle->limit, &cycle->proposal);
-    if (!node_limit_empty(&cycle->limit))
+    node_subset_merge(&cycle->limit, &cycle->proposal);
+    if (!node_subset_empty(&cycle->limit))
         return true;
     cycle_failure_clear(failure);
     cycle_blame_limiters(cycle, failure);
@@ -37,7 +37,7 @@ static bool take_verdict(struct berth_cycle *cycle, const struct berth_handle *h
     const struct reasons *reasons = &cycle->framework->reasons;
     if (code == BERTH_SUCCESS)
         return take_proposal(cycle, h, failure);
-    node_limit_release(&cycle->proposal);
+    node_subset_release(&cycle->proposal);
     if (code == BERTH_SKIP) {
         plugin_set_add(&cycle->skip_filter, h->id);
         return true;
@@ -154,7 +154,7 @@ static void apply_limits(struct berth_cycle *cycle)
         uint32_t *allowed =
             arena_array(&cycle->arena, uint32_t, 2 * bitset_count(&cycle->limit.nodes));
         for (size_t i = 0; i < cycle->n_all; i++)
-            if (node_limit_allows(&cycle->limit, cycle->candidates[i]))
+            if (node_subset_allows(&cycle->limit, cycle->candidates[i]))
                 allowed[n++] = cycle->candidates[i];
         memcpy(allowed + n, allowed, n * sizeof(*allowed));
         cycle->candidates = allowed;

@@ -26,7 +26,7 @@ void gang_allow(const struct berth_handle *h, const struct berth_pod *pod);
 
 /* --- for the engine: BerthGangsHoldNothing ---------------------------------------------------- */
 
-/* The pod was deleted, or its binding failed. */
+/* The pod was deleted (event_handlers.c), or its binding failed (engine_settle in engine.c). */
 void gang_lost_member(struct groups *g, const struct pod *pod);
 /* A waiting pod was updated: an earlier write may have nominated a node. */
 void gang_nominated(struct groups *g, const struct pod *pod);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/cycle/node_limit.h"
+#include "engine/cycle/node_subset.h"
 
 static int by_text(const void *a, const void *b)
 {
@@ -7,7 +7,7 @@ static int by_text(const void *a, const void *b)
 }
 
 /* Sorts the names, and keeps each once. */
-static void sort_absent(struct node_limit *l)
+static void sort_absent(struct node_subset *l)
 {
     size_t kept = 0;
     if (l->absent.n)
@@ -18,22 +18,22 @@ static void sort_absent(struct node_limit *l)
     l->absent.n = kept;
 }
 
-void node_limit_release(struct node_limit *l)
+void node_subset_release(struct node_subset *l)
 {
     if (l->set)
         bitset_release(&l->nodes);
     vec_release(&l->absent);
-    *l = (struct node_limit){0};
+    *l = (struct node_subset){0};
 }
 
-void node_limit_merge(struct node_limit *l, struct node_limit *other)
+void node_subset_merge(struct node_subset *l, struct node_subset *other)
 {
     size_t kept = 0;
     if (!other->set)
         return;
     if (!l->set) {
         *l = *other;
-        *other = (struct node_limit){0};
+        *other = (struct node_subset){0};
         return;
     }
     bitset_and(&l->nodes, &other->nodes);
@@ -41,13 +41,13 @@ void node_limit_merge(struct node_limit *l, struct node_limit *other)
         if (str_sorted_has(other->absent.v, other->absent.n, l->absent.v[i]))
             l->absent.v[kept++] = l->absent.v[i];
     l->absent.n = kept;
-    node_limit_release(other);
+    node_subset_release(other);
 }
 
-void node_limit_to(struct node_limit *l, const struct cache *cache, struct arena *a,
-                   const struct berth_str *names, size_t n)
+void node_subset_to(struct node_subset *l, const struct cache *cache, struct arena *a,
+                    const struct berth_str *names, size_t n)
 {
-    struct node_limit only = {.set = true};
+    struct node_subset only = {.set = true};
     bitset_init(&only.nodes, cache->columns.n);
     for (size_t i = 0; i < n; i++) {
         struct str name = str_abi(names[i]);
@@ -58,15 +58,15 @@ void node_limit_to(struct node_limit *l, const struct cache *cache, struct arena
             vec_push(&only.absent, arena_dup(a, name));
     }
     sort_absent(&only);
-    node_limit_merge(l, &only);
+    node_subset_merge(l, &only);
 }
 
-bool node_limit_empty(const struct node_limit *l)
+bool node_subset_empty(const struct node_subset *l)
 {
     return l->set && l->absent.n == 0 && bitset_count(&l->nodes) == 0;
 }
 
-bool node_limit_allows(const struct node_limit *l, uint32_t slot)
+bool node_subset_allows(const struct node_subset *l, uint32_t slot)
 {
     return !l->set || bitset_get(&l->nodes, slot);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/node_changes.h"
+#include "engine/object_changes.h"
 
 #include "api/resources.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * node_changes.h - which kinds of change an update consists of.
+ * object_changes.h - which kinds of change an update consists of.
  *
  * Purpose:   queueing hints are registered for kinds of change (a node's labels, a pod's
  *            tolerations). These functions compare two versions of an object (upstream:
@@ -8,8 +8,8 @@
  * Ownership: values.
  * Threading: any.
  */
-#ifndef BERTH_ENGINE_NODE_CHANGES_H
-#define BERTH_ENGINE_NODE_CHANGES_H
+#ifndef BERTH_ENGINE_OBJECT_CHANGES_H
+#define BERTH_ENGINE_OBJECT_CHANGES_H
 
 #include "api/node.h"
 #include "api/pod.h"
