@@ -232,7 +232,29 @@ func (c *groupCase) runBerth(b *berth) (*groupOutcome, error) {
 		out.Victims = nil // of a later attempt: where some are placed, nobody leaves
 	}
 	slices.Sort(out.Victims)
-	return out, nil
+	return out, c.firstMessages(b, out)
+}
+
+// firstMessages replaces the messages by those of each pod's first attempt: GangScheduling may activate a member that
+// failed before the members that did not are bound, so that the table shows its second attempt.
+func (c *groupCase) firstMessages(b *berth, out *groupOutcome) error {
+	text, err := b.exec([]string{"simulate", "--attempts=1", "--explain", "--output=json", "--feature-gates=" + b.gates, "-"}, c.list())
+	if err != nil {
+		return err
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		var attempt struct {
+			Pod, Message string
+			Attempt      int
+		}
+		if err := json.Unmarshal([]byte(line), &attempt); err != nil {
+			return err
+		}
+		if _, failed := out.Messages[attempt.Pod]; failed && attempt.Attempt == 1 {
+			out.Messages[attempt.Pod] = attempt.Message
+		}
+	}
+	return nil
 }
 
 // ---- both ------------------------------------------------------------------------------------------
