@@ -155,7 +155,7 @@ static void stage_init(struct stage *s, const struct bench_row *row, int64_t nod
     place_pods(s);
     s->pod = pod_info_new(vec_last(&s->objects.pods), &s->engine->names);
     s->cycle = cycle_new(&s->engine->cycles, s->engine->framework.setup->profiles.v[0]);
-    if (!cycle_begin(s->cycle, s->pod, &s->failure) ||
+    if (!cycle_pre_filter(s->cycle, s->pod, &s->failure) ||
         !cycle_filter(s->cycle, s->pod, &s->failure) || !cycle_score(s->cycle, s->pod, &s->failure))
         die("the pod that is measured does not fit");
 }
