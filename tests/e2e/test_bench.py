@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark, so small that it measures nothing: it runs, and it tells all that it should."""
+"""The benchmark, too small to measure anything: it runs and reports all its figures."""
 
 import json
 import os
@@ -22,7 +22,7 @@ RATIOS = {"waiting": ["rate_vs_kube", "rate_vs_binds_events", "rate_vs_binds",
 
 
 def bench(output, *args):
-    # What it starts inherits the layout of addresses that the sanitizers of gcc 12 want.
+    # Child processes inherit the address layout that the sanitizers of gcc 12 need.
     prefix = berth.command()[:-1]
     return subprocess.run(
         [*prefix, os.path.join(ROOT, "tests/bench/cluster_bench.py"),
