@@ -419,7 +419,7 @@ class Crowd:
             pod = self.c.pod(f"{who}-{name}")
             leaving = sorted(p["metadata"]["name"] for p in self.c.pods()
                              if p["metadata"].get("deletionTimestamp"))
-            # Waits a little, so that all victims that were deleted are seen.
+            # Only if the list is the same as before, so that no victim is missed.
             for victim in leaving if leaving == last else ():
                 gone.append(victim.partition("-")[2])
                 self.c.delete(f"{PODS}/{victim}?gracePeriodSeconds=0")

@@ -323,7 +323,7 @@ def changes_of_pods_that_have_a_node(c):
 
 
 def more_tolerations(c, name, *more):
-    """Adds to the pod's tolerations, without those that differ only in their seconds."""
+    """The pod's tolerations, except that of key y, and these."""
     has = [t for t in c.pod(f"kube-{name}")["spec"].get("tolerations", []) if t.get("key") != "y"]
     return {"spec": {"tolerations": has + list(more)}}
 

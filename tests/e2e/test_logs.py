@@ -147,8 +147,7 @@ LIVES = 4   # messages that depend on timing are in one run and not in another
 
 
 def beside(c, read, *args, also=None):
-    """Checks that both log the same, in as many runs as needed; `also` checks more in the last
-    run."""
+    """Checks that both log the same in up to LIVES runs; `also` checks the last run."""
     said = {who: [] for who in BOTH}
     for left in reversed(range(LIVES)):
         logs = {who: read(live(c, who, *args)) for who in BOTH}
