@@ -36,8 +36,8 @@ int64_t trial_score(struct trial *t, const char *node);
 int64_t trial_score_of(const struct fixture *f, const char *plugin, struct object *pod,
                        const char *node);
 
-/* Returns whether the plugin's batch functions return for every node what the single ones return.
- */
+/* Returns whether the plugin's batch functions return for every node what the single ones
+ * return. */
 bool trial_batches_agree(struct trial *t);
 
 /* The error of create for these arguments, JSON in single quotes; "" if it accepts them. */

@@ -285,8 +285,8 @@ static void test_cancelled_reviews_take_no_turn(void **state)
     assert_true(fake_api_count(k.api) <= REVIEWS_SENT_MAX + 1);
 }
 
-/* Anonymous requests leave room for users, one user leaves room for another, and so do addresses.
- */
+/* Anonymous requests leave room for users, one user leaves room for another, and so do
+ * addresses. */
 static void test_turns(void **state)
 {
     (void)state;

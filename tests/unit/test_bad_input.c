@@ -190,7 +190,7 @@ static void a_silent_extender_blocks_no_other_call(void **state)
     }
 }
 
-/* Answers, and answers again by returning; the next plugin is slow. */
+/* A answers twice; B does not answer yet. */
 static void answer_twice(struct puppet_call *call)
 {
     if (call->point != PUPPET_PRE_BIND)

@@ -394,7 +394,7 @@ static void images_of_a_removed_node_with_pods_are_gone(void **state)
     bench_release(&b);
 }
 
-/* --- pods' claims, ports and images ----------------------------------------------------------- */
+/* --- derived from pods --------------------------------------------------------------------- */
 
 static void set_pod_with(struct bench *b, const char *name, const char *spec)
 {
@@ -1007,7 +1007,7 @@ static bool step_pod(struct stream *s, int pod)
             cache_model_set_pod(&s->m, pod, kind, node, true);
             return true;
         }
-        node = s->m.pods[pod].node; /* unchanged */
+        node = s->m.pods[pod].node; /* its node does not change */
     }
     struct berth_pod *info = pod_info_new(pod_objects[pod][kind][node], &s->b.names);
     cache_set_pod(c, info);

@@ -321,8 +321,8 @@ static void the_last_victim_comes_after_the_others(void **state)
     begin_three(&f);
     fixture_schedule(&f);
     assert_string_equal(evicted(&f), "a b");
-    /* A victim's deletion is an event for the preemptor, but the other victims are not evicted yet.
-     */
+    /* A victim's deletion is an event for the preemptor, but the other victims are not evicted
+     * yet. */
     fixture_answer(&f, fixture_eviction(&f, "a"), 200, "");
     assert_string_equal(place_of(&f, "uid-high"), "gated");
     fixture_answer(&f, fixture_eviction(&f, "b"), 200, "");

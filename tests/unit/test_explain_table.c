@@ -364,7 +364,7 @@ static void many_nodes_are_counted_by_verdict(void **state)
     arena_release(&a);
 }
 
-/* Less important columns are dropped first. */
+/* Plugins with equal scores have no column. */
 static void equal_scores_are_shown_once(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extenders in the engine: requests, the effects of answers, and attempts that wait for an answer.
- */
+/* Extenders in the engine: requests, the effects of answers, and attempts that wait for an
+ * answer. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -307,8 +307,8 @@ static void an_error_fails_the_attempt_unless_it_is_ignorable(void **state)
         } else {
             assert_told(&f, "p", "SchedulerError",
                         "failed filter with extender at URL http://a/filter, code 500");
-            /* The plugin that rejected n0 is not the reason: the pod is retried after its backoff.
-             */
+            /* The plugin that rejected n0 is not the reason: the pod is retried after its
+             * backoff. */
             assert_explained(&f, "p", "'queue':'errorBackoff'");
         }
         fixture_release(&f);
@@ -505,7 +505,7 @@ static void scores_are_asked_for_at_once_and_added(void **state)
             assert_int_equal(f.calls.v[i].extender, i);
             assert_string_equal(f.calls.v[i].nodes, "n0 n1 n2");
         }
-        /* n0 50 + 10, n1 20 + 10 + 20, n2 30 + 0 + 60; the last one does not contribute. */
+        /* n0 50 + 10, n1 20 + 10 + 20, n2 30 + 0 + 60; the last one fails. */
         for (size_t i = 0; i < 3; i++) {
             struct fixture_call *call = &f.calls.v[reverse ? 2 - i : i];
             assert_on(&f, "p", NULL);

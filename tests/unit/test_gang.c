@@ -361,8 +361,8 @@ static const char *last_nomination(struct fixture *f, const char *pod)
     return last;
 }
 
-/* Both members are nominated when one of them is deleted: the other does not need its nomination.
- */
+/* Both members are nominated when one of them is deleted: the other does not need its
+ * nomination. */
 static void a_gang_below_min_count_drops_its_nominations(void **state)
 {
     (void)state;

@@ -174,7 +174,7 @@ static void add_pod(struct world *w)
     pod_changed(w, w->n_pods - 1);
 }
 
-/* Ends a terminating pod, with or without a kubelet. */
+/* A pod on a node terminates first; the second call removes it. */
 static void delete_pod(struct world *w, size_t i)
 {
     struct api_pod *p = &w->pods[i];
@@ -380,8 +380,8 @@ static bool is_nominated(const struct world *w, size_t pod, const char *node)
            str_is(nominator_node_of(&q->nominator, str_of(uid)), node);
 }
 
-/* A node's free resources for pods of this priority; below: pods of lower priority count as gone.
- */
+/* A node's free resources for pods of this priority; below: pods of lower priority count as
+ * gone. */
 static int room(const struct world *w, size_t i, int group, int priority, int below)
 {
     int cpu = w->nodes[i].cpu;

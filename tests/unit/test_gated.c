@@ -59,7 +59,7 @@ static void a_gate_decides_on_a_default_plugin(void **state)
 #define TIED  4
 #define DRAWS 2000
 
-/* Equal nodes, and one that is fuller. Counts where pods without requests go. */
+/* Equal nodes, and one that is fuller. Counts the choices of a pod that is never bound. */
 static void place_tied(const char *gates, size_t ret_counts[TIED + 1])
 {
     struct fixture f;

@@ -154,8 +154,8 @@ static void a_member_is_deleted_while_it_is_asked_about(void **state)
     }
 }
 
-/* A member that was tried already: it is not bound, and the others notice in Permit at the latest.
- */
+/* A member that was tried already: it is not bound, and the others notice in Permit at the
+ * latest. */
 static void a_member_is_deleted_after_it_was_tried(void **state)
 {
     (void)state;

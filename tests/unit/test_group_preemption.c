@@ -198,8 +198,8 @@ static void victims_get_events_and_the_gang_waits_for_them(void **state)
     assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "gang-1")->message,
                         "0/3 nodes are available: 3 Insufficient cpu. preemption: not eligible due "
                         "to workload aware preemption enabled");
-    /* The last victim is evicted when the others are gone; until then no member enters the queue.
-     */
+    /* The last victim is evicted when the others are gone; until then no member enters the
+     * queue. */
     fixture_pass(&f, 60 * SECOND);
     assert_int_equal(engine_get_stats(f.engine).gated, 3);
     struct fixture_write *first = fixture_eviction(&f, "a");
