@@ -394,7 +394,7 @@ static void images_of_a_removed_node_with_pods_are_gone(void **state)
     bench_release(&b);
 }
 
-/* --- derived from pods --------------------------------------------------------------------- */
+/* --- derived from pods ------------------------------------------------------------------------ */
 
 static void set_pod_with(struct bench *b, const char *name, const char *spec)
 {
