@@ -100,8 +100,8 @@ func (o *options) draw(seed uint64) *testCase {
 
 // ---- one pair of schedulers ----------------------------------------------------------------------
 
-// A subject is what is compared with upstream: berth, or (-berth=upstream) once more upstream, which
-// shows that what is compared is the same whenever one asks.
+// A subject is what is compared with upstream: berth, or (-berth=upstream) upstream once more,
+// which shows that the compared results are deterministic.
 type subject interface {
 	run(c *testCase) ([]*attempt, error)
 	knows(plugin string) bool
@@ -119,11 +119,11 @@ type bench struct {
 	known    map[string]bool // plugins that both sides have
 }
 
-// A verdict is what became of a case.
+// A verdict is the result of a case.
 type verdict struct {
 	attempts    []*attempt // upstream's
 	differences differences
-	err         error // something else is wrong
+	err         error // another error
 }
 
 func (v *verdict) failed() bool { return v.err != nil || len(v.differences) > 0 }
@@ -141,7 +141,7 @@ func (b *bench) try(c *testCase) *verdict {
 	return &verdict{attempts: ours, differences: compare(ours, theirs)}
 }
 
-// verdictOnErrors: to refuse a configuration is fine if both do.
+// verdictOnErrors: rejecting a configuration is fine if both do.
 func verdictOnErrors(upstreamErr, berthErr error) *verdict {
 	var refused *berthError
 	if errors.As(berthErr, &refused) && refused.how == "exit status 1" && errors.Is(upstreamErr, errConfig) {
@@ -160,7 +160,7 @@ func verdictOnErrors(upstreamErr, berthErr error) *verdict {
 	return &verdict{differences: differences{{topic, "the case", text(upstreamErr), text(berthErr)}}}
 }
 
-// restrict takes what concerns plugins that one side lacks out of the configuration.
+// restrict removes plugins that one side lacks from the configuration.
 func restrict(c *testCase, known map[string]bool) *testCase {
 	if c.Config == nil {
 		return c
@@ -193,7 +193,7 @@ func onlyKnown(list []any, known map[string]bool) []any {
 	return out
 }
 
-// shrink makes a failing case small, keeping the first thing that it is about.
+// shrink makes a failing case small, keeping its first topic.
 func (b *bench) shrink(c *testCase, v *verdict, budget int) (*testCase, *verdict) {
 	if v.err != nil {
 		return c, v
@@ -280,8 +280,8 @@ func (s *session) makeBench(dir string) (*bench, error) {
 	return &bench{berth: &berth{program: s.program, gates: s.gates, dir: dir}}, os.Mkdir(dir, 0o700)
 }
 
-// knownPlugins asks berth which of upstream's plugins it has. What comes with volumes, devices and
-// pod groups is left out for now.
+// knownPlugins asks berth which of upstream's plugins it has. Those of volumes, devices and pod
+// groups are not compared.
 func knownPlugins(b subject, only string) (map[string]bool, error) {
 	known, missing := map[string]bool{}, []string{}
 	for _, name := range comparedPlugins {
@@ -311,7 +311,7 @@ var comparedPlugins = []string{"SchedulingGates", "PrioritySort", "NodeUnschedul
 	"NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity",
 	"DefaultPreemption", "NodeResourcesBalancedAllocation", "ImageLocality", "DefaultBinder", "NodeDeclaredFeatures"}
 
-// file runs a case that was kept.
+// file runs a stored case.
 func (s *session) file(name string) {
 	c, err := readCase(name)
 	v := &verdict{err: err}
@@ -368,7 +368,7 @@ func (s *session) work(b *bench) {
 	}
 }
 
-// ignored: while something is being mended the rest can be looked at.
+// ignored: hides known differences while they are being fixed.
 func (s *session) ignored(v *verdict) bool {
 	return s.ignore != "" && v.err == nil && slices.Contains(strings.Split(s.ignore, ","), v.differences[0].topic)
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of all API types: against upstream's .proto files, against objects that upstream
- * encoded, and against themselves with random objects.
+ * The tables of all API types: compared with upstream's .proto files, with objects that upstream
+ * encoded, and round trips of random objects.
  */
 #include <stdarg.h>
 #include <stddef.h>

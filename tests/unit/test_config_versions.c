@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Older versions and Policy: what they mean in terms of v1. What their last releases made of many
- * more of them is test_old_configs.
+ * Older versions and Policy: their meaning in terms of v1. The results of their last releases for
+ * many more of them are in test_old_configs.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gangs and preemption in a cluster that lives at random, beside an API server that is a table:
- * pods, groups and nodes come, change and go, the watch is late, writes are answered, refused or
- * lost on their way back. Whatever happens, no gang goes to its nodes without its quorum; and when
- * all comes to rest nothing is held by anybody, what the engine knows is what the API server has,
- * and nobody waits who could run.
+ * Gangs and preemption in a random cluster, with a simple model of the API server: pods, groups and
+ * nodes are added, changed and deleted, the watch is late, writes succeed, fail or lose their
+ * answers. Invariants: no gang is bound without its quorum; at rest nothing is reserved, the
+ * engine's state equals the API server's, and no pod waits that could run.
  */
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Older configurations and Policies, beside what the last releases that read them made of them
- * (tests/golden/old-configs): the same plugins run at every point, in the same order and with the
- * same weights, but for what the table below explains.
+ * Older configurations and Policies, compared with the results of the last releases that read them
+ * (tests/golden/old-configs): the same plugins run at every extension point, in the same order and
+ * with the same weights, except for the differences explained in the tables below.
  */
 #include <stdarg.h>
 #include <stddef.h>
