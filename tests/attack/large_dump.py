@@ -119,7 +119,7 @@ def main():
     parser.add_argument("--subject", choices=["berth"], default="berth")
     parser.add_argument("--berth", default=os.path.join(ROOT, "build", "berth"))
     parser.add_argument("--short", action="store_true", help="a small cluster")
-    parser.add_argument("--pods", type=int, help="how many pods the cluster has")
+    parser.add_argument("--pods", type=int, help="number of pods in the cluster")
     args = parser.parse_args()
     pods = args.pods or (1_000 if args.short else 200_000)
     figures = {"pods": pods}

@@ -65,7 +65,7 @@ def print_table(name, variant, runs):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("attack", nargs="*", help="which: " + ", ".join(attacks()))
+    p.add_argument("attack", nargs="*", help="attacks to run: " + ", ".join(attacks()))
     p.add_argument("--short", action="store_true")
     p.add_argument("--repeat", type=int, default=1)
     p.add_argument("--berth")

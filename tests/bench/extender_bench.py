@@ -160,7 +160,7 @@ def main():
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--pods", type=int, default=100)
     parser.add_argument("--berth", default=os.path.join(ROOT, "build", "berth"))
-    parser.add_argument("--only", choices=BOTH, help="one of the two")
+    parser.add_argument("--only", choices=BOTH, help="run only this one")
     options = parser.parse_args()
     x = Extender()
     with Cluster() as c:

@@ -114,7 +114,7 @@ def start(c, *args, name="berth", kubeconfig=None, config=None, program="berth")
 def stop(p):
     """Sends SIGTERM; berth must exit with code 0 and without leaks."""
     code = p.terminate(60)
-    check(not SANITIZER_FOUND.search(p.text()), f"{p.name}: a sanitizer complained")
+    check(not SANITIZER_FOUND.search(p.text()), f"{p.name}: a sanitizer reported an error")
     equal(code, 0, f"exit code of {p.name} after SIGTERM")
 
 
@@ -188,7 +188,7 @@ def condition_of(c, name):
 
 def wait_unschedulable(c, name, timeout=TIMEOUT):
     return wait_for(lambda: (condition_of(c, name) or {}).get("status") == "False"
-                    and condition_of(c, name), timeout, what=f"{name} is told to be unschedulable")
+                    and condition_of(c, name), timeout, what=f"{name} is reported as unschedulable")
 
 
 def events_of(c, name, reason=None):

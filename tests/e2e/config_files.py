@@ -59,7 +59,7 @@ class Both:
         if done.returncode == 0:
             return self.written(), ""
         found = re.search(r'"command failed" err=("(?:[^"\\]|\\.)*"|<\n.*?\n >)', done.stderr, re.S)
-        check(found, f"kube-scheduler said {done.stderr}")
+        check(found, f"kube-scheduler's error: {done.stderr}")
         error = found.group(1)
         return None, json.loads(error) if error.startswith('"') else error
 

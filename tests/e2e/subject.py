@@ -150,7 +150,7 @@ def pends(c, name, text):
     except TimeoutError:
         equal(told(), text, f"condition of {name}")
     wait_for(lambda: text in [part(e["note"]) for e in events_of(c, name, "FailedScheduling")],
-             LATE, what=f"the event of {name} that says: {text}")
+             LATE, what=f"the event of {name}: {text}")
     equal(c.pod(name)["spec"].get("nodeName"), None, f"node of {name}")
 
 

@@ -34,8 +34,8 @@ def check_figures(figures, seconds, pods):
     check(figures["status patches"] <= 100 + 50 * (seconds + 2), "too many status patches")
     # One for each deleted small pod, and one for each pod when its backoff ends: 1, 2, 4, 8 s.
     most = figures["small pods made"] + 5 * pods
-    check(figures["unschedulable attempts"] <= most, f"more than {most} attempts in vain")
-    check(figures[ROOM] < 20, "room for pods that wait is not used")
+    check(figures["unschedulable attempts"] <= most, f"more than {most} failed attempts")
+    check(figures[ROOM] < 20, "waiting pods do not use free resources")
 
 
 @test

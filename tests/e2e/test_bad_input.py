@@ -490,7 +490,7 @@ def an_answer_without_end_is_survived(c):
             nonlocal most
             most = max(most, p.rss_bytes())
             return server.url + "/api" in p.text()
-        wait_for(complained, TIMEOUT, what="a complaint")
+        wait_for(complained, TIMEOUT, what="an error")
         note(f"{len(served)} MiB served, {most >> 20} MiB resident at most")
         matches(p.text(), r"larger|longer|more than")
         # A list of 128 MiB for each of eight kinds at most, with room for a sanitizer.

@@ -45,7 +45,7 @@ def a_small_bench_binds_every_pod_and_tells_every_figure():
              "kube-scheduler", "berth", "only binds", "binds, with events", "rate_vs_kube")
     for variant, who in WHO.items():
         runs = [r for r in report["runs"] if r["variant"] == variant]
-        equal([r["who"] for r in runs], who, f"who ran, {variant}")
+        equal([r["who"] for r in runs], who, f"programs, {variant}")
         count = PODS if variant == "waiting" else ARRIVING
         for r in runs:
             equal((r["row"], r["pods"], r["bound"]), ("plain", count, count), str(r))

@@ -258,7 +258,7 @@ def what_kube_scheduler_takes_is_written_as_it_writes_it(both):
     for text in GOOD:
         config = both.config(text)
         want, error = both.kube_scheduler(config)
-        check(want is not None, f"kube-scheduler refuses {text!r}: {error}")
+        check(want is not None, f"kube-scheduler rejects {text!r}: {error}")
         got, error = both.berth(config)
         if got != want:
             ours, theirs = (got or error).split("\n"), want.split("\n")
@@ -283,7 +283,7 @@ def values_that_kube_scheduler_refuses_are_refused_in_its_words(both):
     for text in BAD_VALUES:
         config = both.config(text)
         written, want = both.kube_scheduler(config)
-        check(written is None, f"kube-scheduler takes {text!r}")
+        check(written is None, f"kube-scheduler accepts {text!r}")
         written, got = both.berth(config)
         theirs, ours = essence(want), essence(got)
         more = [part for part in ours if part not in theirs]
@@ -318,9 +318,9 @@ def forms_that_kube_scheduler_refuses_are_refused_with_their_place(both):
     for text, part in BAD_FORM:
         config = both.config(text)
         written, _ = both.kube_scheduler(config)
-        check(written is None, f"kube-scheduler takes {text!r}")
+        check(written is None, f"kube-scheduler accepts {text!r}")
         written, error = both.berth(config)
-        check(written is None, f"berth takes {text!r}")
+        check(written is None, f"berth accepts {text!r}")
         equal(error.count("\n"), 1, f"lines in {error!r}")
         contains(error, f"berth: {config}:", part)
         check(re.match(rf"berth: {config}:\d+: ", error), f"no line in {error!r}")
@@ -392,7 +392,7 @@ def every_command_tells_the_same_faults_in_the_same_lines(both):
     for text in BAD_VALUES[::3] + [text for text, _ in BAD_FORM[::3]]:
         config = both.config(text)
         want = berth.run("config", "validate", config).out.splitlines()
-        check(want, f"validate says nothing of {text!r}")
+        check(want, f"validate reports nothing for {text!r}")
         for command in (["scheduler", f"--config={config}", "--secure-port=0"],
                         ["simulate", f"--config={config}", nothing],
                         ["bench", "engine", f"--config={config}"],
@@ -662,7 +662,7 @@ def what_convert_writes_kube_scheduler_takes(both):
         converted = convert(both, text.replace("@", both.kubeconfig))
         path = both.write("converted.yaml", converted)
         want, error = both.kube_scheduler(path)
-        check(want is not None, f"kube-scheduler refuses {converted}: {error}")
+        check(want is not None, f"kube-scheduler rejects {converted}: {error}")
         got, _ = both.berth(path)
         equal(got, want, f"{text!r}")
 

@@ -82,7 +82,7 @@ def hadolint_likes_the_dockerfile(c):
     got = subprocess.run([os.path.join(berth.ROOT, "tests/lib/hadolint.sh")], text=True,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if got.returncode != 0:
-        skip("hadolint is not to be had: " + got.stderr.strip())
+        skip("hadolint is not available: " + got.stderr.strip())
     done = subprocess.run([got.stdout.strip(), deploy.path("Dockerfile")], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     equal((done.returncode, done.stdout), (0, ""))
@@ -305,7 +305,7 @@ def schedule_some(c):
     c.kubectl("create", "priorityclass", "first", "--value=1000")
     berth.add_pods(c, make_pod("vip", cpu="1900m", scheduler_name="berth", priority_class="first"))
     wait_for(lambda: c.pod("vip")["status"].get("nominatedNodeName"), berth.TIMEOUT,
-             what="vip is promised a node")
+             what="vip is nominated to a node")
 
 
 @test
@@ -344,7 +344,7 @@ def compare_with_audit(c, found):
     used = {right for right in may for r, _ in requests if r in (right, right._replace(name=r.name))}
     for needed in (("pods/binding", "create"), ("pods/status", "patch"), ("pods", "delete")):
         check(Right("", *needed, "") in used, f"the audit log has no {needed}")
-    note("allowed, and not asked for in this test: " +
+    note("allowed, but not used in this test: " +
          ", ".join(f"{r.verb} {r.resource}" for r in sorted(may - used)))
 
 
@@ -484,7 +484,7 @@ def the_unit_starts_what_it_says(c):
         done = subprocess.run(["systemd-analyze", "verify", f.name], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     except FileNotFoundError:
-        skip("there is no systemd")
+        skip("systemd is not installed")
     equal([row for row in done.stdout.split("\n") if "berth.service" in row], [])
 
 

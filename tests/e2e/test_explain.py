@@ -326,7 +326,7 @@ def the_leader_is_found_by_its_lease(c):
 def the_lease_is_that_of_the_pod_s_scheduler(c):
     """The pod has the schedulerName berth, and the real berth holds a lease of that name."""
     holder = c.get(f"{LEASES}/berth")["spec"]["holderIdentity"]
-    equal(holder.rpartition("_")[0], os.uname().nodename, "who holds it")
+    equal(holder.rpartition("_")[0], os.uname().nodename, "holder")
     done = find(c, SKIP)
     # It runs on this machine; whether the default port has a listener does not matter here.
     check(done.code == 0 or "127.0.0.1:10259" in done.err, done.err)

@@ -335,7 +335,7 @@ def an_extender_that_fails_and_must_not_fails_the_pod(c):
             got = outcomes(c, {manner})
             note(got["berth"][manner][:300])
             if manner in SAME_WORDS:
-                equal(got["berth"][manner], got["kube"][manner], "what is told")
+                equal(got["berth"][manner], got["kube"][manner], "message")
             elif subject.SUBJECT == "berth":
                 contains(got["berth"][manner], f"{x.url}/{manner}/filter")
             equal({condition_of(c, f"{w}-{manner}")["reason"] for w in BOTH}, {"SchedulerError"},
@@ -441,7 +441,7 @@ class Crowd:
             seen[who] = self.until_decided(who, name)
             self.c.delete(f"{PODS}/{who}-{name}?gracePeriodSeconds=0")
             self.fill(who)
-        equal(seen["berth"], seen["kube"], f"what became of {name} and who had to go")
+        equal(seen["berth"], seen["kube"], f"outcome and victims of {name}")
         return seen["kube"]
 
     def pods(self, n):
@@ -521,7 +521,7 @@ def several_extenders_preempt_one_after_the_other(c):
             crowd.play(name, pod)
             paths = {who: [p for p, b in x.calls if b["Pod"]["metadata"]["name"] == f"{who}-{name}"]
                      for who in BOTH}
-            equal(paths["berth"], paths["kube"], f"who was asked about {name}")
+            equal(paths["berth"], paths["kube"], f"calls about {name}")
 
 
 PREEMPT_MANNERS = ("500", "rubbish", "cut", "slow", "error", "unknown", "stranger", "empty")
@@ -555,7 +555,7 @@ def an_extender_that_fails_in_preemption_is_passed_over_or_fails_it(c):
                         contains(text, "Insufficient", " preemption: ")
                         equal(gone, [], "victims")
                 else:
-                    equal(words["berth"], words["kube"], f"what became of {name}")
+                    equal(words["berth"], words["kube"], f"outcome of {name}")
 
 
 # ---- TLS -----------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ def pair(name, of, **more):
 def check_failed_text(c, name, text):
     """Checks that condition and event have this message."""
     wait_for(lambda: before_preemption((condition_of(c, name) or {}).get("message", "")) == text,
-             TIMEOUT, what=f"the condition of {name} says: {text}")
+             TIMEOUT, what=f"the condition of {name}: {text}")
     condition = condition_of(c, name)
     equal((condition["status"], condition["reason"]), ("False", "Unschedulable"), "condition")
     event = wait_events(c, name, "FailedScheduling")[-1]
@@ -146,7 +146,7 @@ def many_pairs_find_each_other(c):
     add_pods(c, *[pair(name, of) for name, of in names])
     for name, _ in names:
         wait_bound(c, name)
-    equal(berth.overcommitted(c), [], "nodes promised more than they have")
+    equal(berth.overcommitted(c), [], "overcommitted nodes")
 
 
 @test
@@ -418,7 +418,7 @@ def a_pod_that_another_scheduler_binds_while_it_waits_in_permit_is_let_go(c):
     wait_log(p, r'Error scheduling pod.*already assigned to node.*"default/p"')
     equal(node_of(c, "p"), other, "node, as the other has decided")
     equal(events_of(c, "p", "Scheduled"), [], "Scheduled events by berth")
-    equal(berth.overcommitted(c), [], "nodes promised more than they have")
+    equal(berth.overcommitted(c), [], "overcommitted nodes")
 
 
 @test
@@ -493,7 +493,7 @@ def pods_go_to_other_nodes_when_one_is_deleted_and_to_it_when_it_is_back(c):
     check_failed_text(c, "c", "0/2 nodes are available: 2 Insufficient cpu.")
     delete_pod(c, "a")
     equal(wait_bound(c, "c"), gone, "node of c")
-    equal(berth.overcommitted(c), [], "nodes promised more than they have")
+    equal(berth.overcommitted(c), [], "overcommitted nodes")
 
 
 @test
@@ -529,7 +529,7 @@ def no_pod_is_lost_while_nodes_come_and_go(c):
         add_nodes(c, make_node(f"n{round % 3}", cpu="8", pods=60))
     for name in names:
         wait_bound(c, name)
-    equal(berth.overcommitted(c), [], "nodes promised more than they have")
+    equal(berth.overcommitted(c), [], "overcommitted nodes")
 
 
 if __name__ == "__main__":

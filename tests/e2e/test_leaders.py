@@ -30,7 +30,7 @@ def start(c, name, *args, **config):
 
 
 def says(p, text, timeout=TIMEOUT):
-    wait_for(lambda: text in p.text(), timeout, interval=0.02, what=f"{p.name} says {text}")
+    wait_for(lambda: text in p.text(), timeout, interval=0.02, what=f"{p.name} logs {text}")
 
 
 def lease(c):
@@ -98,14 +98,14 @@ def a_leader_that_is_asked_to_end_hands_over_at_once_under_load(c):
     first, second, took, complete = hand_over(c, lambda p: p.signal(signal.SIGTERM))
     equal(wait_exit(first), 0, "exit code")
     check(took < LEASE_SECONDS, f"{took:.1f} s")
-    check(complete, "bindings that nobody has written down")
+    check(complete, "bindings that are not in the audit log")
     codes = collections.Counter(code for _, _, code in bindings.attempts(c))
     equal(set(codes), {201}, "answers to bindings")
     contains(first.text(), "Scheduling queue is closed", "Requested to terminate, exiting")
     # It has completed what it began: it knows every binding that it made.
     bound = {line for p in (first, second)
              for line in re.findall(r'Successfully bound pod to node" pod="default/(\w+)"', p.text())}
-    equal(len(bound), len({pod for pod, _, _ in bindings.attempts(c)}), "bindings told in the logs")
+    equal(len(bound), len({pod for pod, _, _ in bindings.attempts(c)}), "bindings in the logs")
 
 
 @test
@@ -288,7 +288,7 @@ def bindings_under_way_are_waited_for(c):
     contains(p.text(), 'Successfully bound pod to node" pod="default/p"')
     equal(berth.node_of(c, "p"), "n0", "node")
     equal(len(berth.wait_events(c, "p", "Scheduled")), 1, "events")
-    equal(berth.node_of(c, "late"), None, "a pod that came too late")
+    equal(berth.node_of(c, "late"), None, "a pod that was created too late")
     equal(lease(c)["holderIdentity"], "", "holder")
 
 
@@ -304,7 +304,7 @@ def the_second_signal_ends_it_at_once(c):
         says(p, "Scheduling queue is closed")
         p.signal(signal.SIGINT)
         equal(wait_exit(p), 1, "exit code")
-    check("Requested to terminate" not in p.text(), "it took its time")
+    check("Requested to terminate" not in p.text(), "it was not immediate")
 
 
 def run_as(c, program, *args):

@@ -284,7 +284,7 @@ def a_lease_that_may_not_be_read_is_tried_again(c):
     c.kubectl("create", "clusterrolebinding", "watcher", "--clusterrole=watcher",
               "--user=watcher")
     p = start(c, *QUICK, kubeconfig=c.kubeconfig("watcher", "watcher"))
-    wait_for(lambda: p.text().count("is forbidden") >= 2, TIMEOUT, what="two complaints")
+    wait_for(lambda: p.text().count("is forbidden") >= 2, TIMEOUT, what="two errors")
     matches(p.text(), r'Error retrieving lease lock.*leases.*kube-scheduler.*is forbidden')
     check(p.running(), "it gave up")
     stop(p)
@@ -399,7 +399,7 @@ def the_environment_may_name_a_proxy(c):
         finally:
             del os.environ["HTTPS_PROXY"]
         wait_status(p, "/readyz", 200)
-        equal(set(proxy.asked), {f"kubernetes.default.svc:{c.port}"}, "whom it was asked for")
+        equal(set(proxy.asked), {f"kubernetes.default.svc:{c.port}"}, "requested address")
         stop(p)
         proxy.shutdown()
 
@@ -494,7 +494,7 @@ def help_and_version_are_told_on_standard_output(c):
                  ["scheduler", "--version"]):
         done = berth.run(*args)
         equal((done.code, done.err), (0, ""), f"{args}: exit code and standard error")
-        check(done.out, "nothing said")
+        check(done.out, "no output")
 
 
 @test
@@ -504,7 +504,7 @@ def it_explains_itself_when_asked(c):
     file = os.path.join(c.dir, "why.json")
     p = start(c, f"--explain-file={file}")
     wait_bound(c, "fits")
-    wait_for(lambda: berth.condition_of(c, "never"), TIMEOUT, what="never is told of")
+    wait_for(lambda: berth.condition_of(c, "never"), TIMEOUT, what="never has a condition")
     p.signal(signal.SIGUSR1)
     wait_for(lambda: os.path.exists(file), TIMEOUT, what="the file is there")
     with open(file, encoding="utf-8") as f:
@@ -513,7 +513,7 @@ def it_explains_itself_when_asked(c):
     equal({n["name"]: n.get("reasons") for n in attempts["fits"]["nodes"]},
           {"small": ["Insufficient cpu"], "big": None}, "what was said of each node")
     equal(attempts["never"]["outcome"], "unschedulable", "the other")
-    equal(os.stat(file).st_mode & 0o777, 0o600, "who may read it")
+    equal(os.stat(file).st_mode & 0o777, 0o600, "mode of the file")
     stop(p)
 
 

@@ -77,7 +77,7 @@ def start(c, who, *args):
 
 def says(p, text, times=1):
     wait_for(lambda: p.text().replace('\\"', '"').count(text) >= times, TIMEOUT,
-             what=f"{p.name} says {text}")
+             what=f"{p.name} logs {text}")
 
 
 def live(c, who, *args):
@@ -118,10 +118,10 @@ def compare(logs):
     theirs, ours = said["kube-scheduler"], said["berth"]
     missing = [line for key, (_, line) in theirs.items()
                if key not in ours and not excepted(key[1], ONLY_THEIRS)]
-    check(not missing, "berth does not say:\n" + "\n".join(missing))
+    check(not missing, "berth does not log:\n" + "\n".join(missing))
     extra = [line for key, (_, line) in ours.items()
              if key not in theirs and not excepted(key[1], ONLY_OURS)]
-    check(not extra, "kube-scheduler does not say:\n" + "\n".join(extra))
+    check(not extra, "kube-scheduler does not log:\n" + "\n".join(extra))
     for key in set(theirs) & set(ours):
         got, want = ([sorted(k) for k in sorted(x[key][0], key=sorted)] for x in (ours, theirs))
         equal(got, want, f"keys of {key}")
@@ -162,7 +162,7 @@ def beside(c, read, *args, also=None):
         except Failed as e:
             if not left:
                 raise
-            note(f"once more, since {e}")
+            note(f"retry, because {e}")
 
 
 @test
@@ -241,10 +241,10 @@ def some_files_may_say_more(c):
         said = seen(who)
         for message in ("Add event for node", "Added node to NodeTree",
                         "Add event for unscheduled pod", "Successfully bound pod to node"):
-            check(message in said, f"{who} does not say: {message}")
+            check(message in said, f"{who} does not log: {message}")
         for message in ("Attempting to schedule pod", "Caches populated", "Update event for node",
                         "Pod moved to an internal scheduling queue", "Handlers synced"):
-            check(message not in said, f"{who} says: {message}")
+            check(message not in said, f"{who} logs: {message}")
 
 
 @test
@@ -281,7 +281,7 @@ def the_level_may_change_while_it_runs(c):
     add_pods(c, make_pod("after"))
     says(p, 'Successfully bound pod to node" pod="default/after"')
     says(p, 'About to try and schedule pod" pod="default/after"')
-    check("default/before" not in p.text(), "told of a pod that came before")
+    check("default/before" not in p.text(), "it logs an earlier pod")
 
 
 if __name__ == "__main__":

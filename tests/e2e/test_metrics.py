@@ -141,7 +141,7 @@ def forbid_bindings(c):
                 "target": {"apiVersion": "v1", "kind": "Node", "name": "node-0"}})
         except berth.ApiError as e:
             return "broken.example.com" in str(e)
-    wait_for(refused, 60, what="the policy holds")
+    wait_for(refused, 60, what="the policy is in effect")
 
 
 def load(c):
@@ -161,7 +161,7 @@ def load(c):
     c.patch(berth.NODES + "/late", {"metadata": {"labels": {"example.com/changed": "yes"}}})
     c.delete(berth.NODES + "/late")
     wait_for(lambda: all("NodeDelete" in events_seen(c, p) for p in c.both.values()), 60,
-             what="both have seen the node go")
+             what="both have seen the node's deletion")
 
 
 def events_seen(c, p):
@@ -332,7 +332,7 @@ def pages_are_read_by_prometheus_own_parser(c):
     found = subprocess.run([os.path.join(HERE, "..", "lib", "prometheus.sh")],
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if found.returncode != 0:
-        skip("prometheus_client cannot be had: " + found.stderr)
+        skip("prometheus_client is not available: " + found.stderr)
     count = ("import sys; from prometheus_client.parser import text_string_to_metric_families as f;"
              "print(sum(len(m.samples) for m in f(sys.stdin.read())))")
     for path in ("/metrics", "/metrics/slis", "/metrics/resources"):

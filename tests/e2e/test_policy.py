@@ -145,7 +145,7 @@ def a_scheduler_of_that_time_runs_by_the_flags_of_that_time(c):
     equal(wait_bound(c, "mine"), "used", "node")
     equal(berth.node_of(c, "other"), None, "node of a pod of another scheduler")
     lease = c.get(f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/my-scheduler")
-    equal(bool(lease["spec"]["holderIdentity"]), True, "somebody holds the lease")
+    equal(bool(lease["spec"]["holderIdentity"]), True, "the lease is held")
     for flag in ("port", "lock-object-name", "scheduler-name", "policy-configmap"):
         contains(p.text(), f"Flag --{flag} has been deprecated")
     berth.stop(p)

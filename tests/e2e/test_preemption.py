@@ -121,7 +121,7 @@ def nominated(c, name):
 
 
 def is_promised(c, name, node):
-    wait_for(lambda: nominated(c, name) == node, LATE, what=f"{name} is promised {node}")
+    wait_for(lambda: nominated(c, name) == node, LATE, what=f"{name} is nominated to {node}")
 
 
 def is_evicted(c, name, way, by, node):
@@ -132,7 +132,7 @@ def is_evicted(c, name, way, by, node):
     equal(pod["metadata"]["deletionGracePeriodSeconds"], 30, "grace period")
     conditions = [k for k in pod["status"].get("conditions", ()) if k["type"] == "DisruptionTarget"]
     equal(len(conditions), 1, f"DisruptionTarget conditions of {name}")
-    check(conditions[0].pop("lastTransitionTime"), "when it became so")
+    check(conditions[0].pop("lastTransitionTime"), "time of the condition")
     equal(conditions[0], {
         "type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler",
         "message": f"{way}: preempting to accommodate a higher priority pod",
@@ -140,7 +140,7 @@ def is_evicted(c, name, way, by, node):
     event = wait_for(lambda: events_of(c, name, "Preempted"), LATE, what=f"{name} has an event")[0]
     meta = event.pop("metadata")
     check(meta["name"].startswith(name + "."), f"name of the event: {meta['name']}")
-    check(event.pop("eventTime"), "when it happened")
+    check(event.pop("eventTime"), "time of the event")
     regarding = event.pop("regarding")
     equal({k: regarding[k] for k in ("kind", "name", "namespace", "uid", "apiVersion")},
           {"kind": "Pod", "name": name, "namespace": "default", "uid": pod["metadata"]["uid"],
@@ -165,7 +165,7 @@ def is_left_alone(c, *names):
 def says(c, name, text):
     """The pod's current message. If it had another one before, its event is a series of that."""
     wait_for(lambda: condition_of(c, name)["message"] == text, LATE,
-             what=f"{name} is told: {text}")
+             what=f"{name} has the message: {text}")
 
 
 def end(c, *names):
@@ -200,7 +200,7 @@ def a_lower_pod_goes_and_all_is_told(c, way):
                                  "reason": "Unschedulable", "observedGeneration": 1}, "condition")
     end(c, "victim")
     lands(c, "p", "n0")
-    wait_for(lambda: nominated(c, "p") is None, LATE, what="the promise is kept and gone")
+    wait_for(lambda: nominated(c, "p") is None, LATE, what="the nomination is used and cleared")
 
 
 @in_both_ways
@@ -267,7 +267,7 @@ def equals_are_left_alone(c, way):
     arrive(c, way, "p")
     pends(c, "p", NO_VICTIMS)
     is_left_alone(c, "equal")
-    equal(nominated(c, "p"), None, "promise")
+    equal(nominated(c, "p"), None, "nomination")
 
 
 @in_both_ways
@@ -276,7 +276,7 @@ def who_never_preempts_waits_for_room(c, way):
     arrive(c, way, "p", priority="polite")
     pends(c, "p", NO_CPU + " preemption: not eligible due to preemptionPolicy=Never.")
     is_left_alone(c, "low")
-    equal(nominated(c, "p"), None, "promise")
+    equal(nominated(c, "p"), None, "nomination")
     end(c, "low")
     lands(c, "p", "n0")
 
@@ -358,7 +358,7 @@ def nobody_else_goes_while_a_victim_is_slow_to_terminate(c, way):
     is_evicted(c, "slow", way, "p", "n0")
     end(c, "crumb")     # which may help, so that the pod is retried
     says(c, "p", "0/2 nodes are available: 2 Insufficient cpu." + SLOW)
-    equal(nominated(c, "p"), "n0", "promise")
+    equal(nominated(c, "p"), "n0", "nomination")
     is_left_alone(c, "stays", "full")
     end(c, "slow")
     lands(c, "p", "n0")
@@ -375,12 +375,12 @@ def a_pod_that_was_promised_a_node_is_overtaken_by_a_higher_one(c, way):
     arrive(c, way, "q", cpu="2")
     is_promised(c, "q", "n0")
     is_evicted(c, "b", way, "q", "n0")
-    wait_for(lambda: nominated(c, "p") is None, LATE, what="p has lost its promise")
-    equal(len(events_of(c, "a", "Preempted")), 1, "who terminates is not preempted again")
+    wait_for(lambda: nominated(c, "p") is None, LATE, what="p has lost its nomination")
+    equal(len(events_of(c, "a", "Preempted")), 1, "a terminating pod is not preempted again")
     end(c, "a", "b")
     lands(c, "q", "n0")
     says(c, "p", NO_VICTIMS)
-    equal(nominated(c, "p"), None, "promise")
+    equal(nominated(c, "p"), None, "nomination")
 
 
 @in_both_ways
@@ -392,13 +392,13 @@ def a_higher_pod_may_wait_for_victims_of_another(c, way):
     arrive(c, way, "q", cpu="2")
     is_promised(c, "q", "n0")
     if way == "waits":
-        wait_for(lambda: nominated(c, "p") is None, LATE, what="p has lost its promise")
+        wait_for(lambda: nominated(c, "p") is None, LATE, what="p has lost its nomination")
     else:
-        equal(nominated(c, "p"), "n0", "promise, which nobody takes away where nobody is deleted")
+        equal(nominated(c, "p"), "n0", "nomination, which stays if no pod is deleted")
     end(c, "slow")
     lands(c, "q", "n0")
     says(c, "p", NO_VICTIMS)
-    wait_for(lambda: nominated(c, "p") is None, LATE, what="p is promised nothing")
+    wait_for(lambda: nominated(c, "p") is None, LATE, what="p is not nominated")
 
 
 @in_both_ways
@@ -423,7 +423,7 @@ def a_pod_goes_elsewhere_if_there_is_room_before_its_victim_is_gone(c, way):
     is_evicted(c, "slow", way, "p", "n0")
     apply(c, make_node("n1", cpu="2"))
     lands(c, "p", "n1")
-    wait_for(lambda: nominated(c, "p") is None, LATE, what="no promise is left")
+    wait_for(lambda: nominated(c, "p") is None, LATE, what="no nomination is left")
 
 
 @in_both_ways

@@ -69,7 +69,7 @@ def compare(c, kinds, reason="Unschedulable"):
     for name, (_, want) in kinds.items():
         for who in BOTH:
             wait_for(lambda: is_told(c, f"{who}-{name}"), LATE,
-                     what=f"{who} tells why {name} has no node")
+                     what=f"{who} reports why {name} has no node")
         ours, theirs = told(c, "berth", name), told(c, "kube", name)
         if ours != theirs:
             trouble.append(f"{name}\n  berth {ours}\n  kube  {theirs}")
@@ -371,7 +371,7 @@ def gated_pods(c):
     make_twice(c, {"gated": pod(gates=["example.com/a"]), "large": pod(cpu="20")})
     for who in BOTH:
         berth.wait_unschedulable(c, f"{who}-large", LATE)
-    equal(told(c, "berth", "gated"), told(c, "kube", "gated"), "what is said of gated pods")
+    equal(told(c, "berth", "gated"), told(c, "kube", "gated"), "messages of gated pods")
     equal(told(c, "berth", "gated")["events"], [], "events of gated pods")
 
 

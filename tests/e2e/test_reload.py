@@ -373,7 +373,7 @@ def a_new_profile_picks_up_the_pods_that_wait_for_it(c):
     waiting = [f"waiting-{i}" for i in range(5)]
     add_pods(c, *(make_pod(n, scheduler_name="second") for n in waiting))
     equal(place(c, "ours"), "n0", "node")
-    equal([condition_of(c, n) for n in waiting], [None] * 5, "nobody cares for them")
+    equal([condition_of(c, n) for n in waiting], [None] * 5, "no profile has them")
     write(path, text_of(c, profiles=fit("LeastAllocated", "default-scheduler", "second")))
     contains(told(p, RELOADED), "podsNew=5")
     for n in waiting:
@@ -426,7 +426,7 @@ def an_extender_that_goes_while_it_is_asked_has_its_say(c):
                     "httpTimeout": "60s"}
         p, path = begin(c, text_of(c, profiles=fit("LeastAllocated"), extenders=[extender]))
         add_pods(c, make_pod("a-asked", labels={"keep": "n1"}))
-        wait_for(lambda: x.calls, TIMEOUT, what="the extender is asked")
+        wait_for(lambda: x.calls, TIMEOUT, what="the extender is called")
         write(path, text_of(c, profiles=fit("LeastAllocated")))
         p.signal(signal.SIGHUP)
         told(p, RELOADED)

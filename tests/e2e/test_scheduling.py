@@ -49,7 +49,7 @@ def check_all_bound_once(c, allow_lost_entries=0):
     equal([p["metadata"]["name"] for p in pods if not p["spec"].get("nodeName")], [], "lost pods")
     equal(overcommitted(c), [], "overcommitted nodes")
     seen = attempts(c)
-    equal({user for _, user, _ in seen}, {USER}, "who bound")
+    equal({user for _, user, _ in seen}, {USER}, "users that bound")
     successes = collections.Counter(pod for pod, _, code in seen if code == 201)
     equal([p for p, n in successes.items() if n > 1], [], "pods bound twice")
     missing = N_PODS - len(successes)
@@ -122,7 +122,7 @@ def killing_berth_mid_way_loses_nothing_and_binds_nothing_twice(c):
     p = berth.start(c, config=unhurried(c))
     wait_count(c, 100)
     berth.kill(p)
-    check(c.bound("default") < N_PODS, "it was through before it was killed")
+    check(c.bound("default") < N_PODS, "it had finished before it was killed")
     p = berth.start(c, name="berth-2")
     wait_count(c, N_PODS)
     # A request whose client is gone may be recorded as failed although it succeeded.

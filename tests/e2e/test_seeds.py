@@ -464,7 +464,7 @@ def a_webhook_filters_scores_and_binds(c):
         pods = [make_pod(f"web-{i}", cpu="1m", memory="1Mi",
                          scheduler_name="my-scheduler-with-extender") for i in range(8)]
         pods = [pod for pod in pods if best_of(e, pod)]
-        check(len(pods) > 3, "pods that it lets pass somewhere")
+        check(len(pods) > 3, "pods that fit some node")
         for pod in pods:
             add_pods(c, pod)
             name = pod["metadata"]["name"]
@@ -517,7 +517,7 @@ def a_policy_with_a_webhook_and_a_comma_too_many_runs(c):
             add_pods(c, pod)
             name = pod["metadata"]["name"]
             kept = [f"n{i}" for i in range(5) if e.fate(pod, f"n{i}") == "kept"]
-            check(wait_bound(c, name) in kept, "the filter was heard")
+            check(wait_bound(c, name) in kept, "the filter was respected")
             equal({path for path, _ in e.calls}, {"/scheduler/filter"}, "paths")
             berth.stop(p)
             c.delete(f"{berth.PODS}/{name}?gracePeriodSeconds=0")

@@ -22,9 +22,9 @@ def options_of(doc, numbers):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--subject", choices=("berth", "kube-scheduler"), default="berth")
     parser.add_argument("--berth", default=os.path.join(ROOT, "build", "berth"), metavar="PATH")
-    parser.add_argument("--short", action="store_true", help="in well under a minute")
+    parser.add_argument("--short", action="store_true", help="finish in well under a minute")
     for name, values in numbers.items():
-        parser.add_argument(f"--{name}", type=int, help=f"default {values[0]}, {values[1]} in short")
+        parser.add_argument(f"--{name}", type=int, help=f"default {values[0]}, {values[1]} with --short")
     options = parser.parse_args()
     for name, values in numbers.items():
         if getattr(options, name) is None:

@@ -684,7 +684,7 @@ def main():
     parser.add_argument("what", choices=["run"])
     parser.add_argument("--nodes", type=int, default=0, metavar="N",
                         help="create N nodes of 8 CPUs and 32 GiB")
-    parser.add_argument("--scheduler", action="store_true", help="run the real kube-scheduler too")
+    parser.add_argument("--scheduler", action="store_true", help="also run the real kube-scheduler")
     parser.add_argument("--apiserver-arg", action="append", default=[], metavar="FLAG",
                         help="further flag for the API server, repeatable")
     parser.add_argument("--keep", action="store_true", default=None,

@@ -245,7 +245,7 @@ static void the_rules_decide_in_their_order(void **state)
         ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "4");
         fixture_schedule(&f);
         if (!promised(&f, "high") || strcmp(promised(&f, "high"), cases[i].node) != 0)
-            fail_msg("%s: promised %s", cases[i].rule, promised(&f, "high"));
+            fail_msg("%s: nominated to %s", cases[i].rule, promised(&f, "high"));
         fixture_release(&f);
     }
 }

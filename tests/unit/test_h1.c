@@ -119,7 +119,7 @@ static void expect(enum h1_role role, const char *text, const char *want)
     struct buf out = BUF_INIT;
     transcribe(role, str_of(text), NULL, &out);
     if (!str_is(buf_str(&out), want))
-        fail_msg("%s\ngives  %s\nwanted %s", text, buf_cstr(&out), want);
+        fail_msg("%s\ngot    %s\nwanted %s", text, buf_cstr(&out), want);
     buf_release(&out);
 }
 
@@ -186,7 +186,7 @@ static void test_ambiguity_is_refused(void **state)
         struct buf out = BUF_INIT;
         transcribe(H1_REQUESTS, str_of(text), NULL, &out);
         if (!str_is(buf_str(&out), "|error -71"))
-            fail_msg("%s gives %s", heads[i], buf_cstr(&out));
+            fail_msg("%s: got %s", heads[i], buf_cstr(&out));
         buf_release(&out);
     }
     static const char *const lines[] = {
@@ -209,7 +209,7 @@ static void test_ambiguity_is_refused(void **state)
         struct buf out = BUF_INIT;
         transcribe(H1_REQUESTS, str_of(text), NULL, &out);
         if (!str_ends(buf_str(&out), STR("|error -71")))
-            fail_msg("chunk %zu gives %s", i, buf_cstr(&out));
+            fail_msg("chunk %zu: got %s", i, buf_cstr(&out));
         buf_release(&out);
     }
 }

@@ -530,7 +530,7 @@ static void post_filter_table(void **state)
             assert_string_equal(w->node, c->nominated);
         const char *expected = c->nominated ? c->nominated : "n0";
         if (strcmp(now ? now : "", expected) != 0)
-            fail_msg("%s: promised %s", c->name, now ? now : "nothing");
+            fail_msg("%s: nominated to %s", c->name, now ? now : "nothing");
         fixture_release(&f);
     }
 }

@@ -481,7 +481,7 @@ static void the_node_is_written_when_binding_takes_time(void **state)
         fixture_schedule(&f);
         const char *told = told_node(&f, "p");
         if (cases[i].told != (told && strcmp(told, "n0") == 0))
-            fail_msg("case %zu: told %s", i, told ? told : "nothing");
+            fail_msg("case %zu: got %s", i, told ? told : "nothing");
         if (look_for_held(a))
             a->host->waiting_allow(a->handle, held);
         engine_tick(f.engine);
