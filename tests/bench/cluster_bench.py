@@ -364,7 +364,7 @@ def parse_args():
     p = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     p.add_argument("--nodes", type=int, default=5000)
     p.add_argument("--pods", type=int, default=5000, help="waiting pods per row")
-    p.add_argument("--arriving", type=int, default=500, help="pods that arrive while the scheduler runs; 0: none")
+    p.add_argument("--arriving", type=int, default=500, help="pods that arrive later; 0: none")
     p.add_argument("--rate", type=int, default=50, help="arriving pods per second")
     p.add_argument("--runs", type=int, default=1, help="runs of each row")
     p.add_argument("--rows", default="", help="comma-separated names of rows; default: all")

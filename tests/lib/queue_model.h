@@ -5,7 +5,7 @@
  * Purpose:   the reference for engine/queue. Plain arrays, no heaps, no shared list of events:
  *            every pod in flight keeps its own list of the events since it was popped. Written
  *            from upstream's rules, not from queue.c.
- * Ownership: the model owns its arrays; the world (plugins, answers) belongs to the test.
+ * Ownership: the model owns its arrays; the plugins and their answers belong to the test.
  * Threading: one thread.
  *
  * Pods, plugins, nodes and answers of hints are small numbers.

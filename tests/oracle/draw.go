@@ -76,8 +76,7 @@ func anys[T any](list []T) []any {
 	return out
 }
 
-// ---- words: few of them, so that they match
-// ------------------------------------------------------
+// ---- words: few of them, so that they match ------------------------------------------------------
 
 const (
 	zoneLabel     = "topology.kubernetes.io/zone"

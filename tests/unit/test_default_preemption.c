@@ -483,7 +483,7 @@ static void extenders_may_change_the_victims(void **state)
     fixture_release(&f);
 }
 
-/* The last victim is deleted while an extender is asked about another node, which does not fit. */
+/* The last victim is deleted while an extender is called for another node, which does not fit. */
 static void no_eviction_once_the_nominated_node_has_room(void **state)
 {
     (void)state;

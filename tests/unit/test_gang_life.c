@@ -320,7 +320,7 @@ static const struct extender extenders[] = {
      .weight = 1},
 };
 
-/* "n0:p1,p2:0": the extender wants all of them evicted. */
+/* "n0:p1,p2:0": the extender selects all of them as victims. */
 static void read_victims(struct str text, struct str *uids, struct extender_meta_victims *ret)
 {
     struct str pods, one;
