@@ -225,8 +225,7 @@ func (s inOrder) NodesForStatusCode(nodes fwk.NodeInfoLister, code fwk.Code) ([]
 	}), err
 }
 
-// ---- after a failed attempt
-// ----------------------------------------------------------------------
+// ---- after a failed attempt --------------------------------------------------------------------
 
 // watchPatches: the patches of pods are those that clear the nominations of lower pods.
 func watchPatches(client *fake.Clientset, current func() *preemptionSpy) {
